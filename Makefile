@@ -1,0 +1,45 @@
+# Two commands do all the set-up: `make run` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+DEV_STAMP := .venv/.installed-dev
+
+.PHONY: run test fast slow lint bench soak clean
+
+run: $(STAMP)
+	$(BIN)/touchstone run
+
+test: lint fast slow
+
+lint: $(DEV_STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# What a developer runs all day: under two minutes.
+fast: $(DEV_STAMP)
+	$(BIN)/python -m pytest -m "not slow and not bench"
+
+# Real parts: Prefect server, Chromium, killed processes, HTTP faults.
+slow: $(DEV_STAMP)
+	tests/system-packages
+	$(BIN)/python -m pytest -m "slow"
+
+bench: $(DEV_STAMP)
+	$(BIN)/python tests/bench/bench_dedupe.py
+	$(BIN)/python tests/bench/bench_engine.py
+
+soak: $(DEV_STAMP)
+	$(BIN)/python -m pytest -m "slow" tests/test_flows_build_kills.py --kills 25
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(DEV_STAMP): $(STAMP)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,dask]"
+	touch $@
+
+clean:
+	rm -rf .venv out .touchstone build *.egg-info

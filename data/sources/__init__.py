@@ -1,0 +1,134 @@
+"""Source records out of anybody's rows: one file a format, one door for all."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
+
+from data.sources import conflictqa, creak, csv, hotpotqa, hub, jsonl, parquet, strategyqa, touchstone
+from data.sources.spec import Entry, Reader, Row, SourceError, SourceSpec, nearest
+from schemas.base import Dropped, SourceRef, content_hash, key_of
+from schemas.source import QASource, Statement
+
+__all__ = ["FORMATS", "MAPPED", "Entry", "Row", "SourceError", "SourceSpec", "read_source"]
+
+S = TypeVar("S", Statement, QASource)
+
+FORMATS: Mapping[str, Mapping[type, Reader]] = {
+    "creak": {Statement: creak.statements},
+    "strategyqa": {Statement: strategyqa.statements, QASource: strategyqa.questions},
+    "conflictqa": {QASource: conflictqa.questions},
+    "hotpotqa": {QASource: hotpotqa.questions},
+    "jsonl": {Statement: jsonl.statements, QASource: jsonl.questions},
+    "csv": {Statement: csv.statements, QASource: csv.questions},
+    "parquet": {Statement: parquet.statements, QASource: parquet.questions},
+    "hub": {Statement: hub.statements, QASource: hub.questions},
+    "touchstone": {Statement: touchstone.statements, QASource: touchstone.questions},
+}
+MAPPED = frozenset({"jsonl", "csv", "parquet", "hub"})
+"""The formats that take `fields`; the others know their own."""
+
+
+def read_source(spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], None]) -> Iterator[S]:
+    """The source's records, in its order; each row is either among them or given to `refuse`.
+
+    A row (of StrategyQA: a fact) is refused for what its format says ("labelled false"), for an "empty
+    text" (no letter and no digit), for "no answer", as a "duplicate text" (the content of an earlier
+    record, which `related_id` names) and for a "duplicate id". Reading stops once `spec.limit` records
+    are kept. A record's key comes of the format, the file's name (without `.gz`) and the source's own id
+    or the row's place, so that it is the same wherever the file lies. Raises `SourceError`.
+    """
+    reader = _reader(spec, shape)
+    door = _Door(spec, shape, refuse)
+    for entry in reader(spec):
+        record = door.admit(entry)
+        if record is not None:
+            yield record
+            if door.kept == spec.limit:
+                return
+    if not door.seen:
+        raise SourceError(f"{spec.name}: expected at least one row, found none; check the path")
+
+
+def _reader(spec: SourceSpec, shape: type) -> Reader:
+    shapes = FORMATS.get(spec.format)
+    if shapes is None:
+        raise SourceError(f'{spec.name}: unknown format "{spec.format}"; {nearest(spec.format, list(FORMATS))}')
+    if shape not in shapes:
+        able = ", ".join(name for name, given in FORMATS.items() if shape in given)
+        raise SourceError(
+            f"{spec.name}: expected a format that gives a {shape.__name__}, found {spec.format}; use one of {able}"
+        )
+    if spec.fields is not None and spec.format not in MAPPED:
+        raise SourceError(
+            f"{spec.name}: format {spec.format} takes no fields; leave them out, or use one of "
+            f"{', '.join(sorted(MAPPED))}"
+        )
+    return shapes[shape]
+
+
+class _Door(Generic[S]):
+    """Where entries become records, and what is refused is told."""
+
+    def __init__(self, spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], None]) -> None:
+        self._spec, self._refuse = spec, refuse
+        self._shape: type[S] = shape
+        self._name = touchstone.unsharded(spec.name) if spec.format == "touchstone" else spec.name
+        self._place = f"{spec.format}:{self._name.removesuffix('.gz')}"
+        self._ids: dict[str, str] = {}
+        self._contents: set[str] = set()
+        self.seen = 0
+        self.kept = 0
+
+    def admit(self, entry: Entry) -> S | None:
+        """The record, or None where it is refused."""
+        self.seen += 1
+        reason, related = entry.refused or _flaw(entry.values), None
+        record = None if reason else self._record(entry)
+        if record is not None and record.id in self._contents:
+            reason, related = "duplicate text", record.id
+        elif record is not None and entry.id in self._ids:
+            reason, related = "duplicate id", self._ids[entry.id]
+        if record is None or reason:
+            self._drop(entry, record.id if record else content_hash(self._place, entry.id), reason, related)
+            return None
+        self._contents.add(record.id)
+        self._ids[entry.id] = record.id
+        self.kept += 1
+        return record
+
+    def _record(self, entry: Entry) -> S:
+        values = {
+            **entry.values,
+            "key": self._key(entry),
+            "source": SourceRef(source=self._name, id=entry.id, licence=self._spec.licence),
+        }
+        if self._shape is QASource:
+            stripped = (answer.strip() for answer in entry.values["answers"])
+            values["answers"] = tuple(dict.fromkeys(answer for answer in stripped if answer))
+            values |= {"language": self._spec.language, "format": self._spec.format}
+        record: S = self._shape.model_validate(values)
+        return record
+
+    def _key(self, entry: Entry) -> str:
+        return key_of("source", self._place, entry.id)
+
+    def _drop(self, entry: Entry, id_: str, reason: str, related: str | None) -> None:
+        self._refuse(
+            Dropped(
+                item_id=id_,
+                key=self._key(entry),
+                step=f"source:{self._spec.format}",
+                reason=reason,
+                evidence=entry.evidence,
+                related_id=related,
+            )
+        )
+
+
+def _flaw(values: Mapping[str, Any]) -> str:
+    """Why the fields of a statement or a question say nothing; empty where they do."""
+    said = values["text"] if "text" in values else values["question"]
+    if not any(character.isalnum() for character in said):
+        return "empty text"
+    if "answers" in values and not any(answer.strip() for answer in values["answers"]):
+        return "no answer"
+    return ""

@@ -1,0 +1,79 @@
+"""Rows out of files: lines of JSON, arrays of JSON; plain or gzipped."""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+import orjson
+
+from data.sources.spec import Row, SourceError
+
+GZIP_MAGIC = b"\x1f\x8b"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@contextmanager
+def opened(path: str) -> Iterator[IO[bytes]]:
+    """The file's bytes, unpacked where its name ends in `.gz`; raises `SourceError`."""
+    file = Path(path)
+    if not file.is_file():
+        raise SourceError(f"{path}: no such file; paths are relative to the configuration file")
+    with file.open("rb") as stream:
+        packed = stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    if packed != (file.suffix == ".gz"):
+        found = "gzip data" if packed else "something else"
+        advice = "add .gz to its name" if packed else "take .gz off its name, or compress it"
+        raise SourceError(f"{path}: expected {'plain text' if packed else 'gzip data'}, found {found}; {advice}")
+    with cast(IO[bytes], gzip.open(file)) if packed else file.open("rb") as stream:
+        try:
+            yield stream
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise SourceError(f"{path}: expected whole gzip data, found {error}; fetch the file again") from error
+
+
+def json_lines(path: str) -> Iterator[Row]:
+    r"""One row a line; lines end with "\n" and nothing else, since strings may hold any other separator."""
+    with opened(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            content = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
+            if content.strip():
+                yield _row(path, f"line {number}", _parsed(path, f"line {number}", content))
+
+
+def json_rows(path: str) -> Iterator[Row]:
+    """The objects of a file that is one JSON array, or one object a line; data sets come as either."""
+    with opened(path) as stream:
+        start = stream.read(64).removeprefix(BYTE_ORDER_MARK).lstrip()
+    if not start.startswith(b"["):
+        yield from json_lines(path)
+        return
+    with opened(path) as stream:
+        values = _parsed(path, "the array", stream.read().removeprefix(BYTE_ORDER_MARK))
+    for number, value in enumerate(cast(list[object], values), start=1):
+        yield _row(path, f"row {number}", value)
+
+
+def _parsed(path: str, place: str, content: bytes) -> object:
+    try:
+        return cast(object, orjson.loads(content))
+    except orjson.JSONDecodeError as error:
+        try:
+            content.decode()
+        except UnicodeDecodeError as undecodable:
+            raise SourceError(
+                f"{path}: {place}: expected UTF-8, found byte {content[undecodable.start]:#04x} "
+                f"at {undecodable.start}; save the file as UTF-8"
+            ) from undecodable
+        raise SourceError(f"{path}: {place}: expected JSON, found {error}; correct the row") from error
+
+
+def _row(path: str, place: str, value: object) -> Row:
+    if not isinstance(value, dict):
+        raise SourceError(
+            f"{path}: {place}: expected a JSON object, found {type(value).__name__}; "
+            "each row is an object with named fields"
+        )
+    return Row(path, place, value)

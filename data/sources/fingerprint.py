@@ -1,0 +1,26 @@
+"""What the records of a source depend on."""
+
+import hashlib
+from pathlib import Path
+
+from data.sources import touchstone
+from data.sources.spec import SourceError, SourceSpec
+
+
+def source_fingerprint(spec: SourceSpec) -> dict[str, object]:
+    """The specification, with the checksums of its files in place of their folder. Raises `SourceError`."""
+    settings = spec.model_dump(mode="json", exclude={"path"})
+    if spec.format == "hub":
+        return {**settings, "name": spec.path}
+    files = touchstone.parts(spec.path) if spec.format == "touchstone" else [Path(spec.path)]
+    return {**settings, "name": spec.name, "sha256": [_checksum(file) for file in files]}
+
+
+def _checksum(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError as error:
+        raise SourceError(f"{path}: no such file; paths are relative to the configuration file") from error
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read ({error.strerror}); correct the source's path") from error

@@ -1,0 +1,45 @@
+"""A data set on the Hugging Face Hub, with a field map."""
+
+from collections.abc import Iterator
+
+from data.sources import mapped
+from data.sources.spec import Entry, Row, SourceError, SourceSpec
+
+DEFAULT_SPLIT = "train"
+
+
+def statements(spec: SourceSpec) -> Iterator[Entry]:
+    """A statement a row."""
+    return mapped.statements(spec, hub_rows(spec.path))
+
+
+def questions(spec: SourceSpec) -> Iterator[Entry]:
+    """A question a row."""
+    return mapped.questions(spec, hub_rows(spec.path))
+
+
+def located(path: str) -> tuple[str, str | None, str]:
+    """`OWNER/NAME[/CONFIG][:SPLIT]` as (repository, configuration, split)."""
+    place, _, split = path.partition(":")
+    owner, name, *more = [*place.split("/"), ""][:4]
+    if not owner or not name or place.count("/") > 2:
+        raise SourceError(f"{path}: expected OWNER/NAME[/CONFIG][:SPLIT]; name the repository as the Hub does")
+    config = more[0] if more and more[0] else None
+    return f"{owner}/{name}", config, split or DEFAULT_SPLIT
+
+
+def hub_rows(path: str) -> Iterator[Row]:
+    """The rows of the split, numbered from 1, streamed."""
+    repository, config, split = located(path)
+
+    import datasets
+
+    try:
+        rows = datasets.load_dataset(repository, config, split=split, streaming=True)
+        for number, values in enumerate(rows, start=1):
+            yield Row(path, f"row {number}", values)
+    except (OSError, ValueError) as error:  # no such repository, configuration or split; no network
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise SourceError(
+            f"{path}: expected a data set on the Hub, found {first}; check the name, the network and HF_TOKEN"
+        ) from error

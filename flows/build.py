@@ -1,0 +1,243 @@
+"""The build as a Prefect flow: every stage of every configured family, in order.
+
+Thin: Prefect runs shards and whole steps, and knows retries, progress and results as tables; paths and
+names travel between tasks, not data. What is finished is not run again; the store knows.
+"""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+from uuid import UUID
+
+from prefect import flow, get_client, tags, task
+from prefect.artifacts import create_progress_artifact, create_table_artifact, update_progress_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType, FlowRunFilterTags
+from prefect.client.schemas.objects import State, StateType
+from prefect.client.schemas.sorting import FlowRunSort
+from prefect.futures import as_completed
+from prefect.states import Crashed
+from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
+
+from flows.compose import Project
+from flows.construct.engine import Family, Part
+from flows.construct.stages import SOURCE, StageRef
+from flows.llm.model import TransportError
+from flows.outputs import remember, write_outputs
+from schemas.manifest import BuildManifest, StageManifest
+
+DASK_WORKERS = os.cpu_count() or 1
+SHARDS_AT_ONCE = 8
+"""Shards in work at once. They share one event loop and the models' limits; this bounds memory."""
+RETRY_DELAYS = [2.0, 10.0]
+"""Seconds before a shard is tried again after its model could not be reached, on top of the SDK's retries."""
+RUN_TAG = "touchstone"
+LEFT_OVER_AT_ONCE = 200
+"""Left-over flow runs marked at one start (the most that Prefect lists at once); the next start marks more."""
+
+
+@runtime_checkable  # Prefect derives a schema of the flow, which asks isinstance of it
+class Watcher(Protocol):
+    """Somebody who watches a build."""
+
+    def started(self, ref: StageRef, total: int | None) -> None:
+        """A stage begins; `total` is its number of shards, or None where it is one piece."""
+
+    def advanced(self, ref: StageRef, done: int, total: int) -> None:
+        """A stage goes on."""
+
+    def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
+        """A stage is finished; `before` where it was so when the build began.
+
+        `example`, where the stage ends the part that a person would read first, is its first record.
+        """
+
+
+class Unwatched:
+    """Nobody watches: a scheduled build."""
+
+    def started(self, ref: StageRef, total: int | None) -> None: ...
+    def advanced(self, ref: StageRef, done: int, total: int) -> None: ...
+    def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None: ...
+
+
+def _unreachable(task: Any, run: Any, state: State[Any]) -> bool:
+    """Whether a task failed for want of an answer, so that trying again may help."""
+    try:
+        state.result()
+    except TransportError:
+        return True
+    except BaseException:  # noqa: BLE001 - any other failure is final, and raised where the task's result is read
+        return False
+    return False
+
+
+@task(
+    name="shard",
+    task_run_name="{ref} shard {index}",
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    retries=len(RETRY_DELAYS),
+    retry_delay_seconds=RETRY_DELAYS,
+    retry_condition_fn=_unreachable,
+)
+def run_shard(project: Project, ref: StageRef, index: int, start: int, stop: int) -> None:
+    """One shard of an `each` or `expand` step."""
+    if not project.stopped:
+        project.run(project.build.run_shard(ref, index, start, stop))
+
+
+@task(
+    name="set",
+    task_run_name="{ref}",
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    retries=len(RETRY_DELAYS),
+    retry_delay_seconds=RETRY_DELAYS,
+    retry_condition_fn=_unreachable,
+)
+def run_set(project: Project, ref: StageRef, watcher: Watcher) -> None:
+    """A whole `all_` step."""
+    project.run(project.build.run_set(ref, lambda done, total: watcher.advanced(ref, done, total)))
+
+
+@task(name="rows", task_run_name="{ref}", cache_policy=NO_CACHE, persist_result=False)
+def run_rows(project: Project, ref: StageRef) -> None:
+    """A part's sources, or its people's verdicts."""
+    project.build.run_source(ref) if ref.step == SOURCE else project.build.run_people(ref)
+
+
+@flow(name="build", validate_parameters=False)
+def build(config: str, out: str, limit: int | None = None, watcher: Watcher | None = None) -> BuildManifest:
+    """Build every configured family into `out`."""
+    watching: Watcher = watcher or Unwatched()
+    project = Project(Path(config), Path(out), limit)
+    try:
+        for family, part in project.build.parts():
+            for ref in project.build.stages(family, part):
+                _stage(project, family, part, ref, watching)
+        manifest = write_outputs(project)
+        remember(project)
+    finally:
+        project.close()
+    return manifest
+
+
+def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher: Watcher) -> None:
+    """Run one stage, unless it is finished."""
+    builder = project.build
+    done = builder.manifest(ref)
+    if done is not None:
+        watcher.finished(ref, done, before=True, example=_example(project, family, part, ref))
+        return
+    step = builder.step(ref)
+    with _progress(ref) as progress:
+        if step is None:
+            watcher.started(ref, None)
+            run_rows(project, ref)
+        elif step.shape == "all":
+            watcher.started(ref, None)
+            run_set(project, ref, watcher)
+        else:
+            shards = builder.shards(ref)
+            watcher.started(ref, len(shards))
+            futures = [run_shard.submit(project, ref, index, *span) for index, span in enumerate(shards)]
+            try:
+                for count, future in enumerate(as_completed(futures), 1):
+                    future.result()
+                    watcher.advanced(ref, count, len(shards))
+                    progress(count / len(shards))
+            except BaseException:
+                project.stopped = True
+                raise
+            files = builder.files(ref)
+            builder.finish(ref, [shard for index in range(len(shards)) if (shard := files.shard(index)) is not None])
+    manifest = builder.manifest(ref)
+    assert manifest is not None
+    _table(ref, manifest)
+    watcher.finished(ref, manifest, before=False, example=_example(project, family, part, ref))
+
+
+def _example(project: Project, family: Family, part: Part, ref: StageRef) -> str | None:
+    if part.name != family.reads or ref.step != part.steps[-1].name:
+        return None
+    return next((family.show(record) for record in project.build.read(ref).slice(0, 1)), None)
+
+
+@contextmanager
+def _progress(ref: StageRef) -> Iterator[Any]:
+    """A progress artifact for a stage, with a function that moves it."""
+    name = create_progress_artifact(progress=0.0, key=_artifact_key(ref, "progress"), description=str(ref))
+    assert isinstance(name, UUID)
+
+    def move(share: float) -> None:
+        update_progress_artifact(name, progress=round(100 * share, 1))
+
+    yield move
+    move(1.0)
+
+
+def _table(ref: StageRef, manifest: StageManifest) -> None:
+    """The stage's counts as a table artifact."""
+    rows: list[dict[str, Any]] = [
+        {"what": "planned", "records": manifest.planned},
+        {"what": "kept", "records": manifest.kept},
+        *({"what": f"dropped: {reason}", "records": count} for reason, count in manifest.dropped.items()),
+        *({"what": f"calls: {prompt}", "records": usage.calls} for prompt, usage in manifest.usage.items()),
+    ]
+    create_table_artifact(table=rows, key=_artifact_key(ref, "counts"), description=str(ref))
+
+
+def _artifact_key(ref: StageRef, kind: str) -> str:
+    return f"{ref.family}-{ref.part}-{ref.step}-{kind}".replace("_", "-").lower()
+
+
+def run_build(config: Path, out: Path, limit: int | None, watcher: Watcher, runner: str) -> BuildManifest:
+    """Run the build flow here and now, after marking as crashed what a kill left running."""
+    mark_crashed()
+    with tags(RUN_TAG, f"host:{socket.gethostname()}", f"pid:{os.getpid()}"):
+        return build.with_options(task_runner=task_runner(runner))(str(config), str(out), limit, watcher)
+
+
+def task_runner(name: str) -> TaskRunner[Any]:
+    """The configured task runner."""
+    if name == "dask":
+        from prefect_dask import DaskTaskRunner
+
+        runner: TaskRunner[Any] = DaskTaskRunner(
+            cluster_kwargs={"n_workers": DASK_WORKERS, "threads_per_worker": 1, "dashboard_address": None}
+        )
+        return runner
+    return ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE)
+
+
+def mark_crashed() -> int:
+    """Mark flow runs of processes of this machine that are gone as crashed. Returns how many there were."""
+    here = f"host:{socket.gethostname()}"
+    running = FlowRunFilter(
+        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING])),
+        tags=FlowRunFilterTags(all_=[RUN_TAG, here]),
+    )
+    marked = 0
+    with get_client(sync_client=True) as client:
+        for run in client.read_flow_runs(
+            flow_run_filter=running, sort=FlowRunSort.START_TIME_DESC, limit=LEFT_OVER_AT_ONCE
+        ):
+            pid = next((int(tag.removeprefix("pid:")) for tag in run.tags if tag.startswith("pid:")), None)
+            if pid is not None and not _alive(pid):
+                client.set_flow_run_state(run.id, Crashed(message="its process is gone"), force=True)
+                marked += 1
+    return marked
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,73 @@
+"""Says what records look like, and how this installation is."""
+
+import importlib.metadata
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from pydantic import BaseModel
+from rich.console import Console
+
+from flows.families import family_names, load_family
+from flows.settings import nearest
+from schemas.base import Dropped
+from schemas.errors import Failed, WrongInput
+from schemas.manifest import BuildManifest
+from schemas.prediction import Prediction, TableCell
+from schemas.verdict import Verdict
+
+GIGABYTE = 2**30
+LEAST_FREE = 2 * GIGABYTE
+
+
+def print_schema(name: str) -> None:
+    """Print a public record's JSON Schema; `list` prints the names."""
+    records: dict[str, type[BaseModel]] = {
+        f"{family}-{part.name}": part.item for family in family_names() for part in load_family(family).parts
+    } | {
+        "dropped": Dropped,
+        "verdict": Verdict,
+        "prediction": Prediction,
+        "table-cell": TableCell,
+        "manifest": BuildManifest,
+    }
+    if name == "list":
+        print("\n".join(sorted(records)))
+        return
+    if name not in records:
+        raise WrongInput(f"{name}: no such record{nearest(name, list(records))}")
+    print(json.dumps(records[name].model_json_schema(), indent=2, ensure_ascii=False))
+
+
+def run_doctor() -> None:
+    """Check what a build needs; one line a check. Raises `Failed` if something is missing."""
+    from flows.cli.terminal import local_servers
+    from flows.construct.embed import SentenceBert
+
+    console = Console(highlight=False)
+    problems = 0
+
+    def tell(good: bool, what: str, advice: str = "") -> None:
+        nonlocal problems
+        problems += not good
+        console.print(f"{'[green]✓' if good else '[red]✗'}[/] {what}" + ("" if good else f"; {advice}"), soft_wrap=True)
+
+    tell(sys.version_info >= (3, 11), f"Python {sys.version.split()[0]}", "install Python 3.11 or later")
+    for library in ("prefect", "openai", "sentence-transformers", "faiss-cpu", "datasets", "pandas"):
+        tell(True, f"{library} {importlib.metadata.version(library)}")
+    for library, below in (("fastapi", (0, 154)), ("sqlalchemy", (2, 1))):
+        version = importlib.metadata.version(library)
+        numbers = tuple(int(part) for part in version.split(".")[:2])
+        tell(numbers < below, f"{library} {version}", f"Prefect needs it below {'.'.join(map(str, below))}")
+    vector = SentenceBert().embed(["The packaged model answers."])
+    tell(vector.shape[1] > 0, f"packaged SentenceBERT model: {vector.shape[1]} dimensions, checksum as released")
+    free = shutil.disk_usage(Path.cwd()).free
+    tell(free > LEAST_FREE, f"{free / GIGABYTE:.0f} GB free on this disk", "a build of the full size needs 2 GB")
+    servers = list(local_servers())
+    for name, url, model in servers:
+        tell(True, f"{name} answers: model: {{provider: endpoint, name: {model}, base_url: {url}}}")
+    if not servers:
+        console.print("- no OpenAI-compatible server answers on the usual local ports; the rules model needs none")
+    if problems:
+        raise Failed(f"{problems} of the checks above failed")

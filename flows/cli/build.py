@@ -1,0 +1,51 @@
+"""`touchstone run` and `touchstone estimate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ConfigArgument = Annotated[Path | None, typer.Argument(help="Configuration file; the packaged sample by default")]
+OutOption = Annotated[Path, typer.Option("--out", help="Output folder")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add this group's commands."""
+    app.command()(run)
+    app.command()(estimate)
+
+
+def run(
+    config: ConfigArgument = None,
+    out: OutOption = Path("out"),
+    limit: Annotated[int | None, typer.Option(min=1, help="A pilot: so many source records a part")] = None,
+) -> None:
+    """Build every configured family, print the summary, write the report.
+
+    What is finished is not built again: run it as often as you like, after a kill too.
+
+    Example: `touchstone run my.yaml --out out --limit 5`
+    """
+    from flows.cli.terminal import run_in_terminal
+    from flows.settings import sample_path
+
+    run_in_terminal(config or sample_path(), out, limit)
+
+
+def estimate(
+    config: ConfigArgument = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Estimate a pilot of so many source records")] = None,
+) -> None:
+    """Rows, calls, tokens and money of a build, before anything is spent.
+
+    After a pilot (`touchstone run my.yaml --limit 20`) its measured yields and lengths are used.
+
+    Example: `touchstone estimate my.yaml`
+    """
+    from flows.cli.terminal import print_estimate
+    from flows.compose import Project
+    from flows.estimate import estimate as estimate_build
+    from flows.settings import sample_path
+
+    project = Project(config or sample_path(), Path("out"), limit)
+    print_estimate(estimate_build(project))

@@ -1,0 +1,31 @@
+"""`touchstone schema` and `doctor`."""
+
+from typing import Annotated
+
+import typer
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add this group's commands."""
+    app.command()(schema)
+    app.command()(doctor)
+
+
+def schema(name: Annotated[str, typer.Argument(help="Such as `uraq-items`; `list` names them all")]) -> None:
+    """Print the JSON Schema of a public record.
+
+    Example: `touchstone schema uraq-items`
+    """
+    from flows.cli.about import print_schema
+
+    print_schema(name)
+
+
+def doctor() -> None:
+    """Check the installation, and look for a model server on this machine.
+
+    Example: `touchstone doctor`
+    """
+    from flows.cli.about import run_doctor
+
+    run_doctor()

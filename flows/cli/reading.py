@@ -1,0 +1,201 @@
+"""Reads a finished build: a sample of it, one row's history, and the proof of its rows."""
+
+import random
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.panel import Panel
+from rich.rule import Rule
+
+from flows.compose import Project
+from flows.construct.engine import Family, Part, VerifyContext
+from flows.construct.stages import StageRef
+from flows.outputs import NoBuild, last_build, read_manifest
+from flows.settings import nearest
+from schemas.base import Dropped, Record
+from schemas.errors import Failed, WrongInput
+
+FAULTS_SHOWN = 20
+
+
+def open_build(out: Path | None, console: Console) -> Project:
+    """The build in `out`, or the last one, which is named. Raises `NoBuild`."""
+    config, last_out, limit = last_build()
+    if out is not None and out.resolve() != last_out:
+        raise NoBuild(f"{out}: not the last build of this folder ({last_out}); run its configuration again first")
+    read_manifest(last_out)
+    project = Project(config, last_out, limit)
+    unfinished = [ref for family, part in project.build.parts() for ref in project.build.stages(family, part)[-1:]
+                  if project.build.manifest(ref) is None]  # fmt: skip
+    if unfinished:
+        raise NoBuild(
+            f"{last_out}: {unfinished[0]} is not built with the configuration as it is now; "
+            f"`touchstone run {config} --out {last_out}` builds it"
+        )
+    if out is None:
+        console.print(f"[dim]build: {last_out}[/]")
+    return project
+
+
+def family_and_part(project: Project, name: str) -> tuple[Family, Part]:
+    """The family and part that `FAMILY-PART` names; `FAMILY` alone gives the part a person reads first."""
+    known = {f"{family.name}-{part.name}": (family, part) for family, part in project.build.parts()}
+    mains = {family.name: (family, family.part(family.reads)) for family, _ in known.values()}
+    found = known.get(name) or mains.get(name)
+    if found is None:
+        raise WrongInput(f"{name}: no such part{nearest(name, [*known, *mains])}")
+    return found
+
+
+def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
+    """Print a seeded sample of a part's accepted records."""
+    console = Console(highlight=False)
+    project = open_build(out, console)
+    family, part = family_and_part(project, name)
+    records = project.build.accepted(family.name, part.name)
+    places = sorted(random.Random(seed).sample(range(len(records)), min(count, len(records))))
+    for number, place in enumerate(places, 1):
+        record = next(records.slice(place, place + 1))
+        console.print(Rule(f"{number} of {len(places)} · {record.id}", style="dim"))
+        console.print(Markdown(family.show(record)))
+    if not places:
+        console.print(f"{family.name}-{part.name}: no accepted records")
+
+
+def explain_record(name: str, out: Path | None) -> None:
+    """Print a record's whole history."""
+    console = Console(highlight=False)
+    project = open_build(out, console)
+    found = False
+    for family, part in project.build.parts():
+        for ref in project.build.stages(family, part):
+            stage = project.build.read(ref)
+            for record in stage:
+                if name in (record.id, record.key):
+                    found = True
+                    _explain_kept(console, project, family, ref, record)
+            for dropped in stage.dropped():
+                if name in (dropped.item_id, dropped.key):
+                    found = True
+                    _explain_dropped(console, project, ref, dropped)
+    if not found:
+        raise WrongInput(f"{name}: no record of this build has this id or key; ids stand in accepted/ and dropped/")
+
+
+def _explain_kept(console: Console, project: Project, family: Family, ref: StageRef, record: Record) -> None:
+    manifest = project.build.manifest(ref)
+    assert manifest is not None
+    console.print(Rule(f"{ref} · kept", style="green", align="left"))
+    console.print(f"id {record.id} · key {record.key} · stage {manifest.fingerprint} (version {manifest.version})")
+    provenance = getattr(record, "provenance", None)
+    if provenance is None:
+        console.print(str(getattr(record, "text", getattr(record, "question", ""))), markup=False)
+        source = getattr(record, "source", None)
+        if source is not None:
+            console.print(
+                f"source: {source.source}, {source.id}, licence {source.licence or 'not stated'}", markup=False
+            )
+        return
+    console.print(Panel(Markdown(family.show(record))))
+    for source in provenance.sources:
+        console.print(f"source: {source.source}, {source.id}, licence {source.licence or 'not stated'}", markup=False)
+    for prompt in provenance.prompts:
+        console.print(f"asked: {prompt.name} {prompt.version} of {prompt.role} ({prompt.model})", markup=False)
+    console.print(f"seed: {provenance.seed}")
+    for note in provenance.notes:
+        console.print(f"note: {note}", markup=False)
+    for parent in _parents(project, provenance.parents):
+        console.print(f"made from {parent.id}:", markup=False)
+        text = getattr(parent, "text", None) or getattr(parent, "original", None) or getattr(parent, "question", "")
+        console.print(f"  {text}", markup=False)
+
+
+def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped: Dropped) -> None:
+    console.print(Rule(f"{ref} · dropped", style="red", align="left"))
+    console.print(f"id {dropped.item_id} · key {dropped.key}")
+    console.print(
+        f"reason: {dropped.reason}" + (f" ({dropped.value:.3f})" if dropped.value is not None else ""), markup=False
+    )
+    if dropped.evidence:
+        console.print(f"evidence: {dropped.evidence}", markup=False)
+    for related in _parents(project, [dropped.related_id] if dropped.related_id else []):
+        text = getattr(related, "text", None) or getattr(related, "original", "")
+        console.print(f"related: {related.id} {text}", markup=False)
+    for text in _inputs_with(project, ref, dropped):
+        console.print(f"it was: {text}", markup=False)
+
+
+def _inputs_with(project: Project, ref: StageRef, dropped: Dropped) -> Iterator[str]:
+    """The text of the record as it reached the step that dropped it."""
+    for record in project.build.inputs(ref):
+        if record.id == dropped.item_id:
+            yield str(
+                getattr(record, "text", None) or getattr(record, "question", None) or getattr(record, "original", "")
+            )
+            return
+
+
+def _parents(project: Project, ids: Iterable[str]) -> Iterator[Record]:
+    """The records of the build that have these ids, first of each."""
+    wanted = set(ids)
+    for family, part in project.build.parts():
+        for ref in project.build.stages(family, part):
+            for record in project.build.read(ref) if wanted else ():
+                if record.id in wanted:
+                    wanted.discard(record.id)
+                    yield record
+
+
+def verify_family(name: str, out: Path | None) -> None:
+    """Run the family's verifier over its accepted rows, as they lie in the output folder."""
+    console = Console(highlight=False)
+    project = open_build(out, console)
+    families = {family.name: family for family, _ in project.build.parts()}
+    if name not in families:
+        raise WrongInput(f"{name}: no such family in this build{nearest(name, list(families))}")
+    faults = 0
+    for family, part in project.build.parts():
+        if family.name != name:
+            continue
+        rows = 0
+
+        def counted(part: Part = part) -> Iterator[Any]:
+            nonlocal rows
+            for row in accepted_rows(project, name, part):
+                rows += 1
+                yield row
+
+        def rows_of(other: str, family: Family = family) -> Iterable[Any]:
+            return accepted_rows(project, name, family.part(other))
+
+        context = VerifyContext(project.build.families[name].settings, project.embedder, rows_of)
+        found = 0
+        for fault in part.verify(counted(), context):
+            found += 1
+            if found <= FAULTS_SHOWN:
+                console.print(f"[red]✗[/] {name}-{part.name} {fault.id}: {fault.problem}")
+        if found > FAULTS_SHOWN:
+            console.print(f"  and {found - FAULTS_SHOWN} more")
+        console.print(f"{'[red]✗' if found else '[green]✓'}[/] {name}-{part.name}: {rows:,} rows, {found} faults")
+        faults += found
+    if faults:
+        raise Failed(f"{faults} faults in {project.out / 'accepted'}: the rows named above are not what they claim")
+
+
+def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
+    """The rows of `accepted/`, read from the files. Raises `Failed` for a row that is no such record."""
+    import pyarrow.parquet as pq
+    from pydantic import ValidationError
+
+    for path in sorted((project.out / "accepted").glob(f"{family}-{part.name}*.parquet")):
+        for batch in pq.ParquetFile(path).iter_batches(batch_size=256):
+            for row in batch.to_pylist():
+                row.pop("reviewed", None)
+                try:
+                    yield part.item.model_validate(row)
+                except ValidationError as error:
+                    first = error.errors()[0]
+                    raise Failed(f"{path}: row {row.get('id')}: {first['msg']}; build or download it again") from error

@@ -1,0 +1,62 @@
+"""`touchstone evaluate`, `score` and `metric`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.cli.read import BuildOption
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add this group's commands."""
+    app.command()(evaluate)
+    app.command()(score)
+    app.command()(metric)
+
+
+def evaluate(
+    family: Annotated[str, typer.Argument(help="Family, such as `uraq`")],
+    model: Annotated[str, typer.Option(help="A key of `models:` in the configuration")] = "evaluated",
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask about so many rows only")] = None,
+    out: BuildOption = None,
+) -> None:
+    """Put a build's rows to a model, write its predictions, and score them.
+
+    Answers come from the completion cache where they are there: a run that was killed goes on.
+
+    Example: `touchstone evaluate uraq --model evaluated`
+    """
+    from flows.cli.scoring import evaluate_family
+
+    evaluate_family(family, model, limit, out)
+
+
+def score(
+    family: Annotated[str, typer.Argument(help="Family, such as `uraq`")],
+    predictions: Annotated[Path, typer.Option("--input", help="Predictions, JSONL: id, variant, prediction")],
+    output: Annotated[Path | None, typer.Option(help="Write all tables here as JSON")] = None,
+    partial: Annotated[bool, typer.Option(help="Score what is there; leave out what is missing or unknown")] = False,
+    out: BuildOption = None,
+) -> None:
+    """Score predictions on a build's rows.
+
+    Example: `touchstone score uraq --input predictions.jsonl --output tables.json`
+    """
+    from flows.cli.scoring import score_family
+
+    score_family(family, predictions, output, partial, out)
+
+
+def metric(
+    name: Annotated[str, typer.Argument(help="Metric, such as `exact_match` or `f1`")],
+    rows: Annotated[Path, typer.Option("--input", help="JSONL: id, prediction, answers, keywords, lang")],
+    output: Annotated[Path, typer.Option(help="Where the scores go, JSONL: id, score")],
+) -> None:
+    """Score rows by one metric.
+
+    Example: `touchstone metric f1 --input rows.jsonl --output scores.jsonl`
+    """
+    from flows.cli.scoring import score_rows
+
+    score_rows(name, rows, output)

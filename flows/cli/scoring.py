@@ -1,0 +1,123 @@
+"""Evaluates and scores: predictions in, tables out."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from data.sources.files import json_lines
+from flows.cli.reading import open_build
+from flows.compose import Project
+from flows.construct.engine import Family
+from flows.evaluate import predict, scored_rows
+from flows.scoring.qa import METRICS
+from flows.settings import nearest
+from schemas.errors import WrongInput
+from schemas.prediction import Prediction
+
+
+def evaluate_family(name: str, model: str, limit: int | None, out: Path | None) -> None:
+    """Ask, write the predictions, score."""
+    console = Console(highlight=False)
+    project = open_build(out, console)
+    family = _family(project, name)
+    known = ["default", *(prompt.role for prompt in family.prompts), *project.config.models]
+    if model not in known:
+        raise WrongInput(f"--model {model}: no such model in {project.config_path}{nearest(model, known)}")
+    path = project.out / "predictions" / f"{name}-{model}.jsonl"
+    try:
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+            task = progress.add_task(f"{name} {family.evaluation.part} → {model}")
+            usage = predict(
+                project,
+                family,
+                project.model(model, family),
+                path,
+                limit,
+                lambda done, total: progress.update(task, completed=done, total=total),
+            )
+    finally:
+        project.close()
+    money = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
+    console.print(f"{path}: {usage.calls:,} calls, {usage.cached:,} of them from the cache{money}", soft_wrap=True)
+    _score(console, project, family, path, path.with_suffix(".tables.json"), limit=limit, partial=False)
+
+
+def score_family(name: str, predictions: Path, output: Path | None, partial: bool, out: Path | None) -> None:
+    """Score a file of predictions."""
+    console = Console(highlight=False)
+    project = open_build(out, console)
+    _score(console, project, _family(project, name), predictions, output, limit=None, partial=partial)
+
+
+def _score(
+    console: Console,
+    project: Project,
+    family: Family,
+    path: Path,
+    output: Path | None,
+    *,
+    limit: int | None,
+    partial: bool,
+) -> None:
+    result = family.evaluation.score(scored_rows(project, family, limit), read_predictions(path), partial)
+    for name, frame in result.frames.items():
+        table = Table(title=name, title_justify="left", title_style="bold")
+        shown = frame.reset_index()
+        for column in shown.columns:
+            table.add_column(str(column))
+        for row in shown.itertuples(index=False):
+            table.add_row(*(_cell(value) for value in row))
+        console.print(table)
+    if output is not None:
+        cells = [cell.model_dump() for cell in result.tables]
+        output.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        console.print(f"{output}: {len(cells)} values", soft_wrap=True)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "-" if value != value else f"{value:.3f}"  # noqa: PLR0124 - not a number
+    return str(value)
+
+
+def _family(project: Project, name: str) -> Family:
+    families = {family.name: family for family, _ in project.build.parts()}
+    if name not in families:
+        raise WrongInput(f"{name}: no such family in this build{nearest(name, list(families))}")
+    return families[name]
+
+
+def read_predictions(path: Path) -> Iterator[Prediction]:
+    """The predictions of a JSONL file. Raises `WrongInput` for a bad line."""
+    for row in json_lines(str(path)):
+        try:
+            yield Prediction.model_validate(dict(row.values))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise row.error(f"{where}: {first['msg']}", "a row has id, variant and prediction") from error
+
+
+def score_rows(name: str, rows: Path, output: Path) -> None:
+    """Score rows of `{id, prediction, answers, keywords, lang}` into `{id, score}` by one metric."""
+    if name not in METRICS:
+        raise WrongInput(f"{name}: no such metric{nearest(name, list(METRICS))}")
+    scored = []
+    for number, row in enumerate(json_lines(str(rows)), 1):
+        keywords, lang = row.values.get("keywords"), row.values.get("lang", "en")
+        try:
+            score = METRICS[name](row.text("prediction"), row.texts("answers"), keywords, lang)  # type: ignore[arg-type]
+        except ValueError as error:
+            raise row.error(str(error), "a row has id, prediction, answers, keywords and lang") from error
+        scored.append({"id": row.values.get("id", str(number)), "score": score})
+    output.parent.mkdir(parents=True, exist_ok=True)
+    temporary = output.with_name(f"{output.name}.tmp")
+    temporary.write_text("".join(json.dumps(one) + "\n" for one in scored), encoding="utf-8")
+    temporary.replace(output)
+    Console(highlight=False).print(f"{output}: {len(scored)} scores", soft_wrap=True)

@@ -1,0 +1,258 @@
+"""A build as it is seen in a terminal: progress stage by stage, the first item, and the summary."""
+
+import json
+import os
+import time
+import urllib.request
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from flows.compose import Project
+from flows.construct.stages import StageRef
+from flows.estimate import Estimate, estimate
+from flows.settings import sample_path
+from schemas.manifest import BuildManifest, PartManifest, StageManifest, UsageOfPrompt, sum_usage
+
+LOCAL_SERVERS = {
+    "Ollama": "http://127.0.0.1:11434/v1",
+    "vLLM": "http://127.0.0.1:8000/v1",
+    "llama.cpp": "http://127.0.0.1:8080/v1",
+    "LM Studio": "http://127.0.0.1:1234/v1",
+}
+"""Where servers of the OpenAI protocol listen if nobody tells them otherwise."""
+
+
+def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
+    """Build, and show it."""
+    console = Console(highlight=False)
+    started = time.monotonic()
+    project = Project(config, out, limit)
+    console.print(f"[bold]{project.config.name}[/] · {config} → {out}{_pilot(limit)}")
+    if any(model.name != "rules" for one in project.build.families.values() for model in one.models.values()):
+        print_estimate(estimate(project))
+    console.print("[dim]starting the engine ...[/]")
+    _quieten_prefect(project.state)
+    from flows.build import run_build
+
+    with Terminal(console) as watcher:
+        manifest = run_build(config, out, limit, watcher, project.config.runner)
+        watcher.announce("report")
+        from flows.report import write_report
+
+        report = write_report(project)
+    print_summary(console, manifest, watcher.seconds)
+    if watcher.example:
+        console.print(Panel(Markdown(watcher.example), title="one item", title_align="left", padding=(1, 2)))
+    print_next(console, project, manifest, report)
+    if limit is not None and any(usage.calls for usage in _usage(manifest.parts).values()):
+        console.print("\nWhat the whole build will take, by this pilot's yields:")
+        print_estimate(estimate(Project(config, out, None)))
+    console.print(f"[dim]{time.monotonic() - started:.1f} s in all[/]")
+
+
+def _quieten_prefect(state: Path) -> None:
+    """Settings of an embedded Prefect that says nothing and sends nothing; the user's own settings win."""
+    state.mkdir(parents=True, exist_ok=True)
+    quiet = {
+        "DO_NOT_TRACK": "1",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_CLI_CHECK_FOR_UPDATES": "false",
+        "PREFECT_HOME": str((state / "prefect").resolve()),
+        "PREFECT_LOGGING_LEVEL": "CRITICAL",
+        "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
+        "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
+    }
+    for name, value in quiet.items():
+        os.environ.setdefault(name, value)
+
+
+class Terminal:
+    """Watches a build: a line a stage, with a bar while it runs where the terminal can draw one."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.example: str | None = None
+        self.seconds: dict[tuple[str, str], float] = {}
+        """Time on the clock by (family, part), of the stages that ran now."""
+        self._task: TaskID | None = None
+        self._began = time.monotonic()
+        self._shown = False
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+
+    def __enter__(self) -> "Terminal":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._progress.stop()
+
+    def announce(self, what: str) -> None:
+        """Show that something goes on that is no stage."""
+        self._clear()
+        self._task = self._progress.add_task(what, total=None)
+
+    def started(self, ref: StageRef, total: int | None) -> None:
+        """A stage begins."""
+        self._began = time.monotonic()
+        self._clear()
+        self._task = self._progress.add_task(str(ref), total=total)
+
+    def advanced(self, ref: StageRef, done: int, total: int) -> None:
+        """A stage goes on."""
+        if self._task is not None:
+            self._progress.update(self._task, completed=done, total=total)
+
+    def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
+        """A stage is finished."""
+        self._clear()
+        took = 0.0 if before else time.monotonic() - self._began
+        place = (ref.family, ref.part)
+        self.seconds[place] = self.seconds.get(place, 0.0) + took
+        dropped = manifest.planned - manifest.kept
+        counts = f"{manifest.kept:,} kept" + (f", {dropped:,} dropped" if dropped else "")
+        when = "[dim]done before[/]" if before else f"{took:.1f} s"
+        self.console.print(f"[green]✓[/] {ref!s:<44} {counts:<28} {when}")
+        for note in manifest.notes:
+            self.console.print(f"  [yellow]{note}[/]")
+        if example and not self._shown:
+            self._shown = True
+            self.example = example
+            if not before:
+                self.console.print(Panel(Markdown(example), title="the first item", title_align="left", padding=(1, 2)))
+
+    def _clear(self) -> None:
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+            self._task = None
+
+
+def print_summary(console: Console, manifest: BuildManifest, seconds: dict[tuple[str, str], float]) -> None:
+    """The table of a finished build."""
+    table = Table(
+        title=f"{manifest.name}: planned = kept + dropped + waiting", title_justify="left", title_style="bold"
+    )
+    for column in (
+        "family",
+        "drafted",
+        "kept",
+        "dropped, by reason",
+        "waiting",
+        "model calls",
+        "cached",
+        "money",
+        "seconds",
+    ):
+        table.add_column(column, justify="left" if column in ("family", "dropped, by reason") else "right")
+    for part in manifest.parts:
+        usage = _total(_usage([part]).values())
+        reasons = {reason: count for step in part.dropped.values() for reason, count in step.items()}
+        table.add_row(
+            f"{part.family} {part.part}",
+            f"{part.planned:,}",
+            f"{part.kept:,}",
+            "\n".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items(), key=lambda one: -one[1]))
+            or "-",
+            f"{part.waiting:,}" if part.waiting else "-",
+            f"{usage.calls:,}",
+            f"{usage.cached:,}",
+            f"${usage.cost_usd:.4f}" if usage.cost_usd else "-",
+            f"{seconds.get((part.family, part.part), 0.0):.1f}",
+        )
+    console.print(table)
+
+
+def print_next(console: Console, project: Project, manifest: BuildManifest, report: Path) -> None:
+    """The paths written, and what to do next."""
+    console.print("\n[bold]Written[/]")
+    for part in manifest.parts:
+        for file in part.files:
+            if file.path.startswith("accepted/"):
+                console.print(f"  {project.out / file.path}  ({file.rows:,} rows)", soft_wrap=True)
+    console.print(f"  {report}  (open it in a browser)", soft_wrap=True)
+    console.print(
+        f"  {project.out / 'manifest.json'}, {project.out / 'sifted'}/, {project.out / 'dropped'}/", soft_wrap=True
+    )
+    family = manifest.parts[0].family
+    console.print("\n[bold]Next[/]")
+    console.print(f"  touchstone show {family} --sample 5          read some items")
+    console.print(f"  touchstone verify {family}                   prove every row from the files alone")
+    console.print(f"  touchstone evaluate {family} --model default put the rows to a model and score it")
+    if all(model == "rules" for model in manifest.models.values()):
+        console.print(
+            "  your own endpoint: copy the sample configuration and put these two lines in place of its model:"
+        )
+        console.print(
+            "    [cyan]model: {provider: endpoint, name: gpt-4o-mini, api_key_env: OPENAI_API_KEY}[/]", soft_wrap=True
+        )
+        console.print("    [cyan]budget_usd: 5[/]")
+        console.print(f"    cp {sample_path()} my.yaml && touchstone run my.yaml --limit 5", soft_wrap=True)
+        for server, url, model in local_servers():
+            console.print(
+                f"  {server} answers here: [cyan]model: {{provider: endpoint, name: {model}, base_url: {url}}}[/]"
+            )
+
+
+def local_servers() -> Iterable[tuple[str, str, str]]:
+    """(name, base URL, a model) of the OpenAI-compatible servers that answer on this machine."""
+    for name, url in LOCAL_SERVERS.items():
+        try:
+            with urllib.request.urlopen(f"{url}/models", timeout=0.3) as reply:  # noqa: S310 - a fixed loopback address
+                models = json.load(reply)["data"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if models:
+            yield name, url, str(models[0].get("id"))
+
+
+def print_estimate(result: Estimate) -> None:
+    """An estimate as a table."""
+    console = Console(highlight=False)
+    table = Table(
+        title="Estimate (at most: nothing dropped, nothing cached)"
+        if not result.measured
+        else "Estimate by the pilot's yields",
+        title_justify="left",
+        title_style="bold",
+    )
+    for column in ("step", "records", "calls", "tokens in", "tokens out", "money"):
+        table.add_column(column, justify="left" if column == "step" else "right")
+    for line in result.lines:
+        money = "?" if line.cost_usd is None else f"${line.cost_usd:.2f}" if line.calls else "-"
+        table.add_row(
+            line.step,
+            f"{line.records:,}",
+            f"{line.calls:,}",
+            f"{line.input_tokens:,}",
+            f"{line.output_tokens:,}",
+            money,
+        )
+    console.print(table)
+    for note in result.notes:
+        console.print(f"[yellow]{note}[/]")
+
+
+def _usage(parts: Iterable[PartManifest]) -> dict[str, UsageOfPrompt]:
+    return sum_usage(stage.usage for part in parts for stage in part.stages)
+
+
+def _total(usages: Iterable[UsageOfPrompt]) -> UsageOfPrompt:
+    return sum_usage({"all": usage} for usage in usages).get("all", UsageOfPrompt())
+
+
+def _pilot(limit: int | None) -> str:
+    return f" · pilot of {limit}" if limit else ""

@@ -1,0 +1,206 @@
+"""Puts a build together from its configuration: models, embedder, store, and the families' rules.
+
+The only importer of the families' `rules.py`: without them every family still runs against an endpoint.
+"""
+
+import asyncio
+import hashlib
+import importlib
+import importlib.util
+import json
+import threading
+from collections.abc import Coroutine, Mapping
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from data.store import Store
+from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
+from flows.construct.engine import Family, FamilySettings
+from flows.construct.stages import Build, FamilyBuild
+from flows.llm.cache import CompletionCache
+from flows.llm.endpoint import Endpoint, EndpointSettings
+from flows.llm.limits import Budget
+from flows.llm.model import Model, Prompt, RuleSet, with_templates
+from flows.llm.prices import Prices
+from flows.llm.rules import Rules
+from flows.settings import Config, ConfigError, load_config
+from schemas.verdict import Verdict
+
+T = TypeVar("T")
+
+
+class Project:
+    """A configuration at work in an output folder. Everything heavy is made when first used."""
+
+    def __init__(self, config: Path, out: Path, limit: int | None = None, workers: int = 1) -> None:
+        self.config_path = config
+        self.config: Config = load_config(config)
+        self.out = out
+        self.limit = limit
+        self.workers = workers
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._verdicts: dict[tuple[str, str], Mapping[str, Verdict]] = {}
+        self.stopped = False
+        """Set when a shard has failed: shards that have not begun do not begin."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (self.config_path, self.out, self.limit, self.workers)
+
+    @cached_property
+    def store(self) -> Store:
+        """The stage files."""
+        return Store(self.config.store)
+
+    @property
+    def state(self) -> Path:
+        """The local folder for databases: the store's own, where that is one."""
+        return Path(".touchstone") if "://" in self.config.store else Path(self.config.store)
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The configured embedder behind a cache on disk."""
+        chosen = self.config.embedder
+        bert = SentenceBert() if chosen == "packaged" else SentenceBert(chosen.name, languages=chosen.languages)
+        self.state.mkdir(parents=True, exist_ok=True)
+        return CachedEmbedder(bert, self.state / "embeddings.sqlite")
+
+    @cached_property
+    def cache(self) -> CompletionCache:
+        """The completion cache."""
+        self.state.mkdir(parents=True, exist_ok=True)
+        return CompletionCache(self.config.cache or f"sqlite:///{self.state / 'completions.sqlite'}")
+
+    @cached_property
+    def prices(self) -> Prices:
+        """The price library, with the user's prices in front."""
+        return Prices.from_file(Path(self.config.prices)) if self.config.prices else Prices()
+
+    @cached_property
+    def budget(self) -> Budget:
+        """The run's money; with several workers, each has its share."""
+        ceiling = self.config.budget_usd
+        return Budget(None if ceiling is None else ceiling / self.workers)
+
+    def models_of(self, family: Family, settings: FamilySettings) -> dict[str, Model]:
+        """A family's models, by role and by name."""
+        roles = {prompt.role for prompt in family.prompts}
+        named = {name for step in _steps(family) if step.asks for name in getattr(settings, step.asks)}
+        for name in sorted(named - set(self.config.models)):
+            raise ConfigError(
+                f"{self.config_path}: models.{name}: is missing; families.{family.name} asks a model of that name"
+            )
+        return {name: self.model(name, family) for name in sorted(roles | named)}
+
+    def model(self, role: str, family: Family) -> Model:
+        """The model that plays `role`, or is called so in the configuration."""
+        settings = self.config.model_for(role)
+        if isinstance(settings, EndpointSettings):
+            return self._endpoint(settings)
+        return Rules(rules_of(family.name), self.config.seed)
+
+    @cached_property
+    def _endpoints(self) -> dict[EndpointSettings, Endpoint]:
+        return {}
+
+    def _endpoint(self, settings: EndpointSettings) -> Endpoint:
+        """One endpoint for all roles of the same settings, so that they share its limits."""
+        share = {
+            "concurrency": max(1, settings.concurrency // self.workers),
+            "requests_per_minute": settings.requests_per_minute and settings.requests_per_minute / self.workers,
+            "tokens_per_minute": settings.tokens_per_minute and settings.tokens_per_minute / self.workers,
+        }
+        settings = settings.model_copy(update=share)
+        if settings not in self._endpoints:
+            self._endpoints[settings] = Endpoint(settings, self.cache, prices=self.prices, budget=self.budget)
+        return self._endpoints[settings]
+
+    def prompts_of(self, family: Family) -> dict[str, Prompt[Any]]:
+        """The family's prompts by name, with the user's templates in place of ours."""
+        folder = self.config.prompts
+        return {
+            prompt.name: with_templates(prompt, Path(folder), family.name) if folder else prompt
+            for prompt in family.prompts
+        }
+
+    @cached_property
+    def build(self) -> Build:
+        """The build's stages."""
+        chosen = self.config.chosen()
+        return Build(
+            [
+                FamilyBuild(family, settings, self.prompts_of(family), self.models_of(family, settings))
+                for family, settings in chosen
+            ],
+            store=self.store,
+            seed=self.config.seed,
+            limit=self.limit,
+            embedder=self.embedder,
+            verdicts=self.verdicts,
+        )
+
+    def verdicts(self, family: str, part: str) -> Mapping[str, Verdict]:
+        """By key, the verdicts of `verdicts/<family>-<part>.jsonl`; the last one on a key counts."""
+        if (family, part) not in self._verdicts:
+            self._verdicts[family, part] = read_verdicts(self.out / "verdicts" / f"{family}-{part}.jsonl")
+        return self._verdicts[family, part]
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run `work` on the one event loop that all model calls share, and wait for it."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(target=self._loop.run_forever, name="models", daemon=True).start()
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def close(self) -> None:
+        """Close connections and databases."""
+        if self._loop is not None:
+            for endpoint in self._endpoints.values():
+                self.run(endpoint.aclose())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+        if "cache" in self.__dict__:
+            self.cache.close()
+
+
+@cache
+def _reopened(config: Path, out: Path, limit: int | None, workers: int) -> Project:
+    """The project in a worker process: one for all its shards, so that they share connections and limits."""
+    return Project(config, out, limit, workers)
+
+
+def rules_of(family: str) -> RuleSet:
+    """The family's rules; none where it has no `rules.py`."""
+    name = f"flows.families.{family}.rules"
+    if importlib.util.find_spec(name) is None:
+        return {}
+    rules: RuleSet = importlib.import_module(name).RULES
+    return rules
+
+
+def read_verdicts(path: Path) -> Mapping[str, Verdict]:
+    """The verdicts of a file by key; empty where there is none. Raises `ConfigError` for a bad line."""
+    if not path.exists():
+        return {}
+    verdicts: dict[str, Verdict] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        if line.strip():
+            try:
+                verdict = Verdict.model_validate(json.loads(line))
+            except (json.JSONDecodeError, ValidationError) as error:
+                first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": str(error)}
+                where = ".".join(map(str, first["loc"]))
+                raise ConfigError(f"{path}: line {number}: {where}: {first['msg']}; correct the verdict") from error
+            verdicts[verdict.key] = verdict
+    return verdicts
+
+
+def _steps(family: Family) -> list[Any]:
+    return [step for part in family.parts for step in part.steps]
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

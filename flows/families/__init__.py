@@ -1,0 +1,22 @@
+"""One folder a paper. A new family is a folder here that exports FAMILY, and a file in schemas."""
+
+import importlib
+import pkgutil
+from functools import cache
+
+from flows.construct.engine import Family
+
+
+@cache
+def family_names() -> tuple[str, ...]:
+    """The families there are: every package in this folder."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg))
+
+
+def load_family(name: str) -> Family:
+    """The family's declaration. Raises `KeyError` for a name that is none."""
+    if name not in family_names():
+        raise KeyError(name)
+    family = importlib.import_module(f"{__name__}.{name}").FAMILY
+    assert isinstance(family, Family)
+    return family

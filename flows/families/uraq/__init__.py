@@ -1,0 +1,120 @@
+"""URAQ: original and manipulated knowledge, user needs and context settings."""
+
+from pathlib import Path
+
+from flows.construct.engine import Evaluation, Family, Paper, Part, all_, each, expand, sample
+from flows.families.uraq.figures import conflict_figures, evaluation_figures, item_figures, statement_figures
+from flows.families.uraq.layout import layout
+from flows.families.uraq.method import (
+    UraqSettings,
+    arrange_contexts,
+    ask_question,
+    batches,
+    context_slots,
+    deduplicate,
+    make_conflict,
+    manipulate,
+    pool_contexts,
+    prescreen,
+    to_read,
+    write_statements,
+)
+from flows.families.uraq.prompts import (
+    ANSWER_SINGLE_HOP,
+    ANSWER_WITH_CONTEXT,
+    ASK_QUESTION,
+    CONTRADICT,
+    MANIPULATE,
+    PROMPTS,
+    WRITE_STATEMENTS,
+)
+from flows.families.uraq.score import ScoredRow, score
+from flows.families.uraq.show import show
+from flows.families.uraq.verify import verify_conflicts, verify_evaluation, verify_items, verify_statements
+from schemas.source import QASource, Statement
+from schemas.uraq import NEEDS, SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
+
+FAMILY = Family(
+    name="uraq",
+    paper=Paper(
+        title="Do Retrieval-Augmented Language Models Adapt to Varying User Needs?",
+        short="URAQ",
+        year=2025,
+        authors="anonymous submission",
+    ),
+    settings=UraqSettings,
+    prompts=PROMPTS,
+    parts=(
+        Part(
+            "statements",
+            source=Statement,
+            sources="statements_from",
+            item=StatementPair,
+            steps=(
+                all_(
+                    write_statements,
+                    prompts=[WRITE_STATEMENTS],
+                    settings=["statements", "topics", "cosine_above", "dedupe"],
+                    creates=True,
+                    embeds=True,
+                    most=batches,
+                ),
+                all_(deduplicate, settings=["cosine_above", "dedupe"], embeds=True),
+                each(manipulate, prompts=[MANIPULATE]),
+            ),
+            verify=verify_statements,
+            figures=statement_figures,
+            planned=lambda settings: settings.statements,
+        ),
+        Part(
+            "items",
+            source=StatementPair,
+            item=UraqItem,
+            steps=(
+                each(ask_question, prompts=[ASK_QUESTION], settings=["hops"]),
+                each(prescreen, prompts=[ANSWER_SINGLE_HOP], settings=["prescreen"], asks="prescreen"),
+            ),
+            people=sample("uraq-check"),
+            verify=verify_items,
+            figures=item_figures,
+        ),
+        Part(
+            "conflicts",
+            source=QASource,
+            sources="qa_sources",
+            item=Conflict,
+            steps=(each(make_conflict, prompts=[CONTRADICT]),),
+            verify=verify_conflicts,
+            figures=conflict_figures,
+        ),
+        Part(
+            "evaluation",
+            source=(UraqItem, Conflict),
+            uses=("statements", "conflicts"),
+            item=EvaluationRow,
+            steps=(
+                expand(
+                    arrange_contexts,
+                    slots=context_slots,
+                    most=lambda settings: len(SETTINGS) * len(settings.context_counts),
+                    prepare=pool_contexts,
+                    settings=["context_counts", "related_above"],
+                    embeds=True,
+                ),
+            ),
+            verify=verify_evaluation,
+            figures=evaluation_figures,
+        ),
+    ),
+    show=show,
+    layout=layout,
+    evaluation=Evaluation(
+        part="evaluation",
+        prompts=(ANSWER_WITH_CONTEXT,),
+        requests=lambda row: [(need, ANSWER_WITH_CONTEXT, to_read(row, need)) for need in NEEDS],  # type: ignore[arg-type]
+        score=score,
+        scored=ScoredRow.of,
+    ),
+    reads="items",
+    folder=Path(__file__).parent,
+)

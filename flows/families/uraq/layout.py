@@ -1,0 +1,55 @@
+"""URAQ's records laid out side by side: what follows from the original, what from the manipulated statement."""
+
+from flows.construct.exhibit import Line, Listing, Sheet
+from schemas.base import Record
+from schemas.uraq import NEEDS, Conflict, EvaluationRow, StatementPair, UraqItem
+
+SIDES = ("original", "manipulated")
+
+
+def layout(record: Record) -> Sheet:
+    """The record as two columns; an evaluation row as one for each user need."""
+    match record:
+        case StatementPair():
+            return Sheet(
+                tags=(record.manipulation, *([record.topic] if record.topic else ())),
+                columns=SIDES,
+                lines=(Line("statement", (record.original, record.manipulated)),),
+            )
+        case UraqItem():
+            steps = (
+                Line(f"{number}. {step.text} ({step.kind})", (step.original, step.manipulated))
+                for number, step in enumerate(record.steps, 1)
+            )
+            return Sheet(
+                title=record.question,
+                tags=(f"{record.hops} hop{'s' * (record.hops != 1)}", record.answer_type, record.manipulation),
+                columns=SIDES,
+                lines=(
+                    Line("statement", (record.original, record.manipulated)),
+                    *steps,
+                    Line("answer", (record.answer_original, record.answer_manipulated)),
+                    Line("in one hop", (f"{record.single_hop_question} {record.single_hop_answer}",)),
+                ),
+            )
+        case Conflict():
+            return Sheet(
+                title=record.question,
+                tags=(record.answer_type, record.source),
+                columns=SIDES,
+                lines=(
+                    Line("evidence", (record.original, record.manipulated)),
+                    Line("answer", (record.answer_original, record.answer_manipulated)),
+                ),
+            )
+        case EvaluationRow():
+            number = f"{record.n_contexts} context{'s' * (record.n_contexts != 1)}"
+            where = "none relevant" if record.relevant_index is None else f"no. {record.relevant_index + 1} is relevant"
+            return Sheet(
+                title=record.question,
+                tags=(record.setting, number),
+                columns=NEEDS,
+                lines=(Line("expected", tuple(record.expected[need] for need in NEEDS)),),
+                listing=Listing(f"{number}, {where}", record.contexts, record.relevant_index),
+            )
+    raise TypeError(f"URAQ has no {type(record).__name__}")

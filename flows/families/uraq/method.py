@@ -1,0 +1,401 @@
+"""URAQ: pairs of statements, questions of several steps on them, and evaluation rows.
+
+Anonymous, "Do Retrieval-Augmented Language Models Adapt to Varying User Needs?", appendix A (the
+procedure), B and C (the prompts), sections 3 and 4 (the evaluation).
+"""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from data.sources import SourceSpec
+from flows.construct.dedupe import deduplicate as independent_set
+from flows.construct.embed import FloatMatrix
+from flows.construct.engine import Context, Drop, FamilySettings, Records, SetContext, Slot, StepContext
+from flows.families.uraq import checks, conflicts
+from flows.families.uraq.prompts import (
+    ANSWER_SINGLE_HOP,
+    ANSWER_WITH_CONTEXT,
+    ASK_QUESTION,
+    CONTRADICT,
+    MANIPULATE,
+    WRITE_STATEMENTS,
+    StatementsWanted,
+    ToAnswer,
+    ToAsk,
+    ToContradict,
+    ToManipulate,
+    ToRead,
+)
+from flows.families.uraq.score import is_right
+from flows.llm.model import Message
+from schemas.base import SourceRef, key_of
+from schemas.source import QASource, Statement
+from schemas.uraq import DONT_KNOW, SETTINGS, Conflict, EvaluationRow, Need, Setting, StatementPair, UraqItem
+
+COSINE_ABOVE = 0.5  # appendix A.2: "cosine similarity above 0.5"
+HOPS = (4,)  # appendix A.5: "those requiring 4-hop reasoning were chosen"
+CONTEXT_COUNTS = (1, 10, 25, 50, 100, 250, 500, 1000)  # table 1, "Synthetic"
+
+TOPICS = (
+    "animals", "plants", "the human body", "food and drink", "astronomy", "physics", "chemistry", "geology and weather",
+    "geography", "countries and capitals", "history", "inventions", "buildings and monuments", "literature", "painting",
+    "music", "film and theatre", "sports", "games", "mathematics", "time and calendars", "language and writing",
+    "transport", "computers", "everyday objects", "religion and mythology",
+)  # fmt: skip
+"""What statements are asked about. The paper names no topics, only "general facts" (appendix A.1)."""
+BATCH = 20
+"""Statements asked for in one call, at most."""
+DRY_ROUNDS = 3
+DRY_YIELD = 0.01
+"""The yield has dried up when in `DRY_ROUNDS` rounds on end fewer than this share of the statements asked
+for survived dedupe."""
+
+
+class UraqSettings(FamilySettings):
+    """URAQ's block of the configuration."""
+
+    statements: int = Field(400, ge=1, description="Statements wanted after dedupe")
+    statements_from: SourceSpec | None = Field(None, description="Take the statements from here and ask for none")
+    topics: tuple[str, ...] = Field(TOPICS, min_length=1, description="What statements are asked about")
+    cosine_above: float = Field(COSINE_ABOVE, gt=0, lt=1, description="Near-duplicates are above it (appendix A.2)")
+    dedupe: Literal["independent-set", "paper"] = Field(
+        "independent-set", description="`paper`: both statements of a pair above the threshold go"
+    )
+    hops: tuple[int, ...] = Field(HOPS, min_length=1, description="Steps of the questions that are kept, 1 to 5")
+    context_counts: tuple[int, ...] = Field(CONTEXT_COUNTS, min_length=1, description="Contexts in an evaluation row")
+    related_above: float = Field(
+        0.5, gt=0, lt=1, description="Contexts with a cosine above it to question or pair are related to it"
+    )
+    prescreen: tuple[str, ...] = Field((), description="Models (of `models`) that must know the single-hop answer")
+    qa_sources: tuple[SourceSpec, ...] = Field((), description="Question answering data made to conflict")
+
+
+# ---- A.1 knowledge generation ----
+
+
+async def write_statements(statements: Records[Statement], ctx: SetContext) -> AsyncIterator[Statement]:
+    """A.1: short general facts, asked of the builder over topics, or taken from a file.
+
+    Asked in numbered rounds until the wanted number survives dedupe, or the yield dries up. Each round
+    asks for what is missing, spread over the topics, and shows what is written on a topic already.
+    """
+    settings: UraqSettings = ctx.settings
+    for statement in statements:
+        yield statement
+    if settings.statements_from is not None:
+        return
+    wanted = min(settings.statements, ctx.step.limit or settings.statements)
+    written: dict[str, Statement] = {}
+    survivors = dry = 0
+    for round_ in count():
+        missing = wanted - survivors
+        size = min(BATCH, math.ceil(missing / len(settings.topics)))
+        topics = settings.topics[: math.ceil(missing / size)]
+        asked = [
+            ctx.at(topic).ask(
+                WRITE_STATEMENTS,
+                StatementsWanted(
+                    topic=topic,
+                    count=size,
+                    round=round_,
+                    known=tuple(one.text for one in written.values() if one.topic == topic),
+                ),
+                draw=round_,
+            )
+            for topic in topics
+        ]
+        for topic, answer in zip(topics, await asyncio.gather(*asked), strict=True):
+            for sentence in answer.statements:
+                text = " ".join(sentence.split())
+                statement = Statement(key=key_of("uraq", "statements", text), text=text or sentence, topic=topic)
+                if (refusal := checks.statement_refusal(text)) is not None:
+                    ctx.drop(statement, refusal)
+                elif text in written:
+                    ctx.drop(statement, Drop("repeats a statement word for word", related_id=written[text].id))
+                else:
+                    written[text] = statement
+        before, survivors = survivors, len(_independent(list(written.values()), ctx)) if written else 0
+        ctx.progress(min(survivors, wanted), wanted)
+        if survivors >= wanted:
+            break
+        dry = dry + 1 if survivors - before < DRY_YIELD * size * len(topics) else 0
+        if dry == DRY_ROUNDS:
+            ctx.note(f"the yield dried up after {round_ + 1} rounds: {survivors} statements of {wanted} wanted")
+            break
+    for statement in written.values():
+        yield statement
+
+
+def batches(settings: UraqSettings) -> int:
+    """Calls that writing takes if every statement survives."""
+    size = min(BATCH, math.ceil(settings.statements / len(settings.topics)))
+    return 0 if settings.statements_from is not None else math.ceil(settings.statements / size)
+
+
+# ---- A.2 redundancy filtering ----
+
+
+async def deduplicate(statements: Records[Statement], ctx: SetContext) -> AsyncIterator[Statement]:
+    """A.2: no two statements above the cosine threshold remain.
+
+    Departure: the paper says that any pair above it "was removed", which read literally loses both. We
+    keep a maximal independent set (`flows/construct/dedupe.py`); `dedupe: paper` gives the paper's words.
+    """
+    everything = list(statements)
+    kept = _independent(everything, ctx, drop=True)
+    for statement in everything:
+        if statement.id in kept:
+            yield statement
+
+
+def _independent(statements: Sequence[Statement], ctx: SetContext, *, drop: bool = False) -> frozenset[str]:
+    """Ids of the statements that survive; the others are dropped where `drop` is set."""
+    settings: UraqSettings = ctx.settings
+    if not statements:
+        return frozenset()
+    vectors = ctx.step.embedder.embed([statement.text for statement in statements])
+    result = independent_set(
+        [statement.id for statement in statements], vectors, cosine_above=settings.cosine_above, rule=settings.dedupe
+    )
+    if drop:
+        by_id = {statement.id: statement for statement in statements}
+        for removed in result.removed:
+            related = by_id[removed.related_id]
+            ctx.drop(
+                by_id[removed.id],
+                Drop("near-duplicate", evidence=related.text, related_id=related.id, value=removed.cosine),
+            )
+    return frozenset(result.kept)
+
+
+# ---- A.3 manipulated knowledge creation ----
+
+
+async def manipulate(statement: Statement, ctx: Context) -> StatementPair:
+    """A.3: one manipulated variant of each statement, a key element substituted or a negation added."""
+    answer = await ctx.ask(MANIPULATE, ToManipulate(statement=statement.text))
+    source = statement.source or SourceRef(source="written by the builder", id=f"{statement.topic}: {statement.id}")
+    return StatementPair(
+        key=ctx.key,
+        original=statement.text,
+        manipulated=answer.manipulated,
+        manipulation=answer.manipulation,
+        topic=statement.topic,
+        provenance=ctx.provenance(statement, sources=[source]),
+    )
+
+
+# ---- A.4 to A.6 question, two answers, ground truth ----
+
+
+async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
+    """A.4 and A.5: a question of several steps with one answer from either statement.
+
+    Departure: the paper asks for one to five steps and keeps the questions of four. We ask for a number
+    that will be kept (drawn where several are), so that no call is spent on a question to be thrown away.
+    The original's answer is the ground truth (A.6).
+    """
+    settings: UraqSettings = ctx.settings
+    hops = ctx.random(pair.key).choice(sorted(set(settings.hops)))
+    answer = await ctx.ask(ASK_QUESTION, ToAsk(original=pair.original, manipulated=pair.manipulated, hops=hops))
+    return UraqItem(
+        key=ctx.key,
+        original=pair.original,
+        manipulated=pair.manipulated,
+        manipulation=pair.manipulation,
+        question=answer.question,
+        hops=hops,
+        steps=answer.steps,
+        answer_type=answer.answer_type,
+        answer_original=answer.answer_original,
+        answer_manipulated=answer.answer_manipulated,
+        single_hop_question=answer.single_hop_question,
+        single_hop_answer=answer.single_hop_answer,
+        topic=pair.topic,
+        provenance=ctx.provenance(pair),
+    )
+
+
+async def prescreen(item: UraqItem, ctx: Context) -> UraqItem:
+    """Section 4.1: only questions whose fact every named model knows, asked in a single hop."""
+    settings: UraqSettings = ctx.settings
+    for name in settings.prescreen:
+        reply = await ctx.ask(ANSWER_SINGLE_HOP, ToAnswer(question=item.single_hop_question), model=name)
+        if not is_right(reply.text, item.single_hop_answer, checks.type_of(item.single_hop_answer)):
+            raise Drop(f"fact not known by {name}", evidence=f"{item.single_hop_question} {reply.text}")
+    return item.revised(provenance=ctx.asked_of(item.provenance))
+
+
+# ---- other question answering data (section 4.1) ----
+
+
+async def make_conflict(source: QASource, ctx: Context) -> Conflict:
+    """Section 4.1: question answering data "augmented with conflicted knowledge".
+
+    Where the source brings two sides, the one that agrees with the ground truth is the original.
+    Elsewhere the conflicting answer and evidence are asked for; the paper takes them from other work.
+    """
+    if source.sides:
+        sides = conflicts.take_sides(source)
+        original, manipulated = sides.original, sides.manipulated
+        answers, answer_type = (sides.answer_original, sides.answer_manipulated), sides.answer_type
+    else:
+        answer = conflicts.answer_to_contradict(source)
+        assert source.evidence is not None
+        asked = ToContradict(question=source.question, answer=answer, evidence=source.evidence)
+        other = await ctx.ask(CONTRADICT, asked)
+        original, manipulated = source.evidence, other.evidence
+        answers, answer_type = (answer, other.answer), conflicts.answer_type_of(source.question, answer)
+    return Conflict(
+        key=ctx.key,
+        question=source.question,
+        original=original,
+        manipulated=manipulated,
+        answer_original=answers[0],
+        answer_manipulated=answers[1],
+        answer_type=answer_type,
+        source=f"{source.format}:{source.source.source}",
+        provenance=ctx.provenance(source, sources=[source.source]),
+    )
+
+
+# ---- evaluation rows (sections 3, 4.2; table 1) ----
+
+
+@dataclass(frozen=True)
+class ContextPool:
+    """What contexts are drawn from, for the questions of one kind."""
+
+    texts: tuple[str, ...]
+    vectors: FloatMatrix
+    """(len(texts), dimensions), unit length."""
+    counts: tuple[int, ...]
+    """The context counts that every question of the kind can fill."""
+
+
+@dataclass(frozen=True)
+class ContextPools:
+    """The pools of all kinds of question, and what could not be filled."""
+
+    pools: Mapping[str, ContextPool]
+    notes: tuple[str, ...]
+
+
+def pool_contexts(step: StepContext) -> ContextPools:
+    """The context pool of each kind of question, with the counts that it fills for all of them.
+
+    Items draw on every statement kept by dedupe and its manipulated variant; conflicts on the evidence,
+    both ways, of the conflicts of the same source, so that the contexts of a row are of one kind, as in
+    table 1 (whose DisentQA rows hold 59,000 tokens at 64 contexts: documents, not statements).
+    """
+    settings: UraqSettings = step.settings
+    kinds: dict[str, list[UraqItem | Conflict]] = {}
+    for record in step.inputs:
+        kinds.setdefault(_kind(record), []).append(record)
+    pools: dict[str, ContextPool] = {}
+    notes: list[str] = []
+    for kind, records in sorted(kinds.items()):
+        stock: Sequence[StatementPair | Conflict]
+        if kind == URAQ:
+            stock, wanted = list(step.uses["statements"]), settings.context_counts
+        else:
+            stock = [one for one in step.uses["conflicts"] if one.source == kind]
+            wanted = conflicts.context_counts(kind)
+        texts = tuple(dict.fromkeys(text for one in stock for text in (one.original, one.manipulated)))
+        pool = ContextPool(texts, step.embedder.embed(texts), ())
+        fewest = min(len(_unrelated(pool, record, step)) for record in records)
+        filled = tuple(number for number in sorted(set(wanted)) if number <= fewest)
+        pools[kind] = ContextPool(texts, pool.vectors, filled)
+        if left_out := [str(number) for number in sorted(set(wanted)) if number > fewest]:
+            notes.append(
+                f"context counts left out for {kind}: {', '.join(left_out)} "
+                f"(the pool of {len(texts)} holds {fewest} contexts unrelated to the question that has fewest)"
+            )
+    return ContextPools(pools, tuple(notes))
+
+
+URAQ = "uraq"
+
+
+def _kind(record: UraqItem | Conflict) -> str:
+    return URAQ if isinstance(record, UraqItem) else record.source
+
+
+def _unrelated(pool: ContextPool, record: UraqItem | Conflict, step: StepContext) -> list[int]:
+    """Places in the pool of what has nothing to do with the question (section 4.2)."""
+    settings: UraqSettings = step.settings
+    own = step.embedder.embed([record.question, record.original, record.manipulated])
+    closest = np.round((pool.vectors @ own.T).max(axis=1), 5)
+    return [int(place) for place in np.flatnonzero(closest <= settings.related_above)]
+
+
+def context_slots(record: UraqItem | Conflict, prepared: ContextPools) -> list[Slot]:
+    """Each setting at each context count."""
+    counts = prepared.pools[_kind(record)].counts
+    return [{"setting": setting, "n_contexts": number} for setting in SETTINGS for number in counts]
+
+
+async def arrange_contexts(item: UraqItem | Conflict, slot: Slot, ctx: Context) -> EvaluationRow:
+    """Section 4.2: one relevant context (none in irrelevant) at a random place among unrelated ones.
+
+    The unrelated contexts are drawn once a question, without replacement: its three settings share
+    them and the relevant context's place, and a longer row begins with the draw of the shorter one, so
+    that nothing but setting and length differs between the rows of a question. (The paper says no more
+    than "randomly".)
+    """
+    setting: Setting = slot["setting"]  # type: ignore[assignment] # the slots are made above
+    number = int(slot["n_contexts"])
+    prepared: ContextPools = ctx.prepared
+    pool = prepared.pools[_kind(item)]
+    unrelated = _unrelated(pool, item, ctx.step)
+    drawn = [pool.texts[place] for place in ctx.random(item.key, "contexts").sample(unrelated, max(pool.counts))]
+    relevant = {"match": item.original, "conflict": item.manipulated, "irrelevant": None}[setting]
+    place = None
+    contexts = drawn[:number]
+    if relevant is not None:
+        place = ctx.random(item.key, "place", number).randrange(number)
+        contexts = [*drawn[:place], relevant, *drawn[place : number - 1]]
+    return EvaluationRow(
+        key=ctx.key,
+        item_id=item.id,
+        setting=setting,
+        n_contexts=number,
+        contexts=tuple(contexts),
+        relevant_index=place,
+        question=item.question,
+        answer_type=item.answer_type,
+        dataset=_kind(item),
+        expected=expected_answers(item, setting),
+        provenance=ctx.provenance(item),
+    )
+
+
+def expected_answers(item: UraqItem | Conflict, setting: Setting) -> dict[Need, str]:
+    """Figure 2: the right answer under each user need."""
+    original, manipulated = item.answer_original, item.answer_manipulated
+    return {
+        "match": _by_need(original, original, original),
+        "conflict": _by_need(manipulated, manipulated, original),
+        "irrelevant": _by_need(DONT_KNOW, original, original),
+    }[setting]
+
+
+def _by_need(context_exclusive: str, context_first: str, memory_first: str) -> dict[Need, str]:
+    return {"context-exclusive": context_exclusive, "context-first": context_first, "memory-first": memory_first}
+
+
+def messages(row: EvaluationRow, need: Need) -> list[Message]:
+    """The chat messages that put an evaluation row to a model under a user need (appendix B and C)."""
+    return ANSWER_WITH_CONTEXT.messages(to_read(row, need))
+
+
+def to_read(row: EvaluationRow, need: Need) -> ToRead:
+    """What the evaluated model is given."""
+    return ToRead(need=need, contexts=row.contexts, question=row.question)

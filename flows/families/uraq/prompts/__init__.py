@@ -1,0 +1,143 @@
+"""What URAQ asks of its models (appendix A and B, in our own words), with the form of each answer."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from flows.families.uraq import checks, conflicts
+from flows.llm.model import Invalid, Prompt, Text
+from schemas.base import Frozen
+from schemas.uraq import AnswerType, Manipulation, Need, Step
+
+HERE = Path(__file__).parent
+
+
+class StatementsWanted(Frozen):
+    """A batch of statements to write."""
+
+    topic: str
+    count: int
+    round: int = Field(description="0 for the first batch on a topic")
+    known: tuple[str, ...] = Field((), description="Statements there already, not to be said again")
+
+
+class Statements(Frozen):
+    """Short general facts, one sentence each."""
+
+    statements: tuple[str, ...]
+
+
+class ToManipulate(Frozen):
+    """A statement to be made false."""
+
+    statement: str
+
+
+class Manipulated(Frozen):
+    """The statement with one key element substituted, or negated."""
+
+    manipulated: str
+    manipulation: Manipulation
+
+
+class ToAsk(Frozen):
+    """A pair to ask a question on, of exactly `hops` steps."""
+
+    original: str
+    manipulated: str
+    hops: int
+
+
+class Question(Frozen):
+    """A question with its steps written out and the answer from either statement."""
+
+    question: str
+    steps: tuple[Step, ...]
+    answer_type: AnswerType
+    answer_original: str
+    answer_manipulated: str
+    single_hop_question: str
+    single_hop_answer: str
+
+
+class ToAnswer(Frozen):
+    """A question to answer from memory."""
+
+    question: str
+
+
+class ToContradict(Frozen):
+    """Evidence to be rewritten so that it supports another answer."""
+
+    question: str
+    answer: str
+    evidence: str
+
+
+class Contradiction(Frozen):
+    """Another answer of the same type, and the evidence that supports it."""
+
+    answer: str
+    evidence: str
+
+
+class ToRead(Frozen):
+    """One evaluation row under one user need (appendix C)."""
+
+    need: Need
+    contexts: tuple[str, ...]
+    question: str
+
+
+def _check_manipulation(asked: ToManipulate, answer: Manipulated) -> None:
+    checks.require(checks.manipulation_problem(asked.statement, answer.manipulated, answer.manipulation))
+
+
+def _check_steps(asked: ToAsk, answer: Question) -> None:
+    if len(answer.steps) != asked.hops:
+        raise Invalid("not as many steps as declared", f"{asked.hops} steps were asked for, not {len(answer.steps)}")
+    last = answer.steps[-1]
+    for result, final in ((last.original, answer.answer_original), (last.manipulated, answer.answer_manipulated)):
+        if result.strip().casefold() != final.strip().casefold():
+            raise Invalid("last step does not give the answer", f"its result is {result!r}, the answer {final!r}")
+
+
+def _check_question(asked: ToAsk, answer: Question) -> None:
+    checks.require(
+        checks.question_problem(answer.question, answer.answer_type, answer.answer_original, answer.answer_manipulated)
+    )
+
+
+def _check_single_hop(asked: ToAsk, answer: Question) -> None:
+    if not answer.single_hop_question.strip() or not answer.single_hop_answer.strip():
+        raise Invalid("no single-hop question", "give the simple question and its answer")
+
+
+def _check_contradiction(asked: ToContradict, answer: Contradiction) -> None:
+    checks.require(conflicts.contradiction_problem(asked.question, asked.answer, asked.evidence, answer))
+
+
+WRITE_STATEMENTS = Prompt("write_statements", 1, Statements, HERE, max_tokens=2048, inputs=StatementsWanted)
+MANIPULATE = Prompt(
+    "manipulate", 1, Manipulated, HERE, checks=(_check_manipulation,), max_tokens=256, inputs=ToManipulate
+)
+ASK_QUESTION = Prompt(
+    "ask_question",
+    1,
+    Question,
+    HERE,
+    checks=(_check_steps, _check_question, _check_single_hop),
+    max_tokens=1024,
+    inputs=ToAsk,
+)
+ANSWER_SINGLE_HOP = Prompt(
+    "answer_single_hop", 1, Text, HERE, role="prescreen", temperature=0.0, max_tokens=64, inputs=ToAnswer
+)
+CONTRADICT = Prompt(
+    "contradict", 1, Contradiction, HERE, checks=(_check_contradiction,), max_tokens=4096, inputs=ToContradict
+)
+ANSWER_WITH_CONTEXT = Prompt(
+    "answer_with_context", 1, Text, HERE, role="evaluated", temperature=0.0, max_tokens=256, inputs=ToRead
+)
+
+PROMPTS = (WRITE_STATEMENTS, MANIPULATE, ASK_QUESTION, ANSWER_SINGLE_HOP, CONTRADICT, ANSWER_WITH_CONTEXT)

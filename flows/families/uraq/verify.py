@@ -1,0 +1,155 @@
+"""Proves of URAQ's finished rows that each is what it claims.
+
+It shares nothing with the builder but the schemas and the language: what it finds out again, it finds
+out by its own code.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from flows.construct.engine import Fault, VerifyContext
+from flows.language import en
+from schemas.uraq import DONT_KNOW, NEEDS, SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
+
+BLOCK = 2048
+"""Rows of the similarity matrix that are in memory at once."""
+TOLERANCE = 1e-4
+"""Cosines are single-precision sums: the last digits depend on the order of the terms."""
+
+
+def verify_statements(rows: Iterable[StatementPair], ctx: VerifyContext) -> Iterator[Fault]:
+    """No two originals above the threshold; each pair differs and is a sentence each."""
+    pairs = list(rows)
+    yield from _repeated_keys(pairs)
+    for pair in pairs:
+        if en.content_words(pair.original) == en.content_words(pair.manipulated):
+            yield Fault(id=pair.id, problem="original and manipulated say the same")
+        if len(en.sentences(pair.original)) != 1 or len(en.sentences(pair.manipulated)) != 1:
+            yield Fault(id=pair.id, problem="original or manipulated is not one sentence")
+    vectors = ctx.embedder.embed([pair.original for pair in pairs])
+    for start in range(0, len(pairs), BLOCK):
+        cosines = vectors[start : start + BLOCK] @ vectors.T
+        for row, column in np.argwhere(cosines > ctx.settings.cosine_above + TOLERANCE):
+            if start + row < column:
+                one, other = pairs[start + row], pairs[column]
+                yield Fault(id=one.id, problem=f"cosine {cosines[row, column]:.3f} with {other.id}")
+
+
+def verify_items(rows: Iterable[UraqItem], ctx: VerifyContext) -> Iterator[Fault]:
+    """The steps are as many as declared and end in the answers; the answers fit type and question."""
+    pairs = {(pair.original, pair.manipulated) for pair in ctx.rows("statements")}
+    items = list(rows)
+    yield from _repeated_keys(items)
+    for item in items:
+        if (item.original, item.manipulated) not in pairs:
+            yield Fault(id=item.id, problem="its pair is not among the statements")
+        if item.hops != len(item.steps) or item.hops not in ctx.settings.hops:
+            yield Fault(id=item.id, problem=f"{item.hops} hops declared, {len(item.steps)} steps written out")
+        elif (item.steps[-1].original.casefold(), item.steps[-1].manipulated.casefold()) != (
+            item.answer_original.casefold(),
+            item.answer_manipulated.casefold(),
+        ):
+            yield Fault(id=item.id, problem="the last step does not give the answers")
+        yield from _answer_faults(item)
+
+
+def verify_conflicts(rows: Iterable[Conflict], ctx: VerifyContext) -> Iterator[Fault]:
+    """The two sides differ in evidence and answer; an answer that is no yes or no stands in its own evidence alone."""
+    conflicts = list(rows)
+    yield from _repeated_keys(conflicts)
+    for row in conflicts:
+        if row.original == row.manipulated:
+            yield Fault(id=row.id, problem="both sides have the same evidence")
+        yield from _answer_faults(row)
+        if row.answer_type != "boolean":
+            if not en.contains(row.original, row.answer_original):
+                yield Fault(id=row.id, problem="the original evidence does not hold its answer")
+            if not en.contains(row.manipulated, row.answer_manipulated):
+                yield Fault(id=row.id, problem="the manipulated evidence does not hold its answer")
+            if en.contains(row.manipulated, row.answer_original):
+                yield Fault(id=row.id, problem="the manipulated evidence still holds the original answer")
+
+
+def verify_evaluation(rows: Iterable[EvaluationRow], ctx: VerifyContext) -> Iterator[Fault]:
+    """One relevant context where it says, unrelated ones everywhere else, and the answers of figure 2."""
+    items: dict[str, UraqItem | Conflict] = {
+        item.id: item for part in ("items", "conflicts") for item in ctx.rows(part)
+    }
+    stock = {
+        text
+        for part in ("statements", "conflicts")
+        for one in ctx.rows(part)
+        for text in (one.original, one.manipulated)
+    }
+    seen: dict[str, set[tuple[str, int]]] = {}
+    for row in rows:
+        item = items.get(row.item_id)
+        if item is None:
+            yield Fault(id=row.id, problem=f"item {row.item_id} is in neither items nor conflicts")
+            continue
+        if (row.setting, row.n_contexts) in seen.setdefault(row.item_id, set()):
+            yield Fault(id=row.id, problem="its item, setting and count stand twice")
+        seen[row.item_id].add((row.setting, row.n_contexts))
+        yield from (Fault(id=row.id, problem=problem) for problem in _row_problems(row, item, stock, ctx))
+    for item_id, places in seen.items():
+        counts = {number for _, number in places}
+        if missing := {(setting, number) for setting in SETTINGS for number in counts} - places:
+            yield Fault(id=item_id, problem=f"evaluation rows are missing: {sorted(missing)}")
+
+
+def _row_problems(row: EvaluationRow, item: UraqItem | Conflict, stock: set[str], ctx: VerifyContext) -> Iterator[str]:
+    relevant = {"match": item.original, "conflict": item.manipulated, "irrelevant": None}[row.setting]
+    if len(row.contexts) != row.n_contexts:
+        yield f"{row.n_contexts} contexts declared, {len(row.contexts)} there"
+    if len(set(row.contexts)) != len(row.contexts):
+        yield "a context stands twice"
+    if (relevant is None) != (row.relevant_index is None):
+        yield "the place of the relevant context does not go with the setting"
+    if row.relevant_index is not None and row.contexts[row.relevant_index : row.relevant_index + 1] != (relevant,):
+        yield "the relevant context is not where the row says"
+    others = [text for place, text in enumerate(row.contexts) if place != row.relevant_index]
+    if any(text not in stock for text in others):
+        yield "a context is not of the pool"
+    if others:
+        own = ctx.embedder.embed([item.question, item.original, item.manipulated])
+        closest = float((ctx.embedder.embed(others) @ own.T).max())
+        if closest > ctx.settings.related_above + TOLERANCE:
+            yield f"an irrelevant context is related to the question (cosine {closest:.3f})"
+    if row.question != item.question or row.answer_type != item.answer_type:
+        yield "question or answer type is not the item's"
+    if dict(row.expected) != dict(zip(NEEDS, _figure_2(row.setting, item), strict=True)):
+        yield "the expected answers are not those of figure 2"
+
+
+def _figure_2(setting: str, item: UraqItem | Conflict) -> tuple[str, str, str]:
+    """Expected answers under context-exclusive, context-first and memory-first."""
+    table: Mapping[str, tuple[str, str, str]] = {
+        "match": (item.answer_original, item.answer_original, item.answer_original),
+        "conflict": (item.answer_manipulated, item.answer_manipulated, item.answer_original),
+        "irrelevant": (DONT_KNOW, item.answer_original, item.answer_original),
+    }
+    return table[setting]
+
+
+def _answer_faults(row: UraqItem | Conflict) -> Iterator[Fault]:
+    """Both answers of the declared type and different; an entity is not given away by the question."""
+    answers = (row.answer_original, row.answer_manipulated)
+    form = {"number": r"-?[\d,]*\d(\.\d+)?", "boolean": r"yes|no", "entity": r"(?!(yes|no)$).*[^\d.,\s].*"}
+    if not all(re.fullmatch(form[row.answer_type], answer) for answer in answers):
+        yield Fault(id=row.id, problem=f"the answers {answers} are not both of type {row.answer_type}")
+    if answers[0].casefold() == answers[1].casefold():
+        yield Fault(id=row.id, problem="both answers are the same")
+    if isinstance(row, UraqItem) and row.answer_type == "entity":
+        for answer in answers:
+            if en.contains(row.question, answer):
+                yield Fault(id=row.id, problem=f"the question holds the answer {answer}")
+
+
+def _repeated_keys(rows: Iterable[StatementPair | UraqItem | Conflict]) -> Iterator[Fault]:
+    seen: set[str] = set()
+    for row in rows:
+        if row.key in seen:
+            yield Fault(id=row.id, problem="its key stands twice")
+        seen.add(row.key)

@@ -1,0 +1,221 @@
+"""Every completion that was ever paid for, in a database."""
+
+import hashlib
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+BUSY_S = 60
+"""How long a write waits for another process that is writing, in seconds."""
+
+_CREATE = (
+    "CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, answer TEXT NOT NULL, kind TEXT NOT NULL, "
+    "input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cost_usd REAL NOT NULL)"
+)
+_SELECT = "SELECT answer, kind, input_tokens, output_tokens, cost_usd FROM completions WHERE key = ?"
+_INSERT = "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?)"
+
+Kind = Literal["answer", "cut off", "refusal"]
+
+
+class CacheError(Exception):
+    """The cache cannot be read or written: one line with its place and what to do."""
+
+
+class Completion(NamedTuple):
+    """An answer as it was paid for. `cut off`: it reached its limit of tokens; `cost_usd` is in dollars."""
+
+    answer: str
+    kind: Kind
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+
+
+def completion_key(*parts: bytes) -> str:
+    """The name of a completion: 128 bits of the SHA-256 of the parts, each with its length before it."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()[:32]
+
+
+class _Table(Protocol):
+    """The one table, in one kind of database."""
+
+    def get(self, key: str) -> tuple[str, Kind, int, int, float] | None: ...
+    def put(self, key: str, completion: Completion) -> None: ...
+    def close(self) -> None: ...
+
+
+class CompletionCache:
+    """Completions by key, each committed before `put` returns, in the database of a SQLAlchemy URL.
+
+    With SQLite, a process that is killed loses nothing, and several processes may use one file. An
+    object belongs to one thread at a time; it blocks for the length of a query (SQLite: 40 us).
+
+    Raises `CacheError` where the database cannot be opened, read or written. After a failed write
+    nothing is served any more: what could not be kept should not be paid for.
+    """
+
+    def __init__(self, url: str) -> None:
+        from sqlalchemy import create_engine
+        from sqlalchemy.engine import make_url
+        from sqlalchemy.exc import ArgumentError
+
+        try:
+            parsed = make_url(url)
+        except ArgumentError:
+            raise CacheError("cache: not a database URL; write one such as sqlite:///path/to/completions.db") from None
+        self._failed: CacheError | None = None
+        self._sqlite = parsed.get_backend_name() == "sqlite"
+        self._where = parsed.render_as_string(hide_password=True)
+        if self._sqlite and parsed.database:
+            self._where = parsed.database
+        try:
+            if self._sqlite and parsed.database and parsed.database != ":memory:":
+                Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+            # It is opened where a run is put together and used where its event loop runs.
+            self._table: _Table = (
+                _SqliteTable(create_engine(parsed, connect_args={"check_same_thread": False}))
+                if self._sqlite
+                else _CoreTable(create_engine(parsed))
+            )
+        except self._faults() as error:
+            raise self._explain(error) from error
+        self._errors = self._faults()
+
+    def get(self, key: str) -> Completion | None:
+        """The completion of this key, if there is one; raises `CacheError`."""
+        if self._failed is not None:
+            raise self._failed
+        try:
+            row = self._table.get(key)
+        except self._errors as error:
+            raise self._explain(error) from error
+        return None if row is None else Completion(*row)
+
+    def put(self, key: str, completion: Completion) -> None:
+        """Keep a completion; the first one of a key stays. Raises `CacheError`."""
+        try:
+            self._table.put(key, completion)
+        except self._errors as error:
+            self._failed = self._explain(error)
+            raise self._failed from error
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._table.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @staticmethod
+    def _faults() -> tuple[type[Exception], ...]:
+        import sqlite3
+
+        from sqlalchemy.exc import SQLAlchemyError
+
+        # ImportError: a URL whose driver is not installed.
+        return (sqlite3.Error, SQLAlchemyError, OSError, ImportError)
+
+    def _explain(self, error: Exception) -> CacheError:
+        said = str(getattr(error, "orig", None) or error).partition("\n")[0]
+        if "full" in said or "disk I/O" in said:
+            advice = "free some space there and run again: what was answered before is kept"
+        elif "not a database" in said or "malformed" in said:
+            advice = (
+                "the file is damaged; move it away and run again (its answers are paid for anew), "
+                "or put a copy of it back"
+            )
+        elif "locked" in said:
+            advice = "another program holds it; close that program and run again"
+        elif not self._sqlite:
+            advice = "check the database URL and that its server and driver are there"
+        else:
+            advice = "check that its folder exists and that you may write there"
+        return CacheError(f"{self._where}: the cache of completions cannot be used ({said}); {advice}")
+
+
+class _SqliteTable:
+    """The table in SQLite, past SQLAlchemy's statement layer, which would take six times as long."""
+
+    def __init__(self, engine: "Engine") -> None:
+        import sqlite3
+
+        self._engine = engine
+        self._pooled = engine.raw_connection()
+        connection = self._pooled.driver_connection
+        assert isinstance(connection, sqlite3.Connection)
+        connection.isolation_level = None  # each statement is its own transaction
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_S * 1000}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        # In WAL mode NORMAL hands each commit to the operating system: a killed process loses nothing.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(_CREATE)
+        self._execute = connection.execute
+
+    def get(self, key: str) -> tuple[str, Kind, int, int, float] | None:
+        row: tuple[str, Kind, int, int, float] | None = self._execute(_SELECT, (key,)).fetchone()
+        return row
+
+    def put(self, key: str, completion: Completion) -> None:
+        self._execute(_INSERT, (key, *completion))
+
+    def close(self) -> None:
+        self._pooled.close()
+        self._engine.dispose()  # or the pool would keep the file open
+
+
+class _CoreTable:
+    """The table in any other database, through SQLAlchemy."""
+
+    def __init__(self, engine: "Engine") -> None:
+        from sqlalchemy import Column, Float, Integer, MetaData, String, Table, Text
+
+        metadata = MetaData()
+        self._table = Table(
+            "completions",
+            metadata,
+            Column("key", String(32), primary_key=True),
+            Column("answer", Text, nullable=False),
+            Column("kind", String(16), nullable=False),
+            Column("input_tokens", Integer, nullable=False),
+            Column("output_tokens", Integer, nullable=False),
+            Column("cost_usd", Float, nullable=False),
+        )
+        metadata.create_all(engine)
+        self._engine = engine
+
+    def get(self, key: str) -> tuple[str, Kind, int, int, float] | None:
+        from sqlalchemy import select
+
+        table = self._table
+        columns = (table.c[name] for name in Completion._fields)
+        query = select(*columns).where(table.c.key == key)
+        with self._engine.connect() as connection:
+            row = connection.execute(query).fetchone()
+        return None if row is None else (row[0], row[1], row[2], row[3], row[4])
+
+    def put(self, key: str, completion: Completion) -> None:
+        from sqlalchemy.exc import IntegrityError
+
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(self._table.insert(), {"key": key, **completion._asdict()})
+        except IntegrityError:
+            # Another process kept this completion in the meantime; any other fault shows on the next read.
+            if self.get(key) is None:
+                raise
+
+    def close(self) -> None:
+        self._engine.dispose()

@@ -1,0 +1,517 @@
+"""A model behind any server that speaks the OpenAI chat protocol. The only place that imports openai."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
+from urllib.parse import urlsplit, urlunsplit
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from flows.llm.cache import Completion, CompletionCache, completion_key
+from flows.llm.chat_format import RefusedRequest, Reply, form_in_words, read_reply, reask, strict_schema
+from flows.llm.limits import Budget, Limits
+from flows.llm.model import (
+    MAX_REASKS,
+    Invalid,
+    InvalidAnswer,
+    Message,
+    ModelSetupError,
+    Out,
+    Prompt,
+    TransportError,
+    Usage,
+)
+from flows.llm.prices import Price, Prices, UnknownPrice, estimate_prompt_tokens, estimate_tokens
+from schemas.base import Frozen, canonical_json
+
+if TYPE_CHECKING:
+    import httpx2
+    import openai
+
+NO_KEY = "no-key"
+"""What a server without keys is sent, since the protocol wants one."""
+
+CONNECT_S = 10.0
+"""How long a connection may take to be made, in seconds."""
+
+DRAIN_S = 20.0
+"""How long calls that nobody waits for any more may take to be answered when all is closed, in seconds."""
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0
+"""Between two tries after an unreadable reply the pause doubles from the first to the longest, in seconds."""
+
+SHOWN_CHARACTERS = 300
+"""How much of a server's own message an error shows."""
+
+Structured = Literal["auto", "json_schema", "json_object", "text"]
+Level = Literal["json_schema", "json_object", "text"]
+LEVELS: tuple[Level, ...] = ("json_schema", "json_object", "text")
+
+
+class ApiKeyError(ModelSetupError):
+    """The environment variable that should hold a model's key does not hold one."""
+
+
+class EndpointSettings(Frozen):
+    """`models.<role>` of the configuration, for a server of the OpenAI chat protocol."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    provider: Literal["endpoint"] = "endpoint"
+    name: str = Field(min_length=1, description="The model's name as the server knows it")
+    base_url: str = Field("https://api.openai.com/v1", description="Up to and with /v1")
+    api_key_env: str | None = Field(
+        None, description="Environment variable that holds the key; none for a server without keys"
+    )
+    requests_per_minute: float | None = Field(None, gt=0)
+    tokens_per_minute: float | None = Field(None, gt=0, description="Estimated prompt tokens plus max_tokens")
+    concurrency: int = Field(64, ge=1, le=1000, description="Requests in flight at once")
+    timeout_s: float = Field(120.0, gt=0, description="Longest silence of the server, in seconds")
+    max_retries: int = Field(5, ge=0, description="After 429, 5xx, timeouts and dropped connections")
+    structured: Structured = Field(
+        "auto", description="How the answer's form is asked for; auto takes the best that the server offers"
+    )
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_url(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("expected an address such as http://localhost:8000/v1")
+        if "@" in parts.netloc:
+            raise ValueError("a name and password do not belong in an address; give the key by api_key_env")
+        return value.rstrip("/")
+
+
+@dataclass
+class _Form:
+    """What of a prompt is the same for all its inputs, put in bytes once."""
+
+    schema: dict[str, Any] | None
+    key: bytes
+    bodies: dict[tuple[Level, str], bytes] = field(default_factory=dict)
+
+
+@dataclass
+class _Probe:
+    """The one call that finds out which structured output the server offers; others wait for it."""
+
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+    error: TransportError | None = None
+
+
+class Endpoint:
+    """Answers prompts from a server, paying for no answer twice.
+
+    Every answer is committed to `cache` before it is used; an answer found there takes no place in the
+    limits. `budget` is shared by the models of a run: with a ceiling, the price must be known
+    (`UnknownPrice`). `ApiKeyError` where the named environment variable holds no key. Belongs to one
+    event loop. Where a call is cancelled, what it has sent is still seen through to the cache; `aclose`,
+    before the loop ends, waits for that.
+    """
+
+    def __init__(
+        self,
+        settings: EndpointSettings,
+        cache: CompletionCache,
+        *,
+        prices: Prices | None = None,
+        budget: Budget | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.name = settings.name
+        self.settings = settings
+        self.base_url = _public_url(settings.base_url)
+        self.price: Price = (prices or Prices()).of(settings.name, settings.base_url)
+        self.budget = budget or Budget()
+        if self.budget.ceiling_usd is not None and not self.price.known:
+            raise UnknownPrice(
+                f"the price of {self.name} is not known, so budget_usd cannot be kept; name a file under "
+                f"prices: with `{self.name}: {{input_per_million: USD, output_per_million: USD}}`, or "
+                "remove budget_usd"
+            )
+        self.limits = limits or Limits(
+            concurrency=settings.concurrency,
+            requests_per_minute=settings.requests_per_minute,
+            tokens_per_minute=settings.tokens_per_minute,
+        )
+        self._cache = cache
+        self._key = _api_key(settings.api_key_env)
+        self._client: openai.AsyncOpenAI | None = None
+        self._calls: set[asyncio.Task[Completion]] = set()
+        self._forms: dict[Prompt[Any], _Form] = {}
+        self._level: Level = LEVELS[0] if settings.structured == "auto" else settings.structured
+        self._level_is_known = settings.structured != "auto"
+        self._probe: _Probe | None = None
+        # Newer models of OpenAI take the limit of tokens under another name.
+        self._limit_name = "max_tokens"
+
+    def identity(self) -> Mapping[str, object]:
+        """Model name and server."""
+        return {"provider": "endpoint", "model": self.name, "base_url": self.base_url}
+
+    async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
+        """The typed answer; what it took is added to `usage`. A higher `draw` asks anew.
+
+        An invalid answer is shown to the model with its error and asked again, `MAX_REASKS` times.
+        Raises `InvalidAnswer` (also, at once, for a refusal: reason "refused"), `TransportError`,
+        `BudgetSpent`, and `CacheError` and `PromptTemplateError` of what it is built on.
+        """
+        form = self._form(prompt)
+        messages = prompt.messages(inputs)
+        reason = answer = ""
+        for _ in range(MAX_REASKS + 1):
+            completion = await self._completion(prompt, form, messages, draw, usage)
+            answer = completion.answer
+            if completion.kind == "refusal":
+                raise InvalidAnswer("refused", answer)
+            try:
+                return prompt.parse(inputs, answer)
+            except Invalid as invalid:
+                error = invalid
+                if completion.kind == "cut off":
+                    error = Invalid("answer cut off", f"it was longer than {prompt.max_tokens} tokens; be brief")
+            reason = error.reason
+            messages = [
+                *messages,
+                {"role": "assistant", "content": answer or "(no answer)"},
+                {"role": "user", "content": reask(error, form.schema)},
+            ]
+        raise InvalidAnswer(reason, answer)
+
+    def estimate(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0) -> Usage:
+        """What `complete` would take, by the rule of `estimate_tokens` and with an answer of full length."""
+        messages = prompt.messages(inputs)
+        if self._cache.get(self._completion_key(self._form(prompt), orjson.dumps(messages), draw)):
+            return Usage(cached=1)
+        tokens = estimate_prompt_tokens(messages)
+        return Usage(
+            calls=1,
+            input_tokens=tokens,
+            output_tokens=prompt.max_tokens,
+            cost_usd=self.price.cost(tokens, prompt.max_tokens),
+        )
+
+    async def aclose(self) -> None:
+        """Let what is in flight reach the cache, for at most `DRAIN_S` seconds, and close the connections."""
+        if self._calls:
+            _, unfinished = await asyncio.wait(self._calls, timeout=DRAIN_S)
+            for call in unfinished:
+                call.cancel()
+            await asyncio.gather(*unfinished, return_exceptions=True)
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    # What is asked, and under which name it is kept.
+
+    def _form(self, prompt: Prompt[Any]) -> _Form:
+        form = self._forms.get(prompt)
+        if form is None:
+            parameters = {"temperature": prompt.temperature, "max_tokens": prompt.max_tokens}
+            key = canonical_json([self.identity(), parameters, prompt.schema])
+            form = self._forms[prompt] = _Form(prompt.schema, key)
+        return form
+
+    def _completion_key(self, form: _Form, messages: bytes, draw: int) -> str:
+        return completion_key(form.key, messages, b"%d" % draw)
+
+    def _body(self, prompt: Prompt[Any], form: _Form, messages: list[Message], written: bytes) -> bytes:
+        """The request's body; `written` are the messages as JSON."""
+        level: Level = self._level if form.schema is not None else "text"
+        tail = form.bodies.get((level, self._limit_name))
+        if tail is None:
+            parameters: dict[str, object] = {
+                "model": self.name,
+                "temperature": prompt.temperature,
+                self._limit_name: prompt.max_tokens,
+            }
+            if form.schema is not None and level == "json_schema":
+                schema = {
+                    "name": prompt.output.__name__,
+                    "schema": strict_schema(form.schema),
+                    "strict": True,
+                }
+                parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
+            elif form.schema is not None and level == "json_object":
+                parameters["response_format"] = {"type": "json_object"}
+            tail = form.bodies[level, self._limit_name] = b"," + orjson.dumps(parameters)[1:]
+        if form.schema is not None and level != "json_schema":
+            asked = next(place for place, message in enumerate(messages) if message["role"] == "user")
+            content = f"{messages[asked]['content']}\n\n{form_in_words(form.schema)}"
+            written = orjson.dumps([*messages[:asked], {"role": "user", "content": content}, *messages[asked + 1 :]])
+        return b'{"messages":' + written + tail
+
+    # From the cache, or paid for and kept.
+
+    async def _completion(
+        self, prompt: Prompt[Any], form: _Form, messages: list[Message], draw: int, usage: Usage
+    ) -> Completion:
+        written = orjson.dumps(messages)
+        key = self._completion_key(form, written, draw)
+        known = self._cache.get(key)
+        if known is not None:
+            usage.cached += 1
+            return known
+        probe = await self._may_probe(form)
+        try:
+            completion = await self._pay(prompt, form, messages, written, key)
+        except TransportError as error:
+            if probe is not None:
+                probe.error = error
+            raise
+        finally:
+            if probe is not None:
+                self._probe = None
+                probe.done.set()
+        usage.calls += 1
+        usage.input_tokens += completion.input_tokens
+        usage.output_tokens += completion.output_tokens
+        usage.cost_usd += completion.cost_usd
+        return completion
+
+    async def _may_probe(self, form: _Form) -> _Probe | None:
+        """Wait until it is known what the server offers; a probe where this call is to find out."""
+        if form.schema is None:
+            return None
+        while not self._level_is_known:
+            if self._probe is None:
+                self._probe = _Probe()
+                return self._probe
+            probe = self._probe
+            await probe.done.wait()
+            if probe.error is not None:
+                raise TransportError(str(probe.error))
+        return None
+
+    async def _pay(
+        self, prompt: Prompt[Any], form: _Form, messages: list[Message], written: bytes, key: str
+    ) -> Completion:
+        """Ask the server within the limits, and keep its answer under `key`."""
+        tokens = 0
+        if self.settings.tokens_per_minute is not None:
+            tokens = estimate_prompt_tokens(messages) + prompt.max_tokens
+        await self.limits.enter(tokens)
+        try:
+            # A token is at least one byte: the call cannot cost more, whatever the server counts.
+            longest = len(self._body(prompt, form, messages, written))
+            reserved = self.price.cost(longest, prompt.max_tokens)
+            await self.budget.reserve(reserved)
+        except BaseException:
+            self.limits.leave()
+            raise
+        # What is sent may be paid for: from here on it is seen through to the cache, even where nobody waits.
+        call = asyncio.create_task(self._call(prompt, form, messages, written, key, reserved))
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+        return await asyncio.shield(call)
+
+    async def _call(
+        self,
+        prompt: Prompt[Any],
+        form: _Form,
+        messages: list[Message],
+        written: bytes,
+        key: str,
+        reserved: float,
+    ) -> Completion:
+        """Ask the server from a place in the limits, with `reserved` set aside, and give both back."""
+        cost = 0.0
+        try:
+            reply = await self._ask(prompt, form, messages, written)
+            input_tokens, output_tokens = reply.input_tokens, reply.output_tokens
+            if input_tokens is None or output_tokens is None:
+                input_tokens = estimate_prompt_tokens(messages)
+                output_tokens = estimate_tokens(reply.answer)
+            cost = self.price.cost(input_tokens, output_tokens)
+        finally:
+            self.budget.settle(reserved, cost)
+            self.limits.leave()
+        completion = Completion(reply.answer, reply.kind, input_tokens, output_tokens, cost)
+        self._cache.put(key, completion)
+        return completion
+
+    async def _ask(self, prompt: Prompt[Any], form: _Form, messages: list[Message], written: bytes) -> Reply:
+        """The server's reply, stepping down to the structured output that it offers."""
+        while True:
+            level, limit_name = self._level, self._limit_name
+            try:
+                reply = await self._post(self._body(prompt, form, messages, written))
+            except RefusedRequest as refused:
+                if refused.code == "content_filter":
+                    return Reply(refused.said, "refusal", 0, 0)
+                if refused.is_about_length:
+                    raise InvalidAnswer("prompt longer than the model's window", refused.said) from None
+                if limit_name == "max_tokens" and refused.names("max_completion_tokens"):
+                    self._limit_name = "max_completion_tokens"
+                elif form.schema is not None and level != "text" and self._is_about_form(refused):
+                    if self._level == level:  # else another call has stepped down already
+                        self._level = LEVELS[LEVELS.index(level) + 1]
+                else:
+                    if not self._level_is_known:  # nothing was learnt about the form
+                        self._level = LEVELS[0]
+                    self._give_up(refused)
+            else:
+                self._level_is_known |= form.schema is not None
+                return reply
+
+    def _is_about_form(self, refused: RefusedRequest) -> bool:
+        if self.settings.structured != "auto":
+            return False
+        if refused.is_about_form:
+            return refused.status in (400, 404, 422)
+        # A server that says no more than "bad request": worth a try while nothing is known of it.
+        return not self._level_is_known and refused.status in (400, 422)
+
+    def _give_up(self, refused: RefusedRequest) -> NoReturn:
+        where = f"model {self.name} at {self.base_url}"
+        variable = self.settings.api_key_env
+        if refused.status in (401, 403):
+            raise TransportError(
+                f"{where}: the key in the environment variable {variable} was refused ({refused.status}); "
+                "set it to a valid key"
+                if variable
+                else f"{where}: a key is asked for ({refused.status}); name the environment variable that "
+                "holds it in api_key_env"
+            ) from None
+        said = f" ({refused.said})" if refused.said else ""
+        if refused.status == 404:
+            raise TransportError(
+                f"{where}: not found (404){said}; check name and base_url (which ends in /v1 at most servers)"
+            ) from None
+        if refused.status == 429 and refused.code == "insufficient_quota":
+            raise TransportError(f"{where}: the account has no money left (429){said}; top it up") from None
+        if refused.status == 429:
+            raise TransportError(
+                f"{where}: too many requests (429) after {self.settings.max_retries} retries{said}; set "
+                "requests_per_minute or lower concurrency, and run again: what was answered is kept"
+            ) from None
+        if refused.status >= 500:
+            raise TransportError(
+                f"{where}: server error {refused.status} after {self.settings.max_retries} retries{said}; "
+                "run again later: what was answered is kept"
+            ) from None
+        advice = "; set structured: auto" if refused.is_about_form else ""
+        raise TransportError(f"{where}: the request was refused ({refused.status}){said}{advice}") from None
+
+    # The wire.
+
+    def _connect(self) -> "openai.AsyncOpenAI":
+        import openai
+
+        timeout = openai.Timeout(self.settings.timeout_s, connect=min(CONNECT_S, self.settings.timeout_s))
+        return openai.AsyncOpenAI(
+            api_key=self._key,
+            base_url=self.settings.base_url,
+            timeout=timeout,
+            max_retries=self.settings.max_retries,
+            http_client=openai.DefaultAioHttpClient(
+                timeout=timeout, event_hooks={"request": [self._before_send], "response": [self._after_send]}
+            ),
+        )
+
+    async def _before_send(self, request: "httpx2.Request") -> None:
+        # Each try of the SDK comes by here: retries count among the requests a minute.
+        request.extensions["sent_at"] = await self.limits.send()
+
+    async def _after_send(self, response: "httpx2.Response") -> None:
+        if response.status_code == 429:
+            self.limits.too_many(response.request.extensions["sent_at"])
+
+    async def _post(self, body: bytes) -> Reply:
+        """The reply to one request; raises `RefusedRequest` and `TransportError`."""
+        if self._client is None:
+            self._client = self._connect()
+        import aiohttp
+        import httpx2
+        import openai
+
+        pause, said = FIRST_PAUSE_S, ""
+        for tries_left in reversed(range(self.settings.max_retries + 1)):
+            try:
+                # The body is ready and the reply is checked here, so the SDK's own types would be made in vain.
+                response = await self._client.post("/chat/completions", cast_to=httpx2.Response, content=body)
+            except openai.APIStatusError as error:
+                raise self._refused(error) from None
+            except openai.APIConnectionError as error:
+                raise self._no_answer(error) from None
+            except aiohttp.ClientError as error:  # a reply that is no HTTP; the transport lets it through
+                said = self._short(str(error))
+            else:
+                reply = read_reply(response.content)
+                if reply is not None:
+                    self.limits.succeeded()
+                    return reply
+                said = self._short(response.text)
+            if tries_left:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+        raise TransportError(
+            f"model {self.name} at {self.base_url}: replied with something that is no chat completion ({said}); "
+            "check that base_url speaks the OpenAI chat protocol"
+        )
+
+    def _refused(self, error: "openai.APIStatusError") -> RefusedRequest:
+        body = error.body
+        said: object = body
+        if isinstance(body, dict):
+            said = body.get("message") or body.get("detail") or body.get("error") or ""
+        code = error.code if isinstance(error.code, str) else ""
+        return RefusedRequest(error.status_code, code, self._short(said if isinstance(said, str) else ""))
+
+    def _no_answer(self, error: "openai.APIConnectionError") -> TransportError:
+        # The transport calls every fault of a connection a timeout: the innermost cause says what it was.
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        where = f"model {self.name} at {self.base_url}"
+        tries = self.settings.max_retries + 1
+        kept = "run again: what was answered is kept"
+        if isinstance(cause, TimeoutError):
+            return TransportError(
+                f"{where}: no answer within {self.settings.timeout_s:g} s in {tries} tries; raise timeout_s or "
+                f"lower concurrency, and {kept}"
+            )
+        return TransportError(
+            f"{where}: cannot be reached in {tries} tries ({self._short(str(cause) or type(cause).__name__)}); "
+            f"check base_url and that the server is up, and {kept}"
+        )
+
+    def _short(self, said: str) -> str:
+        """A server's words on one line, without the key, should it repeat it."""
+        line = " ".join(said.split())
+        if self._key != NO_KEY:
+            line = line.replace(self._key, "***")
+        return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
+
+
+def _public_url(url: str) -> str:
+    """`url` without query and fragment, which may hold a secret: it is shown and kept."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+
+
+def _api_key(variable: str | None) -> str:
+    if variable is None:
+        return NO_KEY
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise ApiKeyError(
+            f"the environment variable {variable} (api_key_env) holds no key; set it, or remove api_key_env "
+            "for a server without keys"
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise ApiKeyError(f"the environment variable {variable} holds characters that no key has; set it anew")
+    return key

@@ -1,0 +1,163 @@
+"""How fast and how dear a run may be: concurrency, requests and tokens a minute, money."""
+
+import asyncio
+import math
+from collections import deque
+
+from aiolimiter import AsyncLimiter
+
+from flows.llm.model import BudgetSpent
+
+COOLING_S = 3.0
+"""After a cut, 429s are not heard for this long: they belong to the same burst. In seconds."""
+
+RECOVERY_SUCCESSES = 20
+"""So many answers in a row give one place back after a cut."""
+
+
+class Limits:
+    """Concurrency that backs off once for a burst of 429s, and requests and tokens a minute.
+
+    A cut halves what is running; 429s of requests sent before the cut, or within `cooling_s` seconds
+    after it, cut no further. Every `recovery_successes` answers one place comes back, up to
+    `concurrency`. In no minute are more than `requests_per_minute` requests (retries included) sent or
+    more than `tokens_per_minute` estimated tokens asked for. Belongs to one event loop.
+    """
+
+    def __init__(
+        self,
+        *,
+        concurrency: int,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+        cooling_s: float = COOLING_S,
+        recovery_successes: int = RECOVERY_SUCCESSES,
+    ) -> None:
+        self.concurrency = concurrency
+        self.allowed = concurrency
+        self.running = 0
+        self.cuts = 0
+        self._cooling_s = cooling_s
+        self._recovery_successes = recovery_successes
+        self._successes = 0
+        self._cut_at = -math.inf
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._requests = None if requests_per_minute is None else _a_minute(requests_per_minute)
+        self._tokens = None if tokens_per_minute is None else _a_minute(tokens_per_minute)
+        self._token_queue = asyncio.Lock()
+
+    async def enter(self, tokens: float = 0) -> None:
+        """Wait for a place, and for `tokens` of the tokens a minute. `leave` must follow."""
+        if self.running < self.allowed and not self._waiting:
+            self.running += 1
+        else:
+            place = asyncio.get_running_loop().create_future()
+            self._waiting.append(place)
+            try:
+                await place
+            except asyncio.CancelledError:
+                if not place.cancelled():  # the place was given in the same moment
+                    self.leave()
+                raise
+        if self._tokens is not None:
+            try:
+                await self._take_tokens(self._tokens, tokens)
+            except asyncio.CancelledError:
+                self.leave()
+                raise
+
+    def leave(self) -> None:
+        """Give the place back."""
+        self.running -= 1
+        self._admit()
+
+    async def send(self) -> float:
+        """Wait for one of the requests a minute; returns the moment of sending, for `too_many`."""
+        if self._requests is not None:
+            await self._requests.acquire()
+        return asyncio.get_running_loop().time()
+
+    def too_many(self, sent_at: float) -> None:
+        """A request sent at `sent_at` was answered with 429."""
+        now = asyncio.get_running_loop().time()
+        if sent_at <= self._cut_at or now < self._cut_at + self._cooling_s:
+            return
+        self.allowed = max(1, min(self.allowed, self.running) // 2)
+        self.cuts += 1
+        self._cut_at = now
+        self._successes = 0
+
+    def succeeded(self) -> None:
+        """A request was answered."""
+        if self.allowed < self.concurrency:
+            self._successes += 1
+            if self._successes >= self._recovery_successes:
+                self._successes = 0
+                self.allowed += 1
+                self._admit()
+
+    def _admit(self) -> None:
+        while self._waiting and self.running < self.allowed:
+            place = self._waiting.popleft()
+            if not place.done():
+                self.running += 1
+                place.set_result(None)
+
+    async def _take_tokens(self, limiter: AsyncLimiter, tokens: float) -> None:
+        # In pieces, for a request may be larger than the limiter's burst; one request after the other.
+        async with self._token_queue:
+            while tokens > 0:
+                piece = min(tokens, limiter.max_rate)
+                await limiter.acquire(piece)
+                tokens -= piece
+
+
+def _a_minute(amount: float) -> AsyncLimiter:
+    """A limiter that lets `amount` through in any 60 seconds: a burst of one second's worth, then the rest."""
+    burst = max(1.0, amount / 60)
+    return AsyncLimiter(burst, 60 * burst / max(amount - burst, 1.0))
+
+
+class Budget:
+    """The money ceiling of a run, shared by its models. None: no ceiling.
+
+    What a call may cost at most is reserved before it is made, so that calls in flight together
+    never pass the ceiling. All amounts are in US dollars. Belongs to one event loop.
+    """
+
+    def __init__(self, ceiling_usd: float | None = None) -> None:
+        self.ceiling_usd = ceiling_usd
+        self.spent_usd = 0.0
+        self._reserved_usd = 0.0
+        self._open = 0
+        self._waiting: list[asyncio.Future[None]] = []
+
+    async def reserve(self, usd: float) -> None:
+        """Set `usd` aside, waiting for calls in flight to settle where only they stand in the way.
+
+        Raises `BudgetSpent` where the ceiling leaves no room. `settle` must follow.
+        """
+        if self.ceiling_usd is not None:
+            while self.spent_usd + self._reserved_usd + usd > self.ceiling_usd:
+                if self._open == 0 or self.spent_usd + usd > self.ceiling_usd:
+                    raise BudgetSpent(
+                        f"the ceiling of {self.ceiling_usd:g} USD is reached: {self.spent_usd:.6g} USD are "
+                        f"spent and the next call may cost {usd:.6g} USD; raise budget_usd and run again: "
+                        "what was answered is kept"
+                    )
+                settled = asyncio.get_running_loop().create_future()
+                self._waiting.append(settled)
+                await settled
+        self._reserved_usd += usd
+        self._open += 1
+
+    def settle(self, reserved_usd: float, spent_usd: float) -> None:
+        """A call that had `reserved_usd` set aside has cost `spent_usd` (0 where none was answered)."""
+        self.spent_usd += spent_usd
+        self._open -= 1
+        # Sums of floats drift: nothing open is nothing reserved.
+        self._reserved_usd = self._reserved_usd - reserved_usd if self._open else 0.0
+        waiting, self._waiting = self._waiting, []
+        for settled in waiting:
+            if not settled.done():
+                settled.set_result(None)

@@ -1,0 +1,268 @@
+"""The two nouns of this package: a Prompt, which knows no model, and a Model, which knows no method."""
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypedDict, TypeVar
+
+import jinja2
+import jinja2.meta
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from schemas.base import Frozen, content_hash
+
+Out = TypeVar("Out", bound=BaseModel)
+MAX_REASKS = 2
+"""How often an invalid answer is asked again, with its error, before the record is dropped."""
+SHOWN_ERRORS = 3
+"""How many of the faults in one answer the model is shown."""
+
+
+class Message(TypedDict):
+    """One chat message."""
+
+    role: str
+    content: str
+
+
+class Text(Frozen):
+    """The output of a prompt whose answer is read as it stands."""
+
+    text: str
+
+
+class Invalid(Exception):  # noqa: N818 - it names the answer, not a fault of ours
+    """An answer that is not what the prompt asked for.
+
+    `reason` is a short phrase out of a small set, to be counted; `detail` is what the model is shown
+    when it is asked again.
+    """
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
+
+
+class InvalidAnswer(Exception):  # noqa: N818
+    """Every answer was invalid: the record is to be dropped, with the last answer as evidence."""
+
+    def __init__(self, reason: str, answer: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.answer = answer
+
+
+class TransportError(Exception):
+    """No answer was had, after every retry: the shard stops and can be resumed."""
+
+
+class ModelSetupError(ValueError):
+    """A model, a prompt or a price is set up wrongly: one line that names what is to be changed."""
+
+
+class PromptTemplateError(ModelSetupError):
+    """A prompt's template does not parse, or uses a variable that its prompt does not have."""
+
+
+class BudgetSpent(Exception):  # noqa: N818
+    """The money ceiling is reached: the run stops cleanly and can be resumed."""
+
+
+@dataclass(frozen=True)
+class Prompt(Generic[Out]):
+    """What is asked of a model: a template, the type of its answer, and what the answer must meet.
+
+    The template is `<folder of the family>/prompts/<name>.j2`, with a `system` and a `user` block; it
+    sees the fields of `inputs`. `checks` are called as `check(inputs, output)` and raise `Invalid`.
+    A prompt's `version` is raised when what it asks changes; its template's hash is kept beside it.
+    `inputs`, where given, lets a template be checked before anything is asked (`with_templates`).
+    """
+
+    name: str
+    version: int
+    output: type[Out]
+    templates: Path
+    role: str = "builder"
+    checks: tuple[Callable[[Any, Out], None], ...] = ()
+    temperature: float = 1.0
+    max_tokens: int = 1024
+    inputs: type[BaseModel] | None = None
+
+    @property
+    def file(self) -> Path:
+        """Where the template lies."""
+        return self.templates / f"{self.name}.j2"
+
+    @cached_property
+    def source(self) -> str:
+        """The template's text."""
+        return self.file.read_text(encoding="utf-8")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Declared version and template hash: `1-9f86d081`."""
+        return f"{self.version}-{content_hash(self.source)[:8]}"
+
+    @cached_property
+    def schema(self) -> dict[str, Any] | None:
+        """The JSON schema of the answer; None where the answer is read as text."""
+        return None if self.output is Text else self.output.model_json_schema()
+
+    @cached_property
+    def _template(self) -> jinja2.Template:
+        try:
+            return _environment().from_string(self.source)
+        except jinja2.TemplateSyntaxError as error:
+            raise PromptTemplateError(f"{self.file}: line {error.lineno}: {error.message}") from error
+
+    def messages(self, inputs: BaseModel) -> list[Message]:
+        """The chat messages for `inputs`; raises `PromptTemplateError`."""
+        fields = {name: getattr(inputs, name) for name in type(inputs).model_fields}
+        blocks = self._template.blocks
+        rendered: list[Message] = []
+        try:
+            for role in ("system", "user"):
+                if role in blocks:
+                    text = "".join(blocks[role](self._template.new_context(fields))).strip()
+                    rendered.append({"role": role, "content": text})
+        except jinja2.TemplateError as error:
+            raise PromptTemplateError(f"{self.file}: {error}") from error
+        return rendered
+
+    def check_template(self) -> None:
+        """Raise `PromptTemplateError` where the template cannot be rendered for this prompt's inputs."""
+        environment = _environment()
+        try:
+            tree = environment.parse(self.source)
+        except jinja2.TemplateSyntaxError as error:
+            raise PromptTemplateError(f"{self.file}: line {error.lineno}: {error.message}") from error
+        except UnicodeDecodeError as error:
+            raise PromptTemplateError(f"{self.file}: not UTF-8 text ({error})") from error
+        if any(True for _ in jinja2.meta.find_referenced_templates(tree)):
+            # Only this file's text is in the fingerprint.
+            raise PromptTemplateError(f"{self.file}: include, import and extends are not offered; copy the text in")
+        if "user" not in self._template.blocks:
+            raise PromptTemplateError(f"{self.file}: no user block; write {{% block user %}} ... {{% endblock %}}")
+        if self.inputs is not None:
+            offered = set(self.inputs.model_fields)
+            unknown = jinja2.meta.find_undeclared_variables(tree) - offered - set(environment.globals)
+            if unknown:
+                raise PromptTemplateError(
+                    f"{self.file}: unknown variable {', '.join(sorted(unknown))}; "
+                    f"this prompt offers {', '.join(sorted(offered))}"
+                )
+
+    def parse(self, inputs: BaseModel, answer: str) -> Out:
+        """The answer as `output`, past every check; raises `Invalid`."""
+        if self.output is Text:
+            if not answer.strip():
+                raise Invalid("empty answer")
+            output = self.output.model_validate({"text": answer})
+        else:
+            try:
+                output = self.output.model_validate(first_json_object(answer))
+            except ValidationError as error:
+                faults = error.errors(include_url=False, include_context=False)
+                shown = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults[:SHOWN_ERRORS]]
+                raise Invalid("answer of the wrong form", "; ".join(shown)) from error
+        for check in self.checks:
+            check(inputs, output)
+        return output
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - plain text
+    )
+
+
+def with_templates(prompt: Prompt[Out], folder: Path, family: str) -> Prompt[Out]:
+    """`prompt` with the user's template, where `folder` has one: `<family>/<name>.j2`, else `<name>.j2`.
+
+    Raises `PromptTemplateError` where that template could not be rendered.
+    """
+    for place in (folder / family, folder):
+        if (place / f"{prompt.name}.j2").is_file():
+            replaced = dataclasses.replace(prompt, templates=place)
+            replaced.check_template()
+            return replaced
+    return prompt
+
+
+_OBJECT = re.compile(r'\{\s*["}]')
+
+
+def first_json_object(answer: str) -> object:
+    """The first JSON object in `answer` (models wrap it in prose, a code fence or after their thinking).
+
+    Raises `Invalid`. An object that breaks off is an error, even where a whole one stands inside it.
+    """
+    if answer.lstrip().startswith("<think>"):
+        answer = answer.partition("</think>")[2]
+    try:
+        value = orjson.loads(answer)
+    except orjson.JSONDecodeError:
+        found = _OBJECT.search(answer)
+        if found is None:
+            raise Invalid("answer is not JSON", "no JSON object was found") from None
+        try:
+            value, _ = json.JSONDecoder().raw_decode(answer, found.start())
+        except (ValueError, RecursionError) as error:
+            raise Invalid("answer is not JSON", str(error)) from error
+    if not isinstance(value, dict):
+        raise Invalid("answer is not JSON", "a JSON object was asked for")
+    return value
+
+
+@dataclass
+class Usage:
+    """What was asked and what it cost.
+
+    `calls` are answers that were paid, `cached` those that had been paid before; tokens and money are
+    those of `calls`.
+    """
+
+    calls: int = 0
+    cached: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+
+    def add(self, other: "Usage") -> None:
+        """Count `other` in."""
+        self.calls += other.calls
+        self.cached += other.cached
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        self.cost_usd += other.cost_usd
+
+
+class Model(Protocol):
+    """Something that answers prompts."""
+
+    name: str
+
+    async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
+        """The typed answer; what it took is added to `usage`. A higher `draw` asks anew.
+
+        Raises `InvalidAnswer` when every answer was invalid, `TransportError` when none was had, and
+        `BudgetSpent` at the money ceiling.
+        """
+        ...
+
+    def identity(self) -> Mapping[str, object]:
+        """What of the model its answers depend on: goes into fingerprints."""
+        ...
+
+
+RuleSet = Mapping[str, Callable[..., BaseModel]]
+"""A family's rules: prompt name -> function of (inputs, random.Random) giving the prompt's output."""

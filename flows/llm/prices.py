@@ -1,0 +1,146 @@
+"""What tokens cost, and how many a text has before anybody has counted them."""
+
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import yaml
+from pydantic import Field, RootModel, ValidationError
+
+from flows.llm.model import Message, ModelSetupError
+from schemas.base import Frozen
+
+CHARACTERS_A_TOKEN = 4
+"""Latin and other alphabetic scripts: four characters a token."""
+
+MESSAGE_TOKENS = 4
+"""Each chat message costs about so many tokens beside its text."""
+
+# Han, kana, hangul, and full-width forms: one token a character.
+_CJK = re.compile(
+    "[\u2e80-\u30ff\u3100-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f]"
+)
+
+
+class UnknownPrice(ModelSetupError):  # noqa: N818
+    """A money ceiling was set for a model whose price nobody knows."""
+
+
+class PriceFileError(ModelSetupError):
+    """The file of prices cannot be read."""
+
+
+class Price(Protocol):
+    """What a model's tokens cost; `known` is False where every cost is given as 0 for want of a price."""
+
+    @property
+    def known(self) -> bool: ...
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """In US dollars."""
+        ...
+
+
+class FlatPrice(Frozen):
+    """Prices in US dollars for a million tokens."""
+
+    input_per_million: float = Field(ge=0)
+    output_per_million: float = Field(ge=0)
+
+    @property
+    def known(self) -> bool:
+        return True
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        return (input_tokens * self.input_per_million + output_tokens * self.output_per_million) / 1e6
+
+
+class NoPrice:
+    """A model whose price is not known: it costs 0 and says so."""
+
+    known = False
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        return 0.0
+
+
+class SteppedPrice:
+    """A price of the library that depends on the length of the prompt."""
+
+    known = True
+
+    def __init__(self, model: str, base_url: str | None) -> None:
+        self._model = model
+        self._base_url = base_url
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        from genai_prices import Usage, calc_price
+
+        usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+        return float(calc_price(usage, self._model, provider_api_url=self._base_url).total_price)
+
+
+class _PriceFile(RootModel[dict[str, FlatPrice]]):
+    pass
+
+
+class Prices:
+    """Prices by model name: a user's own first, then those of the library genai-prices (its packaged data)."""
+
+    def __init__(self, own: Mapping[str, FlatPrice] | None = None) -> None:
+        self._own = dict(own or {})
+
+    @classmethod
+    def from_file(cls, path: Path) -> "Prices":
+        """Prices of a YAML file, `model name: {input_per_million: USD, output_per_million: USD}`.
+
+        Raises `PriceFileError`.
+        """
+        try:
+            return cls(_PriceFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {}).root)
+        except OSError as error:
+            raise PriceFileError(f"{path}: cannot be read ({error.strerror})") from error
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            said = " ".join(str(error).split())
+            raise PriceFileError(f"{path}: not YAML ({said})") from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise PriceFileError(
+                f"{path}: {where}: {first['msg']}; write `model name: {{input_per_million: USD, "
+                "output_per_million: USD}`"
+            ) from error
+
+    def of(self, model: str, base_url: str | None = None) -> Price:
+        """The price of `model` as its provider at `base_url` asks it, or as its maker does."""
+        if model in self._own:
+            return self._own[model]
+        from genai_prices import Usage, calc_price
+
+        thousand = Usage(input_tokens=1_000, output_tokens=1_000)
+        million = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
+        for place in (base_url, None):
+            try:
+                small = calc_price(thousand, model, provider_api_url=place)
+                large = calc_price(million, model, provider_api_url=place)
+            except LookupError:
+                continue
+            if large.total_price == 1000 * small.total_price:
+                return FlatPrice(
+                    input_per_million=float(large.input_price), output_per_million=float(large.output_price)
+                )
+            return SteppedPrice(model, place)
+        return NoPrice()
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens `text` has: one a CJK character, one for four others; rounded up."""
+    cjk = 0 if text.isascii() else len(_CJK.findall(text))
+    return cjk + math.ceil((len(text) - cjk) / CHARACTERS_A_TOKEN)
+
+
+def estimate_prompt_tokens(messages: list[Message]) -> int:
+    """About how many tokens a model reads for `messages`."""
+    return sum(MESSAGE_TOKENS + estimate_tokens(message["content"]) for message in messages)

@@ -1,0 +1,96 @@
+"""What the report reads of a build's stages: examples of drops and records drawn for show.
+
+Everything is read as a stream; nothing holds more of a stage than what it shows.
+"""
+
+import random
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+from flows.construct.engine import Family, FigureContext, Part
+from flows.construct.exhibit import Figure
+from flows.construct.stages import Build, StageRef
+from schemas.base import Dropped, Record, content_hash
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A drop with the records it names, where they are among what the step read or kept."""
+
+    dropped: Dropped
+    record: Record | None
+    related: Record | None
+
+
+def refusals(build: Build, ref: StageRef, reasons: Collection[str], most: int) -> Mapping[str, list[Refusal]]:
+    """By reason, at most `most` drops of a finished stage, drawn with the run seed, in the stage's order."""
+    drawn = {reason: _Drawn(most, content_hash(build.seed, str(ref), reason)) for reason in reasons}
+    for place, dropped in enumerate(build.read(ref).dropped() if reasons else ()):
+        if dropped.reason in drawn:
+            drawn[dropped.reason].offer(place, dropped)
+    chosen = {reason: one.chosen() for reason, one in drawn.items()}
+    wanted = {
+        name for drops in chosen.values() for drop in drops for name in (drop.item_id, drop.related_id) if name is not None
+    }
+    known = _by_id(build, ref, wanted)
+    return {
+        reason: [Refusal(drop, known.get(drop.item_id), known.get(drop.related_id or "")) for drop in drops]
+        for reason, drops in chosen.items()
+    }
+
+
+def drawn_records(build: Build, family: Family, part: Part, most: int) -> list[Record]:
+    """At most `most` accepted records of a part, drawn with the run seed, in the stage's order."""
+    stage = build.accepted(family.name, part.name)
+    rng = random.Random(content_hash(build.seed, "report", family.name, part.name))
+    places = sorted(rng.sample(range(len(stage)), min(most, len(stage))))
+    return [record for place in places for record in stage.slice(place, place + 1)]
+
+
+def figures(build: Build, family: Family, part: Part) -> list[Figure]:
+    """The distributions that the family offers of a part."""
+    if part.figures is None:
+        return []
+    context = FigureContext(
+        settings=build.families[family.name].settings,
+        seed=build.seed,
+        embedder=build.embedder,
+        records=build.accepted(family.name, part.name),
+        kept=lambda step: build.read(StageRef(family.name, part.name, step)),
+        dropped=lambda step: build.read(StageRef(family.name, part.name, step)).dropped(),
+    )
+    return list(part.figures(context))
+
+
+def _by_id(build: Build, ref: StageRef, wanted: set[str]) -> dict[str, Record]:
+    """The records of those ids among the stage's input and what it kept."""
+    missing = set(wanted)
+    found: dict[str, Record] = {}
+    for record in chain(build.inputs(ref), build.read(ref)):
+        if not missing:
+            break
+        if record.id in missing:
+            missing.remove(record.id)
+            found[record.id] = record
+    return found
+
+
+class _Drawn:
+    """A reservoir: of all drops offered each is as likely to stay."""
+
+    def __init__(self, most: int, seed: str) -> None:
+        self._most = most
+        self._rng = random.Random(seed)
+        self._seen = 0
+        self._held: list[tuple[int, Dropped]] = []
+
+    def offer(self, place: int, dropped: Dropped) -> None:
+        self._seen += 1
+        if len(self._held) < self._most:
+            self._held.append((place, dropped))
+        elif (slot := self._rng.randrange(self._seen)) < self._most:
+            self._held[slot] = (place, dropped)
+
+    def chosen(self) -> list[Dropped]:
+        return [dropped for _, dropped in sorted(self._held, key=lambda one: one[0])]

@@ -1,0 +1,86 @@
+"""Histograms as inline SVG. Colours come from the page's style sheet, so that they follow its theme."""
+
+from collections.abc import Callable, Sequence
+
+from markupsafe import Markup
+
+from flows.construct.exhibit import Histogram
+from flows.report.bins import Bin, binned, edge, number, ticks
+
+WIDTH, HEIGHT = 380, 210
+LEFT, RIGHT, TOP, BOTTOM = 40, 10, 22, 38
+FLOOR = HEIGHT - BOTTOM
+
+Scale = Callable[[float], float]
+"""From a value to a place in the drawing."""
+
+
+def histogram(figure: Histogram) -> Markup:
+    """The figure as an `svg` element; series are stacked, the threshold is a dashed line."""
+    bins = binned(figure)
+    names = list(figure.series)
+    low, high = bins[0].low, bins[-1].high
+    most = max(sum(one.counts) for one in bins)
+
+    def x(value: float) -> float:
+        return round(LEFT + (value - low) / (high - low) * (WIDTH - LEFT - RIGHT), 2)
+
+    def y(count: float) -> float:
+        return round(FLOOR - count / most * (FLOOR - TOP), 2)
+
+    marks = [_grid(count, y(count)) for count in ticks(0, most, 3) if count == int(count)]
+    marks += [_column(one, names, figure.unit, x, y) for one in bins]
+    marks += [
+        Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(x(at), FLOOR + 15, number(at))
+        for at in ticks(low, high, 6)
+    ]
+    marks.append(
+        Markup('<text class="unit" x="{}" y="{}" text-anchor="middle">{}</text>').format(
+            (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, figure.unit
+        )
+    )
+    threshold = edge(figure)
+    if threshold is not None and figure.threshold is not None:
+        marks.append(_threshold(x(threshold), number(figure.threshold)))
+    return Markup(
+        '<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}'
+        '<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/></svg>'
+    ).format(
+        WIDTH, HEIGHT, _described(figure, bins), Markup("").join(marks), LEFT, WIDTH - RIGHT, FLOOR, FLOOR
+    )  # fmt: skip
+
+
+def _grid(count: float, height: float) -> Markup:
+    return Markup(
+        '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/><text class="tick" x="{}" y="{}" text-anchor="end">{}</text>'
+    ).format(LEFT, WIDTH - RIGHT, height, height, LEFT - 6, height + 4, number(count))
+
+
+def _column(one: Bin, names: Sequence[str], unit: str, x: Scale, y: Scale) -> Markup:
+    """A bin's bars, one on the other, with a gap to the next bin."""
+    left, width = x(one.low), max(1.0, round(x(one.high) - x(one.low) - 1, 2))
+    bars, base = [], 0
+    for series, count in enumerate(one.counts):
+        if count:
+            top = y(base + count)
+            bars.append(
+                Markup('<rect class="series-{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>').format(
+                    series, left, top, width, max(1.0, round(y(base) - top, 2)),
+                    f"{one.label} {unit}: {count:,} {names[series]}",
+                )
+            )  # fmt: skip
+            base += count
+    return Markup("").join(bars)
+
+
+def _threshold(at: float, label: str) -> Markup:
+    anchor = "end" if at > WIDTH * 0.75 else "start" if at < WIDTH * 0.25 else "middle"
+    return Markup(
+        '<line class="threshold" x1="{}" x2="{}" y1="{}" y2="{}"/>'
+        '<text class="threshold-label" x="{}" y="{}" text-anchor="{}">threshold {}</text>'
+    ).format(at, at, TOP - 6, FLOOR, at, TOP - 10, anchor, label)
+
+
+def _described(figure: Histogram, bins: Sequence[Bin]) -> str:
+    total = sum(sum(one.counts) for one in bins)
+    return f"Histogram: {figure.title}, {total:,} values; the numbers are in the table below it"

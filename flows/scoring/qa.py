@@ -1,0 +1,120 @@
+"""Question-answering metrics: exact match and F1 as SQuAD and the MRQA 2019 shared task compute them.
+
+A score lies in 0..1 (not in per cent) and is the best over the gold answers.
+"""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+
+Metric = Callable[[str, Sequence[str], str | None, str], float]
+"""(prediction, answers, keywords, lang) -> score; `keywords` is for metrics that ask for some words."""
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+
+
+def normalise_answer(text: str) -> str:
+    """SQuAD's normal form: lower case, no ASCII punctuation, no articles, single spaces."""
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(prediction: str, answers: Sequence[str]) -> float:
+    """1 where the prediction has the normal form of a gold answer, else 0.
+
+    Two texts whose normal forms are both empty match. Raises `ValueError` where there is no answer.
+    """
+    predicted = normalise_answer(prediction)
+    return max(float(predicted == normalise_answer(answer)) for answer in answers)
+
+
+def f1(prediction: str, answers: Sequence[str]) -> float:
+    """The best F1 = 2PR / (P + R) over the gold answers, on bags of normalised words.
+
+    P is the share of the prediction's words that the answer has too, R the share of the answer's words
+    that the prediction has. 0 where no word is shared, so also where either is empty. Raises `ValueError`
+    where there is no answer.
+    """
+    predicted = normalise_answer(prediction).split()
+    return max(_f1_of(predicted, normalise_answer(answer).split()) for answer in answers)
+
+
+def _f1_of(predicted: Sequence[str], gold: Sequence[str]) -> float:
+    shared = (Counter(predicted) & Counter(gold)).total()
+    if not shared:
+        return 0.0
+    precision, recall = shared / len(predicted), shared / len(gold)
+    return 2 * precision * recall / (precision + recall)
+
+
+def _english(metric: Callable[[str, Sequence[str]], float]) -> Metric:
+    def of_case(prediction: str, answers: Sequence[str], keywords: str | None, lang: str) -> float:
+        if lang != "en":
+            raise ValueError(f'{metric.__name__} is for lang "en", not "{lang}"')
+        return metric(prediction, answers)
+
+    return of_case
+
+
+METRICS: Mapping[str, Metric] = {"exact_match": _english(exact_match), "f1": _english(f1)}
+"""What `touchstone metric NAME` knows."""
+
+_ONES = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
+_TEENS = {
+    "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
+    "seventeen": 17, "eighteen": 18, "nineteen": 19,
+}  # fmt: skip
+_TENS = {
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+}  # fmt: skip
+_SCALES = {"thousand": 10**3, "million": 10**6}
+_VALUES = _ONES | _TEENS | _TENS
+
+
+def _any_of(words: Mapping[str, int]) -> str:
+    return f"(?:{'|'.join(words)})"
+
+
+_BELOW_100 = f"(?:{_any_of(_TENS)}(?: {_any_of(_ONES)})?|{_any_of(_TEENS)}|{_any_of(_ONES)})"
+_BELOW_1000 = f"(?:{_any_of(_ONES)} hundred(?: (?:and )?{_BELOW_100})?|{_BELOW_100})"
+_WORDS = re.compile(
+    rf"(?:{_BELOW_1000} million)?(?:(?:^| ){_BELOW_1000} thousand)?(?:(?:^| )(?:(?<!^)and )?{_BELOW_1000})?"
+)
+_DIGITS = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?")
+_RATIO = re.compile(r"([+-]?\d+)\s*/\s*(\d+)")
+
+
+def number_value(text: str) -> Fraction | None:
+    """The value of a text that is a number and nothing else, or None.
+
+    Read are digits with a sign, a decimal point and thousands commas ("-1,234.50"), ratios ("3/4") and
+    English number words below a thousand million ("twenty-five", "two hundred and six"); one full stop may
+    follow. Anything beside the number, a unit too, makes it something else.
+    """
+    stripped = text.strip().replace("−", "-").removesuffix(".")
+    if (ratio := _RATIO.fullmatch(stripped)) and int(ratio[2]):
+        return Fraction(int(ratio[1]), int(ratio[2]))
+    if re.search("[0-9]", stripped):
+        return Fraction(stripped.replace(",", "")) if _DIGITS.fullmatch(stripped) else None
+    return _value_of_words(" ".join(stripped.lower().replace("-", " ").split()))
+
+
+def _value_of_words(text: str) -> Fraction | None:
+    if text == "zero":
+        return Fraction(0)
+    if text.startswith("minus "):
+        positive = _value_of_words(text.removeprefix("minus "))
+        return None if positive is None else -positive
+    if not text or not _WORDS.fullmatch(text):
+        return None
+    total = group = 0
+    for word in text.split():
+        if word in _SCALES:
+            total, group = total + group * _SCALES[word], 0
+        elif word == "hundred":
+            group *= 100
+        elif word != "and":
+            group += _VALUES[word]
+    return Fraction(total + group)

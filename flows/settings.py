@@ -1,0 +1,186 @@
+"""The configuration: one YAML file, typed; unknown keys are refused, paths are relative to the file."""
+
+import difflib
+import importlib.resources
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from flows.construct.engine import Family, FamilySettings
+from flows.families import family_names, load_family
+from flows.llm.endpoint import EndpointSettings
+from flows.llm.rules import RulesSettings
+from schemas.base import Frozen
+from schemas.errors import WrongInput
+
+SAMPLE = "sample.yaml"
+
+
+class ConfigError(WrongInput):
+    """The configuration is wrong: one line that names the file, the key and what to do."""
+
+
+ModelSettings = Annotated[RulesSettings | EndpointSettings, Field(discriminator="provider")]
+
+
+class EmbedderSettings(Frozen):
+    """A sentence-transformers model by name or path, with the languages it reads."""
+
+    name: str
+    languages: tuple[str, ...] = ("en",)
+
+
+class Config(BaseModel):
+    """What a build is made from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(description="Name of the benchmark")
+    seed: int = Field(0, description="The run seed: every random choice follows from it")
+    model: ModelSettings | None = Field(None, description="Shorthand for `models.default`")
+    models: Mapping[str, ModelSettings] = Field(
+        default_factory=dict, description="By role (builder, evaluated, ...) or name; roles not named use `default`"
+    )
+    budget_usd: float | None = Field(None, gt=0, description="Hard ceiling in money for one run; null for none")
+    prices: str | None = Field(None, description="A YAML file of prices that overrides the price library")
+    prompts: str | None = Field(None, description="A folder of prompt templates that replace ours")
+    embedder: Literal["packaged"] | EmbedderSettings = "packaged"
+    runner: Literal["threads", "dask"] = "threads"
+    store: str = Field(".touchstone", description="Folder or fsspec URL of the stage files")
+    cache: str | None = Field(None, description="Database URL of the completion cache; SQLite in the store by default")
+    families: Mapping[str, Any] = Field(description="Family name -> its settings")
+
+    @model_validator(mode="after")
+    def _one_default(self) -> "Config":
+        if self.model is not None and "default" in self.models:
+            raise ValueError("`model` is shorthand for `models.default`: give one of them")
+        return self
+
+    def model_for(self, role: str) -> RulesSettings | EndpointSettings:
+        """The settings of the model that plays `role`."""
+        default = self.model or self.models.get("default") or RulesSettings()
+        return self.models.get(role, default)
+
+    def chosen(self) -> list[tuple[Family, FamilySettings]]:
+        """The configured families with their settings."""
+        return [(load_family(name), settings) for name, settings in self.families.items()]
+
+
+def sample_path() -> Path:
+    """The packaged sample configuration."""
+    return packaged(SAMPLE)
+
+
+def packaged(name: str) -> Path:
+    """A packaged configuration."""
+    return Path(str(importlib.resources.files("data.samples") / name))
+
+
+def load_config(path: Path) -> Config:
+    """Read a configuration. Raises `ConfigError` with one line."""
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigError(
+            f"{path}: no such file; `touchstone run` without a file builds the packaged sample"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{path}: expected `key: value` lines at the top, found {type(raw).__name__}")
+    # What is packaged builds where the user stands, not where Python keeps its packages.
+    base = Path.cwd() if path.parent == sample_path().parent else path.parent.resolve()
+    return parse_config(_resolved(raw, base), str(path))
+
+
+def parse_config(raw: dict[str, Any], name: str) -> Config:
+    """A configuration from its parsed YAML; `name` is the file's, for messages."""
+    families = raw.get("families")
+    if not isinstance(families, dict) or not families:
+        raise ConfigError(f"{name}: families: expected at least one family (there are: {', '.join(family_names())})")
+    typed: dict[str, FamilySettings] = {}
+    for family, settings in families.items():
+        if family not in family_names():
+            raise ConfigError(f"{name}: families.{family}: unknown family{nearest(str(family), family_names())}")
+        kind = load_family(family).settings
+        try:
+            typed[family] = kind.model_validate(settings or {})
+        except ValidationError as error:
+            raise ConfigError(_first_problem(error, kind, name, ("families", family))) from error
+        known = [part.name for part in load_family(family).parts]
+        for part in typed[family].parts or ():
+            if part not in known:
+                raise ConfigError(f"{name}: families.{family}.parts: unknown part {part!r}{nearest(part, known)}")
+    try:
+        return Config.model_validate({**raw, "families": typed})
+    except ValidationError as error:
+        raise ConfigError(_first_problem(error, Config, name, ())) from error
+
+
+def _resolved(raw: dict[str, Any], base: Path) -> dict[str, Any]:
+    """The raw configuration with its paths made absolute: `base` is the folder they are relative to."""
+    top = {key: _joined(one, base) if key in ("prices", "prompts", "store") else one for key, one in raw.items()}
+    return {**top, "families": _with_source_paths(raw.get("families"), base)}
+
+
+def _with_source_paths(value: Any, base: Path) -> Any:
+    """`value` with the path of every source in it (`{format, path, ...}`) made absolute."""
+    if isinstance(value, list):
+        return [_with_source_paths(one, base) for one in value]
+    if not isinstance(value, dict):
+        return value
+    is_file = "format" in value and value["format"] != "hub"
+    return {
+        key: _joined(one, base) if key == "path" and is_file else _with_source_paths(one, base)
+        for key, one in value.items()
+    }
+
+
+def _joined(path: Any, base: Path) -> Any:
+    return str(base / path) if isinstance(path, str) and "://" not in path else path
+
+
+def _first_problem(error: ValidationError, model: type[BaseModel], name: str, prefix: tuple[str, ...]) -> str:
+    """The first problem of a configuration as one line, with the nearest known key where one is unknown."""
+    problem = error.errors()[0]
+    where = [part for part in problem["loc"] if part not in ("rules", "endpoint")]
+    path = ".".join(str(part) for part in (*prefix, *where))
+    if problem["type"] == "extra_forbidden":
+        return f"{name}: {path}: unknown key{nearest(str(where[-1]), _keys_at(model, where[:-1]))}"
+    if problem["type"] == "missing":
+        return f"{name}: {path}: is missing; it is required"
+    given = problem.get("input")
+    shown = f" (found {given!r})" if isinstance(given, str | int | float | bool) else ""
+    return f"{name}: {path or 'configuration'}: {problem['msg'][:1].lower()}{problem['msg'][1:]}{shown}"
+
+
+def _keys_at(model: type[BaseModel], where: list[Any]) -> list[str]:
+    """The known keys at a place in a configuration."""
+    kinds: list[Any] = [model]
+    for part in where:
+        following: list[Any] = []
+        for kind in kinds:
+            if isinstance(kind, type) and issubclass(kind, BaseModel) and part in kind.model_fields:
+                following += _flat(kind.model_fields[str(part)].annotation)
+            elif not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+                following += [one for inner in get_args(kind) for one in _flat(inner)]
+        kinds = following
+    return [
+        key for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel) for key in kind.model_fields
+    ]
+
+
+def _flat(annotation: Any) -> list[Any]:
+    """The annotation and what it is made of."""
+    return [annotation, *(one for inner in get_args(annotation) for one in _flat(inner))]
+
+
+def nearest(key: str, known: list[str] | tuple[str, ...]) -> str:
+    """The end of a message on an unknown name: the nearest known one, or all of them."""
+    match = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    return f'; did you mean "{match[0]}"?' if match else f"; known are {', '.join(sorted(set(known)))}" if known else ""

@@ -1,0 +1,108 @@
+"""What every record is: frozen, closed, and named by three hashes."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+HASH_LENGTH = 16
+"""Hexadecimal digits of a name: 64 bits, one chance in 10^8 of a clash among half a million records."""
+
+
+def canonical_json(value: object) -> bytes:
+    """`value` as JSON bytes that depend on nothing but the value: sorted keys, UTF-8, no white space."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def content_hash(*parts: object) -> str:
+    """The first `HASH_LENGTH` hexadecimal digits of the SHA-256 of the parts' canonical JSON."""
+    return hashlib.sha256(canonical_json(parts)).hexdigest()[:HASH_LENGTH]
+
+
+class Frozen(BaseModel):
+    """A value that is neither changed nor extended once it is made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SourceRef(Frozen):
+    """A record of somebody else's data that an item was made from."""
+
+    source: str = Field(description="Name of the source: a file's name, a Hub repository, or the packaged table")
+    id: str = Field(description="The source's own id of the row, or its locator (`line 12`)")
+    licence: str | None = Field(None, description="Licence of the source, where it states one")
+
+
+class PromptRef(Frozen):
+    """A prompt that was asked while an item was made."""
+
+    name: str
+    version: str = Field(description="Declared version and template hash, `1-9f86d081`")
+    role: str = Field(description="The role that was asked: builder, pivot, refuter, evaluator, evaluated")
+    model: str = Field(description="Name of the model that played the role")
+
+
+class Provenance(Frozen):
+    """Where an item comes from, up to its construction (people's work lives in records of its own)."""
+
+    sources: tuple[SourceRef, ...] = ()
+    prompts: tuple[PromptRef, ...] = ()
+    parents: tuple[str, ...] = Field((), description="Ids of the records of earlier parts it was made from")
+    seed: int = Field(description="The run seed")
+    notes: tuple[str, ...] = Field((), description="What was done to this record that a reader should know")
+
+
+class Record(Frozen):
+    """A row with three names.
+
+    `key` names the place it comes from (family, part, the source's own id, slot) and stays while a row
+    is revised; `id` names its content; `view_hash` names what an annotator sees of it. A subclass says
+    what its content is in `DEFINES` and what is shown in `SHOWS`.
+    """
+
+    DEFINES: ClassVar[tuple[str, ...]]
+    SHOWS: ClassVar[tuple[str, ...]] = ()
+
+    id: Annotated[str, Field(description="Hash of the content that defines the record")] = ""
+    key: str = Field(description="Hash of family, part, source row and slot: stable across builds")
+
+    @model_validator(mode="after")
+    def _name(self) -> Self:
+        """Compute the id, or refuse a record whose id is not that of its content."""
+        name = self._hash_of(self.DEFINES)
+        if not self.id:
+            object.__setattr__(self, "id", name)
+        elif self.id != name:
+            raise ValueError(f"id {self.id} does not match the content, whose id is {name}")
+        return self
+
+    def _hash_of(self, fields: tuple[str, ...]) -> str:
+        return content_hash(type(self).__name__, self.model_dump(mode="json", include=set(fields)))
+
+    @property
+    def view_hash(self) -> str:
+        """Hash of what an annotator sees; a verdict carries over while it is unchanged."""
+        return self._hash_of(self.SHOWS or self.DEFINES)
+
+    def revised(self, **changes: Any) -> Self:
+        """A copy with other content, under the same key and with an id of its own."""
+        return type(self).model_validate({**dict(self), "id": "", **changes})
+
+
+class Dropped(Frozen):
+    """A record that did not pass a step, and why."""
+
+    item_id: str = Field(description="Id of the record as it reached the step")
+    key: str
+    step: str
+    reason: str = Field(description="A short phrase out of a small set, to be counted")
+    evidence: str = Field("", description="What shows it: the answer, the sentence, the number")
+    related_id: str | None = Field(None, description="The record it collides with: a near-duplicate's survivor")
+    value: float | None = Field(None, description="The measured value: a near-duplicate's cosine")
+
+
+def key_of(family: str, part: str, source_key: str, slot: Mapping[str, str | int] | None = None) -> str:
+    """The key of a record of `part`, made from the record `source_key` at `slot`."""
+    return content_hash(family, part, source_key, dict(slot or {}))

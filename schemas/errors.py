@@ -1,0 +1,9 @@
+"""The two ways in which a command ends badly. Each error is one line for a person: what, where, what to do."""
+
+
+class WrongInput(Exception):  # noqa: N818 - names what is wrong
+    """What was given is wrong: a file, a row, a key, a setting. Exit code 2."""
+
+
+class Failed(Exception):  # noqa: N818 - names what happened
+    """The work could not be done: a disk, a network, a damaged file, a ceiling reached. Exit code 1."""

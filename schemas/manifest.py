@@ -1,0 +1,108 @@
+"""What a build says of itself: one manifest a stage, and one for the whole."""
+
+from collections.abc import Iterable, Mapping
+
+from pydantic import Field
+
+from schemas.base import Frozen
+
+
+class UsageOfPrompt(Frozen):
+    """What one prompt took in one stage."""
+
+    calls: int = 0
+    cached: int = Field(0, description="Of the calls, those answered from the cache")
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = Field(0.0, description="Paid in this stage: cached answers cost nothing")
+
+
+class ShardManifest(Frozen):
+    """A finished shard of a stage: its two files, their checksums and what they hold."""
+
+    index: int
+    planned: int
+    kept: int
+    dropped: Mapping[str, int] = Field(description="Drops by reason")
+    kept_sha256: str
+    dropped_sha256: str
+    usage: Mapping[str, UsageOfPrompt] = Field(description="By prompt name")
+    seconds: float
+
+
+class StageManifest(Frozen):
+    """A finished stage. It exists if and only if this does; it is written last."""
+
+    family: str
+    part: str
+    step: str
+    version: int
+    fingerprint: str
+    record: str = Field(description="Name of the record type it holds")
+    inputs: tuple[str, ...] = Field(description="Fingerprints of what it was made from")
+    planned: int
+    kept: int
+    dropped: Mapping[str, int]
+    shards: tuple[ShardManifest, ...]
+    notes: tuple[str, ...] = Field((), description="What a reader of the result should know")
+
+    @property
+    def usage(self) -> dict[str, UsageOfPrompt]:
+        """Usage by prompt over all shards."""
+        return sum_usage(shard.usage for shard in self.shards)
+
+    @property
+    def seconds(self) -> float:
+        """Working time over all shards (shards run side by side, so not the time on the clock)."""
+        return sum(shard.seconds for shard in self.shards)
+
+
+class FileManifest(Frozen):
+    """A file of the output folder."""
+
+    path: str = Field(description="Relative to the output folder")
+    rows: int
+    sha256: str
+
+
+class PartManifest(Frozen):
+    """A part as built: planned = kept + dropped + waiting."""
+
+    family: str
+    part: str
+    planned: int
+    kept: int
+    dropped: Mapping[str, Mapping[str, int]] = Field(description="Step -> reason -> count")
+    waiting: int = Field(0, description="Records whose people have not answered yet")
+    reviewed: int = Field(0, description="Kept records with an accepting verdict")
+    stages: tuple[StageManifest, ...]
+    files: tuple[FileManifest, ...]
+
+
+class BuildManifest(Frozen):
+    """A build as it lies in its output folder."""
+
+    name: str
+    seed: int
+    limit: int | None
+    config: Mapping[str, object] = Field(description="The configuration as read, defaults filled in")
+    versions: Mapping[str, str] = Field(description="Of Python and of the libraries that decide results")
+    models: Mapping[str, str] = Field(description="Role -> model")
+    prompts: Mapping[str, str] = Field(description="`family/prompt` -> version and template hash")
+    parts: tuple[PartManifest, ...]
+
+    def part(self, family: str, part: str) -> PartManifest | None:
+        """The part's manifest, or None if it was not built."""
+        return next((one for one in self.parts if (one.family, one.part) == (family, part)), None)
+
+
+def sum_usage(usages: Iterable[Mapping[str, UsageOfPrompt]]) -> dict[str, UsageOfPrompt]:
+    """Usage by prompt, added up."""
+    total: dict[str, UsageOfPrompt] = {}
+    for usage in usages:
+        for prompt, one in usage.items():
+            so_far = total.get(prompt, UsageOfPrompt())
+            total[prompt] = UsageOfPrompt(
+                **{name: getattr(so_far, name) + getattr(one, name) for name in UsageOfPrompt.model_fields}
+            )
+    return total

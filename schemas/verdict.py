@@ -1,0 +1,30 @@
+"""What people decided on a record."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from schemas.base import Frozen
+
+
+class Verdict(Frozen):
+    """A decision on one record, as it was shown.
+
+    It counts while the record under `key` still has this `view_hash`: people judged what they saw.
+    """
+
+    key: str
+    view_hash: str
+    rubric: str
+    decision: Literal["accept", "fix", "reject"]
+    changes: Mapping[str, str] = Field(default_factory=dict, description="Field -> corrected text, with `fix`")
+    comment: str = ""
+    by: str = Field("", description="The person's code, never a name")
+    at: str = Field("", description="ISO 8601 time")
+
+    @model_validator(mode="after")
+    def _changes_belong_to_a_fix(self) -> "Verdict":
+        if bool(self.changes) != (self.decision == "fix"):
+            raise ValueError("`changes` go with decision `fix`, and only with it")
+        return self

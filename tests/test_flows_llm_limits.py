@@ -1,0 +1,112 @@
+"""Places, requests and tokens a minute, and money, on a real event loop."""
+
+import asyncio
+import time
+
+import pytest
+
+from flows.llm.limits import Budget, Limits
+from flows.llm.model import BudgetSpent
+
+
+async def fill(limits: Limits, count: int) -> None:
+    for _ in range(count):
+        await limits.enter()
+
+
+async def test_a_cut_halves_what_runs_and_one_burst_cuts_once() -> None:
+    limits = Limits(concurrency=32, cooling_s=0.05)
+    await fill(limits, 32)
+    sent = [await limits.send() for _ in range(32)]
+    await asyncio.sleep(0.001)
+    for moment in sent:
+        limits.too_many(moment)
+    assert (limits.allowed, limits.cuts) == (16, 1)
+    # The same burst tries again at once, within the cooling time.
+    limits.too_many(await limits.send())
+    assert limits.cuts == 1
+    # Late news of requests from before the cut.
+    await asyncio.sleep(0.06)
+    limits.too_many(sent[0])
+    assert limits.cuts == 1
+    # It is still too much.
+    limits.too_many(await limits.send())
+    assert limits.cuts == 2
+    assert limits.allowed == 8  # half of the 16 that were allowed
+
+
+async def test_a_cut_starts_from_what_was_running_and_leaves_one() -> None:
+    limits = Limits(concurrency=1000, cooling_s=0)
+    await fill(limits, 6)
+    limits.too_many(await limits.send())
+    assert limits.allowed == 3
+    for _ in range(5):
+        await asyncio.sleep(0.001)
+        limits.too_many(await limits.send())
+    assert limits.allowed == 1
+
+
+async def test_a_place_comes_back_for_every_so_many_answers() -> None:
+    limits = Limits(concurrency=4, recovery_successes=3)
+    await fill(limits, 4)
+    limits.too_many(await limits.send())
+    seen = []
+    for _ in range(9):
+        limits.succeeded()
+        seen.append(limits.allowed)
+    assert seen == [2, 2, 3, 3, 3, 4, 4, 4, 4]
+
+
+async def test_places_are_given_in_order_and_a_cancelled_wait_takes_none() -> None:
+    limits = Limits(concurrency=1)
+    order: list[int] = []
+
+    async def work(number: int) -> None:
+        await limits.enter()
+        order.append(number)
+        await asyncio.sleep(0)
+        limits.leave()
+
+    await limits.enter()
+    tasks = [asyncio.create_task(work(number)) for number in range(4)]
+    await asyncio.sleep(0)
+    tasks[1].cancel()
+    limits.leave()  # the place goes to number 0, which is cancelled in the same moment
+    tasks[0].cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert order == [2, 3]
+    assert limits.running == 0
+
+
+async def test_a_request_larger_than_the_burst_of_tokens_passes_in_pieces() -> None:
+    limits = Limits(concurrency=4, tokens_per_minute=6000)  # 100 at once, then 5900 a minute
+    started = time.monotonic()
+    await asyncio.gather(*(limits.enter(125) for _ in range(2)))
+    took = time.monotonic() - started
+    assert took == pytest.approx((250 - 100) / (5900 / 60), rel=0.1)
+
+
+async def test_money_waits_for_calls_in_flight_and_then_says_no() -> None:
+    budget = Budget(1.0)
+    await budget.reserve(0.6)
+    waits = asyncio.create_task(budget.reserve(0.6))
+    never_fits = asyncio.create_task(budget.reserve(1.1))
+    await asyncio.sleep(0)
+    assert not waits.done()
+    with pytest.raises(BudgetSpent):
+        await never_fits
+    budget.settle(0.6, 0.1)  # it was cheaper than feared
+    await waits
+    last = asyncio.create_task(budget.reserve(0.5))
+    await asyncio.sleep(0)
+    budget.settle(0.6, 0.6)
+    with pytest.raises(BudgetSpent, match=r"ceiling of 1 USD is reached: 0\.7 USD are spent.*raise budget_usd"):
+        await last
+    await budget.reserve(0.3)
+
+
+async def test_without_a_ceiling_money_is_only_counted() -> None:
+    budget = Budget()
+    await budget.reserve(1e9)
+    budget.settle(1e9, 2.5)
+    assert budget.spent_usd == 2.5

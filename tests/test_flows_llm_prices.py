@@ -1,0 +1,65 @@
+"""Prices: a user's own before the library's; an unknown one says so; estimates by a stated rule."""
+
+from pathlib import Path
+
+import pytest
+
+from flows.llm.prices import PriceFileError, Prices, estimate_prompt_tokens, estimate_tokens
+
+
+def test_the_library_knows_common_models_wherever_they_are_served() -> None:
+    for address in (None, "https://api.openai.com/v1", "http://localhost:8000/v1"):
+        price = Prices().of("gpt-4o-mini", address)
+        assert price.known
+        # 0.15 USD a million in, 0.60 out
+        assert price.cost(1_000_000, 0) == pytest.approx(0.15)
+        assert price.cost(0, 500_000) == pytest.approx(0.30)
+
+
+def test_a_price_with_steps_is_asked_of_the_library_each_time() -> None:
+    price = Prices().of("gemini-2.5-pro")
+    assert price.known
+    assert price.cost(1_000_000, 0) > 10 * price.cost(100_000, 0) * 1.5
+
+
+def test_an_unknown_model_costs_nothing_and_says_so() -> None:
+    price = Prices().of("home-grown")
+    assert not price.known
+    assert price.cost(10**6, 10**6) == 0
+
+
+def test_a_file_overrides_the_library(tmp_path: Path) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_text("gpt-4o-mini: {input_per_million: 1, output_per_million: 2.5}\n", encoding="utf-8")
+    price = Prices.from_file(path).of("gpt-4o-mini", "https://api.openai.com/v1")
+    assert price.cost(2_000_000, 1_000_000) == 4.5
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("m: {input_per_million: 1}", "m.output_per_million: Field required"),
+        ("m: {input_per_million: -1, output_per_million: 1}", "greater than or equal to 0"),
+        ("m: {input: 1}", "write `model name:"),
+        ("[1, 2]", "write `model name:"),
+        ("m: [", "not YAML"),
+        (None, "cannot be read"),
+    ],
+)
+def test_a_wrong_file_is_one_line(tmp_path: Path, text: str | None, said: str) -> None:
+    path = tmp_path / "prices.yaml"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(PriceFileError) as raised:
+        Prices.from_file(path)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_tokens_are_estimated_by_script() -> None:
+    assert estimate_tokens("") == 0
+    assert estimate_tokens("abcde") == 2  # five fours, rounded up
+    assert estimate_tokens("\u4e2d\u6587abcd") == 3  # two characters and a four
+    assert estimate_tokens("\uc548\ub155") == 2
+    assert estimate_prompt_tokens([{"role": "user", "content": "abcd"}, {"role": "user", "content": ""}]) == 9
