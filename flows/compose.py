@@ -4,7 +4,6 @@ The only importer of the families' `rules.py`: without them every family still r
 """
 
 import asyncio
-import hashlib
 import importlib
 import importlib.util
 import json
@@ -18,7 +17,7 @@ from pydantic import ValidationError
 
 from data.store import Store
 from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
-from flows.construct.engine import Family, FamilySettings
+from flows.construct.engine import Family, FamilySettings, Step
 from flows.construct.stages import Build, FamilyBuild
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint, EndpointSettings
@@ -27,6 +26,8 @@ from flows.llm.model import Model, Prompt, RuleSet, with_templates
 from flows.llm.prices import Prices
 from flows.llm.rules import Rules
 from flows.settings import Config, ConfigError, load_config
+from schemas.base import content_hash
+from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
 
 T = TypeVar("T")
@@ -35,12 +36,21 @@ T = TypeVar("T")
 class Project:
     """A configuration at work in an output folder. Everything heavy is made when first used."""
 
-    def __init__(self, config: Path, out: Path, limit: int | None = None, workers: int = 1) -> None:
+    def __init__(
+        self,
+        config: Path,
+        out: Path,
+        limit: int | None = None,
+        workers: int = 1,
+        built: BuildManifest | None = None,
+    ) -> None:
+        """With `built`, the stages are those of that finished build."""
         self.config_path = config
         self.config: Config = load_config(config)
         self.out = out
         self.limit = limit
         self.workers = workers
+        self.built = built
         self._loop: asyncio.AbstractEventLoop | None = None
         self._verdicts: dict[tuple[str, str], Mapping[str, Verdict]] = {}
         self.stopped = False
@@ -99,7 +109,7 @@ class Project:
         settings = self.config.model_for(role)
         if isinstance(settings, EndpointSettings):
             return self._endpoint(settings)
-        return Rules(rules_of(family.name), self.config.seed)
+        return Rules(rules_of(family.name), self.config.seed, _folder_hash(family.folder))
 
     @cached_property
     def _endpoints(self) -> dict[EndpointSettings, Endpoint]:
@@ -139,6 +149,7 @@ class Project:
             limit=self.limit,
             embedder=self.embedder,
             verdicts=self.verdicts,
+            built=self.built,
         )
 
     def verdicts(self, family: str, part: str) -> Mapping[str, Verdict]:
@@ -196,11 +207,11 @@ def read_verdicts(path: Path) -> Mapping[str, Verdict]:
     return verdicts
 
 
-def _steps(family: Family) -> list[Any]:
+def _folder_hash(folder: Path) -> str:
+    """Hash of a family's code and tables. Rules cost nothing to ask again, so any change there asks again."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".tsv", ".yaml"))
+    return content_hash([[str(path.relative_to(folder)), path.read_text(encoding="utf-8")] for path in files])
+
+
+def _steps(family: Family) -> list[Step]:
     return [step for part in family.parts for step in part.steps]
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

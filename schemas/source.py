@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from schemas.base import Record, SourceRef
+from schemas.base import PromptRef, Record, SourceRef
 
 
 class Statement(Record):
@@ -15,6 +15,7 @@ class Statement(Record):
     text: str = Field(min_length=1)
     topic: str | None = None
     source: SourceRef | None = Field(None, description="None where a model wrote it")
+    written_by: PromptRef | None = Field(None, description="None where it comes from a source")
 
 
 class QASource(Record):

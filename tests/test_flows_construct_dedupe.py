@@ -179,9 +179,9 @@ def test_equal_vectors_share_the_survivor_of_the_one_that_stands_for_them() -> N
 def test_no_cap_on_the_size_of_a_cluster(way: dict[str, int]) -> None:
     random = np.random.default_rng(0)
     centre = unit(random.standard_normal((1, 32)))
-    near = unit(centre + 0.02 * random.standard_normal((5000, 32)))
+    near = unit(centre + 0.02 * random.standard_normal((3000, 32)))
     away = unit(random.standard_normal((300, 32)))
-    vectors = np.concatenate([near, np.repeat(near[:1], 3000, axis=0), away])
+    vectors = np.concatenate([near, np.repeat(near[:1], 2500, axis=0), away])
     ids = ids_of(len(vectors))
     result = deduplicate(ids, vectors, cosine_above=0.9, **way)
     assert len(result.kept) == 301

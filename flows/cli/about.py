@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from pydantic import BaseModel
-from rich.console import Console
 
 from flows.families import family_names, load_family
 from flows.settings import nearest
@@ -42,10 +41,10 @@ def print_schema(name: str) -> None:
 
 def run_doctor() -> None:
     """Check what a build needs; one line a check. Raises `Failed` if something is missing."""
-    from flows.cli.terminal import local_servers
+    from flows.cli.terminal import local_servers, make_console
     from flows.construct.embed import SentenceBert
 
-    console = Console(highlight=False)
+    console = make_console()
     problems = 0
 
     def tell(good: bool, what: str, advice: str = "") -> None:

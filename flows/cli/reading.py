@@ -10,10 +10,11 @@ from rich.markdown import Markdown
 from rich.panel import Panel
 from rich.rule import Rule
 
+from flows.cli.terminal import make_console
 from flows.compose import Project
 from flows.construct.engine import Family, Part, VerifyContext
 from flows.construct.stages import StageRef
-from flows.outputs import NoBuild, last_build, read_manifest
+from flows.outputs import NoBuild, known_build, read_manifest
 from flows.settings import nearest
 from schemas.base import Dropped, Record
 from schemas.errors import Failed, WrongInput
@@ -23,20 +24,17 @@ FAULTS_SHOWN = 20
 
 def open_build(out: Path | None, console: Console) -> Project:
     """The build in `out`, or the last one, which is named. Raises `NoBuild`."""
-    config, last_out, limit = last_build()
-    if out is not None and out.resolve() != last_out:
-        raise NoBuild(f"{out}: not the last build of this folder ({last_out}); run its configuration again first")
-    read_manifest(last_out)
-    project = Project(config, last_out, limit)
-    unfinished = [ref for family, part in project.build.parts() for ref in project.build.stages(family, part)[-1:]
-                  if project.build.manifest(ref) is None]  # fmt: skip
-    if unfinished:
-        raise NoBuild(
-            f"{last_out}: {unfinished[0]} is not built with the configuration as it is now; "
-            f"`touchstone run {config} --out {last_out}` builds it"
-        )
+    config, folder, limit = known_build(out)
+    project = Project(config, folder, limit, built=read_manifest(folder))
+    for family, part in project.build.parts():
+        for ref in project.build.stages(family, part):
+            if project.build.manifest(ref) is None:
+                raise NoBuild(
+                    f"{folder}: the stage files of {ref} are gone from {project.config.store}; "
+                    f"`touchstone run {config} --out {folder}` makes them again"
+                )
     if out is None:
-        console.print(f"[dim]build: {last_out}[/]")
+        console.print(f"[dim]build: {folder}[/]")
     return project
 
 
@@ -52,7 +50,7 @@ def family_and_part(project: Project, name: str) -> tuple[Family, Part]:
 
 def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
     """Print a seeded sample of a part's accepted records."""
-    console = Console(highlight=False)
+    console = make_console()
     project = open_build(out, console)
     family, part = family_and_part(project, name)
     records = project.build.accepted(family.name, part.name)
@@ -66,31 +64,41 @@ def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
 
 
 def explain_record(name: str, out: Path | None) -> None:
-    """Print a record's whole history."""
-    console = Console(highlight=False)
+    """Print a record's whole history: where it came from, how it went through the steps, what was made of it."""
+    console = make_console()
     project = open_build(out, console)
-    found = False
+    ids: set[str] = set()
+    made: dict[str, int] = {}
     for family, part in project.build.parts():
         for ref in project.build.stages(family, part):
             stage = project.build.read(ref)
             for record in stage:
                 if name in (record.id, record.key):
-                    found = True
-                    _explain_kept(console, project, family, ref, record)
+                    _explain_kept(console, project, family, ref, record, told=record.id in ids)
+                    ids.add(record.id)
+                elif ids.intersection(getattr(getattr(record, "provenance", None), "parents", ())):
+                    made[str(ref)] = made.get(str(ref), 0) + 1
             for dropped in stage.dropped():
                 if name in (dropped.item_id, dropped.key):
-                    found = True
                     _explain_dropped(console, project, ref, dropped)
-    if not found:
+                    ids.add(dropped.item_id)
+    if not ids:
         raise WrongInput(f"{name}: no record of this build has this id or key; ids stand in accepted/ and dropped/")
+    for stage_name, number in made.items():
+        console.print(f"made of it: {number:,} records in {stage_name}")
 
 
-def _explain_kept(console: Console, project: Project, family: Family, ref: StageRef, record: Record) -> None:
+def _explain_kept(
+    console: Console, project: Project, family: Family, ref: StageRef, record: Record, *, told: bool
+) -> None:
+    """What a stage that kept the record knows of it; `told` where it is the same as before."""
     manifest = project.build.manifest(ref)
     assert manifest is not None
     console.print(Rule(f"{ref} · kept", style="green", align="left"))
     console.print(f"id {record.id} · key {record.key} · stage {manifest.fingerprint} (version {manifest.version})")
     provenance = getattr(record, "provenance", None)
+    if told:
+        return
     if provenance is None:
         console.print(str(getattr(record, "text", getattr(record, "question", ""))), markup=False)
         source = getattr(record, "source", None)
@@ -151,7 +159,7 @@ def _parents(project: Project, ids: Iterable[str]) -> Iterator[Record]:
 
 def verify_family(name: str, out: Path | None) -> None:
     """Run the family's verifier over its accepted rows, as they lie in the output folder."""
-    console = Console(highlight=False)
+    console = make_console()
     project = open_build(out, console)
     families = {family.name: family for family, _ in project.build.parts()}
     if name not in families:

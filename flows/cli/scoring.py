@@ -12,6 +12,7 @@ from rich.table import Table
 
 from data.sources.files import json_lines
 from flows.cli.reading import open_build
+from flows.cli.terminal import make_console
 from flows.compose import Project
 from flows.construct.engine import Family
 from flows.evaluate import predict, scored_rows
@@ -23,7 +24,7 @@ from schemas.prediction import Prediction
 
 def evaluate_family(name: str, model: str, limit: int | None, out: Path | None) -> None:
     """Ask, write the predictions, score."""
-    console = Console(highlight=False)
+    console = make_console()
     project = open_build(out, console)
     family = _family(project, name)
     known = ["default", *(prompt.role for prompt in family.prompts), *project.config.models]
@@ -50,7 +51,7 @@ def evaluate_family(name: str, model: str, limit: int | None, out: Path | None) 
 
 def score_family(name: str, predictions: Path, output: Path | None, partial: bool, out: Path | None) -> None:
     """Score a file of predictions."""
-    console = Console(highlight=False)
+    console = make_console()
     project = open_build(out, console)
     _score(console, project, _family(project, name), predictions, output, limit=None, partial=partial)
 
@@ -120,4 +121,4 @@ def score_rows(name: str, rows: Path, output: Path) -> None:
     temporary = output.with_name(f"{output.name}.tmp")
     temporary.write_text("".join(json.dumps(one) + "\n" for one in scored), encoding="utf-8")
     temporary.replace(output)
-    Console(highlight=False).print(f"{output}: {len(scored)} scores", soft_wrap=True)
+    make_console().print(f"{output}: {len(scored)} scores", soft_wrap=True)

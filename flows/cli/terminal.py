@@ -6,7 +6,9 @@ import time
 import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.panel import Panel
@@ -19,6 +21,8 @@ from flows.estimate import Estimate, estimate
 from flows.settings import sample_path
 from schemas.manifest import BuildManifest, PartManifest, StageManifest, UsageOfPrompt, sum_usage
 
+WIDTH_OF_FILES = 120
+LEFT: dict[str, Any] = {"title_justify": "left", "title_style": "bold"}
 LOCAL_SERVERS = {
     "Ollama": "http://127.0.0.1:11434/v1",
     "vLLM": "http://127.0.0.1:8000/v1",
@@ -30,12 +34,12 @@ LOCAL_SERVERS = {
 
 def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     """Build, and show it."""
-    console = Console(highlight=False)
+    console = make_console()
     started = time.monotonic()
     project = Project(config, out, limit)
     console.print(f"[bold]{project.config.name}[/] · {config} → {out}{_pilot(limit)}")
     if any(model.name != "rules" for one in project.build.families.values() for model in one.models.values()):
-        print_estimate(estimate(project))
+        print_estimate(estimate(project), console)
     console.print("[dim]starting the engine ...[/]")
     _quieten_prefect(project.state)
     from flows.build import run_build
@@ -47,12 +51,12 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
 
         report = write_report(project)
     print_summary(console, manifest, watcher.seconds)
-    if watcher.example:
-        console.print(Panel(Markdown(watcher.example), title="one item", title_align="left", padding=(1, 2)))
+    if (item := one_item(project)) is not None:
+        console.print(Panel(Markdown(item), title="one item", title_align="left", padding=(1, 2)))
     print_next(console, project, manifest, report)
     if limit is not None and any(usage.calls for usage in _usage(manifest.parts).values()):
         console.print("\nWhat the whole build will take, by this pilot's yields:")
-        print_estimate(estimate(Project(config, out, None)))
+        print_estimate(estimate(Project(config, out, None)), console)
     console.print(f"[dim]{time.monotonic() - started:.1f} s in all[/]")
 
 
@@ -77,7 +81,6 @@ class Terminal:
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self.example: str | None = None
         self.seconds: dict[tuple[str, str], float] = {}
         """Time on the clock by (family, part), of the stages that ran now."""
         self._task: TaskID | None = None
@@ -131,7 +134,6 @@ class Terminal:
             self.console.print(f"  [yellow]{note}[/]")
         if example and not self._shown:
             self._shown = True
-            self.example = example
             if not before:
                 self.console.print(Panel(Markdown(example), title="the first item", title_align="left", padding=(1, 2)))
 
@@ -141,33 +143,32 @@ class Terminal:
             self._task = None
 
 
+def one_item(project: Project) -> str | None:
+    """An item from the middle of the first family's part that a person would read first."""
+    family, _ = next(project.build.parts())
+    if all(part.name != family.reads for one, part in project.build.parts() if one is family):
+        return None
+    items = project.build.accepted(family.name, family.reads)
+    return next((family.show(item) for item in items.slice(len(items) // 2, len(items) // 2 + 1)), None)
+
+
 def print_summary(console: Console, manifest: BuildManifest, seconds: dict[tuple[str, str], float]) -> None:
     """The table of a finished build."""
-    table = Table(
-        title=f"{manifest.name}: planned = kept + dropped + waiting", title_justify="left", title_style="bold"
-    )
-    for column in (
-        "family",
-        "drafted",
-        "kept",
-        "dropped, by reason",
-        "waiting",
-        "model calls",
-        "cached",
-        "money",
-        "seconds",
-    ):
-        table.add_column(column, justify="left" if column in ("family", "dropped, by reason") else "right")
-    for part in manifest.parts:
+    table = Table(title=f"\n{manifest.name}: drafted = kept + dropped + waiting", box=SIMPLE_HEAD, **LEFT)
+    waits = any(part.waiting for part in manifest.parts)
+    numbers = ("model calls", "cached", "money", "seconds")
+    for column in ("family", "drafted", "kept", "dropped, by reason", *(["waiting"] if waits else []), *numbers):
+        is_text = column in ("family", "dropped, by reason")
+        table.add_column(column, justify="left" if is_text else "right", no_wrap=column != "dropped, by reason")
+    for part in (one for one in manifest.parts if one.planned):
         usage = _total(_usage([part]).values())
-        reasons = {reason: count for step in part.dropped.values() for reason, count in step.items()}
+        reasons = sorted((one for step in part.dropped.values() for one in step.items()), key=lambda one: -one[1])
         table.add_row(
             f"{part.family} {part.part}",
             f"{part.planned:,}",
             f"{part.kept:,}",
-            "\n".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items(), key=lambda one: -one[1]))
-            or "-",
-            f"{part.waiting:,}" if part.waiting else "-",
+            "\n".join(f"{count:,} {reason}" for reason, count in reasons) or "-",
+            *([f"{part.waiting:,}"] if waits else []),
             f"{usage.calls:,}",
             f"{usage.cached:,}",
             f"${usage.cost_usd:.4f}" if usage.cost_usd else "-",
@@ -181,7 +182,7 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
     console.print("\n[bold]Written[/]")
     for part in manifest.parts:
         for file in part.files:
-            if file.path.startswith("accepted/"):
+            if file.path.startswith("accepted/") and part.planned:
                 console.print(f"  {project.out / file.path}  ({file.rows:,} rows)", soft_wrap=True)
     console.print(f"  {report}  (open it in a browser)", soft_wrap=True)
     console.print(
@@ -219,31 +220,26 @@ def local_servers() -> Iterable[tuple[str, str, str]]:
             yield name, url, str(models[0].get("id"))
 
 
-def print_estimate(result: Estimate) -> None:
+def print_estimate(result: Estimate, console: Console | None = None) -> None:
     """An estimate as a table."""
-    console = Console(highlight=False)
-    table = Table(
-        title="Estimate (at most: nothing dropped, nothing cached)"
-        if not result.measured
-        else "Estimate by the pilot's yields",
-        title_justify="left",
-        title_style="bold",
-    )
+    console = console or make_console()
+    basis = "by the pilot's yields" if result.measured else "at most: nothing dropped, nothing cached"
+    table = Table(title=f"estimate ({basis})", box=SIMPLE_HEAD, **LEFT)
     for column in ("step", "records", "calls", "tokens in", "tokens out", "money"):
         table.add_column(column, justify="left" if column == "step" else "right")
     for line in result.lines:
-        money = "?" if line.cost_usd is None else f"${line.cost_usd:.2f}" if line.calls else "-"
-        table.add_row(
-            line.step,
-            f"{line.records:,}",
-            f"{line.calls:,}",
-            f"{line.input_tokens:,}",
-            f"{line.output_tokens:,}",
-            money,
-        )
+        money = "?" if line.cost_usd is None else f"${line.cost_usd:.2f}" if line.cost_usd else "-"
+        counts = (line.records, line.calls, line.input_tokens, line.output_tokens)
+        table.add_row(line.step, *(f"{count:,}" for count in counts), money)
     console.print(table)
     for note in result.notes:
         console.print(f"[yellow]{note}[/]")
+
+
+def make_console() -> Console:
+    """The terminal; where the output goes to a file, wide enough for the tables."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=WIDTH_OF_FILES)
 
 
 def _usage(parts: Iterable[PartManifest]) -> dict[str, UsageOfPrompt]:

@@ -5,7 +5,8 @@
 Departure: the paper's words delete both of a pair, and with them the fact. We keep a maximal independent set:
 no two survivors are above the threshold, and each statement removed is above it with a survivor.
 `rule="paper"` gives the paper's words. Connected components, the other common reading, would also remove
-statements that resemble no survivor (of 4,116 facts of StrategyQA components leave 1,390, this keeps 2,425).
+statements that resemble no survivor. Of 4,116 facts of StrategyQA this keeps 2,425, components 1,390, and the
+paper's words 904.
 
 Who survives follows from the vectors and the ids alone. Of equal vectors the one whose id sorts first stands for
 all. Then, taken by the number of their neighbours, fewest first, and by id among equals, a statement
@@ -42,10 +43,12 @@ MOST_PAIRS: Final = 10_000_000
 DECIMALS: Final = 7
 """Decimals to which cosines are compared and reported: as many as float32 vectors carry."""
 
-_TILE: Final = 4096
-"""Rows compared with as many others at once: at most `_TILE`^2 pairs, which take 0.9 GB if all are above."""
+_TILE: Final = 2048
+"""Rows compared with as many others at once: at most `_TILE`^2 pairs, 0.25 GB if all are above."""
 _GRID: Final = 2.0**24
 _POINTS_PER_CENTROID: Final = 40
+_SAMPLED_PAIRS: Final = 1_000_000
+"""Pairs of the recall sample that are looked up: so many give the recall to 0.0002."""
 _SEED: Final = 2025
 """Of centroids and of the recall sample. Not a setting: they decide the speed, and the outcome is checked."""
 
@@ -366,14 +369,14 @@ def _survivors(space: _Space, order: Rows, before: Sequence[_Tile]) -> list[_Til
     for block in space.tiles(order):
         rows = block
         for tile in survivors:
-            rows = rows[~tile.touches(rows)]
+            rows = rows[~tile.touches(rows)] if len(rows) else rows
+        if not len(rows):
+            continue
         pairs = _Tile(space, rows).pairs(rows)
         pairs = pairs.where(pairs.left != pairs.right)
         place = np.zeros(len(space), np.int64)
         place[rows] = np.arange(len(rows))
-        rows = rows[_first_come(len(rows), place[pairs.left], place[pairs.right])]
-        if len(rows):
-            survivors.append(_Tile(space, rows))
+        survivors.append(_Tile(space, rows[_first_come(len(rows), place[pairs.left], place[pairs.right])]))
     return survivors
 
 
@@ -455,7 +458,7 @@ def _lists(space: _Space, most_probes: int) -> tuple[NDArray[np.int32], float]:
 
 
 def _sampled_pairs(space: _Space, random: np.random.Generator) -> _Pairs:
-    """Every pair of `RECALL_SAMPLE` rows with any row; of more than `MOST_PAIRS` about every second, fourth, ..."""
+    """Every pair of `RECALL_SAMPLE` rows with any row; of more than `_SAMPLED_PAIRS` about every second, fourth, ..."""
     rows = np.sort(random.choice(len(space), min(RECALL_SAMPLE, len(space)), replace=False))
     held: list[_Pairs] = []
     stride = 1
@@ -465,7 +468,7 @@ def _sampled_pairs(space: _Space, random: np.random.Generator) -> _Pairs:
             pairs = tile.pairs(left)
             pairs = pairs.where(pairs.left != pairs.right)
             held.append(pairs.every(stride))
-            if sum(map(len, held)) > MOST_PAIRS:
+            if sum(map(len, held)) > _SAMPLED_PAIRS:
                 held = [_joined(held).every(2)]
                 stride *= 2
     return _joined(held)

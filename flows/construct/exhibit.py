@@ -40,6 +40,8 @@ class Line:
 
     label: str
     cells: tuple[str, ...]
+    strong: bool = False
+    """Whether this is what the others lead to: the answer."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from flows.construct.engine import (
 from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
 from schemas.base import Dropped, Record, content_hash, key_of
 from schemas.errors import Failed
-from schemas.manifest import PartManifest, ShardManifest, StageManifest, UsageOfPrompt
+from schemas.manifest import BuildManifest, PartManifest, ShardManifest, StageManifest, UsageOfPrompt
 from schemas.verdict import Verdict
 
 SHARD_RECORDS = 256
@@ -78,7 +78,9 @@ class Build:
         limit: int | None,
         embedder: Embedder,
         verdicts: Callable[[str, str], Mapping[str, Verdict]],
+        built: BuildManifest | None = None,
     ) -> None:
+        """With `built`, the stages are those of that build, whatever code and settings would make now."""
         self.families = {one.family.name: one for one in families}
         self.store = store
         self.seed = seed
@@ -87,17 +89,25 @@ class Build:
         self.verdicts = verdicts
         self._prepared: dict[str, Any] = {}
         self._fingerprints: dict[StageRef, str] = {}
+        self._built = built
+        for part in built.parts if built else ():
+            for stage in part.stages:
+                self._fingerprints[StageRef(stage.family, stage.part, stage.step)] = stage.fingerprint
 
     # ---- which stages there are ----
 
     def parts(self) -> Iterator[tuple[Family, Part]]:
-        """The parts to build, in order."""
+        """The parts to build, in order; of a finished build, those that it has."""
         for one in self.families.values():
             for part in one.family.wanted(one.settings):
-                yield one.family, part
+                if self._built is None or self._built.part(one.family.name, part.name) is not None:
+                    yield one.family, part
 
     def stages(self, family: Family, part: Part) -> tuple[StageRef, ...]:
         """The stages of a part, in order."""
+        if self._built is not None:
+            built = self._built.part(family.name, part.name)
+            return tuple(StageRef(family.name, part.name, stage.step) for stage in built.stages) if built else ()
         names = [] if family.makers(part) else [SOURCE]
         names += [step.name for step in part.steps]
         if part.people and self.verdicts(family.name, part.name):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
+from schemas.errors import Failed
+
 BUSY_S = 60
 """How long a write waits for another process that is writing, in seconds."""
 
@@ -21,7 +23,7 @@ _INSERT = "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?)"
 Kind = Literal["answer", "cut off", "refusal"]
 
 
-class CacheError(Exception):
+class CacheError(Failed):
     """The cache cannot be read or written: one line with its place and what to do."""
 
 

@@ -15,6 +15,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from schemas.base import Frozen, content_hash
+from schemas.errors import Failed, WrongInput
 
 Out = TypeVar("Out", bound=BaseModel)
 MAX_REASKS = 2
@@ -58,11 +59,11 @@ class InvalidAnswer(Exception):  # noqa: N818
         self.answer = answer
 
 
-class TransportError(Exception):
+class TransportError(Failed):
     """No answer was had, after every retry: the shard stops and can be resumed."""
 
 
-class ModelSetupError(ValueError):
+class ModelSetupError(WrongInput):
     """A model, a prompt or a price is set up wrongly: one line that names what is to be changed."""
 
 
@@ -70,7 +71,7 @@ class PromptTemplateError(ModelSetupError):
     """A prompt's template does not parse, or uses a variable that its prompt does not have."""
 
 
-class BudgetSpent(Exception):  # noqa: N818
+class BudgetSpent(Failed):
     """The money ceiling is reached: the run stops cleanly and can be resumed."""
 
 

@@ -28,8 +28,10 @@ class Rules:
 
     name = "rules"
 
-    def __init__(self, rules: RuleSet, seed: int) -> None:
+    def __init__(self, rules: RuleSet, seed: int, version: str = "") -> None:
+        """`version` names the rules' code: what they answer depends on it."""
         self._rules = rules
+        self._version = version
         self._seed = seed
 
     async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
@@ -57,5 +59,5 @@ class Rules:
         return output
 
     def identity(self) -> Mapping[str, object]:
-        """The rules and their seed."""
-        return {"provider": "rules", "seed": self._seed}
+        """The rules, their version and their seed."""
+        return {"provider": "rules", "version": self._version, "seed": self._seed}

@@ -30,10 +30,8 @@ def refusals(build: Build, ref: StageRef, reasons: Collection[str], most: int) -
         if dropped.reason in drawn:
             drawn[dropped.reason].offer(place, dropped)
     chosen = {reason: one.chosen() for reason, one in drawn.items()}
-    wanted = {
-        name for drops in chosen.values() for drop in drops for name in (drop.item_id, drop.related_id) if name is not None
-    }
-    known = _by_id(build, ref, wanted)
+    named = (name for drops in chosen.values() for drop in drops for name in (drop.item_id, drop.related_id))
+    known = _by_id(build, ref, {name for name in named if name is not None})
     return {
         reason: [Refusal(drop, known.get(drop.item_id), known.get(drop.related_id or "")) for drop in drops]
         for reason, drops in chosen.items()

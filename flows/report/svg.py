@@ -7,8 +7,8 @@ from markupsafe import Markup
 from flows.construct.exhibit import Histogram
 from flows.report.bins import Bin, binned, edge, number, ticks
 
-WIDTH, HEIGHT = 380, 210
-LEFT, RIGHT, TOP, BOTTOM = 40, 10, 22, 38
+WIDTH, HEIGHT = 300, 180
+LEFT, RIGHT, TOP, BOTTOM = 36, 12, 22, 36
 FLOOR = HEIGHT - BOTTOM
 
 Scale = Callable[[float], float]
@@ -32,7 +32,7 @@ def histogram(figure: Histogram) -> Markup:
     marks += [_column(one, names, figure.unit, x, y) for one in bins]
     marks += [
         Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(x(at), FLOOR + 15, number(at))
-        for at in ticks(low, high, 6)
+        for at in ticks(low, high, 5)
     ]
     marks.append(
         Markup('<text class="unit" x="{}" y="{}" text-anchor="middle">{}</text>').format(
@@ -52,7 +52,8 @@ def histogram(figure: Histogram) -> Markup:
 
 def _grid(count: float, height: float) -> Markup:
     return Markup(
-        '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/><text class="tick" x="{}" y="{}" text-anchor="end">{}</text>'
+        '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>'
+        '<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>'
     ).format(LEFT, WIDTH - RIGHT, height, height, LEFT - 6, height + 4, number(count))
 
 

@@ -11,6 +11,8 @@ MAX_STATEMENT_WORDS = 30
 """Appendix A.1 asks for "short, simple" statements and gives no number; twice what our prompt asks for."""
 MAX_ENTITY_WORDS = 6
 """Appendix A.5: "a single entity"; the longest usual names (works, institutions) have six words."""
+EMPTY = "(empty)"
+"""Stands for a statement without a word, which is dropped."""
 
 _NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?")
 _NEGATIONS = frozenset({"not", "no", "never", "none", "neither", "nor", "nobody", "nothing", "without"})
@@ -44,7 +46,7 @@ _WH = frozenset(["what", "which", "who", "whom", "whose", "where", "when", "why"
 
 def statement_refusal(text: str) -> Drop | None:
     """Why `text` is no short single statement; None where it is one."""
-    if not text:
+    if not en.words(text) or text == EMPTY:
         return Drop("empty statement")
     if len(en.sentences(text)) != 1 or text.endswith("?"):
         return Drop("not one sentence", evidence=text)

@@ -85,13 +85,13 @@ def evaluation_figures(ctx: FigureContext) -> Sequence[Figure]:
         if row.relevant_index is not None and row.n_contexts > 1:
             places[round(row.relevant_index / (row.n_contexts - 1), COSINE_DECIMALS)] += 1
     return [
-        Bars(title="Contexts per row", counts={_counted(number, "context"): contexts[number] for number in sorted(contexts)}),
+        Bars(title="Contexts per row", counts={_counted(n, "context"): contexts[n] for n in sorted(contexts)}),
         Bars(title="Settings", counts={setting: settings[setting] for setting in SETTINGS}),
         Histogram(
             title="Place of the relevant context",
             series={"rows": places},
             unit="of the way through the contexts",
-            caption="0 is the first context, 1 the last; rows with a single context or no relevant one are not among them.",
+            caption="0 is the first context, 1 the last; rows with one context or no relevant one are not counted.",
         ),
     ]
 

@@ -28,7 +28,7 @@ def layout(record: Record) -> Sheet:
                 lines=(
                     Line("statement", (record.original, record.manipulated)),
                     *steps,
-                    Line("answer", (record.answer_original, record.answer_manipulated)),
+                    Line("answer", (record.answer_original, record.answer_manipulated), strong=True),
                     Line("in one hop", (f"{record.single_hop_question} {record.single_hop_answer}",)),
                 ),
             )
@@ -39,17 +39,21 @@ def layout(record: Record) -> Sheet:
                 columns=SIDES,
                 lines=(
                     Line("evidence", (record.original, record.manipulated)),
-                    Line("answer", (record.answer_original, record.answer_manipulated)),
+                    Line("answer", (record.answer_original, record.answer_manipulated), strong=True),
                 ),
             )
         case EvaluationRow():
             number = f"{record.n_contexts} context{'s' * (record.n_contexts != 1)}"
-            where = "none relevant" if record.relevant_index is None else f"no. {record.relevant_index + 1} is relevant"
+            place = record.relevant_index
+            relevant = "none" if place is None else f"no. {place + 1}: {record.contexts[place]}"
             return Sheet(
                 title=record.question,
                 tags=(record.setting, number),
                 columns=NEEDS,
-                lines=(Line("expected", tuple(record.expected[need] for need in NEEDS)),),
-                listing=Listing(f"{number}, {where}", record.contexts, record.relevant_index),
+                lines=(
+                    Line("expected", tuple(record.expected[need] for need in NEEDS), strong=True),
+                    Line("relevant context", (relevant,)),
+                ),
+                listing=Listing(f"All {number}" if record.n_contexts > 1 else "The context", record.contexts, place),
             )
     raise TypeError(f"URAQ has no {type(record).__name__}")

@@ -8,7 +8,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, cycle, islice
 from typing import Literal
 
 import numpy as np
@@ -34,8 +34,8 @@ from flows.families.uraq.prompts import (
     ToRead,
 )
 from flows.families.uraq.score import is_right
-from flows.llm.model import Message
-from schemas.base import SourceRef, key_of
+from flows.llm.model import InvalidAnswer, Message
+from schemas.base import key_of
 from schemas.source import QASource, Statement
 from schemas.uraq import DONT_KNOW, SETTINGS, Conflict, EvaluationRow, Need, Setting, StatementPair, UraqItem
 
@@ -52,10 +52,10 @@ TOPICS = (
 """What statements are asked about. The paper names no topics, only "general facts" (appendix A.1)."""
 BATCH = 20
 """Statements asked for in one call, at most."""
-DRY_ROUNDS = 3
+DRY_TURNS = 3
 DRY_YIELD = 0.01
-"""The yield has dried up when in `DRY_ROUNDS` rounds on end fewer than this share of the statements asked
-for survived dedupe."""
+"""The yield has dried up when every topic was asked `DRY_TURNS` times on end, in rounds of which fewer than
+this share of the statements asked for survived dedupe."""
 
 
 class UraqSettings(FamilySettings):
@@ -93,44 +93,51 @@ async def write_statements(statements: Records[Statement], ctx: SetContext) -> A
         return
     wanted = min(settings.statements, ctx.step.limit or settings.statements)
     written: dict[str, Statement] = {}
+    turns = cycle(settings.topics)
     survivors = dry = 0
     for round_ in count():
         missing = wanted - survivors
         size = min(BATCH, math.ceil(missing / len(settings.topics)))
-        topics = settings.topics[: math.ceil(missing / size)]
-        asked = [
-            ctx.at(topic).ask(
-                WRITE_STATEMENTS,
-                StatementsWanted(
-                    topic=topic,
-                    count=size,
-                    round=round_,
-                    known=tuple(one.text for one in written.values() if one.topic == topic),
-                ),
-                draw=round_,
-            )
-            for topic in topics
-        ]
-        for topic, answer in zip(topics, await asyncio.gather(*asked), strict=True):
-            for sentence in answer.statements:
-                text = " ".join(sentence.split())
-                statement = Statement(key=key_of("uraq", "statements", text), text=text or sentence, topic=topic)
-                if (refusal := checks.statement_refusal(text)) is not None:
-                    ctx.drop(statement, refusal)
-                elif text in written:
-                    ctx.drop(statement, Drop("repeats a statement word for word", related_id=written[text].id))
-                else:
-                    written[text] = statement
+        topics = tuple(islice(turns, min(len(settings.topics), math.ceil(missing / size))))
+        asked = [_written(topic, size, round_, written, ctx) for topic in topics]
+        for statement in (one for batch in await asyncio.gather(*asked) for one in batch):
+            if (refusal := checks.statement_refusal(statement.text)) is not None:
+                ctx.drop(statement, refusal)
+            elif (same := written.get(statement.text)) is not None:
+                ctx.drop(statement, Drop("repeats a statement word for word", related_id=same.id))
+            else:
+                written[statement.text] = statement
         before, survivors = survivors, len(_independent(list(written.values()), ctx)) if written else 0
         ctx.progress(min(survivors, wanted), wanted)
         if survivors >= wanted:
             break
-        dry = dry + 1 if survivors - before < DRY_YIELD * size * len(topics) else 0
-        if dry == DRY_ROUNDS:
+        dry = dry + len(topics) if survivors - before < DRY_YIELD * size * len(topics) else 0
+        if dry >= DRY_TURNS * len(settings.topics):
             ctx.note(f"the yield dried up after {round_ + 1} rounds: {survivors} statements of {wanted} wanted")
             break
     for statement in written.values():
         yield statement
+
+
+async def _written(
+    topic: str, size: int, round_: int, written: Mapping[str, Statement], ctx: SetContext
+) -> list[Statement]:
+    """One batch; none where every answer was invalid, which is a drop of its own."""
+    known = tuple(one.text for one in written.values() if one.topic == topic)
+    wanted = StatementsWanted(topic=topic, count=size, round=round_, known=known)
+    asking = ctx.at(topic)
+    try:
+        answer = await asking.ask(WRITE_STATEMENTS, wanted, draw=round_)
+    except InvalidAnswer as invalid:
+        place = f"batch of {size} statements on {topic}, round {round_}"
+        batch = Statement(key=key_of("uraq", "statements", place), text=place, topic=topic)
+        ctx.drop(batch, Drop(invalid.reason, evidence=invalid.answer))
+        return []
+    texts = [" ".join(sentence.split()) or checks.EMPTY for sentence in answer.statements]
+    return [
+        Statement(key=key_of("uraq", "statements", text), text=text, topic=topic, written_by=asking.asked[0])
+        for text in texts
+    ]
 
 
 def batches(settings: UraqSettings) -> int:
@@ -181,14 +188,16 @@ def _independent(statements: Sequence[Statement], ctx: SetContext, *, drop: bool
 async def manipulate(statement: Statement, ctx: Context) -> StatementPair:
     """A.3: one manipulated variant of each statement, a key element substituted or a negation added."""
     answer = await ctx.ask(MANIPULATE, ToManipulate(statement=statement.text))
-    source = statement.source or SourceRef(source="written by the builder", id=f"{statement.topic}: {statement.id}")
+    provenance = ctx.provenance(statement, sources=[statement.source] if statement.source else [])
+    if statement.written_by is not None:
+        provenance = provenance.model_copy(update={"prompts": (statement.written_by, *provenance.prompts)})
     return StatementPair(
         key=ctx.key,
         original=statement.text,
         manipulated=answer.manipulated,
         manipulation=answer.manipulation,
         topic=statement.topic,
-        provenance=ctx.provenance(statement, sources=[source]),
+        provenance=provenance,
     )
 
 

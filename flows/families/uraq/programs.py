@@ -4,6 +4,9 @@ In a wording `{p}` is the fact's phrase and the other names are slots. Every wor
 its own; programs of four steps come first in each section, the shorter and longer ones after them.
 """
 
+# Each wording stands on one line, however long, so that the list of patterns can be read down.
+# ruff: noqa: E501
+
 from flows.families.uraq.facts import FILES, Kind
 from flows.families.uraq.questions import Do, Program
 from schemas.uraq import AnswerType
@@ -79,17 +82,17 @@ def counts() -> tuple[Program, ...]:
         Program("count-fewest", "count", "boolean",
             (N, N_B, N_C, comparison("below all", 1, 2, 3, text="whether the first number is below both others")),
             ("Are the {p} fewer than both the {b} and the {c}?",
-             "Compared with the {b} and the {c}, are the {p} the fewest?"),
+             "Are the {p} outnumbered both by the {b} and by the {c}?"),
             TWO),
         Program("count-most", "count", "boolean",
             (N, N_B, N_C, comparison("above all", 1, 2, 3, text="whether the first number is above both others")),
             ("Are there more {p} than {b} and also more than {c}?",
-             "Among the {p}, the {b} and the {c}, are the {p} the most numerous?"),
+             "Do the {p} outnumber the {b} as well as the {c}?"),
             TWO),
         Program("count-outnumbering", "count", "number",
             (N, N_B, N_C, comparison("outnumbering", 1, 2, 3, text="how many of the other two numbers are greater than the first")),
-            ("How many of these two groups are larger than the group of {p}: the {b} and the {c}?",
-             "Of the {b} and the {c}, how many outnumber the {p}?"),
+            ("How many of these two are more numerous than the {p}: the {b} and the {c}?",
+             "Of the two groups, the {b} and the {c}, how many outnumber the {p}?"),
             TWO),
         Program("count-outnumbered", "count", "number",
             (N, N_B, N_C, comparison("outnumbered", 1, 2, 3, text="how many of the other two numbers are smaller than the first")),
@@ -134,7 +137,7 @@ def counts() -> tuple[Program, ...]:
         *(
             Program(f"count-{series}-smaller", "count", "entity",
                 (N, N_B, comparison("smallest", 1, 2, text="the smaller of the two numbers"), recall(f"{series} at", 3, text=text)),
-                (wording.format(x="the smaller of two numbers, that of the {p} and that of the {b}"),), {"b": "small"})
+                (wording.format(x="the smaller of two numbers, that of the {p} and that of the {b}"),), {"b": "small"}, pooled=True)
             for series, text, wording in LISTS[0::3]
         ),
         Program("count-polygon", "count", "entity",
@@ -144,15 +147,11 @@ def counts() -> tuple[Program, ...]:
             (N, recall("president at", 1, text="the US president with that number in the list of presidents"),
              recall("birth state", 2, text="the state he was born in"), recall("state capital", 3, text="the capital of that state")),
             ("What is the capital of the state where the US president was born whose number in the list of presidents is the number of {p}?",
-             "Number the US presidents in order and take the one whose number is that of the {p}: what is the capital of his native state?")),
+             "Number the US presidents in order and take the one whose number is that of the {p}: what is the capital of his native state?"), pooled=True),
         Program("count-president-next", "count", "entity",
             (N, recall("president at", 1, text="the US president with that number in the list of presidents"),
              recall("next president", 2, text="the president who followed him"), recall("birth state", 3, text="the state that one was born in")),
-            ("In which state was the man born who followed the US president whose number in the list of presidents is the number of {p}?",)),
-        Program("count-element-code", "count", "entity",
-            (N, recall("element at", 1, text="the element with that atomic number"), recall("symbol", 2, text="its chemical symbol"),
-             recall("letter code", 3, text="the NATO code word for the first letter of the symbol")),
-            ("Which NATO code word stands for the first letter of the symbol of the element whose atomic number is the number of {p}?",)),
+            ("In which state was the man born who followed the US president whose number in the list of presidents is the number of {p}?",), pooled=True),
         # other numbers of steps
         Program("count-more-2", "count", "boolean",
             (N, comparison("more", 1, "@k", text="whether that is more than {k}")),
@@ -174,18 +173,17 @@ def counts() -> tuple[Program, ...]:
 
 LISTS: tuple[tuple[str, str, str], ...] = (
     ("element", "the element with that atomic number", "Which chemical element has an atomic number equal to {x}?"),
-    ("president", "the US president with that number", "In the numbered list of US presidents, who stands at the place given by {x}?"),
-    ("bible", "the book of the Bible at that place", "Counting the books of the Bible from its first one, which book stands at the place given by {x}?"),
-    ("state", "the state that was that many-th to join", "In the order of joining the Union, which US state holds the place given by {x}?"),
-    ("letter", "the letter at that place", "Which letter of the English alphabet stands at the place given by {x}?"),
-    ("greek", "the Greek letter at that place", "Which letter comes in the Greek alphabet at the place given by {x}?"),
-    ("planet", "the planet at that place from the Sun", "Counting outwards from the Sun, which planet is at the place given by {x}?"),
-    ("month", "the month with that number", "Which month of the year has the number that equals {x}?"),
-    ("zodiac", "the sign of the zodiac at that place", "In the zodiac of Western astrology, which sign comes at the place given by {x}?"),
-    ("chinese", "the animal at that place", "In the twelve-year cycle of the Chinese zodiac, which animal has the place given by {x}?"),
-    ("mohs", "the mineral of that hardness", "Which mineral defines the degree of Mohs hardness that equals {x}?"),
-    ("gift", "the gift of that day", "In the song about the Twelve Days of Christmas, which gift is new on the day whose number is {x}?"),
-    ("nato", "the code word at that place", "Which code word comes in the NATO spelling alphabet at the place given by {x}?"),
+    ("president", "the US president with that number", "Which US president's number in the list of presidents equals {x}?"),
+    ("bible", "the book of the Bible at that place", "Which book's place in the Bible, counted from the first, equals {x}?"),
+    ("state", "the state at that place in the order of joining", "Which US state's place in the order of joining the Union equals {x}?"),
+    ("letter", "the letter at that place", "Which letter's place in the English alphabet equals {x}?"),
+    ("greek", "the Greek letter at that place", "Which Greek letter's place in its alphabet equals {x}?"),
+    ("planet", "the planet at that place from the Sun", "Which planet's place, counted outwards from the Sun, equals {x}?"),
+    ("month", "the month with that number", "Which month's number in the calendar year equals {x}?"),
+    ("zodiac", "the sign of the zodiac at that place", "Which sign's place in the Western zodiac, counted from Aries, equals {x}?"),
+    ("chinese", "the animal at that place", "Which animal's place in the Chinese zodiac, counted from the rat, equals {x}?"),
+    ("mohs", "the mineral of that hardness", "Which mineral's degree on the Mohs scale of hardness equals {x}?"),
+    ("gift", "the gift of that day", "In the song about the Twelve Days of Christmas, which gift is new on the day whose number equals {x}?"),
 )  # fmt: skip
 
 # ---- years ----
@@ -239,7 +237,7 @@ def years() -> tuple[Program, ...]:
             (Y, recall("birth", "@r", text="the year {r} was born"), arithmetic("after", 1, 2, text="the years from the birth to the event"), comparison("more", 3, "@k", text="whether that is more than {k}")),
             ("Was {r} born more than {k} years before {p}?",
              "Did {p} come more than {k} years after the birth of {r}?"),
-            {"r": "person", "k": "threshold:3"}, most=200),
+            {"r": "person", "k": "threshold:3"}, most=2100),
         Program("year-president-native", "year", "boolean",
             (Y, TERM, recall("birth state", 2, text="the state that president was born in"), comparison("same", 3, "@s", text="whether that is {s}")),
             ("Was the US president at the time of {p} born in {s}?",
@@ -381,7 +379,7 @@ def persons() -> tuple[Program, ...]:
         Program("person-alive", "person", "boolean",
             (WHO, BORN, DIED, comparison("within", "@y", 2, 3, text="whether {y} lies in between")),
             ("Was {p} alive in the year {y}?",
-             "Did the lifetime of {p} take in the year {y}?"),
+             "Did the lifetime of {p} include the year {y}?"),
             {"y": "year nearby"}),
         Program("person-died-before-born", "person", "boolean",
             (WHO, DIED, recall("birth", "@r", text="the year {r} was born"), comparison("less", 2, 3, text="whether the death came before the birth")),
@@ -426,11 +424,11 @@ def persons() -> tuple[Program, ...]:
         Program("person-earliest", "person", "number",
             (WHO, BORN, recall("birth", "@r", text="the year {r} was born"), comparison("smallest", 2, 3, text="the earlier of the two years")),
             ("In which year was the elder of these two born: {p} or {r}?",
-             "Of {p} and {r}, one is the older: in which year did that one's life begin?"),
+             "What is the birth year of whoever is the older of the two, {p} or {r}?"),
             {"r": "person"}, most=2100),
         Program("person-longest", "person", "number",
             (WHO, DIED, recall("death", "@r", text="the year {r} died"), comparison("largest", 2, 3, text="the later of the two years")),
-            ("In which year had both {p} and {r} died?",),
+            ("In which year did the later of two deaths fall, that of {p} or that of {r}?",),
             {"r": "person"}, most=2100),
         Program("person-river", "person", "entity",
             (WHO, HOME, recall("capital", 2, text="the capital of that country"), recall("river", 3, text="the river that capital stands on")),
@@ -748,10 +746,10 @@ def places() -> tuple[Program, ...]:
 
 # ---- yes or no ----
 
-IS = recall("value", text="whether this holds of {p}: {has}")
-IS_X = slot("x", "whether this holds of {x}: {has}")
-IS_Y = slot("y", "whether this holds of {y}: {has}")
-IS_Z = slot("z", "whether this holds of {z}: {has}")
+IS = recall("value", text="whether {p} can be counted among {group}")
+IS_X = slot("x", "whether {x} can be counted among {group}")
+IS_Y = slot("y", "whether {y} can be counted among {group}")
+IS_Z = slot("z", "whether {z} can be counted among {group}")
 THINGS = {"x": "thing", "y": "thing"}
 
 
@@ -764,45 +762,60 @@ def yesno() -> tuple[Program, ...]:
             ("How many of these three {has}: {p}, {x} and {y}?",
              "Of {x}, {p} and {y}, how many {has}?",
              "Going through {x}, {y} and {p}, how many do you find that {has}?",
-             "In a list of {y}, {x} and {p}, how many entries {has}?",
-             "If somebody names {p}, {x} and {y} as examples of those that {has}, how many of the three are right?",
-             "You get one point for each of these that {has}: {x}, {p} and {y}; how many points are there to be had?"),
+             "Among {y}, {x} and {p}, how many {has}?",
+             "How many examples of {group} are there among {p}, {y} and {x}?",
+             "What is the number of {group} to be found among {x}, {y} and {p}?",
+             "A quiz asks to tick all {group}: how many ticks belong to {y}, {p} and {x}?",
+             "If somebody names {p}, {x} and {y} as examples of {group}, how many of the three are right?",
+             "You get one point for each of these that you rightly count among {group}: {x}, {p} and {y}; how many points can you get?"),
             THINGS),
         Program("yesno-wrong", "yesno", "number",
             (*three, logic("count no", 1, 2, 3, text="how many of the three it does not hold of")),
-            ("How many of {p}, {x} and {y} would you have to strike off a list of those that {has}?",
+            ("How many of {p}, {x} and {y} would you have to strike off a list of {group}?",
              "Somebody claims that {x}, {y} and {p} all {has}: for how many of the three is that wrong?",
-             "When sorting out all those that {has}, how many of {y}, {p} and {x} are left behind?",
-             "For how many of these three is it false to say that they {has}: {x}, {p}, {y}?"),
+             "After picking out all {group}, how many of {y}, {p} and {x} are left over?",
+             "For how many of these three is it false to say that they {has}: {x}, {p}, {y}?",
+             "How many wrong entries are there in a list of {group} that names {y}, {x} and {p}?",
+             "Asked for three {group}, somebody answers {p}, {y} and {x}: how many mistakes is that?",
+             "How many of {x}, {p} and {y} do not belong among {group}?"),
             THINGS),
         Program("yesno-all", "yesno", "boolean",
             (*three, logic("all", 1, 2, 3, text="whether it holds of all three")),
             ("Is it true that {p}, {x} and {y} all {has}?",
-             "Could {x}, {y} and {p} all be named, rightly, as ones that {has}?"),
+             "Could a list of {group} rightly contain all of {x}, {p} and {y}?",
+             "Do {y}, {p} and {x} without exception belong on a list of {group}?",
+             "Would it be right to say of {x}, {y} and {p} that all three {has}?"),
             THINGS),
         Program("yesno-none", "yesno", "boolean",
             (*three, logic("none", 1, 2, 3, text="whether it holds of none of the three")),
             ("Is it true that none of {p}, {x} and {y} {has}?",
-             "Would you look in vain among {x}, {p} and {y} for any that {has}?"),
+             "Are {y}, {x} and {p} all wrong as examples of {group}?",
+             "Would you look in vain for {group} among {x}, {p} and {y}?",
+             "Would a list of {group} be missing all of {y}, {x} and {p}?"),
             THINGS),
         Program("yesno-one", "yesno", "boolean",
             (*three, logic("exactly one", 1, 2, 3, text="whether it holds of exactly one of the three")),
-            ("Is there exactly one among {p}, {x} and {y} of which one can say that they {has}?",
-             "Is it correct that just one of the answers {x}, {y} and {p} fits, if one asks for those that {has}?"),
+            ("Is it true that only one of {p}, {x} and {y} can be counted among {group}?",
+             "Is exactly one of {y}, {p} and {x} rightly named as an example of {group}?",
+             "Would you have to strike all but one of {x}, {y} and {p} off a list of {group}?"),
             THINGS),
         Program("yesno-two", "yesno", "boolean",
             (*three, logic("exactly two", 1, 2, 3, text="whether it holds of exactly two of the three")),
             ("Is it true that exactly two of {p}, {x} and {y} {has}?",
-             "Is it two, no more and no less, of {x}, {p} and {y} that {has}?"),
+             "Are two, but not all three, of {y}, {x} and {p} rightly called {group}?",
+             "Of {x}, {p} and {y}, do exactly two belong on a list of {group}?",
+             "Is there exactly one mistake in naming {y}, {p} and {x} as examples of {group}?"),
             THINGS),
         Program("yesno-most", "yesno", "boolean",
             (*three, logic("most", 1, 2, 3, text="whether it holds of at least two of the three")),
             ("Is it true that most of these three {has}: {p}, {x} and {y}?",
-             "Is it right that at least two of {y}, {x} and {p} {has}?"),
+             "Would at least two of {p}, {y} and {x} fit on a list of {group}?",
+             "Is it right that at least two of {y}, {x} and {p} {has}?",
+             "If you guessed that {x}, {p} and {y} all {has}, would you be right more often than wrong?"),
             THINGS),
         Program("yesno-opposite-2", "yesno", "boolean",
             (IS, logic("opposite", 1, text="whether the claim is wrong")),
-            ("Would it be wrong to count {p} among those that {has}?",)),
+            ("Would it be wrong to count {p} among {group}?",)),
         Program("yesno-both-3", "yesno", "boolean",
             (IS, IS_X, logic("all", 1, 2, text="whether it holds of both")),
             ("Is it true that both {p} and {x} {has}?",), {"x": "thing"}),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from flows.families.uraq.facts import Fact, Kind, column, facts, of_kind, people, properties, reigns, rows
+from flows.families.uraq.facts import WITH_ARTICLE, Fact, Kind, column, facts, of_kind, people, properties, reigns, rows
 from schemas.uraq import MAX_HOPS, AnswerType, StepKind
 
 Result = int | str
@@ -22,15 +22,56 @@ DRAWS = 60
 MAX_USES = 5
 """No pattern stands more often than this among the four-hop questions of the whole table."""
 MEASURES = frozenset(
-    "days years months minutes hours seconds nights feet metres yards degrees ounces pounds pints points "
-    "millilitres carats volts kopecks bits frames".split()
+    [
+        "days",
+        "years",
+        "months",
+        "minutes",
+        "hours",
+        "seconds",
+        "nights",
+        "feet",
+        "metres",
+        "yards",
+        "degrees",
+        "ounces",
+        "pounds",
+        "pints",
+        "points",
+        "millilitres",
+        "carats",
+        "volts",
+        "kopecks",
+        "bits",
+        "frames",
+    ]
 )
 """First words of phrases that measure rather than count; these are compared, not pooled with other things."""
 SHARERS = frozenset(
-    "players musicians swimmers rowers astronauts apostles dwarfs dwarves jurors gunmen thieves people "
-    "signers witches".split()
+    [
+        "players",
+        "musicians",
+        "swimmers",
+        "rowers",
+        "astronauts",
+        "apostles",
+        "dwarfs",
+        "dwarves",
+        "jurors",
+        "gunmen",
+        "thieves",
+        "people",
+        "signers",
+        "witches",
+    ]
 )
 """First words of phrases for somebody who could share something out."""
+SHAREABLE = frozenset(
+    ["cards", "pieces", "tiles", "balls", "pins", "sheets", "crayons", "items", "loaves", "keys", "letters", "books"]
+)
+"""First words of phrases for things that could be shared out."""
+FEW_OF_A_TOPIC = 5
+"""With so many counts of one topic, questions on it keep to the topic."""
 TIMES = ((2, "twice"), (3, "three times"), (4, "four times"), (5, "five times"), (10, "ten times"))
 SERIES: Mapping[str, tuple[str, ...]] = {
     "planet": ("Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune"),
@@ -94,7 +135,7 @@ class Do:
 class Program:
     """The steps of a question over a fact of one kind, with its wordings.
 
-    `slots` says how each slot is filled (a name in `PICKERS`); `most` bounds the numbers that may come up.
+    `slots` says how each slot is filled (a name in `CANDIDATES`); `most` bounds the numbers that may come up.
     """
 
     name: str
@@ -512,7 +553,7 @@ def name_of(slot: Slot) -> str:
         case (name, _):
             return name
         case _:
-            return str(slot)
+            return f"the {slot}" if slot in WITH_ARTICLE else str(slot)
 
 
 def fill(text: str, fact: Fact, slots: Mapping[str, Slot]) -> str:
@@ -522,7 +563,8 @@ def fill(text: str, fact: Fact, slots: Mapping[str, Slot]) -> str:
         names["m"] = dict(TIMES)[int(slot_value(slots["m"]))]
     names["single"] = fact.question
     if fact.feature:
-        names["has"] = properties()[fact.feature].predicate
+        own = properties()[fact.feature]
+        names |= {"has": own.predicate, "group": own.group}
     filled = text.format(p=fact.phrase, **names)
     return filled[0].upper() + filled[1:]
 
@@ -532,6 +574,7 @@ def measures(fact: Fact) -> bool:
     return fact.phrase.split()[0] in MEASURES
 
 
+@cache
 def words_of(fact: Fact) -> frozenset[str]:
     """Words of four letters or more: facts that share one are too close to be put side by side."""
     return frozenset(re.findall(r"\w{4,}", fact.phrase.lower())) - {
@@ -540,129 +583,146 @@ def words_of(fact: Fact) -> frozenset[str]:
     }  # fmt: skip
 
 
-def pick_count(fact: Fact, rng: random.Random) -> Slot:
-    """Another count of about the same size."""
+def far_from(fact: Fact, kind: Kind) -> tuple[Fact, ...]:
+    """The other facts of a kind that share no telling word with `fact`."""
+    own = words_of(fact)
+    return tuple(other for other in of_kind(kind) if other.id != fact.id and not words_of(other) & own)
+
+
+def comparable_counts(fact: Fact) -> list[Fact]:
+    """The other counts that may stand beside a fact's: of the same unit, or both of things.
+
+    Those of the fact's own topic are preferred, if there are enough of them to choose from.
+    """
+    unit = fact.phrase.split()[0]
+    found = [
+        other
+        for other in of_kind("count")
+        if other.id != fact.id and (other.phrase.split()[0] == unit if measures(fact) else not measures(other))
+    ]
+    own = [other for other in found if other.topic == fact.topic]
+    return own if len(own) >= FEW_OF_A_TOPIC else found
+
+
+def similar_counts(fact: Fact) -> Sequence[Slot]:
+    """Comparable counts of about the same size; of any topic where the fact's own has too few."""
     own = int(fact.value)
-    near = [
-        other
-        for other in of_kind("count")
-        if own / 4 <= int(other.value) <= own * 4 and not measures(other) and not words_of(other) & words_of(fact)
-    ]
-    return choose(near, rng)
+    return [other for other in comparable_counts(fact) if own / 4 <= int(other.value) <= own * 4]
 
 
-def pick_small(fact: Fact, rng: random.Random) -> Slot:
-    """Another count below forty."""
-    near = [
-        other
-        for other in of_kind("count")
-        if int(other.value) < 40 and not measures(other) and not words_of(other) & words_of(fact)
-    ]
-    return choose(near, rng)
+def small_counts(fact: Fact) -> Sequence[Slot]:
+    """Comparable counts below forty."""
+    return [other for other in comparable_counts(fact) if int(other.value) < 40]
 
 
-def pick_sharers(fact: Fact, rng: random.Random) -> Slot:
-    """A count of people, fewer than there are things."""
+def sharers(fact: Fact) -> Sequence[Slot]:
+    """Counts of people, fewer than there are things, where those can be shared out at all."""
+    if fact.phrase.split()[0] not in SHAREABLE:
+        return ()
     groups = [other for other in of_kind("count") if other.phrase.split()[0] in SHARERS]
-    return choose([group for group in groups if int(group.value) < int(fact.value)], rng)
+    return [group for group in groups if int(group.value) < int(fact.value)]
 
 
-def pick_event(fact: Fact, rng: random.Random) -> Slot:
-    """An event that is not the fact's own, near it in time."""
+def centre(fact: Fact) -> tuple[int, int]:
+    """The year around which a fact's events are sought, and how far around it."""
     if fact.kind == "year":
-        centre, reach = int(fact.value), 120
-    elif fact.kind == "state":
-        centre, reach = int(column("known_states", "name", "year")[fact.value]), 120
-    else:
-        centre, reach = int(of_person(fact.value, "birth")) + 50, 110
-    near = [
-        other
-        for other in of_kind("year")
-        if other.id != fact.id and abs(int(other.value) - centre) <= reach and not words_of(other) & words_of(fact)
-    ]
-    return choose(near, rng)
+        return int(fact.value), 120
+    if fact.kind == "state":
+        return int(column("known_states", "name", "year")[fact.value]), 120
+    return int(of_person(fact.value, "birth")) + 50, 110
 
 
-def pick_person(fact: Fact, rng: random.Random) -> Slot:
-    """Somebody of the fact's time with both dates known, and neither its answer nor a wrong one."""
-    centre = int(fact.value) - 50 if fact.kind == "year" else int(of_person(fact.value, "birth"))
-    near = [
+def events(fact: Fact) -> Sequence[Slot]:
+    """Events near the fact in time."""
+    middle, reach = centre(fact)
+    return [other for other in far_from(fact, "year") if abs(int(other.value) - middle) <= reach]
+
+
+def contemporaries(fact: Fact) -> Sequence[Slot]:
+    """People of the fact's time with both dates known, neither its answer nor a wrong one."""
+    middle = centre(fact)[0] - 50
+    return [
         person.name
         for person in people().values()
         if person.birth is not None
         and person.death is not None
         and person.country
-        and abs(person.birth - centre) <= 70
+        and abs(person.birth - middle) <= 70
         and person.name not in (fact.value, *fact.others)
         and not set(re.findall(r"\w{4,}", person.name.lower())) & words_of(fact)
     ]
-    return choose(near, rng)
 
 
-def pick_later_person(fact: Fact, rng: random.Random) -> Slot:
-    """Somebody born within forty years of the death of the fact's person."""
+def later_people(fact: Fact) -> Sequence[Slot]:
+    """People born within forty years of the death of the fact's person."""
     end = int(of_person(fact.value, "death"))
     near = [one.name for one in people().values() if one.birth is not None and abs(one.birth - end) < 40]
-    return choose([name for name in near if name not in (fact.value, *fact.others)], rng)
+    return [name for name in near if name not in (fact.value, *fact.others)]
 
 
-def pick_thing(fact: Fact, rng: random.Random) -> Slot:
-    """A thing that has the fact's property, or has it not."""
+def years_nearby(fact: Fact) -> Sequence[Slot]:
+    """Years in and around the lifetime of the fact's person."""
+    return range(int(of_person(fact.value, "birth")) - 40, int(of_person(fact.value, "death")) + 40)
+
+
+def things(fact: Fact) -> Sequence[Slot]:
+    """Things that have the fact's property, or have it not."""
     own = properties()[fact.feature]
-    has = rng.random() < 0.5
-    return choose([(name, has) for name in (own.yes if has else own.no) if name != fact.phrase], rng)
+    return [(name, has) for names, has in ((own.yes, True), (own.no, False)) for name in names if name != fact.phrase]
 
 
-def pick_name(table: str) -> Callable[[Fact, random.Random], Slot]:
-    """A name of a known table that is neither the fact's answer nor a wrong one."""
+def names_in(table: str) -> Callable[[Fact], Sequence[Slot]]:
+    """Names of a known table that are neither the fact's answer nor a wrong one."""
 
-    def pick(fact: Fact, rng: random.Random) -> Slot:
+    def candidates(fact: Fact) -> Sequence[Slot]:
         names = [row["name"] for row in rows(table)]
         if table == "known_elements":
             names = names[:54]  # up to xenon: elements a reader has heard of
-        return choose(
-            [name for name in names if name not in (fact.value, *fact.others) and name not in fact.phrase], rng
-        )
+        return [name for name in names if name not in (fact.value, *fact.others) and name not in fact.phrase]
 
-    return pick
+    return candidates
 
 
-def pick_of(*values: Slot) -> Callable[[Fact, random.Random], Slot]:
-    """One of a few constants."""
-    return lambda fact, rng: choose([value for value in values if value != fact.value], rng)
+def one_of(*values: int | str) -> Callable[[Fact], Sequence[Slot]]:
+    """A few constants."""
+    return lambda fact: [value for value in values if value != fact.value]
 
 
-def choose(slots: Sequence[Slot], rng: random.Random) -> Slot:
-    """One of `slots`; raises `Blocked` where there is none."""
-    if not slots:
-        raise Blocked("nothing to choose from")
-    return rng.choice(slots)
-
-
-PICKERS: Mapping[str, Callable[[Fact, random.Random], Slot]] = {
-    "count": pick_count,
-    "small": pick_small,
-    "sharers": pick_sharers,
-    "event": pick_event,
-    "person": pick_person,
-    "thing": pick_thing,
-    "country": pick_name("known_countries"),
-    "element": pick_name("known_elements"),
-    "animal": pick_name("known_animals"),
-    "us state": pick_name("known_states"),
-    "planet": pick_of(*SERIES["planet"]),
-    "month": pick_of(*SERIES["month"]),
-    "times": pick_of(*(number for number, _ in TIMES)),
-    "few": pick_of(2, 3, 4, 5),
-    "step": pick_of(1, 2, 3),
-    "year nearby": lambda fact, rng: rng.randrange(int(of_person(fact.value, "birth")) - 40, int(of_person(fact.value, "death")) + 40),
-    "later person": pick_later_person,
-    "group": pick_of(5, 10, 20),
-    "presidents' state": pick_of("Virginia", "Ohio", "New York", "Texas", "Massachusetts", "Vermont"),
-    "royal house": pick_of("Tudor", "Stuart", "Hanover", "Windsor", "Plantagenet", "Lancaster"),
-    "of a continent": pick_of("Europe", "North America", "Asia", "South America", "Africa"),
-    "parallel": pick_of(20, 30, 35, 40, 45, 50, 55),
+CANDIDATES: Mapping[str, Callable[[Fact], Sequence[Slot]]] = {
+    "count": similar_counts,
+    "small": small_counts,
+    "sharers": sharers,
+    "event": events,
+    "person": contemporaries,
+    "later person": later_people,
+    "year nearby": years_nearby,
+    "thing": things,
+    "country": names_in("known_countries"),
+    "element": names_in("known_elements"),
+    "animal": names_in("known_animals"),
+    "us state": names_in("known_states"),
+    "planet": one_of(*SERIES["planet"]),
+    "month": one_of(*SERIES["month"]),
+    "times": one_of(*(number for number, _ in TIMES)),
+    "few": one_of(2, 3, 4, 5),
+    "step": one_of(1, 2, 3),
+    "group": one_of(5, 10, 20),
+    "presidents' state": one_of("Virginia", "Ohio", "New York", "Texas", "Massachusetts", "Vermont"),
+    "royal house": one_of("Tudor", "Stuart", "Hanover", "Windsor", "Plantagenet", "Lancaster"),
+    "of a continent": one_of("Europe", "North America", "Asia", "South America", "Africa"),
+    "parallel": one_of(20, 30, 35, 40, 45, 50, 55),
 }
+
+
+@cache
+def candidates(source: str, fact: Fact) -> tuple[Slot, ...]:
+    """What a slot of a fact's question may be filled with."""
+    try:
+        return tuple(CANDIDATES[source](fact))
+    except Blocked:  # nothing is known that they could be sought by
+        return ()
+
+
 ROUND = (1000, 500, 100, 50, 25, 20, 10, 5, 2, 1)
 
 
@@ -672,6 +732,13 @@ def threshold(low: int, high: int) -> int:
         if (found := (high - 1) // unit * unit) >= low:
             return found
     raise Blocked("nothing in between")
+
+
+def choose(slots: Sequence[Slot], rng: random.Random) -> Slot:
+    """One of `slots`; raises `Blocked` where there is none."""
+    if not slots:
+        raise Blocked("nothing to choose from")
+    return rng.choice(slots)
 
 
 def fill_slots(fact: Fact, program: Program, value: str, rng: random.Random) -> dict[str, Slot]:
@@ -684,10 +751,10 @@ def fill_slots(fact: Fact, program: Program, value: str, rng: random.Random) -> 
             ends = [run(begun, fact, slots, one)[-1] for one in (fact.value, value)]
             slots[name] = threshold(*sorted(int(end) for end in ends))
         else:
-            slots[name] = PICKERS[source](fact, rng)
+            slots[name] = choose(candidates(source, fact), rng)
     if len({name_of(slot) for slot in slots.values()}) < len(slots):
         raise Blocked("two slots are filled alike")
-    filled = [slot for slot in slots.values() if isinstance(slot, Fact)]
+    filled = [slot for slot in slots.values() if isinstance(slot, Fact) and slot.kind != "count"]
     if any(words_of(one) & words_of(other) for one in filled for other in filled if one is not other):
         raise Blocked("two slots are too close")
     return slots
@@ -697,6 +764,8 @@ def ask(fact: Fact, pattern: Pattern, value: str) -> Asked | None:
     """A question of `pattern` whose answers differ between the fact's value and `value`; none if there is none."""
     program = pattern.program
     if program.pooled and measures(fact):
+        return None
+    if not all(candidates(source, fact) for source in program.slots.values() if source in CANDIDATES):
         return None
     rng = random.Random(f"{fact.id} {pattern.id} {value}")
     for _ in range(DRAWS):

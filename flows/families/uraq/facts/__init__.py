@@ -41,6 +41,9 @@ LATEST_YEAR = 2015
 CONTEMPORARY_YEARS = 120
 """A wrong person has the same calling and was born within this many years of the right one."""
 WRONG_PEOPLE = 3
+"""So many of them, the nearest by birth, are wrong values."""
+WITH_ARTICLE = frozenset({"United States", "United Kingdom", "Netherlands", "Czech Republic"})
+"""Countries that take an article inside a sentence."""
 NEGATIONS = MappingProxyType({"can": "cannot"})
 
 
@@ -61,12 +64,22 @@ class Fact:
         """The statement with `value` as its key element; for a yes/no fact, affirmed or negated."""
         if self.kind == "yesno":
             return re.sub(r"\[(\w+)\]", lambda found: auxiliary(found[1], value), self.template)
+        if value in WITH_ARTICLE:
+            value = f"the {value}"
         sentence = re.sub(
             r"\b([Aa])n? \{value\}",
             lambda found: f"{found[1]}{'n' if value[0] in 'aeiouAEIOU' else ''} {value}",
             self.template,
         ).replace("{value}", value)
         return sentence[0].upper() + sentence[1:]
+
+    def value_in(self, sentence: str) -> str | None:
+        """The value that a sentence gives this fact: one of those in the table; None where it gives none."""
+        said = " ".join(sentence.split()).rstrip(".")
+        for value in (self.value, *self.others):
+            if self.said(value).rstrip(".") == said:
+                return value
+        return None
 
     @property
     def statement(self) -> str:
@@ -118,9 +131,10 @@ class Reign:
 
 @dataclass(frozen=True)
 class Property:
-    """A property things have or have not: a plural predicate and things on either side."""
+    """A property things have or have not: as a plural predicate, as a group, and things on either side."""
 
     predicate: str
+    group: str
     yes: tuple[str, ...]
     no: tuple[str, ...]
 
@@ -147,9 +161,7 @@ def people() -> Mapping[str, Person]:
     """Everybody whose dates are known, by name."""
     return MappingProxyType(
         {
-            row["name"]: Person(
-                row["name"], number(row["birth"]), number(row["death"]), row["role"], row["country"]
-            )
+            row["name"]: Person(row["name"], number(row["birth"]), number(row["death"]), row["role"], row["country"])
             for row in rows("known_people")
         }
     )
@@ -182,7 +194,7 @@ def properties() -> Mapping[str, Property]:
     return MappingProxyType(
         {
             row["property"]: Property(
-                row["predicate"], tuple(row["yes"].split("|")), tuple(row["no"].split("|"))
+                row["predicate"], row["group"], tuple(row["yes"].split("|")), tuple(row["no"].split("|"))
             )
             for row in rows("known_properties")
         }
@@ -198,7 +210,7 @@ def wrong_people(name: str) -> tuple[str, ...]:
     """People of the same calling and time, nobody of them the right answer."""
     right = people()[name]
     near = [
-        other.name
+        (abs(other.birth - right.birth), other.name)
         for other in people().values()
         if other.role == right.role
         and other.name != name
@@ -207,7 +219,7 @@ def wrong_people(name: str) -> tuple[str, ...]:
         and right.birth is not None
         and abs(other.birth - right.birth) <= CONTEMPORARY_YEARS
     ]
-    return tuple(sorted(near, key=lambda other: content_hash(name, other))[:WRONG_PEOPLE])
+    return tuple(other for _, other in sorted(near)[:WRONG_PEOPLE])
 
 
 def others(kind: Kind, row: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,0 +1,133 @@
+"""Writes the build report: reads the finished stages, prepares the page, renders it, writes it whole."""
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import jinja2
+import yaml
+from markupsafe import Markup
+
+from data.store import Store
+from flows.compose import Project
+from flows.construct.engine import Family, Part
+from flows.construct.stages import Build
+from flows.outputs import REPORT, read_manifest
+from flows.report import read, view
+from flows.report.bins import number
+from schemas.manifest import BuildManifest
+
+HERE = Path(__file__).parent
+EXAMPLES = 5
+"""Examples of a drop reason, at most; fewer where there are very many reasons."""
+EXAMPLES_IN_ALL = 200
+"""They bound the page: of a build with more reasons the rarest show no example."""
+SHEETS = 5
+"""Records of a part that are shown."""
+
+
+def write_report(project: Project) -> Path:
+    """Write `report.html` of the build that lies in the project's output folder. Raises `NoBuild`."""
+    manifest = read_manifest(project.out)
+    assert manifest is not None
+    page = report_page(project.build, manifest)
+    path = project.out / REPORT
+    Store(str(project.out)).write(str(path.resolve()), page.encode())
+    return path
+
+
+def report_page(build: Build, manifest: BuildManifest) -> str:
+    """The report as HTML. The same build gives the same page, but for what it says of usage."""
+    reasons = Counter(
+        {
+            (part.family, part.part, stage.step, reason): count
+            for part in manifest.parts
+            for stage in part.stages
+            for reason, count in stage.dropped.items()
+        }
+    )
+    opened = frozenset(sorted(reasons, key=lambda one: (-reasons[one], one))[:EXAMPLES_IN_ALL])
+    each = min(EXAMPLES, EXAMPLES_IN_ALL // max(1, len(opened)))
+    chosen = [(family, part) for family, part in build.parts() if manifest.part(family.name, part.name)]
+    makers = sorted({name for family, part in chosen for name in _makers(build, family, part)})
+    asks = [(family.name, part.name) for family, part in chosen if part.people]
+    page = view.Page(
+        manifest=manifest,
+        lede=view.lede(one.family for one in build.families.values()),
+        facts=view.facts(manifest, makers),
+        notes=tuple(view.notes(manifest, makers, asks)),
+        parts=tuple(_part(build, manifest, family, part, opened, each) for family, part in chosen),
+        cost=view.cost_lines(manifest.parts),
+        total=view.total_usage(manifest.parts),
+        config=yaml.safe_dump(dict(manifest.config), sort_keys=False, allow_unicode=True, width=100),
+    )
+    return _template().render(
+        page=page,
+        style=Markup((HERE / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
+        money=view.money,
+        number=number,
+        step_label=view.step_label,
+        sheets=SHEETS,
+        examples=EXAMPLES,
+    )
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["thousands"] = "{:,}".format
+    return environment.get_template("report.html.j2")
+
+
+def _part(
+    build: Build,
+    manifest: BuildManifest,
+    family: Family,
+    part: Part,
+    opened: frozenset[tuple[str, str, str, str]],
+    each: int,
+) -> view.PartView:
+    summary = manifest.part(family.name, part.name)
+    assert summary is not None
+    stages = build.stages(family, part)
+    examples = {}
+    for ref in stages:
+        reasons = [reason for *place, reason in opened if tuple(place) == (ref.family, ref.part, ref.step)]
+        for reason, refusals in read.refusals(build, ref, sorted(reasons), each).items():
+            examples[ref.step, reason] = [view.example_view(one, family) for one in refusals]
+    drawn = read.drawn_records(build, family, part, SHEETS)
+    figures = read.figures(build, family, part) if summary.planned else []
+    return view.PartView(
+        anchor=f"{family.name}-{part.name}",
+        family=family.name,
+        name=part.name,
+        manifest=summary,
+        asks_people=part.people is not None,
+        kept_share=view.percent(summary.kept, summary.planned),
+        funnel=view.funnel(summary, len(build.inputs(stages[0])), _makes_more(part), examples),
+        notes=tuple(note for _, note in view.stage_notes([summary])),
+        figures=tuple(seen for one in figures if (seen := view.figure_view(one)) is not None),
+        sheets=tuple(view.sheet_view(view.sheet_of(record, family), record.id) for record in drawn),
+    )
+
+
+def _makers(build: Build, family: Family, part: Part) -> set[str]:
+    """The models that the steps of a part ask."""
+    one = build.families[family.name]
+    return {one.models[name].name for step in part.steps for name in step.models(one.settings)}
+
+
+def _makes_more(part: Part) -> dict[str, str]:
+    """What to say of a step that does not pass on as many records as came in."""
+    said = {"expand": "{before} records came in, {planned} rows were planned of them"}
+    return {
+        step.name: "{before} came in, {planned} written" if step.creates else said[step.shape]
+        for step in part.steps
+        if step.creates or step.shape in said
+    }

@@ -1,0 +1,106 @@
+"""Builds as a user runs them: configurations, the command line in a process of its own, and its bytes."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from flows.compose import Project, rules_of
+from flows.llm.model import InvalidAnswer, Out, Prompt, Usage
+from flows.llm.rules import Rules
+from tests.chat_server import message_hash
+from tests.toy import run_all
+
+TOUCHSTONE = Path(sys.executable).parent / "touchstone"
+FOLDERS = ("accepted", "sifted", "dropped")
+
+
+def write_config(folder: Path, name: str = "config.yaml", **config: Any) -> Path:
+    """Write a configuration; JSON is YAML."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(json.dumps({"name": "test", "seed": 7, **config}), encoding="utf-8")
+    return path
+
+
+def touchstone(*arguments: str | Path, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line and wait for it."""
+    return subprocess.run(
+        [TOUCHSTONE, *map(str, arguments)], cwd=folder, env={**os.environ, "COLUMNS": "160", **environment},
+        capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+
+
+def killed(*arguments: str | Path, folder: Path, after_s: float) -> bool:
+    """Start the command line and kill it, with all it started, after so long; False if it was done by then."""
+    process = subprocess.Popen(
+        [TOUCHSTONE, *map(str, arguments)], cwd=folder, env={**os.environ},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        process.wait(after_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return True
+    return False
+
+
+def bytes_of(out: Path) -> dict[str, str]:
+    """Checksum of every Parquet file of a build."""
+    return {
+        f"{folder}/{path.name}": hashlib.sha256(path.read_bytes()).hexdigest()
+        for folder in FOLDERS
+        for path in sorted((out / folder).glob("*.parquet"))
+    }
+
+
+class Scribe:
+    """The rules, noting what they answer to which messages: what a server can be filled with."""
+
+    name = "scribe"
+
+    def __init__(self, family: str, seed: int) -> None:
+        self._rules = Rules(rules_of(family), seed)
+        self.table: dict[str, str] = {}
+
+    async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
+        name = message_hash([dict(message) for message in prompt.messages(inputs)])  # type: ignore[misc]
+        try:
+            output = await self._rules.complete(prompt, inputs, draw=draw, usage=usage)
+        except InvalidAnswer:
+            self.table[name] = "I cannot do that."
+            raise
+        fields = output.model_dump(mode="json")
+        self.table[name] = fields["text"] if list(fields) == ["text"] else json.dumps(fields)
+        return output
+
+    def identity(self) -> dict[str, object]:
+        return {"model": "scribe"}
+
+
+async def scribed(config: Path, out: Path) -> dict[str, str]:
+    """What the rules answer to everything that a build of this configuration asks, by message hash."""
+    project = Project(config, out)
+    tables: dict[str, str] = {}
+    for name, family in project.build.families.items():
+        scribe = Scribe(name, project.config.seed)
+        family.models.update(dict.fromkeys(family.models, scribe))  # type: ignore[attr-defined]
+        tables = scribe.table
+    await run_all(project.build)
+    return tables
+
+
+def wait_for(condition: Any, seconds: float = 60.0) -> None:
+    """Wait until `condition()` holds."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it did not come about"
+        time.sleep(0.2)

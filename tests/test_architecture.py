@@ -1,0 +1,127 @@
+"""The rooms and their doors: who may import whom, and what stays out of a quick command."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("schemas", "data", "annotation", "flows")
+MAY_IMPORT = {
+    "schemas": {"schemas"},
+    "data": {"schemas", "data"},
+    "annotation": {"schemas", "annotation"},
+    "flows": {"schemas", "data", "annotation", "flows"},
+}
+FENCES = {
+    "prefect": ("flows/build.py", "flows/annotate.py", "flows/collect.py", "flows/release.py", "flows/rebuild.py",
+                "flows/deploy.py"),
+    "prefect_dask": ("flows/build.py",),
+    "faiss": ("flows/construct/",),
+    "sentence_transformers": ("flows/construct/", "flows/scoring/entailment.py"),
+    "label_studio_sdk": ("annotation/label_studio/",),
+    "huggingface_hub": ("data/sources/hub.py", "data/publish/"),
+    "datasets": ("data/sources/hub.py", "data/publish/"),
+    "openai": ("flows/llm/endpoint.py",),
+}  # fmt: skip
+HEAVY = ("prefect", "torch", "transformers", "sentence_transformers", "faiss", "datasets", "openai", "pandas", "pyarrow",
+         "numpy", "sqlalchemy", "huggingface_hub", "lemminflect")  # fmt: skip
+SHARED_ROOMS = ("flows/construct", "flows/language", "flows/llm", "flows/scoring", "flows/report")
+
+
+def modules() -> Iterator[tuple[str, str]]:
+    """(path from the root, imported module) of every import of the product."""
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    yield from ((str(path.relative_to(ROOT)), alias.name) for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module:
+                    yield str(path.relative_to(ROOT)), node.module
+                    yield from ((str(path.relative_to(ROOT)), f"{node.module}.{alias.name}") for alias in node.names)
+
+
+IMPORTS = list(modules())
+
+
+def test_packages_import_one_way() -> None:
+    for path, module in IMPORTS:
+        room, target = path.split("/")[0], module.split(".")[0]
+        assert target not in PACKAGES or target in MAY_IMPORT[room], f"{path} imports {module}"
+
+
+@pytest.mark.parametrize("library", FENCES)
+def test_fenced_libraries_stay_in_their_rooms(library: str) -> None:
+    for path, module in IMPORTS:
+        if module.split(".")[0] == library:
+            assert path.startswith(FENCES[library]), f"{path} imports {module}"
+
+
+def test_a_family_imports_no_other_and_nothing_shared_imports_a_family() -> None:
+    for path, module in IMPORTS:
+        if not module.startswith("flows.families."):
+            continue
+        family = module.split(".")[2]
+        assert not path.startswith(SHARED_ROOMS), f"{path} imports {module}"
+        if path.startswith("flows/families/") and path.count("/") > 2:
+            assert path.split("/")[2] == family, f"{path} imports {module}"
+
+
+def test_only_the_composition_knows_the_rules() -> None:
+    for path, module in IMPORTS:
+        if module.startswith("flows.families.") and module.endswith(".rules"):
+            assert path.split("/")[-1] in ("rules.py", "compose.py"), f"{path} imports {module}"
+
+
+def test_families_run_without_their_rules() -> None:
+    code = (
+        "import importlib.util, sys\n"
+        "real = importlib.util.find_spec\n"
+        "class Gone:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.startswith('flows.families.') and name.endswith('.rules'):\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Gone())\n"
+        "from flows.families import family_names, load_family\n"
+        "print([load_family(name).name for name in family_names()])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "uraq" in done.stdout
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "sys.argv = ['touchstone', '--help']\n"
+        "from flows.cli import main\n"
+        "try:\n    main()\n"
+        f"except SystemExit:\n    print('HEAVY', [name for name in {HEAVY!r} if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "HEAVY []" in done.stdout
+
+
+def test_every_package_is_listed_for_the_build_backend() -> None:
+    import tomllib
+
+    listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+    there = {
+        str(path.parent.relative_to(ROOT)).replace("/", ".")
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("__init__.py")
+    }
+    assert there == listed
+
+
+def test_the_repository_speaks_of_the_product_alone() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    forbidden = ("/" + "work/", "/" + "farm/")
+    for name in tracked:
+        path = ROOT / name
+        if path.suffix in (".py", ".md", ".toml", ".yaml", ".j2", ".txt") or path.name in ("Makefile", "run"):
+            text = path.read_text(encoding="utf-8")
+            assert not any(word in text for word in forbidden), name

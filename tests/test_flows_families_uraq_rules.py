@@ -1,0 +1,424 @@
+"""URAQ's rules: what they say is right by construction, and this recomputes it."""
+
+import csv
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+
+import pytest
+
+from flows.construct.dedupe import deduplicate
+from flows.construct.embed import SentenceBert
+from flows.families.uraq import checks, conflicts
+from flows.families.uraq import prompts as asked_of
+from flows.families.uraq.facts import FILES, HERE, Fact, facts, people
+from flows.families.uraq.programs import PROGRAMS
+from flows.families.uraq.questions import MAX_USES, Asked, Blocked, assigned, pattern_of, patterns, questions
+from flows.families.uraq.rules import RULES, TOPICS
+from flows.language import en
+from flows.llm.model import Invalid, Text
+from schemas.uraq import DONT_KNOW, NEEDS
+
+RNG = random.Random(7)
+HOPS = (1, 2, 3, 4, 5)
+ALL_HOPS = pytest.mark.parametrize("hops", HOPS)
+
+
+def table(name: str) -> list[dict[str, str]]:
+    with (HERE / f"{name}.tsv").open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def cell(name: str, key: str, value: object, field: str) -> str:
+    (found,) = {row[field] for row in table(name) if row[key] == str(value)}
+    return found
+
+
+def ask(fact: Fact, hops: int) -> asked_of.Question:
+    answer = RULES["ask_question"](
+        asked_of.ToAsk(original=fact.statement, manipulated=fact.said(fact.wrong), hops=hops), RNG
+    )
+    assert isinstance(answer, asked_of.Question)
+    return answer
+
+
+def text_of(name: str, inputs: object) -> str:
+    answer = RULES[name](inputs, RNG)
+    assert isinstance(answer, Text)
+    return answer.text
+
+
+# ---- the table ----
+
+
+def test_ids_statements_and_single_questions_are_unique() -> None:
+    for read in (lambda fact: fact.id, lambda fact: fact.statement, lambda fact: fact.question):
+        assert max(Counter(map(read, facts())).values()) == 1
+
+
+def test_every_name_in_the_table_is_known_to_its_reference_table() -> None:
+    known = {"country": "countries", "element": "elements", "animal": "animals", "state": "states", "person": "people"}
+    for fact in facts():
+        if fact.kind in known:
+            names = {row["name"] for row in table(f"known_{known[fact.kind]}")}
+            assert {fact.value, *fact.others} <= names, fact.id
+        assert fact.value not in fact.others, fact.id
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_statements_and_manipulated_variants_pass_the_checks(kind: str) -> None:
+    for fact in (fact for fact in facts() if fact.kind == kind):
+        assert checks.statement_refusal(fact.statement) is None, fact.id
+        answer = RULES["manipulate"](asked_of.ToManipulate(statement=fact.statement), RNG)
+        assert isinstance(answer, asked_of.Manipulated)
+        assert answer.manipulated != fact.statement
+        assert answer.manipulation == ("negation" if kind == "yesno" else "substitution")
+        problem = checks.manipulation_problem(fact.statement, answer.manipulated, answer.manipulation)
+        assert problem is None, (fact.statement, answer.manipulated, problem)
+
+
+def test_all_topics_are_written_out_once_and_then_exhausted() -> None:
+    written: list[str] = []
+    for topic in TOPICS:
+        for round_ in range(1000):
+            wanted = asked_of.StatementsWanted(topic=topic, count=7, round=round_)
+            batch = RULES["write_statements"](wanted, RNG)
+            assert isinstance(batch, asked_of.Statements)
+            written += batch.statements
+            if not batch.statements:
+                break
+    assert sorted(written) == sorted(fact.statement for fact in facts())
+
+
+def test_known_statements_are_not_written_again() -> None:
+    first = RULES["write_statements"](asked_of.StatementsWanted(topic="music", count=5, round=0), RNG)
+    assert isinstance(first, asked_of.Statements)
+    wanted = asked_of.StatementsWanted(topic="music", count=5, round=1, known=first.statements)
+    second = RULES["write_statements"](wanted, RNG)
+    assert isinstance(second, asked_of.Statements)
+    assert len(second.statements) == 5
+    assert not set(first.statements) & set(second.statements)
+
+
+def test_a_topic_that_is_not_in_the_table_has_no_statements() -> None:
+    nothing = RULES["write_statements"](asked_of.StatementsWanted(topic="heraldry", count=5, round=0), RNG)
+    assert nothing == asked_of.Statements(statements=())
+
+
+# ---- questions ----
+
+
+@ALL_HOPS
+def test_every_question_passes_the_prompts_checks(hops: int) -> None:
+    for fact_id in assigned(hops):
+        fact = next(fact for fact in facts() if fact.id == fact_id)
+        inputs = asked_of.ToAsk(original=fact.statement, manipulated=fact.said(fact.wrong), hops=hops)
+        answer = ask(fact, hops)
+        for check in asked_of.ASK_QUESTION.checks:
+            check(inputs, answer)
+        for value in (fact.value, fact.wrong):
+            if value not in ("yes", "no") and hops > 1:
+                assert not en.contains(answer.question, value), answer.question
+
+
+@ALL_HOPS
+def test_no_step_can_be_taken_away(hops: int) -> None:
+    for question in assigned(hops).values():
+        for place in range(1, hops + 1):
+            for value in (question.fact.value, question.fact.wrong):
+                with pytest.raises(Blocked):
+                    question.results(value, without=place)
+
+
+def test_every_result_feeds_a_later_step() -> None:
+    for program in PROGRAMS:
+        used = {argument for step in program.steps for argument in step.args if isinstance(argument, int)}
+        assert used == set(range(1, program.hops)), program.name
+
+
+@ALL_HOPS
+def test_the_fact_is_among_the_steps_and_changes_the_answer(hops: int) -> None:
+    for question in assigned(hops).values():
+        fact = question.fact
+        assert sum(step.op == "value" for step in question.pattern.program.steps) == 1
+        assert question.results(fact.value)[-1] != question.results(fact.wrong)[-1]
+
+
+def year(question: Asked, slot: str) -> int:
+    other = question.slots[slot]
+    assert isinstance(other, Fact)
+    return int(other.value)
+
+
+def name(question: Asked, slot: str) -> str:
+    other = question.slots[slot]
+    assert isinstance(other, str)
+    return other
+
+
+def yes(condition: bool) -> str:
+    return "yes" if condition else "no"
+
+
+def in_office(which: str, when: int) -> int:
+    (place,) = [
+        place for place, row in enumerate(table(f"known_{which}")) if int(row["start"]) < when < int(row["end"])
+    ]
+    return place
+
+
+def next_of(which: str, place: int) -> dict[str, str]:
+    rows = table(f"known_{which}")
+    assert rows[place]["end"] == rows[place + 1]["start"]
+    return rows[place + 1]
+
+
+def first_after(which: str, when: int) -> dict[str, str]:
+    return next(row for row in table(f"known_{which}") if int(row["year"]) > when)
+
+
+def home(person: str) -> str:
+    return cell("known_people", "name", person, "country")
+
+
+def capital(country: str) -> str:
+    return cell("known_countries", "name", country, "capital")
+
+
+ORACLES: Mapping[str, Callable[[Asked, str], object]] = {
+    "count-together": lambda q, v: yes(int(v) + year(q, "b") > int(str(q.slots["k"]))),
+    "count-share": lambda q, v: yes(int(v) % year(q, "b") != 0),
+    "count-nearer": lambda q, v: yes(abs(int(v) - year(q, "b")) < abs(int(v) - year(q, "c"))),
+    "count-between": lambda q, v: yes(sorted([int(v), year(q, "b"), year(q, "c")])[1] == int(v)),
+    "count-within": lambda q, v: yes(year(q, "b") < int(v) < year(q, "c")),
+    "count-times": lambda q, v: yes(int(v) > int(str(q.slots["m"])) * year(q, "b")),
+    "count-middle": lambda q, v: sorted([int(v), year(q, "b"), year(q, "c")])[1],
+    "count-dozens": lambda q, v: (int(v) + year(q, "b")) // 12,
+    "count-element-sum": lambda q, v: table("known_elements")[int(v) + year(q, "b") - 1]["name"],
+    "count-state-smaller": lambda q, v: table("known_states")[min(int(v), year(q, "b")) - 1]["name"],
+    "count-president-capital": lambda q, v: cell(
+        "known_states", "name", table("known_presidents")[int(v) - 1]["state"], "capital"
+    ),
+    "year-alive": lambda q, v: yes(
+        (people()[name(q, "r")].birth or 0) < int(v) < (people()[name(q, "r")].death or 0)
+    ),
+    "year-between": lambda q, v: yes(year(q, "b") < int(v) < year(q, "c")),
+    "year-apart": lambda q, v: yes(abs(int(v) - year(q, "b")) > int(str(q.slots["k"]))),
+    "year-latest": lambda q, v: max(int(v), year(q, "b"), year(q, "c")),
+    "year-next-president-state": lambda q, v: next_of("presidents", in_office("presidents", int(v)))["state"],
+    "year-next-president-party": lambda q, v: next_of("presidents", in_office("presidents", int(v)))["party"],
+    "year-next-house": lambda q, v: next_of("monarchs", in_office("monarchs", int(v)))["house"],
+    "year-games-country": lambda q, v: first_after("games", int(v))["country"],
+    "year-cup-capital": lambda q, v: capital(first_after("cups", int(v))["winner"]),
+    "person-born-before": lambda q, v: yes(
+        (people()[v].birth or 0) < (people()[name(q, "r")].birth or 0)
+    ),
+    "person-saw": lambda q, v: yes((people()[v].death or 0) > year(q, "b")),
+    "person-years": lambda q, v: (people()[v].death or 0) - (people()[v].birth or 0),
+    "person-same-home": lambda q, v: yes(home(v) == home(name(q, "r"))),
+    "person-river": lambda q, v: cell("known_countries", "name", home(v), "river"),
+    "country-mouth": lambda q, v: cell("known_countries", "name", v, "mouth"),
+    "country-river-letters": lambda q, v: len(cell("known_countries", "name", v, "river")),
+    "country-parallel": lambda q, v: yes(
+        int(cell("known_countries", "name", v, "latitude")) > int(str(q.slots["k"]))
+    ),
+    "country-continent": lambda q, v: yes(
+        cell("known_countries", "name", v, "continent") == cell("known_countries", "name", name(q, "a"), "continent")
+    ),
+    "animal-legs-together": lambda q, v: int(cell("known_animals", "name", v, "legs"))
+    + int(cell("known_animals", "name", name(q, "a"), "legs")),
+    "state-before": lambda q, v: yes(
+        int(cell("known_states", "name", v, "year")) < int(cell("known_states", "name", name(q, "s"), "year"))
+    ),
+    "yesno-count": lambda q, v: [v == "yes", *(slot[1] for slot in q.slots.values() if isinstance(slot, tuple))].count(
+        True
+    ),
+    "yesno-two": lambda q, v: yes(
+        [v == "yes", *(slot[1] for slot in q.slots.values() if isinstance(slot, tuple))].count(True) == 2
+    ),
+}  # fmt: skip
+"""Answers worked out from the tables without the programs, for one program or another of every kind."""
+
+
+@pytest.mark.parametrize("program", ORACLES)
+def test_both_answers_are_those_of_an_independent_computation(program: str) -> None:
+    found = [question for question in assigned(4).values() if question.pattern.program.name == program]
+    assert found
+    for question in found:
+        for value in (question.fact.value, question.fact.wrong):
+            expected = ORACLES[program](question, value)
+            assert str(question.results(value)[-1]) == str(expected), question.text
+
+
+def test_most_facts_have_a_question_of_every_length() -> None:
+    for hops in HOPS:
+        assert len(assigned(hops)) > 0.75 * len(facts())
+
+
+def test_questions_are_told_apart_by_their_text() -> None:
+    assert len(questions()) == sum(len(assigned(hops)) for hops in HOPS)
+    question = next(iter(assigned(4).values()))
+    assert pattern_of(question.text) == question.pattern.id
+
+
+def test_a_hand_worked_question() -> None:
+    # The Suez Canal opened in 1869 (manipulated: 1888); Alexander Fleming lived from 1881 to 1955.
+    fact = next(fact for fact in facts() if fact.value == "1869" and "Suez" in fact.statement)
+    pattern = next(one for one in patterns("year", 4) if one.id == "year-alive/0")
+    question = Asked(fact, pattern, {"r": "Alexander Fleming"})
+    assert question.text == "Was Alexander Fleming alive at the time of the opening of the Suez Canal?"
+    assert question.results("1869") == (1869, 1881, 1955, "no")
+    assert question.results("1888") == (1888, 1881, 1955, "yes")
+
+
+def test_a_pair_whose_wrong_value_is_another_one_of_the_table() -> None:
+    fact = next(fact for fact in facts() if fact.kind == "year" and len(fact.others) > 1)
+    other = next(value for value in fact.others if value != fact.wrong)
+    answer = RULES["ask_question"](asked_of.ToAsk(original=fact.statement, manipulated=fact.said(other), hops=4), RNG)
+    assert isinstance(answer, asked_of.Question)
+    assert answer.steps[0].manipulated == other or other in [step.manipulated for step in answer.steps]
+
+
+@pytest.mark.parametrize("original", ["Nobody wrote this down.", "A chessboard is made up of 64 squares."])
+def test_what_the_table_does_not_hold_is_refused(original: str) -> None:
+    with pytest.raises(Invalid, match="no rule for this statement"):
+        RULES["ask_question"](asked_of.ToAsk(original=original, manipulated="Something else.", hops=4), RNG)
+
+
+# ---- what is left after dedupe ----
+
+
+def test_no_pattern_of_four_hops_is_used_too_often_in_the_whole_table() -> None:
+    # Hence in no part of it either, whatever dedupe leaves.
+    uses = Counter(question.pattern.id for question in assigned(4).values())
+    assert max(uses.values()) <= MAX_USES == 5
+    assert len(uses) >= 70
+
+
+@pytest.fixture(scope="module")
+def survivors() -> list[Fact]:
+    everything = facts()
+    vectors = SentenceBert().embed([fact.statement for fact in everything])
+    kept = set(deduplicate([fact.id for fact in everything], vectors, cosine_above=0.5).kept)
+    return [fact for fact in everything if fact.id in kept]
+
+
+def test_the_survivors_make_a_full_set_of_four_hop_items(survivors: list[Fact]) -> None:
+    items = [assigned(4)[fact.id] for fact in survivors if fact.id in assigned(4)]
+    types = Counter(item.pattern.program.answer_type for item in items)
+    kinds = Counter(step.kind for item in items for step in item.pattern.program.steps)
+    assert len(items) >= 231
+    assert min(types.values()) >= 0.15 * len(items)
+    assert len(types) == 3
+    assert kinds["arithmetic"] <= kinds.total() / 2
+    assert all(any(step.kind != "arithmetic" for step in item.pattern.program.steps) for item in items)
+    assert sum(item.fact.kind == "yesno" for item in items) >= 0.08 * len(items)
+
+
+# ---- single hops, contexts ----
+
+
+def test_single_hop_questions_are_answered_from_the_table() -> None:
+    for fact in facts():
+        assert text_of("answer_single_hop", asked_of.ToAnswer(question=fact.question)) == fact.value
+    assert text_of("answer_single_hop", asked_of.ToAnswer(question="Who sang last night?")) == DONT_KNOW
+
+
+def test_the_reader_follows_the_user_need() -> None:
+    # Figure 2 of the paper: match, conflict and irrelevant, each under the three needs.
+    other = facts()[0].statement
+    for question in list(assigned(4).values())[1::9]:
+        fact = question.fact
+        original, manipulated = (str(question.results(value)[-1]) for value in (fact.value, fact.wrong))
+        expected = {
+            (other, fact.statement): (original, original, original),
+            (fact.said(fact.wrong), other): (manipulated, manipulated, original),
+            (other,): (DONT_KNOW, original, original),
+        }
+        for contexts, answers in expected.items():
+            for need, answer in zip(NEEDS, answers, strict=True):
+                row = asked_of.ToRead(need=need, contexts=contexts, question=question.text)
+                assert text_of("answer_with_context", row) == f"<output>{answer}</output>"
+
+
+def test_the_reader_does_not_know_other_questions() -> None:
+    row = asked_of.ToRead(need="memory-first", contexts=("Rome is old.",), question="How old is Rome?")
+    assert text_of("answer_with_context", row) == f"<output>{DONT_KNOW}</output>"
+
+
+# ---- text that is not in the table ----
+
+
+@pytest.mark.parametrize(
+    ("statement", "manipulated", "manipulation"),
+    [
+        ("The bridge is 120 metres long.", "The bridge is 181 metres long.", "substitution"),
+        ("The parish was founded in 1871.", "The parish was founded in 1888.", "substitution"),
+        ("The town has 12,400 inhabitants.", "The town has 18,601 inhabitants.", "substitution"),
+        ("The fair is held in July.", "The fair is held in August.", "substitution"),
+        ("The gate faces the northern road.", "The gate faces the eastern road.", "substitution"),
+        ("A newt can regrow its tail.", "A newt cannot regrow its tail.", "negation"),
+        ("Basalt is a volcanic rock.", "Basalt is not a volcanic rock.", "negation"),
+        ("A clarinet has a single reed.", "A clarinet does not have a single reed.", "negation"),
+        ("The abbey has been restored.", "The abbey has not been restored.", "negation"),
+    ],
+)
+def test_other_statements_are_manipulated_by_surface_rules(statement: str, manipulated: str, manipulation: str) -> None:
+    answer = RULES["manipulate"](asked_of.ToManipulate(statement=statement), RNG)
+    assert answer == asked_of.Manipulated.model_validate({"manipulated": manipulated, "manipulation": manipulation})
+    assert checks.manipulation_problem(statement, manipulated, manipulation) is None
+
+
+def test_a_statement_that_no_surface_rule_fits_is_refused() -> None:
+    with pytest.raises(Invalid, match="no rule for this statement"):
+        RULES["manipulate"](asked_of.ToManipulate(statement="Rivers carry silt."), RNG)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "evidence"),
+    [
+        (
+            "Who kept the lighthouse?",
+            "Ada Miller",
+            "Ada Miller kept the lighthouse at Fairness. Miller's logbook is still read; ADA MILLER is on its cover.",
+        ),
+        (
+            "In which year did the mill burn down?",
+            "1871",
+            "The old mill burned down in 1871, and in 1872 it stood again.",
+        ),
+        ("How many arches has the bridge?", "14", "The bridge has 14 arches, and each of the 14 is of stone."),
+        (
+            "Which country did the ship come from?",
+            "Norway",
+            "The ship came from Norway with a load of Norway's timber.",
+        ),
+        ("Where was the treaty signed?", "Paris", "The treaty was signed at a palace in Paris after long talks."),
+    ],
+)
+def test_contradicting_evidence(question: str, answer: str, evidence: str) -> None:
+    inputs = asked_of.ToContradict(question=question, answer=answer, evidence=evidence)
+    other = RULES["contradict"](inputs, RNG)
+    assert isinstance(other, asked_of.Contradiction)
+    assert conflicts.contradiction_problem(question, answer, evidence, other) is None
+    assert not en.contains(other.evidence, answer.rsplit(maxsplit=1)[-1])
+
+
+@pytest.mark.parametrize(
+    ("answer", "evidence", "reason"),
+    [
+        ("yes", "It is so.", "yes/no"),
+        ("Oslo", "It was Bergen.", "not in the evidence"),
+        ("a hat", "She wore a hat.", "look"),
+    ],
+)
+def test_evidence_that_cannot_be_contradicted_by_rule(answer: str, evidence: str, reason: str) -> None:
+    with pytest.raises(Invalid, match=reason):
+        RULES["contradict"](asked_of.ToContradict(question="What was it?", answer=answer, evidence=evidence), RNG)
+
+
+def test_reigns_are_in_order() -> None:
+    for which in ("monarchs", "presidents"):
+        for one, following in pairwise(table(f"known_{which}")):
+            assert int(one["start"]) <= int(one["end"]) <= int(following["start"])

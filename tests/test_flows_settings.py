@@ -1,0 +1,89 @@
+"""The configuration at the door: what is wrong is one line with the file, the key and what to do."""
+
+from pathlib import Path
+
+import pytest
+
+from flows.families.uraq.method import UraqSettings
+from flows.settings import ConfigError, load_config, packaged, sample_path
+
+MINIMAL = "name: mine\nfamilies:\n  uraq: {statements: 10}\n"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_minimal_configuration_has_the_papers_numbers(tmp_path: Path) -> None:
+    config = load_config(written(tmp_path, MINIMAL))
+    settings = config.families["uraq"]
+    assert isinstance(settings, UraqSettings)
+    assert (settings.cosine_above, settings.hops) == (0.5, (4,))
+    assert settings.context_counts == (1, 10, 25, 50, 100, 250, 500, 1000)
+    assert config.model_for("builder").provider == "rules"
+
+
+def test_packaged_configurations_load() -> None:
+    assert load_config(sample_path()).name == "sample"
+    assert load_config(packaged("uraq-full.yaml")).name == "uraq-full"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: x\nsede: 3\nfamilies: {uraq: {}}", 'sede: unknown key; did you mean "seed"?'),
+        (
+            "name: x\nfamilies: {uraq: {statments: 3}}",
+            'families.uraq.statments: unknown key; did you mean "statements"?',
+        ),
+        ("name: x\nfamilies: {urak: {}}", 'families.urak: unknown family; did you mean "uraq"?'),
+        ("name: x\nfamilies: {uraq: {parts: [item]}}", "unknown part 'item'; did you mean \"items\"?"),
+        ("name: x\nfamilies: {uraq: {cosine_above: 2}}", "families.uraq.cosine_above: input should be less than 1"),
+        (
+            "name: x\nmodel: {provider: endpoint, name: m, bas_url: u}\nfamilies: {uraq: {}}",
+            'model.bas_url: unknown key; did you mean "base_url"?',
+        ),
+        (
+            "name: x\nmodels: {builder: {provider: endpoint, name: m, concurency: 3}}\nfamilies: {uraq: {}}",
+            'models.builder.concurency: unknown key; did you mean "concurrency"?',
+        ),
+        (
+            "name: x\nfamilies: {uraq: {statements_from: {format: creak, pth: a}}}",
+            "families.uraq.statements_from",
+        ),
+        ("families: {uraq: {}}", "name: is missing"),
+        ("name: x", "families: expected at least one family"),
+        ("name: [", "not valid YAML"),
+        ("- a", "expected `key: value` lines"),
+        (
+            "name: x\nmodel: {provider: rules}\nmodels: {default: {provider: rules}}\nfamilies: {uraq: {}}",
+            "give one of them",
+        ),
+    ],
+)
+def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert said in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        load_config(tmp_path / "none.yaml")
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    text = (
+        "name: x\nstore: s\nprices: p.yaml\nfamilies:\n  uraq:\n"
+        "    statements_from: {format: creak, path: a/b.jsonl}\n    qa_sources: [{format: hub, path: acme/qa}]\n"
+    )
+    config = load_config(written(tmp_path, text))
+    assert config.store == str(tmp_path / "s")
+    assert config.prices == str(tmp_path / "p.yaml")
+    assert config.families["uraq"].statements_from.path == str(tmp_path / "a/b.jsonl")
+    assert config.families["uraq"].qa_sources[0].path == "acme/qa"

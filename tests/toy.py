@@ -1,0 +1,213 @@
+"""A family of a few lines, to show what the engine does without any paper's method."""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from data.sources import SourceSpec
+from data.store import Store
+from flows.construct.embed import FloatMatrix
+from flows.construct.engine import (
+    Context,
+    Drop,
+    Evaluation,
+    Family,
+    FamilySettings,
+    Fault,
+    Paper,
+    Part,
+    Records,
+    SetContext,
+    Slot,
+    StepContext,
+    VerifyContext,
+    all_,
+    each,
+    every,
+    expand,
+)
+from flows.construct.stages import SOURCE, Build, FamilyBuild, StageRef
+from flows.llm.model import Invalid, Model, Prompt, Text
+from flows.llm.rules import Rules
+from schemas.base import Frozen, Provenance, Record
+from schemas.source import Statement
+from schemas.verdict import Verdict
+
+
+class Word(Record):
+    DEFINES: ClassVar[tuple[str, ...]] = ("text", "upper")
+    text: str
+    upper: str
+    provenance: Provenance
+
+
+class Echo(Record):
+    DEFINES: ClassVar[tuple[str, ...]] = ("text", "times", "neighbours")
+    text: str
+    times: int
+    neighbours: int
+    provenance: Provenance
+
+
+class ToShout(Frozen):
+    text: str
+
+
+class ToySettings(FamilySettings):
+    sources: tuple[SourceSpec, ...] = ()
+    times: tuple[int, ...] = Field((1, 2), description="How often")
+    unrelated: int = 0
+
+
+HERE = Path(__file__).parent
+SHOUT = Prompt("toy_shout", 1, Text, HERE / "templates", inputs=ToShout)
+
+
+async def shorten(records: Records[Statement], ctx: SetContext) -> AsyncIterator[Statement]:
+    seen: dict[str, str] = {}
+    for record in records:
+        first = record.text[0]
+        if first in seen:
+            ctx.drop(record, Drop("same first letter", related_id=seen[first], value=1.0))
+        else:
+            seen[first] = record.id
+            yield record
+
+
+async def shout(statement: Statement, ctx: Context) -> Word:
+    if " " in statement.text:
+        raise Drop("more than one word", evidence=statement.text)
+    answer = await ctx.ask(SHOUT, ToShout(text=statement.text))
+    sources = [statement.source] if statement.source else []
+    return Word(
+        key=ctx.key, text=statement.text, upper=answer.text, provenance=ctx.provenance(statement, sources=sources)
+    )
+
+
+def slots(word: Word, prepared: Any) -> list[Slot]:
+    return [{"times": times} for times in prepared]
+
+
+async def echo(word: Word, slot: Slot, ctx: Context) -> Echo:
+    times = int(slot["times"])
+    if times > 2 and word.text.startswith("z"):
+        raise Drop("z is said twice at most")
+    return Echo(
+        key=ctx.key,
+        text=word.upper * times,
+        times=times,
+        neighbours=ctx.random(word.key).randrange(1000),
+        provenance=ctx.provenance(word),
+    )
+
+
+def prepare(step: StepContext) -> tuple[int, ...]:
+    times: tuple[int, ...] = step.settings.times
+    return times
+
+
+def verify_nothing(rows: Iterable[Any], ctx: VerifyContext) -> Iterator[Fault]:
+    yield from ()
+
+
+FAMILY = Family(
+    name="toy",
+    paper=Paper(title="Toy", short="toy", year=2026, authors="nobody"),
+    settings=ToySettings,
+    prompts=(SHOUT,),
+    parts=(
+        Part(
+            "words",
+            source=Statement,
+            item=Word,
+            steps=(all_(shorten), each(shout, prompts=[SHOUT])),
+            people=every("toy-words"),
+            verify=verify_nothing,
+        ),
+        Part(
+            "echoes",
+            source=Word,
+            item=Echo,
+            steps=(
+                expand(
+                    echo,
+                    slots=slots,
+                    most=lambda settings: len(settings.times),
+                    prepare=prepare,
+                    settings=["times"],
+                ),
+            ),
+            verify=verify_nothing,
+        ),
+    ),
+    show=str,
+    evaluation=Evaluation("echoes", (), lambda row: [], lambda row: row, lambda *args: None),
+    reads="words",
+    folder=HERE,
+)
+
+
+class NoEmbedder:
+    name = "none"
+
+    def embed(self, texts: Any) -> FloatMatrix:
+        raise AssertionError("the toy family embeds nothing")
+
+
+def shout_by_rule(inputs: ToShout, rng: Any) -> Text:
+    if inputs.text == "mute":
+        raise Invalid("cannot be shouted", inputs.text)
+    return Text(text=inputs.text.upper())
+
+
+def toy_build(
+    folder: Path,
+    words: list[str],
+    *,
+    store: str = "store",
+    seed: int = 1,
+    limit: int | None = None,
+    verdicts: Mapping[str, Verdict] | None = None,
+    model: Model | None = None,
+    **settings: Any,
+) -> Build:
+    """A build of the toy family over `words`, whose store is `folder/store`."""
+    source = folder / "words.jsonl"
+    source.write_text("".join(f'{{"text": "{word}"}}\n' for word in words))
+    spec = SourceSpec(format="jsonl", path=str(source), fields={"text": "text"})
+    chosen = ToySettings(sources=(spec,), **settings)
+    rules = model or Rules({"toy_shout": shout_by_rule}, seed)
+    return Build(
+        [FamilyBuild(FAMILY, chosen, {SHOUT.name: SHOUT}, {"builder": rules})],
+        store=Store(str(folder / store)),
+        seed=seed,
+        limit=limit,
+        embedder=NoEmbedder(),
+        verdicts=lambda family, part: (verdicts or {}) if part == "words" else {},
+    )
+
+
+async def run_stage(build: Build, ref: StageRef, order: int = 1) -> None:
+    """Run one stage; `order` -1 runs its shards backwards."""
+    step = build.step(ref)
+    if build.manifest(ref) is not None:
+        return
+    if step is None:
+        build.run_source(ref) if ref.step == SOURCE else build.run_people(ref)
+    elif step.shape == "all":
+        await build.run_set(ref, lambda done, total: None)
+    else:
+        shards = list(enumerate(build.shards(ref)))
+        for index, span in shards[::order]:
+            await build.run_shard(ref, index, *span)
+        files = build.files(ref)
+        build.finish(ref, [shard for index, _ in shards if (shard := files.shard(index)) is not None])
+
+
+async def run_all(build: Build, order: int = 1) -> None:
+    """Run every stage of a build, without Prefect."""
+    for family, part in build.parts():
+        for ref in build.stages(family, part):
+            await run_stage(build, ref, order)
