@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pydantic import BaseModel
 from flows.compose import Project, rules_of
 from flows.llm.model import InvalidAnswer, Out, Prompt, Usage
 from flows.llm.rules import Rules
-from tests.chat_server import message_hash
+from tests.chat_server import Messages, message_hash
 from tests.toy import run_all
 
 TOUCHSTONE = Path(sys.executable).parent / "touchstone"
@@ -76,7 +77,7 @@ class Scribe:
         try:
             output = await self._rules.complete(prompt, inputs, draw=draw, usage=usage)
         except InvalidAnswer:
-            self.table[name] = "I cannot do that."
+            self.table[name] = "{}"
             raise
         fields = output.model_dump(mode="json")
         self.table[name] = fields["text"] if list(fields) == ["text"] else json.dumps(fields)
@@ -96,6 +97,11 @@ async def scribed(config: Path, out: Path) -> dict[str, str]:
         tables = scribe.table
     await run_all(project.build)
     return tables
+
+
+def served(table: Mapping[str, str]) -> Callable[[Messages], str]:
+    """An answer function over `table`; what is not in it gets an answer that holds nothing."""
+    return lambda messages: table.get(message_hash(messages), '{"statements": []}')
 
 
 def wait_for(condition: Any, seconds: float = 60.0) -> None:

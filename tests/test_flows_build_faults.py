@@ -8,7 +8,7 @@ import pytest
 from flows.cli.terminal import make_console, print_summary
 from flows.compose import Project
 from flows.outputs import write_outputs
-from tests.builds import bytes_of, killed, scribed, touchstone, write_config
+from tests.builds import bytes_of, killed, scribed, served, touchstone, write_config
 from tests.chat_server import ChatServer, Faults
 from tests.toy import run_all
 
@@ -16,8 +16,8 @@ pytestmark = pytest.mark.slow
 
 URAQ = {"statements": 40, "context_counts": [1, 5]}
 FAULTS = Faults(
-    seed=3, latency_s=(0.001, 0.01), rate_limited=0.1, retry_after_s=0.05, errors_500=0.1, dropped=0.05, dropped_in_reply=0.05,
-    malformed=0.05, truncated=0.05, wrong_types=0.05, refusals=0.05, no_usage=0.2,
+    seed=3, latency_s=(0.001, 0.01), rate_limited=0.1, retry_after_s=0.05, errors_500=0.1, dropped=0.05,
+    dropped_in_reply=0.05, malformed=0.05, truncated=0.05, wrong_types=0.05, refusals=0.05, no_usage=0.2,
 )  # fmt: skip
 
 
@@ -36,7 +36,7 @@ async def table(tmp_path: Path) -> dict[str, str]:
 def test_a_build_through_http_equals_the_rules(tmp_path: Path, table: dict[str, str]) -> None:
     rules = write_config(tmp_path, "rules.yaml", families={"uraq": URAQ})
     assert touchstone("run", rules, "--out", "rules-out", folder=tmp_path).returncode == 0
-    with ChatServer(answer=table) as server:
+    with ChatServer(answer=served(table), model="loopback") as server:
         config = write_config(
             tmp_path, "http.yaml", store="http-store", model=endpoint(server), families={"uraq": URAQ}
         )
@@ -62,7 +62,7 @@ def test_a_build_through_http_equals_the_rules(tmp_path: Path, table: dict[str, 
 
 
 async def test_faults_lose_nothing(tmp_path: Path, table: dict[str, str]) -> None:
-    with ChatServer(answer=table, faults=FAULTS) as server:
+    with ChatServer(answer=served(table), model="loopback", faults=FAULTS) as server:
         config = write_config(tmp_path, model=endpoint(server, max_retries=8), families={"uraq": URAQ})
         project = Project(config, tmp_path / "out")
         await run_all(project.build)
@@ -86,7 +86,7 @@ async def test_faults_lose_nothing(tmp_path: Path, table: dict[str, str]) -> Non
 
 
 def test_a_killed_build_never_pays_twice(tmp_path: Path, table: dict[str, str]) -> None:
-    with ChatServer(answer=table, faults=Faults(latency_s=(0.05, 0.2))) as server:
+    with ChatServer(answer=served(table), model="loopback", faults=Faults(latency_s=(0.05, 0.2))) as server:
         config = write_config(tmp_path, model=endpoint(server, concurrency=4), families={"uraq": URAQ})
         for after_s in (7.0, 8.5, 10.0):
             killed("run", config, "--out", "out", folder=tmp_path, after_s=after_s)
@@ -109,7 +109,7 @@ def test_an_unreachable_endpoint_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_wrong_key_is_one_line_that_does_not_hold_it(tmp_path: Path) -> None:
-    with ChatServer(answer={}, key="right-key") as server:
+    with ChatServer(answer={}, model="loopback", key="right-key") as server:
         config = write_config(tmp_path, model=endpoint(server, api_key_env="MY_KEY"), families={"uraq": URAQ})
         done = touchstone("run", config, "--out", "out", folder=tmp_path, MY_KEY="wrong-key")
         missing = touchstone("run", config, "--out", "out", folder=tmp_path)
@@ -124,7 +124,7 @@ def test_a_wrong_key_is_one_line_that_does_not_hold_it(tmp_path: Path) -> None:
 def test_the_money_ceiling_stops_cleanly_and_can_be_raised(tmp_path: Path, table: dict[str, str]) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("loopback: {input_per_million: 1000, output_per_million: 1000}")
-    with ChatServer(answer=table) as server:
+    with ChatServer(answer=served(table), model="loopback") as server:
 
         def config(budget: float) -> Path:
             return write_config(

@@ -87,9 +87,11 @@ def binned(histogram: Histogram) -> list[Bin]:
     ]
 
 
-def ticks(low: float, high: float, about: int) -> list[float]:
-    """Round numbers from `low` to `high`, about as many as asked for."""
+def ticks(low: float, high: float, about: int, *, integers: bool = False) -> list[float]:
+    """Round numbers from `low` to `high`, about as many as asked for; only whole ones where `integers` is set."""
     step = nice((high - low) / about) if high > low else 1.0
+    if integers:
+        step = max(1.0, math.ceil(step))
     return [round(n * step, DECIMALS) for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 

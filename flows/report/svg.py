@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from markupsafe import Markup
 
 from flows.construct.exhibit import Histogram
-from flows.report.bins import Bin, binned, edge, number, ticks
+from flows.report.bins import Bin, binned, edge, number, ticks, whole
 
 WIDTH, HEIGHT = 300, 180
 LEFT, RIGHT, TOP, BOTTOM = 36, 12, 22, 36
@@ -28,11 +28,11 @@ def histogram(figure: Histogram) -> Markup:
     def y(count: float) -> float:
         return round(FLOOR - count / most * (FLOOR - TOP), 2)
 
-    marks = [_grid(count, y(count)) for count in ticks(0, most, 3) if count == int(count)]
+    marks = [_grid(count, y(count)) for count in ticks(0, most, 3, integers=True)]
     marks += [_column(one, names, figure.unit, x, y) for one in bins]
     marks += [
         Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(x(at), FLOOR + 15, number(at))
-        for at in ticks(low, high, 5)
+        for at in ticks(low, high, 5, integers=whole(figure))
     ]
     marks.append(
         Markup('<text class="unit" x="{}" y="{}" text-anchor="middle">{}</text>').format(

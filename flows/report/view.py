@@ -412,7 +412,7 @@ def _bars(counts: Mapping[str, int]) -> tuple[BarView, ...]:
     ]
     if others := len(counts) - len(shown):
         rest = total - sum(bar.count for bar in bars)
-        bars.append(BarView(f"{others:,} others", rest, None, percent(rest, total)))
+        bars.append(BarView(f"{others:,} other{'s' * (others != 1)}", rest, None, percent(rest, total)))
     return tuple(bars)
 
 

@@ -17,7 +17,8 @@ from schemas.uraq import SETTINGS
 
 COMPARED = 4_000
 """Survivors whose nearest survivor is looked up; of more, as many are drawn and the caption says so."""
-COSINE_DECIMALS = 4
+DECIMALS = 6
+"""To which measured values are counted: enough to tell on which side of the threshold they lie."""
 _TILE = 4_096
 """Statements embedded at once."""
 
@@ -83,7 +84,7 @@ def evaluation_figures(ctx: FigureContext) -> Sequence[Figure]:
         settings[row.setting] += 1
         contexts[row.n_contexts] += 1
         if row.relevant_index is not None and row.n_contexts > 1:
-            places[round(row.relevant_index / (row.n_contexts - 1), COSINE_DECIMALS)] += 1
+            places[round(row.relevant_index / (row.n_contexts - 1), DECIMALS)] += 1
     return [
         Bars(title="Contexts per row", counts={_counted(n, "context"): contexts[n] for n in sorted(contexts)}),
         Bars(title="Settings", counts={setting: settings[setting] for setting in SETTINGS}),
@@ -99,7 +100,7 @@ def evaluation_figures(ctx: FigureContext) -> Sequence[Figure]:
 def _similarity(ctx: FigureContext) -> Histogram:
     """Dropped statements by the cosine they were dropped for, kept ones by that to the nearest kept one."""
     dropped: Counter[float] = Counter(
-        round(one.value, COSINE_DECIMALS) for one in ctx.dropped("deduplicate") if one.value is not None
+        round(one.value, DECIMALS) for one in ctx.dropped("deduplicate") if one.value is not None
     )
     survivors: Records[Statement] = ctx.kept("deduplicate")
     caption = "Dropped: cosine with the statement named in the drop. Kept: cosine with the nearest kept statement"
@@ -134,7 +135,7 @@ def _nearest(survivors: Records[Statement], embedder: Embedder, seed: int) -> Co
         cosines[own, places[own] - start] = -1.0
         np.maximum(nearest, cosines.max(axis=1), out=nearest)
         start += len(texts)
-    return Counter(round(float(cosine), COSINE_DECIMALS) for cosine in nearest)
+    return Counter(round(float(cosine), DECIMALS) for cosine in nearest)
 
 
 def _tiles(texts: Iterator[str]) -> Iterator[list[str]]:

@@ -134,12 +134,6 @@ def counts() -> tuple[Program, ...]:
                 (wording.format(x="the difference between the number of {p} and the number of {b}"),), {"b": "small"}, pooled=True)
             for series, text, wording in LISTS[1::2]
         ),
-        *(
-            Program(f"count-{series}-smaller", "count", "entity",
-                (N, N_B, comparison("smallest", 1, 2, text="the smaller of the two numbers"), recall(f"{series} at", 3, text=text)),
-                (wording.format(x="the smaller of two numbers, that of the {p} and that of the {b}"),), {"b": "small"}, pooled=True)
-            for series, text, wording in LISTS[0::3]
-        ),
         Program("count-polygon", "count", "entity",
             (N, N_B, arithmetic("add", 1, 2, text="both numbers added up"), recall("polygon at", 3, text="the polygon with that many sides")),
             ("What do you call a polygon that has as many sides as there are {p} and {b} together?",), {"b": "small"}, pooled=True),
@@ -411,7 +405,7 @@ def persons() -> tuple[Program, ...]:
         Program("person-birth-event", "person", "number",
             (WHO, BORN, slot("b", "the year of {b}"), arithmetic("after", 3, 2, text="the years from the birth to the event")),
             ("How many years after the birth year of {p} did {b} come?",
-             "What number of years separates the year {p} was born from the later {b}?"),
+             "{b} came how many years after the year {p} was born?"),
             {"b": "event"}, most=2100),
         Program("person-death-event", "person", "number",
             (WHO, DIED, slot("b", "the year of {b}"), arithmetic("apart", 2, 3, text="the years between the two")),

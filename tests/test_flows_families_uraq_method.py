@@ -1,0 +1,265 @@
+"""URAQ's method on the packaged facts, the packaged SentenceBERT model, and on real data."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import BaseModel
+
+from data.output import arrow_fields
+from flows.compose import Project, rules_of
+from flows.construct.engine import VerifyContext
+from flows.construct.stages import StageRef
+from flows.families.uraq import FAMILY
+from flows.families.uraq.method import expected_answers, messages
+from flows.llm.model import Prompt, Text, Usage
+from flows.llm.rules import Rules
+from flows.outputs import write_outputs
+from schemas.base import Provenance
+from schemas.uraq import NEEDS, SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
+from tests.builds import write_config
+from tests.toy import run_all
+
+SMALL: dict[str, Any] = {"statements": 40, "context_counts": [1, 5, 20, 5000]}
+
+
+async def built(folder: Path, models: dict[str, Any] | None = None, **uraq: Any) -> Project:
+    """A URAQ build in `folder`, by the rules and without Prefect."""
+    config = write_config(folder, store=str(folder / "store"), families={"uraq": uraq}, models=models or {})
+    project = Project(config, folder / "out")
+    await run_all(project.build)
+    return project
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """One small build for the tests that only read it."""
+    import asyncio
+
+    return asyncio.run(built(tmp_path_factory.mktemp("small"), **SMALL))
+
+
+def rows(project: Project, part: str) -> list[Any]:
+    return list(project.build.accepted("uraq", part))
+
+
+def faults(project: Project, part: str, changed: list[Any] | None = None) -> list[str]:
+    """What the verifier finds in a part, or in changed rows of it."""
+    context = VerifyContext(project.build.families["uraq"].settings, project.embedder, lambda name: rows(project, name))
+    return [fault.problem for fault in FAMILY.part(part).verify(changed or rows(project, part), context)]
+
+
+def test_every_part_adds_up(small: Project) -> None:
+    for family, part in small.build.parts():
+        summary = small.build.summary(family, part)
+        assert summary.planned == summary.kept + summary.waiting + sum(
+            sum(one.values()) for one in summary.dropped.values()
+        )
+
+
+def test_survivors_are_apart_and_each_removed_statement_is_near_the_one_it_names(small: Project) -> None:
+    written = {one.id: one for one in small.build.read(StageRef("uraq", "statements", "write_statements"))}
+    stage = small.build.read(StageRef("uraq", "statements", "deduplicate"))
+    kept = list(stage)
+    vectors = small.embedder.embed([one.text for one in kept])
+    cosines = vectors @ vectors.T
+    np.fill_diagonal(cosines, 0)
+    assert cosines.max() <= 0.5
+    for dropped in stage.dropped():
+        assert dropped.related_id in {one.id for one in kept}
+        pair = small.embedder.embed([written[dropped.item_id].text, written[dropped.related_id].text])
+        assert float(pair[0] @ pair[1]) == pytest.approx(dropped.value, abs=1e-4)
+        assert dropped.value is not None
+        assert dropped.value > 0.5
+
+
+def test_items_have_four_steps_and_two_answers_of_one_type(small: Project) -> None:
+    items = rows(small, "items")
+    assert len(items) > 30
+    for item in items:
+        assert item.hops == len(item.steps) == 4
+        assert item.answer_original != item.answer_manipulated
+        assert item.steps[-1].original == item.answer_original
+        assert {prompt.name for prompt in item.provenance.prompts} >= {"write_statements", "manipulate", "ask_question"}
+
+
+def test_evaluation_rows_are_figure_2(small: Project) -> None:
+    items = {item.id: item for item in rows(small, "items")}
+    evaluation = rows(small, "evaluation")
+    assert Counter(row.setting for row in evaluation) == dict.fromkeys(SETTINGS, 3 * len(items))
+    for row in evaluation:
+        item = items[row.item_id]
+        assert row.expected == expected_answers(item, row.setting)
+        assert len(row.contexts) == row.n_contexts
+        if row.setting == "irrelevant":
+            assert row.relevant_index is None
+            assert item.original not in row.contexts
+            assert item.manipulated not in row.contexts
+        else:
+            right = item.original if row.setting == "match" else item.manipulated
+            assert row.contexts[row.relevant_index] == right
+            assert row.contexts.count(right) == 1
+
+
+def test_rows_of_a_question_differ_in_setting_and_length_alone(small: Project) -> None:
+    by_place = {(row.item_id, row.setting, row.n_contexts): row for row in rows(small, "evaluation")}
+    for (item_id, setting, count), row in by_place.items():
+        if setting != "match":
+            continue
+        conflict, irrelevant = by_place[item_id, "conflict", count], by_place[item_id, "irrelevant", count]
+        assert row.relevant_index == conflict.relevant_index
+        others = [text for place, text in enumerate(row.contexts) if place != row.relevant_index]
+        assert others == [text for place, text in enumerate(conflict.contexts) if place != row.relevant_index]
+        assert others == list(irrelevant.contexts[: count - 1])
+
+
+def test_a_count_that_the_pool_cannot_fill_is_left_out_and_named(small: Project) -> None:
+    manifest = small.build.manifest(StageRef("uraq", "evaluation", "arrange_contexts"))
+    assert manifest is not None
+    assert "5000" in manifest.notes[0]
+    assert {row.n_contexts for row in rows(small, "evaluation")} == {1, 5, 20}
+
+
+def test_messages_show_every_context_and_the_question(small: Project) -> None:
+    row = rows(small, "evaluation")[0]
+    for need in NEEDS:
+        system, user = messages(row, need)
+        assert (system["role"], user["role"]) == ("system", "user")
+        assert "<output>" in system["content"]
+        assert user["content"].count("<info>") == row.n_contexts + 1
+        assert f"<question>{row.question}</question>" in user["content"]
+    texts = {messages(row, need)[0]["content"] for need in NEEDS}
+    assert len(texts) == 3
+
+
+def test_the_verifier_passes_and_finds_planted_damage(small: Project) -> None:
+    for part in ("statements", "items", "conflicts", "evaluation"):
+        assert faults(small, part) == []
+    item = rows(small, "items")[0]
+    pair = rows(small, "statements")[0]
+    row = next(one for one in rows(small, "evaluation") if one.setting == "match" and one.n_contexts == 5)
+
+    def item_with(**changes: Any) -> list[str]:
+        return faults(small, "items", [item.revised(**changes)])
+
+    assert "declared" in item_with(hops=3)[0]
+    assert "last step" in item_with(answer_original="nonsense 7", answer_type="entity")[0]
+    assert any("same" in one for one in item_with(answer_manipulated=item.answer_original))
+    assert "not among the statements" in item_with(original="Nobody said this.")[0]
+    number = next(one for one in rows(small, "items") if one.answer_type == "number")
+    assert any("type number" in one for one in faults(small, "items", [number.revised(answer_original="7 km")]))
+
+    def row_with(**changes: Any) -> list[str]:
+        return [one for one in faults(small, "evaluation", [row.revised(**changes)]) if "missing" not in one]
+
+    swapped = list(row.contexts)
+    swapped[0], swapped[-1] = swapped[-1], swapped[0]
+    if row.relevant_index in (0, 4):
+        assert "not where the row says" in row_with(contexts=tuple(swapped))[0]
+    assert "contexts declared" in row_with(contexts=row.contexts[:-1] + (row.contexts[0],) * 2)[0]
+    assert any("twice" in one for one in row_with(contexts=(row.contexts[0],) * 5))
+    assert "figure 2" in row_with(expected=dict.fromkeys(NEEDS, "42"))[0]
+    assert any("does not go with" in one for one in row_with(relevant_index=None))
+    assert any(
+        "not of the pool" in one
+        for one in row_with(contexts=("Made up.", *row.contexts[1:]))
+        + row_with(contexts=(*row.contexts[:-1], "Made up."))
+    )
+    assert "neither items nor conflicts" in row_with(item_id="0" * 16)[0]
+    twin = pair.revised(key="another", original=pair.original.replace(".", ", they say."))
+    assert any("cosine" in one for one in faults(small, "statements", [pair, twin]))
+    same = pair.revised(manipulated=pair.original)
+    assert "say the same" in faults(small, "statements", [same])[0]
+
+
+async def test_the_paper_variant_removes_both_of_a_pair(tmp_path: Path) -> None:
+    facts = ["The sun is a star.", "The Sun is a star of our galaxy.", "Cats purr.", "Iron rusts in damp air."]
+    source = tmp_path / "facts.jsonl"
+    source.write_text("".join(json.dumps({"fact": fact}) + "\n" for fact in facts))
+    spec = {"format": "jsonl", "path": str(source), "fields": {"text": "fact"}}
+    for rule, kept in (("independent-set", 3), ("paper", 2)):
+        project = await built(tmp_path / rule, statements_from=spec, parts=["statements"], dedupe=rule)
+        stage = project.build.read(StageRef("uraq", "statements", "deduplicate"))
+        assert len(stage) == kept
+        assert all(dropped.related_id and dropped.value for dropped in stage.dropped())
+
+
+async def test_prescreening_drops_what_a_model_does_not_know_and_names_it(tmp_path: Path) -> None:
+    class Forgetful:
+        name = "forgetful"
+
+        async def complete(self, prompt: Prompt[Any], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Any:
+            if len(inputs.model_dump()["question"]) % 2:
+                return Text(text="I don't know")
+            rules = Rules(rules_of("uraq"), 7)
+            return await rules.complete(prompt, inputs, draw=draw, usage=usage)
+
+        def identity(self) -> dict[str, object]:
+            return {"model": "forgetful"}
+
+    config = write_config(
+        tmp_path, store=str(tmp_path / "store"), models={"small-model": {"provider": "rules"}},
+        families={"uraq": {**SMALL, "parts": ["items"], "prescreen": ["small-model"]}},
+    )  # fmt: skip
+    project = Project(config, tmp_path / "out")
+    project.build.families["uraq"].models["small-model"] = Forgetful()  # type: ignore[index]
+    await run_all(project.build)
+    summary = project.build.summary(FAMILY, FAMILY.part("items"))
+    assert summary.dropped["prescreen"]["fact not known by small-model"] > 0
+    for item in rows(project, "items"):
+        assert len(item.single_hop_question) % 2 == 0
+        assert "small-model" in {prompt.role for prompt in item.provenance.prompts}
+
+
+async def test_conflicts_enter_the_evaluation_rows(tmp_path: Path, shared: Path) -> None:
+    sources = [
+        {"format": "conflictqa", "path": str(shared / "data/conflictqa_en/strategyqa-chatgpt.jsonl.gz"), "limit": 40},
+        {"format": "hotpotqa", "path": str(shared / "data/hotpotqa_en/dev_subsampled.jsonl.gz"), "limit": 40},
+    ]
+    project = await built(tmp_path, **SMALL, qa_sources=sources)
+    conflicts = rows(project, "conflicts")
+    kinds = Counter(one.source.partition(":")[0] for one in conflicts)
+    assert kinds["conflictqa"] >= 30
+    assert kinds["hotpotqa"] >= 15
+    summary = project.build.summary(FAMILY, FAMILY.part("conflicts"))
+    assert summary.planned == 80
+    by_item: dict[str, set[int]] = {}
+    for row in rows(project, "evaluation"):
+        by_item.setdefault(row.item_id, set()).add(row.n_contexts)
+    for one in conflicts:
+        counts = by_item[one.id]
+        largest = 64 if one.source.startswith("conflictqa") else 32
+        assert counts == {count for count in (1, 2, 4, 8, 16, 32, 64) if count <= min(largest, max(counts))}
+    for part in ("conflicts", "evaluation"):
+        assert faults(project, part) == []
+
+
+@pytest.mark.parametrize(("name", "total"), [("creak", 2943), ("strategyqa", 4121)])
+async def test_real_statements_are_all_kept_or_dropped(tmp_path: Path, shared: Path, name: str, total: int) -> None:
+    spec = {"format": name, "path": str(shared / f"data/{name}_en/train.jsonl.gz")}
+    project = await built(tmp_path, statements_from=spec, parts=["statements"])
+    summary = project.build.summary(FAMILY, FAMILY.part("statements"))
+    assert summary.planned == total
+    assert summary.kept + sum(sum(one.values()) for one in summary.dropped.values()) == total
+    survivors = {"creak": 980, "strategyqa": 2280}[name]
+    assert len(project.build.read(StageRef("uraq", "statements", "deduplicate"))) >= survivors
+    manifest = write_outputs(project)
+    assert manifest.part("uraq", "statements").planned == total  # type: ignore[union-attr]
+
+
+def test_public_fields_are_those_promised() -> None:
+    provenance = Provenance(seed=1)
+    promised = {
+        UraqItem: "id original manipulated manipulation question hops steps answer_type answer_original "
+        "answer_manipulated single_hop_question single_hop_answer topic provenance",
+        EvaluationRow: "id item_id setting n_contexts contexts relevant_index question expected provenance",
+        Conflict: "id question original manipulated answer_original answer_manipulated answer_type source provenance",
+        StatementPair: "id original manipulated manipulation topic provenance",
+    }
+    for record, fields in promised.items():
+        assert set(fields.split()) <= set(record.model_fields)
+        assert arrow_fields(record)
+    assert provenance.seed == 1
