@@ -27,8 +27,10 @@ FENCES = {
     "datasets": ("data/sources/hub.py", "data/publish/"),
     "openai": ("flows/llm/endpoint.py",),
 }  # fmt: skip
-HEAVY = ("prefect", "torch", "transformers", "sentence_transformers", "faiss", "datasets", "openai", "pandas", "pyarrow",
-         "numpy", "sqlalchemy", "huggingface_hub", "lemminflect")  # fmt: skip
+HEAVY = (
+    "prefect", "torch", "transformers", "sentence_transformers", "faiss", "datasets", "openai", "pandas", "pyarrow",
+    "numpy", "sqlalchemy", "huggingface_hub", "lemminflect",
+)  # fmt: skip
 SHARED_ROOMS = ("flows/construct", "flows/language", "flows/llm", "flows/scoring", "flows/report")
 
 

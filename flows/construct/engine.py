@@ -69,6 +69,11 @@ class Records(Protocol[R_co]):
     def __iter__(self) -> Iterator[R_co]: ...
 
 
+def seeded(seed: int, *what: str | int) -> random.Random:
+    """A generator seeded from the run seed and from `what` it is for."""
+    return random.Random(content_hash(seed, *what))
+
+
 @dataclass(frozen=True)
 class StepContext:
     """What a step may read, the same for all its records."""
@@ -113,7 +118,7 @@ class Context:
 
         `seeds` are the key of what goes in and whatever else tells one choice from another.
         """
-        return random.Random(content_hash(self.step.seed, self.step_name, *seeds))
+        return seeded(self.step.seed, self.step_name, *seeds)
 
     async def ask(self, prompt: Prompt[Out], inputs: BaseModel, *, model: str | None = None, draw: int = 0) -> Out:
         """Ask the prompt's role, or the named model. A higher `draw` asks anew."""

@@ -6,18 +6,27 @@ procedure), B and C (the prompts), sections 3 and 4 (the evaluation).
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle, islice
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from data.sources import SourceSpec
 from flows.construct.dedupe import deduplicate as independent_set
-from flows.construct.embed import FloatMatrix
-from flows.construct.engine import Context, Drop, FamilySettings, Records, SetContext, Slot, StepContext
+from flows.construct.engine import (
+    Context,
+    Drop,
+    FamilySettings,
+    Records,
+    SetContext,
+    Slot,
+    StepContext,
+    seeded,
+)
 from flows.families.uraq import checks, conflicts
 from flows.families.uraq.prompts import (
     ANSWER_SINGLE_HOP,
@@ -38,6 +47,8 @@ from flows.llm.model import InvalidAnswer, Message
 from schemas.base import key_of
 from schemas.source import QASource, Statement
 from schemas.uraq import DONT_KNOW, SETTINGS, Conflict, EvaluationRow, Need, Setting, StatementPair, UraqItem
+
+IntArray = NDArray[np.int32]
 
 COSINE_ABOVE = 0.5  # appendix A.2: "cosine similarity above 0.5"
 HOPS = (4,)  # appendix A.5: "those requiring 4-hop reasoning were chosen"
@@ -279,55 +290,56 @@ async def make_conflict(source: QASource, ctx: Context) -> Conflict:
 
 
 @dataclass(frozen=True)
-class ContextPool:
-    """What contexts are drawn from, for the questions of one kind."""
-
-    texts: tuple[str, ...]
-    vectors: FloatMatrix
-    """(len(texts), dimensions), unit length."""
-    counts: tuple[int, ...]
-    """The context counts that every question of the kind can fill."""
-
-
-@dataclass(frozen=True)
 class ContextPools:
-    """The pools of all kinds of question, and what could not be filled."""
+    """The contexts drawn for every question, and what could not be filled."""
 
-    pools: Mapping[str, ContextPool]
+    texts: Mapping[str, tuple[str, ...]]
+    """By kind of question, what its contexts are drawn from."""
+    counts: Mapping[str, tuple[int, ...]]
+    """By kind of question, the context counts that all questions of the kind can fill."""
+    drawn: Mapping[str, IntArray]
+    """By question, the places in `texts` of its unrelated contexts in the order drawn; as many as the largest count."""
     notes: tuple[str, ...]
 
 
 def pool_contexts(step: StepContext) -> ContextPools:
-    """The context pool of each kind of question, with the counts that it fills for all of them.
+    """Section 4.2: draws each question's contexts out of what has nothing to do with it, without replacement.
 
     Items draw on every statement kept by dedupe and its manipulated variant; conflicts on the evidence,
     both ways, of the conflicts of the same source, so that the contexts of a row are of one kind, as in
-    table 1 (whose DisentQA rows hold 59,000 tokens at 64 contexts: documents, not statements).
+    table 1 (whose DisentQA rows hold 59,000 tokens at 64 contexts: documents, not statements). What is
+    related has a cosine above `related_above` to the question or to either side of it. A count that some
+    question cannot fill is left out for all of its kind.
     """
     settings: UraqSettings = step.settings
     kinds: dict[str, list[UraqItem | Conflict]] = {}
     for record in step.inputs:
         kinds.setdefault(_kind(record), []).append(record)
-    pools: dict[str, ContextPool] = {}
-    notes: list[str] = []
+    pools = ContextPools({}, {}, {}, ())
     for kind, records in sorted(kinds.items()):
-        stock: Sequence[StatementPair | Conflict]
-        if kind == URAQ:
-            stock, wanted = list(step.uses["statements"]), settings.context_counts
-        else:
-            stock = [one for one in step.uses["conflicts"] if one.source == kind]
-            wanted = conflicts.context_counts(kind)
+        stock = step.uses["statements"] if kind == URAQ else _of_source(step.uses["conflicts"], kind)
+        wanted = sorted(set(settings.context_counts if kind == URAQ else conflicts.context_counts(kind)))
         texts = tuple(dict.fromkeys(text for one in stock for text in (one.original, one.manipulated)))
-        pool = ContextPool(texts, step.embedder.embed(texts), ())
-        fewest = min(len(_unrelated(pool, record, step)) for record in records)
-        filled = tuple(number for number in sorted(set(wanted)) if number <= fewest)
-        pools[kind] = ContextPool(texts, pool.vectors, filled)
-        if left_out := [str(number) for number in sorted(set(wanted)) if number > fewest]:
-            notes.append(
-                f"context counts left out for {kind}: {', '.join(left_out)} "
-                f"(the pool of {len(texts)} holds {fewest} contexts unrelated to the question that has fewest)"
-            )
-    return ContextPools(pools, tuple(notes))
+        unrelated = _unrelated(texts, records, step)
+        fewest = min(len(places) for places in unrelated)
+        filled = tuple(number for number in wanted if number <= fewest)
+        most = max(filled, default=0)
+        drawn = {
+            record.id: np.array(seeded(step.seed, "contexts", record.key).sample(places.tolist(), most), dtype=np.int32)
+            for record, places in zip(records, unrelated, strict=True)
+        }
+        left_out = [str(number) for number in wanted if number > fewest]
+        note = (
+            f"context counts left out for {kind}: {', '.join(left_out)} "
+            f"(the pool of {len(texts)} holds {fewest} contexts unrelated to the question that has fewest)"
+        )
+        pools = ContextPools(
+            {**pools.texts, kind: texts},
+            {**pools.counts, kind: filled},
+            {**pools.drawn, **drawn},
+            (*pools.notes, *([note] if left_out else [])),
+        )
+    return pools
 
 
 URAQ = "uraq"
@@ -337,17 +349,25 @@ def _kind(record: UraqItem | Conflict) -> str:
     return URAQ if isinstance(record, UraqItem) else record.source
 
 
-def _unrelated(pool: ContextPool, record: UraqItem | Conflict, step: StepContext) -> list[int]:
-    """Places in the pool of what has nothing to do with the question (section 4.2)."""
+def _of_source(stock: Iterable[Conflict], source: str) -> list[Conflict]:
+    return [one for one in stock if one.source == source]
+
+
+def _unrelated(texts: Sequence[str], records: Sequence[UraqItem | Conflict], step: StepContext) -> list[IntArray]:
+    """For each record, the places of the texts that have nothing to do with it."""
     settings: UraqSettings = step.settings
-    own = step.embedder.embed([record.question, record.original, record.manipulated])
-    closest = np.round((pool.vectors @ own.T).max(axis=1), 5)
-    return [int(place) for place in np.flatnonzero(closest <= settings.related_above)]
+    pool = step.embedder.embed(texts)
+    own = step.embedder.embed([text for one in records for text in (one.question, one.original, one.manipulated)])
+    own = own.reshape(len(records), 3, -1)
+    return [
+        np.flatnonzero(np.round((pool @ sides.T).max(axis=1), 5) <= settings.related_above).astype(np.int32)
+        for sides in own
+    ]
 
 
 def context_slots(record: UraqItem | Conflict, prepared: ContextPools) -> list[Slot]:
     """Each setting at each context count."""
-    counts = prepared.pools[_kind(record)].counts
+    counts = prepared.counts[_kind(record)]
     return [{"setting": setting, "n_contexts": number} for setting in SETTINGS for number in counts]
 
 
@@ -362,12 +382,11 @@ async def arrange_contexts(item: UraqItem | Conflict, slot: Slot, ctx: Context) 
     setting: Setting = slot["setting"]  # type: ignore[assignment] # the slots are made above
     number = int(slot["n_contexts"])
     prepared: ContextPools = ctx.prepared
-    pool = prepared.pools[_kind(item)]
-    unrelated = _unrelated(pool, item, ctx.step)
-    drawn = [pool.texts[place] for place in ctx.random(item.key, "contexts").sample(unrelated, max(pool.counts))]
+    texts = prepared.texts[_kind(item)]
+    drawn = [texts[place] for place in prepared.drawn[item.id][:number]]
     relevant = {"match": item.original, "conflict": item.manipulated, "irrelevant": None}[setting]
     place = None
-    contexts = drawn[:number]
+    contexts = drawn
     if relevant is not None:
         place = ctx.random(item.key, "place", number).randrange(number)
         contexts = [*drawn[:place], relevant, *drawn[place : number - 1]]
