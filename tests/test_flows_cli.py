@@ -1,0 +1,174 @@
+"""Commands that read a build, and what every command says when it is given something wrong."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from flows import cli
+from flows.compose import Project
+from flows.outputs import remember, write_outputs
+from schemas.errors import Failed, WrongInput
+from tests.builds import write_config
+from tests.toy import run_all
+
+
+class Outcome:
+    """What a command printed, and the one line it ended with."""
+
+    def __init__(self, *arguments: str) -> None:
+        result = CliRunner().invoke(cli.app, list(arguments))
+        self.output = result.output
+        self.error = result.exception
+        self.code = (
+            2 if isinstance(self.error, WrongInput) else 1 if isinstance(self.error, Failed) else result.exit_code
+        )
+        if self.error is not None and not isinstance(self.error, SystemExit | WrongInput | Failed):
+            raise self.error
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small build in `out`."""
+    import asyncio
+    import os
+
+    folder = tmp_path_factory.mktemp("cli")
+    before = Path.cwd()
+    os.chdir(folder)
+    config = write_config(folder, families={"uraq": {"statements": 20, "context_counts": [1, 3]}})
+    project = Project(config, folder / "out")
+    asyncio.run(run_all(project.build))
+    write_outputs(project)
+    remember(project)
+    os.chdir(before)
+    return folder
+
+
+@pytest.fixture
+def folder(built: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(built)
+    monkeypatch.setenv("COLUMNS", "200")
+    return built
+
+
+def test_show_prints_items_as_a_person_reads_them(folder: Path) -> None:
+    shown = Outcome("show", "uraq-items", "--sample", "2")
+    assert shown.code == 0
+    assert shown.output.count("original:") == 2
+    assert "build: " in shown.output
+    assert Outcome("show", "uraq-items", "--sample", "2").output == shown.output
+    assert Outcome("show", "uraq-items", "--sample", "2", "--seed", "9").output != shown.output
+
+
+def test_explain_tells_of_a_kept_row_and_of_a_dropped_one(folder: Path) -> None:
+    item = pq.read_table("out/accepted/uraq-items.parquet").to_pylist()[0]
+    told = Outcome("explain", item["id"])
+    assert told.code == 0
+    for part in (
+        "write_statements",
+        "manipulate",
+        "ask_question",
+        "seed: 7",
+        "made from",
+        "records in uraq evaluation",
+    ):
+        assert part in told.output
+    dropped = pq.read_table("out/dropped/uraq-statements.parquet").to_pylist()
+    dropped += pq.read_table("out/dropped/uraq-items.parquet").to_pylist()
+    assert f"reason: {dropped[0]['reason']}" in Outcome("explain", dropped[0]["item_id"]).output
+
+
+def test_verify_passes_and_finds_a_changed_file(folder: Path) -> None:
+    assert Outcome("verify", "uraq").code == 0
+    path = folder / "out/accepted/uraq-items.parquet"
+    table = pq.read_table(path)
+    whole = path.read_bytes()
+    questions = ["Is this it?", *table["question"].to_pylist()[1:]]
+    place = table.schema.get_field_index("question")
+    pq.write_table(table.set_column(place, table.schema.field("question"), [questions]), path)
+    try:
+        changed = Outcome("verify", "uraq")
+    finally:
+        path.write_bytes(whole)
+    assert changed.code == 1
+    assert "does not match the content" in str(changed.error)
+
+
+def test_evaluate_then_score_and_what_is_missing(folder: Path) -> None:
+    done = Outcome("evaluate", "uraq", "--model", "default")
+    assert done.code == 0, done.output
+    path = folder / "out/predictions/uraq-default.jsonl"
+    tables = json.loads((folder / "out/predictions/uraq-default.tables.json").read_text())
+    overall = [one for one in tables if one["table"] == "overall accuracy"]
+    assert overall
+    assert all(one["value"] == 1.0 for one in overall)
+    lines = path.read_text().splitlines()
+    partial = folder / "some.jsonl"
+    partial.write_text(
+        "\n".join([*lines[3:], lines[5], json.dumps({"id": "f" * 16, "variant": "x", "prediction": ""})])
+    )
+    wrong = Outcome("score", "uraq", "--input", "some.jsonl")
+    assert wrong.code == 2
+    assert "3" in str(wrong.error)
+    assert Outcome("score", "uraq", "--input", "some.jsonl", "--partial", "--output", "t.json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["run", "none.yaml"], 2, "none.yaml: no such file"),
+        (["show", "uraq-item"], 2, 'did you mean "uraq-items"'),
+        (["show", "uraq-items", "--out", "elsewhere"], 2, "no build was run from this folder into it"),
+        (["explain", "nothing"], 2, "no record of this build"),
+        (["verify", "reeval"], 2, "no such family"),
+        (["evaluate", "uraq", "--model", "gpt"], 2, "no such model"),
+        (["score", "uraq", "--input", "none.jsonl"], 2, "none.jsonl: no such file"),
+        (["metric", "f2", "--input", "a", "--output", "b"], 2, 'did you mean "f1"'),
+        (["metric", "f1", "--input", "none.jsonl", "--output", "b"], 2, "no such file"),
+        (["schema", "uraq-itms"], 2, 'did you mean "uraq-items"'),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(folder: Path, arguments: list[str], code: int, said: str) -> None:
+    outcome = Outcome(*arguments)
+    assert outcome.code == code
+    assert said in str(outcome.error)
+    assert "\n" not in str(outcome.error)
+
+
+def test_metric_scores_rows_as_the_official_script(tmp_path: Path, shared: Path) -> None:
+    vectors = [json.loads(line) for line in (shared / "vectors/mrqa_metrics.jsonl").read_text().splitlines()]
+    for name in ("exact_match", "f1"):
+        expected = {one["id"]: one["score"] for one in vectors if one["metric"] == name}
+        rows = tmp_path / f"{name}.jsonl"
+        rows.write_text("".join(json.dumps(one) + "\n" for one in vectors if one["metric"] == name))
+        assert Outcome("metric", name, "--input", str(rows), "--output", str(tmp_path / "scores.jsonl")).code == 0
+        scored = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
+        assert {one["id"]: one["score"] for one in scored} == pytest.approx(expected, abs=1e-6)
+
+
+def test_metric_names_the_row_that_is_wrong(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"id": "1", "prediction": "a", "answers": ["a"]}\n{"id": "2", "answers": ["a"]}\n')
+    outcome = Outcome("metric", "f1", "--input", str(rows), "--output", str(tmp_path / "scores.jsonl"))
+    assert outcome.code == 2
+    assert "line 2" in str(outcome.error)
+    assert not (tmp_path / "scores.jsonl").exists()
+
+
+def test_schemas_are_json_schemas_of_the_records(folder: Path) -> None:
+    names = Outcome("schema", "list").output.split()
+    assert {"uraq-statements", "uraq-items", "uraq-conflicts", "uraq-evaluation", "dropped", "verdict"} <= set(names)
+    for name in names:
+        schema = json.loads(Outcome("schema", name).output)
+        assert schema["type"] == "object"
+    fields = json.loads(Outcome("schema", "uraq-items").output)["properties"]
+    assert fields["answer_type"]["enum"] == ["number", "boolean", "entity"]
+
+
+def test_a_read_of_no_build_says_what_to_do(place: Path) -> None:
+    outcome = Outcome("show", "uraq-items")
+    assert outcome.code == 2
+    assert "`touchstone run` makes one" in str(outcome.error)
