@@ -4,8 +4,11 @@ Thin: Prefect runs shards and whole steps, and knows retries, progress and resul
 names travel between tasks, not data. What is finished is not run again; the store knows.
 """
 
+import json
 import os
+import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +22,7 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, Fl
 from prefect.client.schemas.objects import State, StateType
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.futures import as_completed
+from prefect.server.api.server import SubprocessASGIServer
 from prefect.states import Crashed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
@@ -197,7 +201,11 @@ def _artifact_key(ref: StageRef, kind: str) -> str:
 
 def run_build(config: Path, out: Path, limit: int | None, watcher: Watcher, runner: str) -> BuildManifest:
     """Run the build flow here and now, after marking as crashed what a kill left running."""
+    state = Path(os.environ["PREFECT_HOME"]) if "PREFECT_HOME" in os.environ else Path.home() / ".prefect"
+    note = state / "temporary-server.json"
+    stop_orphan(note)
     mark_crashed()
+    note_server(note)
     with tags(RUN_TAG, f"host:{socket.gethostname()}", f"pid:{os.getpid()}"):
         return build.with_options(task_runner=task_runner(runner))(str(config), str(out), limit, watcher)
 
@@ -231,6 +239,29 @@ def mark_crashed() -> int:
                 client.set_flow_run_state(run.id, Crashed(message="its process is gone"), force=True)
                 marked += 1
     return marked
+
+
+def note_server(note: Path) -> None:
+    """Note the temporary server, if there is one: a process that is killed cannot stop it."""
+    server = SubprocessASGIServer().server_process
+    if server is not None:
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(json.dumps({"server": server.pid, "of": os.getpid()}))
+
+
+def stop_orphan(note: Path) -> None:
+    """Stop the temporary server of a process that is gone."""
+    try:
+        noted = json.loads(note.read_text())
+        server, owner = int(noted["server"]), int(noted["of"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if _alive(owner) or not _alive(server):
+        return
+    command = subprocess.run(["ps", "-o", "command=", "-p", str(server)], capture_output=True, text=True, check=False)  # noqa: S603, S607
+    if "prefect.server" in command.stdout:
+        os.kill(server, signal.SIGTERM)
+    note.unlink(missing_ok=True)
 
 
 def _alive(pid: int) -> bool:

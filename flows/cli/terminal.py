@@ -71,6 +71,8 @@ def _quieten_prefect(state: Path) -> None:
         "PREFECT_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
+        # A new database takes 13 s here, and longer on a busy machine; Prefect would give up after 20.
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
     }
     for name, value in quiet.items():
         os.environ.setdefault(name, value)
