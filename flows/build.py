@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 from uuid import UUID
 
 from prefect import flow, get_client, tags, task
@@ -31,6 +31,7 @@ from flows.construct.engine import Family, Part
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.model import TransportError
 from flows.outputs import remember, write_outputs
+from flows.watch import Unwatched, Watcher
 from schemas.manifest import BuildManifest, StageManifest
 
 DASK_WORKERS = os.cpu_count() or 1
@@ -41,31 +42,6 @@ RETRY_DELAYS = [2.0, 10.0]
 RUN_TAG = "touchstone"
 LEFT_OVER_AT_ONCE = 200
 """Left-over flow runs marked at one start (the most that Prefect lists at once); the next start marks more."""
-
-
-@runtime_checkable  # Prefect derives a schema of the flow, which asks isinstance of it
-class Watcher(Protocol):
-    """Somebody who watches a build."""
-
-    def started(self, ref: StageRef, total: int | None) -> None:
-        """A stage begins; `total` is its number of shards, or None where it is one piece."""
-
-    def advanced(self, ref: StageRef, done: int, total: int) -> None:
-        """A stage goes on."""
-
-    def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
-        """A stage is finished; `before` where it was so when the build began.
-
-        `example`, where the stage ends the part that a person would read first, is its first record.
-        """
-
-
-class Unwatched:
-    """Nobody watches: a scheduled build."""
-
-    def started(self, ref: StageRef, total: int | None) -> None: ...
-    def advanced(self, ref: StageRef, done: int, total: int) -> None: ...
-    def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None: ...
 
 
 def _unreachable(task: Any, run: Any, state: State[Any]) -> bool:
@@ -119,6 +95,8 @@ def build(config: str, out: str, limit: int | None = None, watcher: Watcher | No
     """Build every configured family into `out`."""
     watching: Watcher = watcher or Unwatched()
     project = Project(Path(config), Path(out), limit)
+    if project.config.runner == "dask":
+        project = Project(Path(config), Path(out), limit, workers=DASK_WORKERS)
     try:
         for family, part in project.build.parts():
             for ref in project.build.stages(family, part):

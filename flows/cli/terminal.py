@@ -19,6 +19,7 @@ from flows.compose import Project
 from flows.construct.stages import StageRef
 from flows.estimate import Estimate, estimate
 from flows.settings import sample_path
+from flows.watch import Unwatched
 from schemas.manifest import BuildManifest, PartManifest, StageManifest, UsageOfPrompt, sum_usage
 
 WIDTH_OF_FILES = 120
@@ -98,6 +99,10 @@ class Terminal:
             transient=True,
             disable=not console.is_terminal,
         )
+
+    def __reduce__(self) -> tuple[type[Unwatched], tuple[()]]:
+        """On another machine nobody watches."""
+        return Unwatched, ()
 
     def __enter__(self) -> "Terminal":
         self._progress.start()
