@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel
 
+from schemas.errors import Failed
 from schemas.manifest import FileManifest
 
 ROW_GROUP_BYTES = 64 * 2**20
@@ -64,14 +65,19 @@ def write_parquet(
     folder.mkdir(parents=True, exist_ok=True)
     schema = pa.schema([*arrow_fields(model), *more])
     parts: list[tuple[Path, int]] = []
-    for number, groups in enumerate(_files(rows)):
-        temporary = folder / f".{name}-{number}.parquet.tmp"
-        written = 0
-        with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
-            for group in groups:
-                writer.write_table(pa.Table.from_pylist(group, schema=schema))
-                written += len(group)
-        parts.append((temporary, written))
+    try:
+        for number, groups in enumerate(_files(rows)):
+            temporary = folder / f".{name}-{number}.parquet.tmp"
+            parts.append((temporary, 0))
+            with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+                for group in groups:
+                    writer.write_table(pa.Table.from_pylist(group, schema=schema))
+                    parts[-1] = (temporary, parts[-1][1] + len(group))
+    except OSError as error:
+        for temporary, _ in parts:
+            temporary.unlink(missing_ok=True)
+        place = folder / f"{name}.parquet"
+        raise Failed(f"{place}: cannot be written ({error}); free space there, then run again") from error
     for stale in [*folder.glob(f"{name}.parquet"), *folder.glob(f"{name}-[0-9]*-of-[0-9]*.parquet")]:
         stale.unlink()
     files = []

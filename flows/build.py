@@ -48,8 +48,8 @@ def _unreachable(task: Any, run: Any, state: State[Any]) -> bool:
     """Whether a task failed for want of an answer, so that trying again may help."""
     try:
         state.result()
-    except TransportError:
-        return True
+    except TransportError as error:
+        return error.transient
     except BaseException:  # noqa: BLE001 - any other failure is final, and raised where the task's result is read
         return False
     return False
@@ -103,6 +103,7 @@ def build(config: str, out: str, limit: int | None = None, watcher: Watcher | No
                 _stage(project, family, part, ref, watching)
         manifest = write_outputs(project)
         remember(project)
+        project.settle()
     finally:
         project.close()
     return manifest

@@ -6,7 +6,6 @@ The only importer of the families' `rules.py`: without them every family still r
 import asyncio
 import importlib
 import importlib.util
-import json
 import threading
 from collections.abc import Coroutine, Mapping
 from functools import cache, cached_property
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from data.sources.files import json_lines
 from data.store import Store
 from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
 from flows.construct.engine import Family, FamilySettings, Step
@@ -25,7 +25,7 @@ from flows.llm.limits import Budget
 from flows.llm.model import Model, Prompt, RuleSet, with_templates
 from flows.llm.prices import Prices
 from flows.llm.rules import Rules
-from flows.settings import Config, ConfigError, load_config
+from flows.settings import Config, ConfigError, load_config, nearest, parse_config
 from schemas.base import content_hash
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
@@ -43,10 +43,11 @@ class Project:
         limit: int | None = None,
         workers: int = 1,
         built: BuildManifest | None = None,
+        store: str | None = None,
     ) -> None:
-        """With `built`, the stages are those of that finished build."""
+        """With `built` and its `store`, the stages and the families' settings are those of that finished build."""
         self.config_path = config
-        self.config: Config = load_config(config)
+        self.config: Config = load_config(config) if built is None else built_config(config, built, store)
         self.out = out
         self.limit = limit
         self.workers = workers
@@ -62,7 +63,10 @@ class Project:
     @cached_property
     def store(self) -> Store:
         """The stage files."""
-        return Store(self.config.store)
+        try:
+            return Store(self.config.store)
+        except (ValueError, ImportError) as error:
+            raise ConfigError(f"{self.config_path}: store: {error}; give a folder or an fsspec URL") from error
 
     @property
     def state(self) -> Path:
@@ -73,6 +77,8 @@ class Project:
     def embedder(self) -> Embedder:
         """The configured embedder behind a cache on disk."""
         chosen = self.config.embedder
+        if self.built is not None and not self.state.is_dir():
+            return SentenceBert() if chosen == "packaged" else SentenceBert(chosen.name, languages=chosen.languages)
         bert = SentenceBert() if chosen == "packaged" else SentenceBert(chosen.name, languages=chosen.languages)
         self.state.mkdir(parents=True, exist_ok=True)
         return CachedEmbedder(bert, self.state / "embeddings.sqlite")
@@ -90,9 +96,29 @@ class Project:
 
     @cached_property
     def budget(self) -> Budget:
-        """The run's money; with several workers, each has its share."""
-        ceiling = self.config.budget_usd
-        return Budget(None if ceiling is None else ceiling / self.workers)
+        """The build's money; with several workers, each has its share.
+
+        What earlier runs of an unfinished build spent counts: it is what the cache holds more than it did
+        when the build began.
+        """
+        if self.config.budget_usd is None:
+            return Budget(None)
+        spent = self.cache.spent_usd()
+        begun = spent
+        try:
+            begun = float(self._ledger.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            Store(str(self.state)).write(str(self._ledger.resolve()), str(spent).encode())
+        return Budget(self.config.budget_usd / self.workers, spent_usd=max(0.0, spent - begun) / self.workers)
+
+    @property
+    def _ledger(self) -> Path:
+        """Holds what the cache's completions had cost when the build, unfinished as yet, began."""
+        return self.state / f"budget-{content_hash(str(self.out.resolve()))}"
+
+    def settle(self) -> None:
+        """The build is finished: the next one in its place has the whole budget."""
+        self._ledger.unlink(missing_ok=True)
 
     def models_of(self, family: Family, settings: FamilySettings) -> dict[str, Model]:
         """A family's models, by role and by name."""
@@ -130,10 +156,28 @@ class Project:
     def prompts_of(self, family: Family) -> dict[str, Prompt[Any]]:
         """The family's prompts by name, with the user's templates in place of ours."""
         folder = self.config.prompts
+        if folder is not None and self.built is None:
+            self._check_prompts(Path(folder))
         return {
             prompt.name: with_templates(prompt, Path(folder), family.name) if folder else prompt
             for prompt in family.prompts
         }
+
+    def _check_prompts(self, folder: Path) -> None:
+        """Refuse a folder of templates that is not there, and a template that stands for no prompt."""
+        place = f"{self.config_path}: prompts"
+        if not folder.is_dir():
+            raise ConfigError(f"{place}: {folder}: no such folder; it holds templates such as uraq/manipulate.j2")
+        known = {
+            name
+            for family, _ in self.config.chosen()
+            for prompt in family.prompts
+            for name in (f"{prompt.name}.j2", f"{family.name}/{prompt.name}.j2")
+        }
+        for path in sorted(folder.rglob("*.j2")):
+            name = path.relative_to(folder).as_posix()
+            if name not in known:
+                raise ConfigError(f"{place}: {path}: there is no prompt of that name{nearest(name, sorted(known))}")
 
     @cached_property
     def build(self) -> Build:
@@ -175,6 +219,16 @@ class Project:
             self.cache.close()
 
 
+def built_config(path: Path, built: BuildManifest, store: str | None) -> Config:
+    """The configuration that a build was made with; models and prices are those of the file, if it is still there."""
+    made = parse_config({**built.config, "store": store, "prompts": None, "prices": None}, str(path))
+    try:
+        now = load_config(path)
+    except ConfigError:
+        return made
+    return now.model_copy(update={"families": made.families, "seed": made.seed, "store": made.store, "name": made.name})
+
+
 @cache
 def _reopened(config: Path, out: Path, limit: int | None, workers: int) -> Project:
     """The project in a worker process: one for all its shards, so that they share connections and limits."""
@@ -195,15 +249,14 @@ def read_verdicts(path: Path) -> Mapping[str, Verdict]:
     if not path.exists():
         return {}
     verdicts: dict[str, Verdict] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
-        if line.strip():
-            try:
-                verdict = Verdict.model_validate(json.loads(line))
-            except (json.JSONDecodeError, ValidationError) as error:
-                first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": str(error)}
-                where = ".".join(map(str, first["loc"]))
-                raise ConfigError(f"{path}: line {number}: {where}: {first['msg']}; correct the verdict") from error
-            verdicts[verdict.key] = verdict
+    for row in json_lines(str(path)):
+        try:
+            verdict = Verdict.model_validate(dict(row.values))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the verdict"
+            raise row.error(f"{where}: {first['msg']}", "correct the verdict") from error
+        verdicts[verdict.key] = verdict
     return verdicts
 
 

@@ -14,7 +14,7 @@ from flows.construct.engine import Family, Part, Step
 from flows.construct.stages import StageRef
 from flows.llm.endpoint import Endpoint
 from flows.llm.prices import estimate_tokens
-from flows.outputs import read_manifest
+from flows.outputs import models_of, read_manifest
 from schemas.base import Dropped, Record
 from schemas.manifest import BuildManifest, StageManifest
 
@@ -28,6 +28,7 @@ class EstimateLine:
 
     step: str
     records: int
+    """Records it is asked about; 0 in the sum, where it means nothing."""
     calls: int
     input_tokens: int
     output_tokens: int
@@ -48,22 +49,25 @@ class Estimate:
 def estimate(project: Project) -> Estimate:
     """Estimate the build, from the pilot in its output folder where there is one."""
     pilot = read_manifest(project.out, missing_ok=True)
-    if pilot is not None and (pilot.limit is None or pilot.name != project.config.name):
-        pilot = None
+    if pilot is not None and (pilot.name != project.config.name or pilot.models != models_of(project)):
+        pilot = None  # what another model took says nothing of this one
     lines: list[EstimateLine] = []
     records: dict[tuple[str, str], int] = {}
     for family, part in project.build.parts():
         lines += _part(project, family, part, pilot, records)
     total = EstimateLine(
         "all",
-        sum(records.values()),
+        0,
         sum(line.calls for line in lines),
         sum(line.input_tokens for line in lines),
         sum(line.output_tokens for line in lines),
         None if any(line.cost_usd is None for line in lines) else sum(line.cost_usd or 0.0 for line in lines),
     )
     unknown = sorted({one.name for one in _endpoints(project) if not one.price.known})
-    notes = [f"the price of {name} is not known; give it under prices:" for name in unknown]
+    ceiling = project.config.budget_usd
+    above = ceiling is not None and total.cost_usd is not None and total.cost_usd > ceiling
+    notes = [f"this may be more than budget_usd allows ({ceiling:g} USD): the build would stop there"] if above else []
+    notes += [f"the price of {name} is not known; give it under prices:" for name in unknown]
     return Estimate((*lines, total), pilot is not None, tuple(notes))
 
 
@@ -81,7 +85,7 @@ def _part(
         if step.slots is not None:
             assert step.most is not None
             count *= step.most(settings)
-        elif stage is not None and stage.planned:
+        elif stage is not None and stage.kept:
             count = round(count * stage.kept / stage.planned)
     records[family.name, part.name] = count
     return lines

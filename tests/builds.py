@@ -39,19 +39,24 @@ def touchstone(*arguments: str | Path, folder: Path, **environment: str) -> subp
     )  # fmt: skip
 
 
-def killed(*arguments: str | Path, folder: Path, after_s: float) -> bool:
-    """Start the command line and kill it, with all it started, after so long; False if it was done by then."""
+def killed(*arguments: str | Path, folder: Path, when: Callable[[], bool]) -> bool:
+    """Start the command line and kill it, with all it started, when `when()` holds; False if it was done by then."""
     process = subprocess.Popen(
         [TOUCHSTONE, *map(str, arguments)], cwd=folder, env={**os.environ},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
-    try:
-        process.wait(after_s)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return True
+    while process.poll() is None:
+        if when():
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return True
+        time.sleep(0.002)
     return False
+
+
+def stage_files(store: Path) -> int:
+    """How many files the stages of a store have, whole or not."""
+    return sum(len(files) for family in store.glob("uraq") for _, _, files in os.walk(family))
 
 
 def bytes_of(out: Path) -> dict[str, str]:

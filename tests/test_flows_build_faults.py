@@ -88,8 +88,8 @@ async def test_faults_lose_nothing(tmp_path: Path, table: dict[str, str]) -> Non
 def test_a_killed_build_never_pays_twice(tmp_path: Path, table: dict[str, str]) -> None:
     with ChatServer(answer=served(table), model="loopback", faults=Faults(latency_s=(0.05, 0.2))) as server:
         config = write_config(tmp_path, model=endpoint(server, concurrency=4), families={"uraq": URAQ})
-        for after_s in (7.0, 8.5, 10.0):
-            killed("run", config, "--out", "out", folder=tmp_path, after_s=after_s)
+        for number in (15, 40, 80):
+            killed("run", config, "--out", "out", folder=tmp_path, when=lambda n=number: len(server.requests) >= n)
         assert touchstone("run", config, "--out", "out", folder=tmp_path).returncode == 0
         # What was in flight when the process died was not answered to anybody; all else was asked once.
         assert len(server.answered_twice) <= 3 * 4

@@ -97,6 +97,35 @@ def test_verify_passes_and_finds_a_changed_file(folder: Path) -> None:
     assert "does not match the content" in str(changed.error)
 
 
+def test_verify_misses_a_missing_file(folder: Path) -> None:
+    path = folder / "out/accepted/uraq-items.parquet"
+    whole = path.read_bytes()
+    path.unlink()
+    try:
+        missing = Outcome("verify", "uraq")
+    finally:
+        path.write_bytes(whole)
+    assert missing.code == 1
+    assert "uraq-items.parquet: cannot be read" in missing.output
+
+
+def test_a_build_is_read_with_the_settings_it_was_made_with(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = folder / "config.yaml"
+    before = config.read_text()
+    config.write_text('{"name": "other", "families": {"uraq": {"hops": [2], "statements": 5}}}')
+    try:
+        assert Outcome("verify", "uraq").code == 0
+        config.unlink()
+        assert Outcome("verify", "uraq").code == 0
+        monkeypatch.chdir(tmp_path)
+        assert Outcome("show", "uraq", "--out", str(folder / "out")).code == 0
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        config.write_text(before)
+
+
 def test_evaluate_then_score_and_what_is_missing(folder: Path) -> None:
     done = Outcome("evaluate", "uraq", "--model", "default")
     assert done.code == 0, done.output
@@ -121,7 +150,7 @@ def test_evaluate_then_score_and_what_is_missing(folder: Path) -> None:
     [
         (["run", "none.yaml"], 2, "none.yaml: no such file"),
         (["show", "uraq-item"], 2, 'did you mean "uraq-items"'),
-        (["show", "uraq-items", "--out", "elsewhere"], 2, "no build was run from this folder into it"),
+        (["show", "uraq-items", "--out", "elsewhere"], 2, "there is no build here"),
         (["explain", "nothing"], 2, "no record of this build"),
         (["verify", "reeval"], 2, "no such family"),
         (["evaluate", "uraq", "--model", "gpt"], 2, "no such model"),

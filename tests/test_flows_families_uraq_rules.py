@@ -413,7 +413,7 @@ def test_contradicting_evidence(question: str, answer: str, evidence: str) -> No
     [
         ("yes", "It is so.", "yes/no"),
         ("Oslo", "It was Bergen.", "not in the evidence"),
-        ("a hat", "She wore a hat.", "look"),
+        ("a hat", "She wore a hat.", "kind"),
     ],
 )
 def test_evidence_that_cannot_be_contradicted_by_rule(answer: str, evidence: str, reason: str) -> None:

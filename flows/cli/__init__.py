@@ -1,5 +1,6 @@
 """The command line. Modules are imported when their command runs, so that `--help` is quick."""
 
+import signal
 import sys
 import traceback
 
@@ -26,13 +27,31 @@ def main() -> None:
     """Run the command; exit 0 done, 1 failed, 2 wrong input."""
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    # Schedulers and containers stop a process so; what is begun is to be left as by Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        app(args=arguments, prog_name="touchstone")
-    except (WrongInput, Failed) as error:
-        if debug:
-            traceback.print_exc()
-        typer.echo(f"touchstone: {' '.join(str(error).split())}", err=True)
-        sys.exit(2 if isinstance(error, WrongInput) else 1)
-    except KeyboardInterrupt:
-        typer.echo("touchstone: stopped; run the same command again to go on from here", err=True)
+        status = app(args=arguments, prog_name="touchstone", standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
+    except (KeyboardInterrupt, typer.Abort):
+        _say("stopped; run the same command again to go on from here")
         sys.exit(130)
+    except WrongInput as error:
+        said, status = str(error), 2
+    except Failed as error:
+        said, status = str(error), 1
+    except OSError as error:
+        said, status = f"{error.filename or 'a file'}: {error.strerror or error}; nothing that was finished is lost", 1
+    except Exception as error:  # noqa: BLE001 - the last place: a person gets a line, not a traceback
+        if hasattr(error, "format_message"):  # how the command line itself refuses its arguments
+            said, status = f"{error.format_message()}; `touchstone --help` lists the commands and their options", 2
+        else:
+            said, status = f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1
+    if debug:
+        traceback.print_exc()
+    _say(said)
+    sys.exit(status)
+
+
+def _say(line: str) -> None:
+    """One line on the error stream."""
+    typer.echo(f"touchstone: {' '.join(line.split())}", err=True)

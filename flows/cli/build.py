@@ -18,13 +18,13 @@ def add_to(app: typer.Typer) -> None:
 def run(
     config: ConfigArgument = None,
     out: OutOption = Path("out"),
-    limit: Annotated[int | None, typer.Option(min=1, help="A pilot: so many source records a part")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="A pilot: so many source records a source")] = None,
 ) -> None:
     """Build every configured family, print the summary, write the report.
 
     What is finished is not built again: run it as often as you like, after a kill too.
 
-    Example: `touchstone run my.yaml --out out --limit 5`
+    Example: `touchstone run my.yaml --out pilot --limit 5`
     """
     from flows.cli.terminal import run_in_terminal
     from flows.settings import sample_path
@@ -34,18 +34,19 @@ def run(
 
 def estimate(
     config: ConfigArgument = None,
+    out: Annotated[Path, typer.Option("--out", help="Output folder of a pilot, whose yields are used")] = Path("out"),
     limit: Annotated[int | None, typer.Option(min=1, help="Estimate a pilot of so many source records")] = None,
 ) -> None:
     """Rows, calls, tokens and money of a build, before anything is spent.
 
-    After a pilot (`touchstone run my.yaml --limit 20`) its measured yields and lengths are used.
+    After a pilot of the same models (`touchstone run my.yaml --out pilot --limit 20`) its yields and lengths are used.
 
-    Example: `touchstone estimate my.yaml`
+    Example: `touchstone estimate my.yaml --out pilot`
     """
     from flows.cli.terminal import print_estimate
     from flows.compose import Project
     from flows.estimate import estimate as estimate_build
     from flows.settings import sample_path
 
-    project = Project(config or sample_path(), Path("out"), limit)
+    project = Project(config or sample_path(), out, limit)
     print_estimate(estimate_build(project))

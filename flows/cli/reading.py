@@ -1,5 +1,6 @@
 """Reads a finished build: a sample of it, one row's history, and the proof of its rows."""
 
+import hashlib
 import random
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from flows.cli.terminal import make_console
 from flows.compose import Project
 from flows.construct.engine import Family, Part, VerifyContext
 from flows.construct.stages import StageRef
-from flows.outputs import NoBuild, known_build, read_manifest
+from flows.outputs import NoBuild, open_built
 from flows.settings import nearest
 from schemas.base import Dropped, Record
 from schemas.errors import Failed, WrongInput
@@ -22,26 +23,26 @@ from schemas.errors import Failed, WrongInput
 FAULTS_SHOWN = 20
 
 
-def open_build(out: Path | None, console: Console) -> Project:
-    """The build in `out`, or the last one, which is named. Raises `NoBuild`."""
-    config, folder, limit = known_build(out)
-    project = Project(config, folder, limit, built=read_manifest(folder))
-    for family, part in project.build.parts():
+def open_build(out: Path | None, console: Console, *, stages: bool = True) -> Project:
+    """The build in `out`, or the last one, which is named; with its stages, where those are read. Raises `NoBuild`."""
+    project = open_built(out)
+    for family, part in project.build.parts() if stages else ():
         for ref in project.build.stages(family, part):
             if project.build.manifest(ref) is None:
                 raise NoBuild(
-                    f"{folder}: the stage files of {ref} are gone from {project.config.store}; "
-                    f"`touchstone run {config} --out {folder}` makes them again"
+                    f"{project.out}: the stage files of {ref} are gone from {project.config.store}; "
+                    f"`touchstone run {project.config_path} --out {project.out}` makes them again"
                 )
     if out is None:
-        console.print(f"[dim]build: {folder}[/]")
+        console.print(f"[dim]build: {project.out}[/]")
     return project
 
 
 def family_and_part(project: Project, name: str) -> tuple[Family, Part]:
     """The family and part that `FAMILY-PART` names; `FAMILY` alone gives the part a person reads first."""
     known = {f"{family.name}-{part.name}": (family, part) for family, part in project.build.parts()}
-    mains = {family.name: (family, family.part(family.reads)) for family, _ in known.values()}
+    mains = {family.name: (family, part) for family, part in known.values()}
+    mains |= {family.name: (family, part) for family, part in known.values() if part.name == family.reads}
     found = known.get(name) or mains.get(name)
     if found is None:
         raise WrongInput(f"{name}: no such part{nearest(name, [*known, *mains])}")
@@ -51,14 +52,18 @@ def family_and_part(project: Project, name: str) -> tuple[Family, Part]:
 def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
     """Print a seeded sample of a part's accepted records."""
     console = make_console()
-    project = open_build(out, console)
+    project = open_build(out, console, stages=False)
+    assert project.built is not None
     family, part = family_and_part(project, name)
-    records = project.build.accepted(family.name, part.name)
-    places = sorted(random.Random(seed).sample(range(len(records)), min(count, len(records))))
-    for number, place in enumerate(places, 1):
-        record = next(records.slice(place, place + 1))
-        console.print(Rule(f"{number} of {len(places)} · {record.id}", style="dim"))
-        console.print(Markdown(family.show(record)))
+    built = project.built.part(family.name, part.name)
+    total = sum(file.rows for file in built.files if file.path.startswith("accepted/")) if built else 0
+    places = set(random.Random(seed).sample(range(total), min(count, total)))
+    shown = 0
+    for place, record in enumerate(accepted_rows(project, family.name, part) if places else ()):
+        if place in places:
+            shown += 1
+            console.print(Rule(f"{shown} of {len(places)} · {record.id}", style="dim"))
+            console.print(Markdown(family.show(record)))
     if not places:
         console.print(f"{family.name}-{part.name}: no accepted records")
 
@@ -160,11 +165,11 @@ def _parents(project: Project, ids: Iterable[str]) -> Iterator[Record]:
 def verify_family(name: str, out: Path | None) -> None:
     """Run the family's verifier over its accepted rows, as they lie in the output folder."""
     console = make_console()
-    project = open_build(out, console)
+    project = open_build(out, console, stages=False)
     families = {family.name: family for family, _ in project.build.parts()}
     if name not in families:
         raise WrongInput(f"{name}: no such family in this build{nearest(name, list(families))}")
-    faults = 0
+    faults = _file_faults(console, project, name)
     for family, part in project.build.parts():
         if family.name != name:
             continue
@@ -190,16 +195,38 @@ def verify_family(name: str, out: Path | None) -> None:
         console.print(f"{'[red]✗' if found else '[green]✓'}[/] {name}-{part.name}: {rows:,} rows, {found} faults")
         faults += found
     if faults:
-        raise Failed(f"{faults} faults in {project.out / 'accepted'}: the rows named above are not what they claim")
+        raise Failed(f"{faults} faults in {project.out}: what is named above is not what it claims to be")
+
+
+def _file_faults(console: Console, project: Project, family: str) -> int:
+    """Compare the family's files with the manifest; tell and count those that are missing or changed."""
+    assert project.built is not None
+    faults = 0
+    for file in (file for part in project.built.parts if part.family == family for file in part.files):
+        path = project.out / file.path
+        try:
+            with path.open("rb") as content:
+                problem = "" if hashlib.file_digest(content, "sha256").hexdigest() == file.sha256 else "was changed"
+        except OSError as error:
+            problem = f"cannot be read ({error.strerror})"
+        if problem:
+            faults += 1
+            console.print(f"[red]✗[/] {path}: {problem}; the manifest has another checksum", soft_wrap=True)
+    return faults
 
 
 def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
     """The rows of `accepted/`, read from the files. Raises `Failed` for a row that is no such record."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
     from pydantic import ValidationError
 
     for path in sorted((project.out / "accepted").glob(f"{family}-{part.name}*.parquet")):
-        for batch in pq.ParquetFile(path).iter_batches(batch_size=256):
+        try:
+            file = pq.ParquetFile(path)
+        except (pa.ArrowException, OSError) as error:
+            raise Failed(f"{path}: not a Parquet file ({error}); build or download it again") from error
+        for batch in file.iter_batches(batch_size=256):
             for row in batch.to_pylist():
                 row.pop("reviewed", None)
                 try:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
@@ -45,7 +46,7 @@ def evaluate_family(name: str, model: str, limit: int | None, out: Path | None) 
     finally:
         project.close()
     money = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
-    console.print(f"{path}: {usage.calls:,} calls, {usage.cached:,} of them from the cache{money}", soft_wrap=True)
+    console.print(f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache{money}", soft_wrap=True)
     _score(console, project, family, path, path.with_suffix(".tables.json"), limit=limit, partial=False)
 
 
@@ -66,7 +67,10 @@ def _score(
     limit: int | None,
     partial: bool,
 ) -> None:
-    result = family.evaluation.score(scored_rows(project, family, limit), read_predictions(path), partial)
+    try:
+        result = family.evaluation.score(scored_rows(project, family, limit), read_predictions(path), partial)
+    except WrongInput as error:
+        raise WrongInput(str(error) if str(path) in str(error) else f"{path}: {error}") from error
     for name, frame in result.frames.items():
         table = Table(title=name, title_justify="left", title_style="bold")
         shown = frame.reset_index()
@@ -84,7 +88,7 @@ def _score(
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "-" if value != value else f"{value:.3f}"  # noqa: PLR0124 - not a number
-    return str(value)
+    return escape(str(value))
 
 
 def _family(project: Project, name: str) -> Family:

@@ -18,8 +18,10 @@ from rich.table import Table
 from flows.compose import Project
 from flows.construct.stages import StageRef
 from flows.estimate import Estimate, estimate
+from flows.families import load_family
 from flows.settings import sample_path
 from flows.watch import Unwatched
+from schemas.errors import Failed
 from schemas.manifest import BuildManifest, PartManifest, StageManifest, UsageOfPrompt, sum_usage
 
 WIDTH_OF_FILES = 120
@@ -59,6 +61,8 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
         console.print("\nWhat the whole build will take, by this pilot's yields:")
         print_estimate(estimate(Project(config, out, None)), console)
     console.print(f"[dim]{time.monotonic() - started:.1f} s in all[/]")
+    if not any(part.kept + part.waiting for part in manifest.parts):
+        raise Failed(f"no record was kept; {report} shows why each was dropped")
 
 
 def _quieten_prefect(state: Path) -> None:
@@ -153,9 +157,8 @@ class Terminal:
 def one_item(project: Project) -> str | None:
     """An item from the middle of the first family's part that a person would read first."""
     family, _ = next(project.build.parts())
-    if all(part.name != family.reads for one, part in project.build.parts() if one is family):
-        return None
-    items = project.build.accepted(family.name, family.reads)
+    parts = [part.name for one, part in project.build.parts() if one is family]
+    items = project.build.accepted(family.name, family.reads if family.reads in parts else parts[-1])
     return next((family.show(item) for item in items.slice(len(items) // 2, len(items) // 2 + 1)), None)
 
 
@@ -167,7 +170,7 @@ def print_summary(console: Console, manifest: BuildManifest, seconds: dict[tuple
     for column in ("family", "drafted", "kept", "dropped, by reason", *(["waiting"] if waits else []), *numbers):
         is_text = column in ("family", "dropped, by reason")
         table.add_column(column, justify="left" if is_text else "right", no_wrap=column != "dropped, by reason")
-    for part in (one for one in manifest.parts if one.planned):
+    for part in (one for one in manifest.parts if one.planned or any(stage.notes for stage in one.stages)):
         usage = _total(_usage([part]).values())
         reasons = sorted((one for step in part.dropped.values() for one in step.items()), key=lambda one: -one[1])
         table.add_row(
@@ -195,11 +198,22 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
     console.print(
         f"  {project.out / 'manifest.json'}, {project.out / 'sifted'}/, {project.out / 'dropped'}/", soft_wrap=True
     )
-    family = manifest.parts[0].family
+    kept = [part for part in manifest.parts if part.kept + part.waiting]
     console.print("\n[bold]Next[/]")
-    console.print(f"  touchstone show {family} --sample 5          read some items")
-    console.print(f"  touchstone verify {family}                   prove every row from the files alone")
-    console.print(f"  touchstone evaluate {family} --model default put the rows to a model and score it")
+    for part in [part for part in manifest.parts if part.planned and part not in kept]:
+        console.print(
+            f"  [yellow]nothing of {part.family} {part.part} was kept; the report opens each reason to examples[/]"
+        )
+        if all(model == "rules" for model in manifest.models.values()):
+            console.print(
+                "  [yellow]the rules know the packaged facts alone: for other sources name a model, see below[/]"
+            )
+    if kept:
+        family = kept[0].family
+        console.print(f"  touchstone show {family}-{kept[-1].part} --sample 5{' ' * 10}read what was made")
+        console.print(f"  touchstone verify {family}                            prove every row from the files alone")
+    if any(part.part == load_family(part.family).evaluation.part for part in kept):
+        console.print(f"  touchstone evaluate {family} --model default          put the rows to a model and score it")
     if all(model == "rules" for model in manifest.models.values()):
         console.print(
             "  your own endpoint: copy the sample configuration and put these two lines in place of its model:"
@@ -208,7 +222,10 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
             "    [cyan]model: {provider: endpoint, name: gpt-4o-mini, api_key_env: OPENAI_API_KEY}[/]", soft_wrap=True
         )
         console.print("    [cyan]budget_usd: 5[/]")
-        console.print(f"    cp {sample_path()} my.yaml && touchstone run my.yaml --limit 5", soft_wrap=True)
+        if project.config_path == sample_path():
+            console.print(
+                f"    cp {sample_path()} my.yaml && touchstone run my.yaml --out pilot --limit 5", soft_wrap=True
+            )
         for server, url, model in local_servers():
             console.print(
                 f"  {server} answers here: [cyan]model: {{provider: endpoint, name: {model}, base_url: {url}}}[/]"
@@ -235,9 +252,10 @@ def print_estimate(result: Estimate, console: Console | None = None) -> None:
     for column in ("step", "records", "calls", "tokens in", "tokens out", "money"):
         table.add_column(column, justify="left" if column == "step" else "right")
     for line in result.lines:
+        records = f"{line.records:,}" if line.records else ""
         money = "?" if line.cost_usd is None else f"${line.cost_usd:.2f}" if line.cost_usd else "-"
-        counts = (line.records, line.calls, line.input_tokens, line.output_tokens)
-        table.add_row(line.step, *(f"{count:,}" for count in counts), money)
+        counts = (line.calls, line.input_tokens, line.output_tokens)
+        table.add_row(line.step, records, *(f"{count:,}" for count in counts), money)
     console.print(table)
     for note in result.notes:
         console.print(f"[yellow]{note}[/]")

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flows.construct.embed import FloatMatrix
+from schemas.errors import Failed
 
 Rule = Literal["independent-set", "paper"]
 Rows = NDArray[np.int64]
@@ -61,7 +62,7 @@ class NotUnitVectorsError(ValueError):
     """The vectors are not of unit length, or not one for each id."""
 
 
-class LowRecallError(RuntimeError):
+class LowRecallError(Failed):
     """Too many pairs are missed by the approximate comparison."""
 
 

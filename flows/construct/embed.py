@@ -18,6 +18,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from schemas.errors import Failed, WrongInput
+
 FloatMatrix = NDArray[np.float32]
 
 PACKAGED: Final = "all-MiniLM-L6-v2"
@@ -47,23 +49,23 @@ class Embedder(Protocol):
         ...
 
 
-class UnreadableLanguageError(ValueError):
+class UnreadableLanguageError(WrongInput):
     """A text is in a language that the model cannot read."""
 
 
-class UndeclaredLanguagesError(ValueError):
+class UndeclaredLanguagesError(WrongInput):
     """A model was named without the languages it reads."""
 
 
-class ModelChangedError(RuntimeError):
+class ModelChangedError(Failed):
     """The packaged weights are not those that were released."""
 
 
-class ModelUnusableError(RuntimeError):
+class ModelUnusableError(Failed):
     """A named model cannot be loaded, or has no window."""
 
 
-class EmbeddingCacheUnusableError(RuntimeError):
+class EmbeddingCacheUnusableError(Failed):
     """The file of an embedding cache cannot be read or written."""
 
 

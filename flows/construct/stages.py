@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from data.sources import SourceSpec, read_source
 from data.sources.fingerprint import source_fingerprint
 from data.store import Joined, ShardWriter, Stage, StageFiles, Store
@@ -25,7 +27,7 @@ from flows.construct.engine import (
 )
 from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
 from schemas.base import Dropped, Record, content_hash, key_of
-from schemas.errors import Failed
+from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest, PartManifest, ShardManifest, StageManifest, UsageOfPrompt
 from schemas.verdict import Verdict
 
@@ -289,7 +291,7 @@ class Build:
             except Drop as drop:
                 return drop.of(record, ref.step, key)
             except InvalidAnswer as invalid:
-                return Drop(invalid.reason, evidence=invalid.answer).of(record, ref.step, key)
+                return Drop(invalid.reason, evidence=invalid.evidence).of(record, ref.step, key)
 
         with ShardWriter(files, index) as writer:
             if step.slots is None:
@@ -361,6 +363,7 @@ class Build:
         writer = _SetWriter(self.files(ref))
         inputs = self.inputs(ref)
         stale = 0
+        seen: set[str] = set()
         with writer:
             for record in inputs:
                 verdict = verdicts.get(record.key)
@@ -372,8 +375,11 @@ class Build:
                 elif verdict.decision == "reject":
                     writer.drop(Drop("rejected by people", verdict.comment).of(record, PEOPLE))
                 else:
-                    writer.keep(record.revised(**verdict.changes))
+                    writer.keep(_fixed(record, verdict))
+                seen.add(record.key)
+        strangers = len(set(verdicts) - seen)
         notes = [f"{stale} verdicts were given on an earlier state of their record and do not count"] if stale else []
+        notes += [f"{strangers} verdicts are on records that are not there"] if strangers else []
         return self.finish(ref, writer.finish({}), planned=len(inputs), notes=notes)
 
     def finish(
@@ -446,6 +452,18 @@ class Build:
             stages=tuple(manifests),
             files=(),
         )
+
+
+def _fixed(record: Record, verdict: Verdict) -> Record:
+    """The record with the texts that people corrected. Raises `WrongInput` where it would be no such record."""
+    if {"id", "key", "provenance"}.intersection(verdict.changes):
+        raise WrongInput(f"verdict on {record.key}: id, key and provenance are not for people to change")
+    try:
+        return record.revised(**verdict.changes)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise WrongInput(f"verdict on {record.key}: {where}: {first['msg']}; correct its `changes`") from error
 
 
 class _SetWriter:

@@ -51,6 +51,7 @@ class _Table(Protocol):
 
     def get(self, key: str) -> tuple[str, Kind, int, int, float] | None: ...
     def put(self, key: str, completion: Completion) -> None: ...
+    def spent(self) -> float: ...
     def close(self) -> None: ...
 
 
@@ -108,6 +109,13 @@ class CompletionCache:
         except self._errors as error:
             self._failed = self._explain(error)
             raise self._failed from error
+
+    def spent_usd(self) -> float:
+        """What all completions that are kept here have cost; raises `CacheError`."""
+        try:
+            return self._table.spent()
+        except self._errors as error:
+            raise self._explain(error) from error
 
     def close(self) -> None:
         """Give the connection back."""
@@ -173,6 +181,9 @@ class _SqliteTable:
     def put(self, key: str, completion: Completion) -> None:
         self._execute(_INSERT, (key, *completion))
 
+    def spent(self) -> float:
+        return float(self._execute("SELECT COALESCE(SUM(cost_usd), 0) FROM completions").fetchone()[0])
+
     def close(self) -> None:
         self._pooled.close()
         self._engine.dispose()  # or the pool would keep the file open
@@ -218,6 +229,12 @@ class _CoreTable:
             # Another process kept this completion in the meantime; any other fault shows on the next read.
             if self.get(key) is None:
                 raise
+
+    def spent(self) -> float:
+        from sqlalchemy import func, select
+
+        with self._engine.connect() as connection:
+            return float(connection.execute(select(func.coalesce(func.sum(self._table.c.cost_usd), 0))).scalar_one())
 
     def close(self) -> None:
         self._engine.dispose()

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -65,7 +66,8 @@ class EndpointSettings(Frozen):
     name: str = Field(min_length=1, description="The model's name as the server knows it")
     base_url: str = Field("https://api.openai.com/v1", description="Up to and with /v1")
     api_key_env: str | None = Field(
-        None, description="Environment variable that holds the key; none for a server without keys"
+        None,
+        description="Environment variable that holds the key; none for a server without keys",
     )
     requests_per_minute: float | None = Field(None, gt=0)
     tokens_per_minute: float | None = Field(None, gt=0, description="Estimated prompt tokens plus max_tokens")
@@ -76,12 +78,21 @@ class EndpointSettings(Frozen):
         "auto", description="How the answer's form is asked for; auto takes the best that the server offers"
     )
 
+    @field_validator("api_key_env")
+    @classmethod
+    def _is_name(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+            raise ValueError("expected the name of an environment variable, such as OPENAI_API_KEY; not the key")
+        return value
+
     @field_validator("base_url")
     @classmethod
     def _is_url(cls, value: str) -> str:
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("expected an address such as http://localhost:8000/v1")
+        if parts.query or parts.fragment:
+            raise ValueError("an address ends with its path; keys go into the environment, see api_key_env")
         if "@" in parts.netloc:
             raise ValueError("a name and password do not belong in an address; give the key by api_key_env")
         return value.rstrip("/")
@@ -163,7 +174,7 @@ class Endpoint:
         """
         form = self._form(prompt)
         messages = prompt.messages(inputs)
-        reason = answer = ""
+        reason = answer = detail = ""
         for _ in range(MAX_REASKS + 1):
             completion = await self._completion(prompt, form, messages, draw, usage)
             answer = completion.answer
@@ -175,13 +186,13 @@ class Endpoint:
                 error = invalid
                 if completion.kind == "cut off":
                     error = Invalid("answer cut off", f"it was longer than {prompt.max_tokens} tokens; be brief")
-            reason = error.reason
+            reason, detail = error.reason, error.detail
             messages = [
                 *messages,
                 {"role": "assistant", "content": answer or "(no answer)"},
                 {"role": "user", "content": reask(error, form.schema)},
             ]
-        raise InvalidAnswer(reason, answer)
+        raise InvalidAnswer(reason, answer, detail)
 
     def estimate(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0) -> Usage:
         """What `complete` would take, by the rule of `estimate_tokens` and with an answer of full length."""
@@ -293,7 +304,7 @@ class Endpoint:
             probe = self._probe
             await probe.done.wait()
             if probe.error is not None:
-                raise TransportError(str(probe.error))
+                raise TransportError(str(probe.error), transient=probe.error.transient)
         return None
 
     async def _pay(
@@ -339,7 +350,7 @@ class Endpoint:
         finally:
             self.budget.settle(reserved, cost)
             self.limits.leave()
-        completion = Completion(reply.answer, reply.kind, input_tokens, output_tokens, cost)
+        completion = Completion(self._without_key(reply.answer), reply.kind, input_tokens, output_tokens, cost)
         self._cache.put(key, completion)
         return completion
 
@@ -384,15 +395,19 @@ class Endpoint:
                 "set it to a valid key"
                 if variable
                 else f"{where}: a key is asked for ({refused.status}); name the environment variable that "
-                "holds it in api_key_env"
+                "holds it in api_key_env",
+                transient=False,
             ) from None
         said = f" ({refused.said})" if refused.said else ""
         if refused.status == 404:
             raise TransportError(
-                f"{where}: not found (404){said}; check name and base_url (which ends in /v1 at most servers)"
+                f"{where}: not found (404){said}; check name and base_url (which ends in /v1 at most servers)",
+                transient=False,
             ) from None
         if refused.status == 429 and refused.code == "insufficient_quota":
-            raise TransportError(f"{where}: the account has no money left (429){said}; top it up") from None
+            raise TransportError(
+                f"{where}: the account has no money left (429){said}; top it up", transient=False
+            ) from None
         if refused.status == 429:
             raise TransportError(
                 f"{where}: too many requests (429) after {self.settings.max_retries} retries{said}; set "
@@ -404,7 +419,9 @@ class Endpoint:
                 "run again later: what was answered is kept"
             ) from None
         advice = "; set structured: auto" if refused.is_about_form else ""
-        raise TransportError(f"{where}: the request was refused ({refused.status}){said}{advice}") from None
+        raise TransportError(
+            f"{where}: the request was refused ({refused.status}){said}{advice}", transient=False
+        ) from None
 
     # The wire.
 
@@ -460,7 +477,8 @@ class Endpoint:
                 pause = min(2 * pause, LONGEST_PAUSE_S)
         raise TransportError(
             f"model {self.name} at {self.base_url}: replied with something that is no chat completion ({said}); "
-            "check that base_url speaks the OpenAI chat protocol"
+            "check that base_url speaks the OpenAI chat protocol",
+            transient=False,
         )
 
     def _refused(self, error: "openai.APIStatusError") -> RefusedRequest:
@@ -489,11 +507,12 @@ class Endpoint:
             f"check base_url and that the server is up, and {kept}"
         )
 
+    def _without_key(self, said: str) -> str:
+        return said if self._key == NO_KEY else said.replace(self._key, "***")
+
     def _short(self, said: str) -> str:
         """A server's words on one line, without the key, should it repeat it."""
-        line = " ".join(said.split())
-        if self._key != NO_KEY:
-            line = line.replace(self._key, "***")
+        line = self._without_key(" ".join(said.split()))
         return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
 
 

@@ -125,9 +125,10 @@ class Budget:
     never pass the ceiling. All amounts are in US dollars. Belongs to one event loop.
     """
 
-    def __init__(self, ceiling_usd: float | None = None) -> None:
+    def __init__(self, ceiling_usd: float | None = None, *, spent_usd: float = 0.0) -> None:
+        """`spent_usd` is what was spent before under the same ceiling."""
         self.ceiling_usd = ceiling_usd
-        self.spent_usd = 0.0
+        self.spent_usd = spent_usd
         self._reserved_usd = 0.0
         self._open = 0
         self._waiting: list[asyncio.Future[None]] = []

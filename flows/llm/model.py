@@ -53,14 +53,27 @@ class Invalid(Exception):  # noqa: N818 - it names the answer, not a fault of ou
 class InvalidAnswer(Exception):  # noqa: N818
     """Every answer was invalid: the record is to be dropped, with the last answer as evidence."""
 
-    def __init__(self, reason: str, answer: str) -> None:
+    def __init__(self, reason: str, answer: str, detail: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
         self.answer = answer
+        self.detail = detail
+
+    @property
+    def evidence(self) -> str:
+        """The last answer, and what is wrong with it where the reason does not say."""
+        return f"{self.answer} ({self.detail})" if self.detail and self.detail not in self.answer else self.answer
 
 
 class TransportError(Failed):
-    """No answer was had, after every retry: the shard stops and can be resumed."""
+    """No answer was had, after every retry: the shard stops and can be resumed.
+
+    `transient` tells whether the same request may well be answered a little later.
+    """
+
+    def __init__(self, said: str, *, transient: bool = True) -> None:
+        super().__init__(said)
+        self.transient = transient
 
 
 class ModelSetupError(WrongInput):
@@ -159,6 +172,12 @@ class Prompt(Generic[Out]):
                     f"this prompt offers {', '.join(sorted(offered))}"
                 )
 
+    def _asked_for(self, value: object) -> object:
+        """The object without the fields that nobody asked for, which models like to add."""
+        if not isinstance(value, dict):
+            return value
+        return {name: one for name, one in value.items() if name in self.output.model_fields}
+
     def parse(self, inputs: BaseModel, answer: str) -> Out:
         """The answer as `output`, past every check; raises `Invalid`."""
         if self.output is Text:
@@ -167,7 +186,7 @@ class Prompt(Generic[Out]):
             output = self.output.model_validate({"text": answer})
         else:
             try:
-                output = self.output.model_validate(first_json_object(answer))
+                output = self.output.model_validate(self._asked_for(first_json_object(answer)))
             except ValidationError as error:
                 faults = error.errors(include_url=False, include_context=False)
                 shown = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults[:SHOWN_ERRORS]]

@@ -55,7 +55,7 @@ class Rules:
             for check in prompt.checks:
                 check(inputs, output)
         except Invalid as error:
-            raise InvalidAnswer(error.reason, answer or error.detail) from error
+            raise InvalidAnswer(error.reason, answer or error.detail, error.detail) from error
         return output
 
     def identity(self) -> Mapping[str, object]:

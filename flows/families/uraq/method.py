@@ -9,7 +9,7 @@ import math
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle, islice
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,9 +46,10 @@ from flows.families.uraq.score import is_right
 from flows.llm.model import InvalidAnswer, Message
 from schemas.base import key_of
 from schemas.source import QASource, Statement
-from schemas.uraq import DONT_KNOW, SETTINGS, Conflict, EvaluationRow, Need, Setting, StatementPair, UraqItem
+from schemas.uraq import DONT_KNOW, MAX_HOPS, SETTINGS, Conflict, EvaluationRow, Need, Setting, StatementPair, UraqItem
 
 IntArray = NDArray[np.int32]
+Count = Annotated[int, Field(strict=True, ge=1, le=10**9)]
 
 COSINE_ABOVE = 0.5  # appendix A.2: "cosine similarity above 0.5"
 HOPS = (4,)  # appendix A.5: "those requiring 4-hop reasoning were chosen"
@@ -72,15 +73,19 @@ this share of the statements asked for survived dedupe."""
 class UraqSettings(FamilySettings):
     """URAQ's block of the configuration."""
 
-    statements: int = Field(400, ge=1, description="Statements wanted after dedupe")
+    statements: Count = Field(400, description="Statements wanted after dedupe; of a file, all are taken")
     statements_from: SourceSpec | None = Field(None, description="Take the statements from here and ask for none")
-    topics: tuple[str, ...] = Field(TOPICS, min_length=1, description="What statements are asked about")
+    topics: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        TOPICS, min_length=1, description="What statements are asked about"
+    )
     cosine_above: float = Field(COSINE_ABOVE, gt=0, lt=1, description="Near-duplicates are above it (appendix A.2)")
     dedupe: Literal["independent-set", "paper"] = Field(
         "independent-set", description="`paper`: both statements of a pair above the threshold go"
     )
-    hops: tuple[int, ...] = Field(HOPS, min_length=1, description="Steps of the questions that are kept, 1 to 5")
-    context_counts: tuple[int, ...] = Field(CONTEXT_COUNTS, min_length=1, description="Contexts in an evaluation row")
+    hops: tuple[Annotated[int, Field(strict=True, ge=1, le=MAX_HOPS)], ...] = Field(
+        HOPS, min_length=1, description="Steps of the questions that are kept, 1 to 5"
+    )
+    context_counts: tuple[Count, ...] = Field(CONTEXT_COUNTS, min_length=1, description="Contexts in an evaluation row")
     related_above: float = Field(
         0.5, gt=0, lt=1, description="Contexts with a cosine above it to question or pair are related to it"
     )
@@ -142,7 +147,7 @@ async def _written(
     except InvalidAnswer as invalid:
         place = f"batch of {size} statements on {topic}, round {round_}"
         batch = Statement(key=key_of("uraq", "statements", place), text=place, topic=topic)
-        ctx.drop(batch, Drop(invalid.reason, evidence=invalid.answer))
+        ctx.drop(batch, Drop(invalid.reason, evidence=invalid.evidence))
         return []
     texts = [" ".join(sentence.split()) or checks.EMPTY for sentence in answer.statements]
     return [

@@ -729,7 +729,7 @@ def places() -> tuple[Program, ...]:
             ("Counting outwards from the Sun, how many places apart are {r} and {p}?",), {"r": "planet"}),
         Program("planet-next", "planet", "entity",
             (WORLD, ORBIT, arithmetic("add", 2, "@k", text="that place plus {k}"), recall("planet at", 3, text="the planet at that place")),
-            ("Which planet is {k} places further out from the Sun than {p}?",), {"k": "step"}),
+            ("Counting the planets outwards from {p}, which one is number {k}?",), {"k": "step"}),
         Program("planet-place-2", "planet", "number",
             (WORLD, ORBIT), ("Counted from the Sun, what is the place of {p}?",)),
         Program("planet-more-3", "planet", "boolean",

@@ -35,17 +35,13 @@ SWAPS: tuple[tuple[str, ...], ...] = (
     ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
     ("north", "east", "south", "west"),
     ("northern", "eastern", "southern", "western"),
-    ("red", "green", "yellow", "blue", "black", "white", "brown"),
     ("largest", "smallest"),
     ("longest", "shortest"),
     ("highest", "lowest"),
     ("oldest", "youngest"),
     ("fastest", "slowest"),
-    ("first", "third", "second"),
     ("before", "after"),
     ("above", "below"),
-    ("left", "right"),
-    ("more", "fewer"),
     ("summer", "winter"),
 )
 """Words of which a generic substitution takes the next one of the row, coming round at its end."""
@@ -53,6 +49,12 @@ AUXILIARIES = re.compile(r"\b(is|are|was|were|can|could|will|would|must|should|h
 FULL_VERBS = {"has": "does not have", "have": "do not have", "had": "did not have"}
 """How `has` is negated where it is no auxiliary of the perfect."""
 PARTICIPLE = re.compile(r"\s+(been|\w+ed|\w+en|become|begun|come|done|found|gone|had|led|lost|made|met|run|set|won)\b")
+SEVERAL_CLAUSES = re.compile(
+    r"[,;:]|\b(when|while|if|although|though|because|since|until|unless|after|before|that|who|which|where|but|only)\b",
+    re.IGNORECASE,
+)
+MAX_SUBJECT_WORDS = 6
+"""Words before the auxiliary: a longer subject mostly hides a clause."""
 NEGATED = re.compile(r"\b(not|never|no|cannot|none|neither|nor|without|nothing|nobody)\b|n't\b", re.IGNORECASE)
 
 
@@ -104,8 +106,10 @@ def facts_by_statement() -> dict[str, Fact]:
 
 
 def with_other_number(statement: str) -> str | None:
-    """The statement with its first number changed, keeping its look; None where it has none."""
+    """The statement with its one number changed, keeping its look; None where it has none, or several."""
     found = re.search(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w.,]*\w)", statement)
+    if len(re.findall(r"\d+(?:[.,]\d+)*", statement)) > 1:
+        return None  # a range, or figures that hang together
     return statement[: found.start()] + other_number(found[0]) + statement[found.end() :] if found else None
 
 
@@ -130,9 +134,15 @@ def with_other_word(statement: str) -> str | None:
 
 
 def with_negation(statement: str) -> str | None:
-    """The statement with its first auxiliary negated; None where there is none, or a negation already."""
+    """The statement with its auxiliary negated.
+
+    None where there is none, a negation already, or more than one clause: which of them to negate, surface
+    rules cannot tell.
+    """
     found = AUXILIARIES.search(statement)
-    if found is None or NEGATED.search(statement):
+    if found is None or NEGATED.search(statement) or SEVERAL_CLAUSES.search(statement):
+        return None
+    if AUXILIARIES.search(statement, found.end()) or len(statement[: found.start()].split()) > MAX_SUBJECT_WORDS:
         return None
     word = found[1]
     perfect = PARTICIPLE.match(statement, found.end())
@@ -194,7 +204,7 @@ def values_by_question() -> dict[str, str]:
 
 
 def contradict(asked: ToContradict, rng: random.Random) -> Contradiction:
-    """Another answer of the same look, put wherever the old one stands in the evidence."""
+    """Another answer of the same kind, put wherever the old one stands in the evidence."""
     if asked.answer.lower() in ("yes", "no"):
         raise Invalid("no rule for a yes/no answer", asked.answer)
     if not en.contains(asked.evidence, asked.answer):
@@ -221,12 +231,12 @@ def other_answer(asked: ToContradict, rng: random.Random) -> str:
     words = set(re.findall(r"\w{3,}", f"{asked.evidence} {asked.question} {answer}".lower()))
     free = [name for name in candidates if not set(re.findall(r"\w{3,}", name.lower())) & words]
     if not free:
-        raise Invalid("no other answer of the same look", answer)
+        raise Invalid("no other answer of the same kind", answer)
     return rng.choice(free)
 
 
 def names_like(asked: ToContradict) -> Sequence[str]:
-    """Packaged names of the kind that the question asks for, and of about as many words as the answer."""
+    """Packaged names of the kind that the question asks for, a place or a person; none of any other kind."""
     answer, question = asked.answer, asked.question.lower()
     countries = tuple(column("known_countries", "name", "name"))
     states = tuple(column("known_states", "name", "name"))
@@ -236,11 +246,9 @@ def names_like(asked: ToContradict) -> Sequence[str]:
         return ()
     if answer in countries or answer in states:
         return countries if answer in countries else states
-    if re.search(r"\b(where|city|town|place|country)\b", question) or answer in capitals:
-        return countries if "country" in question else capitals
-    if is_person(asked) or size in (2, 3):
-        return tuple(name for name in people() if len(name.split()) == size)
-    return capitals if size == 1 else ()
+    if (place := re.search(r"\b(?:what|which) (city|town|capital|country)\b", question)) or answer in capitals:
+        return countries if place and place[1] == "country" else capitals
+    return tuple(name for name in people() if len(name.split()) == size) if is_person(asked) else ()
 
 
 def is_person(asked: ToContradict) -> bool:
