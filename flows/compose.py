@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import threading
 from collections.abc import Coroutine, Mapping
+from concurrent.futures import Future
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +28,7 @@ from flows.llm.prices import Prices
 from flows.llm.rules import Rules
 from flows.settings import Config, ConfigError, load_config, nearest, parse_config
 from schemas.base import content_hash
+from schemas.errors import Failed
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
 
@@ -54,8 +56,9 @@ class Project:
         self.built = built
         self._loop: asyncio.AbstractEventLoop | None = None
         self._verdicts: dict[tuple[str, str], Mapping[str, Verdict]] = {}
+        self._work: set[Future[Any]] = set()
         self.stopped = False
-        """Set when a shard has failed: shards that have not begun do not begin."""
+        """Set when a shard has failed or the build ends: shards that have not begun do not begin."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (self.config_path, self.out, self.limit, self.workers)
@@ -204,16 +207,31 @@ class Project:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run `work` on the one event loop that all model calls share, and wait for it."""
+        if self.stopped:
+            work.close()
+            raise Failed("the build was stopped; run it again to go on")
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             threading.Thread(target=self._loop.run_forever, name="models", daemon=True).start()
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        self._work.add(future)
+        try:
+            return future.result()
+        finally:
+            self._work.discard(future)
 
     def close(self) -> None:
-        """Close connections and databases."""
+        """Stop what still runs, and close connections and databases.
+
+        Shards are cancelled, or the threads that wait for them would wait for ever; calls that were sent
+        already are seen through to the cache by their endpoint.
+        """
+        self.stopped = True
         if self._loop is not None:
+            for future in list(self._work):
+                future.cancel()
             for endpoint in self._endpoints.values():
-                self.run(endpoint.aclose())
+                asyncio.run_coroutine_threadsafe(endpoint.aclose(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
         if "cache" in self.__dict__:
             self.cache.close()

@@ -135,5 +135,8 @@ def test_the_money_ceiling_stops_cleanly_and_can_be_raised(tmp_path: Path, table
         assert done.returncode == 1, done.stdout
         assert "the ceiling of 30 USD" in done.stderr
         assert "Traceback" not in done.stderr
+        paid = len(server.answered)
+        assert touchstone("run", config(30), "--out", "out", folder=tmp_path).returncode == 1
+        assert len(server.answered) == paid, "the same ceiling must not be spent twice"
         assert touchstone("run", config(5000), "--out", "out", folder=tmp_path).returncode == 0
         assert server.answered_twice == []

@@ -1,17 +1,36 @@
 """A build killed at any moment and started again ends in the same bytes."""
 
+import os
 import random
+import signal
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.builds import bytes_of, killed, stage_files, touchstone, write_config
+from tests.builds import TOUCHSTONE, bytes_of, killed, stage_files, touchstone, wait_for, write_config
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 URAQ = {"statements": 120, "context_counts": [1, 10, 25, 50, 100]}
 """As in the packaged sample."""
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_build_that_is_told_to_stop_says_so_and_leaves_nothing_running(tmp_path: Path, stop: signal.Signals) -> None:
+    write_config(tmp_path, families={"uraq": {"statements": 1000}})
+    process = subprocess.Popen(
+        [TOUCHSTONE, "run", "config.yaml", "--out", "out"], cwd=tmp_path, env={**os.environ},
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    wait_for(lambda: stage_files(tmp_path / ".touchstone") > 3, 120)
+    process.send_signal(stop)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said == "touchstone: stopped; run the same command again to go on from here\n"
+    left = subprocess.run(["ps", "-eo", "pgid="], capture_output=True, text=True, check=True).stdout.split()
+    assert str(process.pid) not in left
 
 
 def test_kills_at_random_moments_change_no_byte(tmp_path: Path, pytestconfig: pytest.Config) -> None:

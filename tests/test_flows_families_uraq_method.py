@@ -223,7 +223,7 @@ async def test_conflicts_enter_the_evaluation_rows(tmp_path: Path, shared: Path)
     conflicts = rows(project, "conflicts")
     kinds = Counter(one.source.partition(":")[0] for one in conflicts)
     assert kinds["conflictqa"] >= 30
-    assert kinds["hotpotqa"] >= 15
+    assert kinds["hotpotqa"] >= 10
     summary = project.build.summary(FAMILY, FAMILY.part("conflicts"))
     assert summary.planned == 80
     by_item: dict[str, set[int]] = {}

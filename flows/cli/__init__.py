@@ -9,6 +9,9 @@ import typer
 from flows.cli import build, meta, read, score
 from schemas.errors import Failed, WrongInput
 
+INTERRUPTED = 130
+STOPPED = "stopped; run the same command again to go on from here"
+
 app = typer.Typer(
     name="touchstone",
     help="Builds benchmarks that show whether a language model uses the context it is given.",
@@ -30,11 +33,12 @@ def main() -> None:
     # Schedulers and containers stop a process so; what is begun is to be left as by Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        status = app(args=arguments, prog_name="touchstone", standalone_mode=False)
-        sys.exit(status if isinstance(status, int) else 0)
+        # On Ctrl-C the library gives a status in place of raising.
+        if app(args=arguments, prog_name="touchstone", standalone_mode=False) != INTERRUPTED:
+            return
+        said, status = STOPPED, INTERRUPTED
     except (KeyboardInterrupt, typer.Abort):
-        _say("stopped; run the same command again to go on from here")
-        sys.exit(130)
+        said, status = STOPPED, INTERRUPTED
     except WrongInput as error:
         said, status = str(error), 2
     except Failed as error:
