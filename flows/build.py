@@ -55,30 +55,24 @@ def _unreachable(task: Any, run: Any, state: State[Any]) -> bool:
     return False
 
 
-@task(
-    name="shard",
-    task_run_name="{ref} shard {index}",
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retries=len(RETRY_DELAYS),
-    retry_delay_seconds=RETRY_DELAYS,
-    retry_condition_fn=_unreachable,
-)
+RETRIED: dict[str, Any] = {
+    "cache_policy": NO_CACHE,
+    "persist_result": False,
+    "retries": len(RETRY_DELAYS),
+    "retry_delay_seconds": RETRY_DELAYS,
+    "retry_condition_fn": _unreachable,
+}
+"""How Prefect treats a task that asks a model: the store knows results, and only an unanswered call is tried again."""
+
+
+@task(name="shard", task_run_name="{ref} shard {index}", **RETRIED)
 def run_shard(project: Project, ref: StageRef, index: int, start: int, stop: int) -> None:
     """One shard of an `each` or `expand` step."""
     if not project.stopped:
         project.run(project.build.run_shard(ref, index, start, stop))
 
 
-@task(
-    name="set",
-    task_run_name="{ref}",
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retries=len(RETRY_DELAYS),
-    retry_delay_seconds=RETRY_DELAYS,
-    retry_condition_fn=_unreachable,
-)
+@task(name="set", task_run_name="{ref}", **RETRIED)
 def run_set(project: Project, ref: StageRef, watcher: Watcher) -> None:
     """A whole `all_` step."""
     project.run(project.build.run_set(ref, lambda done, total: watcher.advanced(ref, done, total)))

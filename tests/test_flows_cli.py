@@ -135,6 +135,9 @@ def test_evaluate_then_score_and_what_is_missing(folder: Path) -> None:
     assert overall
     assert all(one["value"] == 1.0 for one in overall)
     lines = path.read_text().splitlines()
+    page = (folder / "out/predictions/uraq-default.tables.html").read_text()
+    assert page.count("<polyline") >= 10
+    assert "overall accuracy" in page
     partial = folder / "some.jsonl"
     partial.write_text(
         "\n".join([*lines[3:], lines[5], json.dumps({"id": "f" * 16, "variant": "x", "prediction": ""})])

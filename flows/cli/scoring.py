@@ -17,6 +17,7 @@ from flows.cli.terminal import make_console
 from flows.compose import Project
 from flows.construct.engine import Family
 from flows.evaluate import predict, scored_rows
+from flows.report.evaluation import write_evaluation
 from flows.scoring.qa import METRICS
 from flows.settings import nearest
 from schemas.errors import WrongInput
@@ -79,6 +80,9 @@ def _score(
         for row in shown.itertuples(index=False):
             table.add_row(*(_cell(value) for value in row))
         console.print(table)
+    page = (output or path).with_suffix(".html")
+    write_evaluation(page, f"{project.config.name}: {family.name} on {path.stem}", result.frames)
+    console.print(f"{page}: the tables with their curves", soft_wrap=True)
     if output is not None:
         cells = [cell.model_dump() for cell in result.tables]
         output.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
