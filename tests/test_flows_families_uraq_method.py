@@ -187,6 +187,16 @@ async def test_the_paper_variant_removes_both_of_a_pair(tmp_path: Path) -> None:
         assert all(dropped.related_id and dropped.value for dropped in stage.dropped())
 
 
+async def test_a_statement_that_the_embedder_cannot_read_is_a_drop(tmp_path: Path) -> None:
+    source = tmp_path / "facts.jsonl"
+    source.write_text('{"fact": "Cats purr."}\n{"fact": "水在一百度沸腾。"}\n', encoding="utf-8")
+    spec = {"format": "jsonl", "path": str(source), "fields": {"text": "fact"}}
+    project = await built(tmp_path, statements_from=spec, parts=["statements"])
+    summary = project.build.summary(FAMILY, FAMILY.part("statements"))
+    assert summary.planned == 2
+    assert summary.dropped["write_statements"] == {"in a language that the embedder does not read": 1}
+
+
 async def test_prescreening_drops_what_a_model_does_not_know_and_names_it(tmp_path: Path) -> None:
     class Forgetful:
         name = "forgetful"

@@ -49,6 +49,9 @@ class Words:
 
     name = "words"
 
+    def reads(self, text: str) -> bool:
+        return True
+
     def embed(self, texts: Sequence[str]) -> FloatMatrix:
         vectors: FloatMatrix = np.zeros((len(texts), 512), np.float32)
         for row, text in enumerate(texts):

@@ -44,6 +44,10 @@ class Embedder(Protocol):
     @property
     def name(self) -> str: ...
 
+    def reads(self, text: str) -> bool:
+        """Whether the text is in a language that the model reads; `embed` refuses any other."""
+        ...
+
     def embed(self, texts: Sequence[str]) -> FloatMatrix:
         """Vectors of unit length, shape (len(texts), dim), row i that of text i."""
         ...
@@ -145,15 +149,16 @@ class SentenceBert:
         place = {text: row for row, text in enumerate(distinct)}
         return vectors[[place[text] for text in texts]]
 
+    def reads(self, text: str) -> bool:
+        """Whether the text is in one of `languages`, as far as its script tells."""
+        return "zh" in self.languages or chinese_share(text) < CHINESE_SHARE
+
     def _refuse_unread(self, texts: Sequence[str]) -> None:
-        if "zh" in self.languages:
-            return
         for number, text in enumerate(texts):
-            share = chinese_share(text)
-            if share >= CHINESE_SHARE:
+            if not self.reads(text):
                 raise UnreadableLanguageError(
                     f"{self.model} reads {', '.join(self.languages)}, but text {number} ({_shortened(text)!r}) is "
-                    f"Chinese: {share:.0%} of its letters are Han characters; set the embedder to a "
+                    f"Chinese: {chinese_share(text):.0%} of its letters are Han characters; set the embedder to a "
                     'sentence-transformers model that reads "zh", or compare these texts lexically'
                 )
 
@@ -316,6 +321,10 @@ class CachedEmbedder:
     def name(self) -> str:
         """The name of the embedder behind it: the vectors are the same."""
         return self.embedder.name
+
+    def reads(self, text: str) -> bool:
+        """What the embedder behind it reads."""
+        return self.embedder.reads(text)
 
     def embed(self, texts: Sequence[str]) -> FloatMatrix:
         """Vectors of unit length, shape (len(texts), dim).

@@ -104,7 +104,10 @@ async def write_statements(statements: Records[Statement], ctx: SetContext) -> A
     """
     settings: UraqSettings = ctx.settings
     for statement in statements:
-        yield statement
+        if ctx.step.embedder.reads(statement.text):
+            yield statement
+        else:
+            ctx.drop(statement, Drop("in a language that the embedder does not read", evidence=statement.text))
     if settings.statements_from is not None:
         return
     wanted = min(settings.statements, ctx.step.limit or settings.statements)
