@@ -64,6 +64,8 @@ def test_every_help_example_works(folder: Path) -> None:
         for example in examples:
             done = sh(example.strip().replace("0a1b2c3d4e5f6071", some_id), folder)
             assert done.returncode == 0, f"{example}\n{done.stdout}{done.stderr}"
+        if command == "run":  # its example is a pilot; the others read the whole build
+            sh("touchstone run my.yaml --out out", folder)
 
 
 def test_every_command_has_help_with_an_example() -> None:
