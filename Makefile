@@ -30,7 +30,7 @@ bench: $(DEV_STAMP)
 	$(BIN)/python tests/bench/bench_engine.py
 
 soak: $(DEV_STAMP)
-	$(BIN)/python -m pytest -m "slow" tests/test_flows_build_kills.py --kills 25
+	$(BIN)/python -m pytest -m "slow" tests/test_flows_build_kills.py -k random_moments -s --kills 25
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

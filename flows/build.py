@@ -32,6 +32,7 @@ from flows.construct.stages import SOURCE, StageRef
 from flows.llm.model import TransportError
 from flows.outputs import remember, write_outputs
 from flows.watch import Unwatched, Watcher
+from schemas.errors import Failed
 from schemas.manifest import BuildManifest, StageManifest
 
 DASK_WORKERS = os.cpu_count() or 1
@@ -177,7 +178,13 @@ def run_build(config: Path, out: Path, limit: int | None, watcher: Watcher, runn
     state = Path(os.environ["PREFECT_HOME"]) if "PREFECT_HOME" in os.environ else Path.home() / ".prefect"
     note = state / "temporary-server.json"
     stop_orphan(note)
-    mark_crashed()
+    try:
+        mark_crashed()
+    except RuntimeError as error:  # how Prefect says that its temporary server did not come up
+        raise Failed(
+            f"{state}: the embedded Prefect server did not start ({error}); see that there is space to write there, "
+            "or name a server of yours in PREFECT_API_URL"
+        ) from error
     note_server(note)
     with tags(RUN_TAG, f"host:{socket.gethostname()}", f"pid:{os.getpid()}"):
         return build.with_options(task_runner=task_runner(runner))(str(config), str(out), limit, watcher)
