@@ -1,6 +1,5 @@
 """Writes records as Parquet: the files of an output folder that people and other tools read."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import UnionType
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel
 
+from data.checksum import checksum
 from schemas.errors import Failed
 from schemas.manifest import FileManifest
 
@@ -85,9 +85,7 @@ def write_parquet(
         suffix = f"-{number:05}-of-{len(parts):05}" if len(parts) > 1 else ""
         path = folder / f"{name}{suffix}.parquet"
         temporary.rename(path)
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        files.append(FileManifest(path=f"{folder.name}/{path.name}", rows=count, sha256=digest))
+        files.append(FileManifest(path=f"{folder.name}/{path.name}", rows=count, sha256=checksum(path)))
     return tuple(files)
 
 

@@ -28,7 +28,7 @@ from flows.llm.prices import Prices
 from flows.llm.rules import Rules
 from flows.settings import Config, ConfigError, load_config, nearest, parse_config
 from schemas.base import content_hash
-from schemas.errors import Failed
+from schemas.errors import Failed, first_problem
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
 
@@ -271,9 +271,7 @@ def read_verdicts(path: Path) -> Mapping[str, Verdict]:
         try:
             verdict = Verdict.model_validate(dict(row.values))
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "the verdict"
-            raise row.error(f"{where}: {first['msg']}", "correct the verdict") from error
+            raise row.error(first_problem(error, "the verdict"), "correct the verdict") from error
         verdicts[verdict.key] = verdict
     return verdicts
 

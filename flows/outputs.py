@@ -1,6 +1,5 @@
 """The output folder of a build: Parquet files, report and manifest. Deterministic, but for what was spent."""
 
-import hashlib
 import importlib.metadata
 import platform
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
+from data.checksum import checksum
 from data.output import write_parquet
 from data.store import Store
 from flows.compose import Project
@@ -163,11 +163,8 @@ def _files_if_unchanged(
         return None
     for file in old.files:
         path = project.out / file.path
-        if not path.exists():
+        if not path.exists() or checksum(path) != file.sha256:
             return None
-        with path.open("rb") as content:
-            if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
-                return None
     return old.files
 
 

@@ -1,5 +1,7 @@
 """The two ways in which a command ends badly. Each error is one line for a person: what, where, what to do."""
 
+from pydantic import ValidationError
+
 
 class WrongInput(Exception):  # noqa: N818 - names what is wrong
     """What was given is wrong: a file, a row, a key, a setting. Exit code 2."""
@@ -7,3 +9,9 @@ class WrongInput(Exception):  # noqa: N818 - names what is wrong
 
 class Failed(Exception):  # noqa: N818 - names what happened
     """The work could not be done: a disk, a network, a damaged file, a ceiling reached. Exit code 1."""
+
+
+def first_problem(error: ValidationError, whole: str) -> str:
+    """The first problem that pydantic found, as "where: what"; where it is in no one field, of the `whole`."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or whole}: {first['msg']}"

@@ -1,8 +1,8 @@
 """What the records of a source depend on."""
 
-import hashlib
 from pathlib import Path
 
+from data.checksum import checksum
 from data.sources import touchstone
 from data.sources.spec import SourceError, SourceSpec
 
@@ -18,8 +18,7 @@ def source_fingerprint(spec: SourceSpec) -> dict[str, object]:
 
 def _checksum(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return checksum(path)
     except FileNotFoundError as error:
         raise SourceError(f"{path}: no such file; paths are relative to the configuration file") from error
     except OSError as error:

@@ -1,6 +1,5 @@
 """Reads a finished build: a sample of it, one row's history, and the proof of its rows."""
 
-import hashlib
 import random
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from rich.markdown import Markdown
 from rich.panel import Panel
 from rich.rule import Rule
 
+from data.checksum import checksum
 from flows.cli.terminal import make_console
 from flows.compose import Project
 from flows.construct.engine import Family, Part, VerifyContext
@@ -18,7 +18,7 @@ from flows.construct.stages import StageRef
 from flows.outputs import NoBuild, open_built
 from flows.settings import nearest
 from schemas.base import Dropped, Record
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, WrongInput, first_problem
 
 FAULTS_SHOWN = 20
 
@@ -205,8 +205,7 @@ def _file_faults(console: Console, project: Project, family: str) -> int:
     for file in (file for part in project.built.parts if part.family == family for file in part.files):
         path = project.out / file.path
         try:
-            with path.open("rb") as content:
-                problem = "" if hashlib.file_digest(content, "sha256").hexdigest() == file.sha256 else "was changed"
+            problem = "" if checksum(path) == file.sha256 else "was changed"
         except OSError as error:
             problem = f"cannot be read ({error.strerror})"
         if problem:
@@ -232,5 +231,5 @@ def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
                 try:
                     yield part.item.model_validate(row)
                 except ValidationError as error:
-                    first = error.errors()[0]
-                    raise Failed(f"{path}: row {row.get('id')}: {first['msg']}; build or download it again") from error
+                    problem = first_problem(error, "the row")
+                    raise Failed(f"{path}: row {row.get('id')}: {problem}; build or download it again") from error

@@ -20,7 +20,7 @@ from flows.evaluate import predict, scored_rows
 from flows.report.evaluation import write_evaluation
 from flows.scoring.qa import METRICS
 from flows.settings import nearest
-from schemas.errors import WrongInput
+from schemas.errors import WrongInput, first_problem
 from schemas.prediction import Prediction
 
 
@@ -108,9 +108,7 @@ def read_predictions(path: Path) -> Iterator[Prediction]:
         try:
             yield Prediction.model_validate(dict(row.values))
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise row.error(f"{where}: {first['msg']}", "a row has id, variant and prediction") from error
+            raise row.error(first_problem(error, "the row"), "a row has id, variant and prediction") from error
 
 
 def score_rows(name: str, rows: Path, output: Path) -> None:

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from data.checksum import checksum
 from schemas.errors import Failed, WrongInput
 
 FloatMatrix = NDArray[np.float32]
@@ -183,8 +184,7 @@ def _shortened(text: str) -> str:
 
 def check_weights(weights: Path) -> None:
     """Raise `ModelChangedError` unless the file is the model.safetensors that all-MiniLM-L6-v2 was released with."""
-    with weights.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    found = checksum(weights)
     if found != PACKAGED_SHA256:
         raise ModelChangedError(
             f"{weights}: sha256 is {found[:12]}…, that of the released {PACKAGED} is {PACKAGED_SHA256[:12]}…; "

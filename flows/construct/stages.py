@@ -27,7 +27,7 @@ from flows.construct.engine import (
 )
 from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
 from schemas.base import Dropped, Record, content_hash, key_of
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, WrongInput, first_problem
 from schemas.manifest import BuildManifest, PartManifest, ShardManifest, StageManifest, UsageOfPrompt
 from schemas.verdict import Verdict
 
@@ -461,9 +461,8 @@ def _fixed(record: Record, verdict: Verdict) -> Record:
     try:
         return record.revised(**verdict.changes)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise WrongInput(f"verdict on {record.key}: {where}: {first['msg']}; correct its `changes`") from error
+        problem = first_problem(error, "the record")
+        raise WrongInput(f"verdict on {record.key}: {problem}; correct its `changes`") from error
 
 
 class _SetWriter:

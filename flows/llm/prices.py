@@ -11,6 +11,7 @@ from pydantic import Field, RootModel, ValidationError
 
 from flows.llm.model import Message, ModelSetupError
 from schemas.base import Frozen
+from schemas.errors import first_problem
 
 CHARACTERS_A_TOKEN = 4
 """Latin and other alphabetic scripts: four characters a token."""
@@ -106,10 +107,8 @@ class Prices:
             said = " ".join(str(error).split())
             raise PriceFileError(f"{path}: not YAML ({said})") from error
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
             raise PriceFileError(
-                f"{path}: {where}: {first['msg']}; write `model name: {{input_per_million: USD, "
+                f"{path}: {first_problem(error, 'the file')}; write `model name: {{input_per_million: USD, "
                 "output_per_million: USD}`"
             ) from error
 
