@@ -64,6 +64,8 @@ class Store:
                     f"{path}: cannot be written ({error.strerror}); free space there, then run again"
                 ) from error
             raise
+        except NotImplementedError as error:
+            raise StoreError(f"{path}: this kind of store cannot be written to; name another under store") from error
         except BaseException:
             self._discard(temporary)
             raise

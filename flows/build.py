@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +42,7 @@ SHARDS_AT_ONCE = 8
 RETRY_DELAYS = [2.0, 10.0]
 """Seconds before a shard is tried again after its model could not be reached, on top of the SDK's retries."""
 RUN_TAG = "touchstone"
+NOTED_WITHIN_S = 0.02
 LEFT_OVER_AT_ONCE = 200
 """Left-over flow runs marked at one start (the most that Prefect lists at once); the next start marks more."""
 
@@ -179,13 +181,13 @@ def run_build(config: Path, out: Path, limit: int | None, watcher: Watcher, runn
     note = state / "temporary-server.json"
     stop_orphan(note)
     try:
-        mark_crashed()
+        with noting_server(note):
+            mark_crashed()
     except RuntimeError as error:  # how Prefect says that its temporary server did not come up
         raise Failed(
             f"{state}: the embedded Prefect server did not start ({error}); see that there is space to write there, "
             "or name a server of yours in PREFECT_API_URL"
         ) from error
-    note_server(note)
     with tags(RUN_TAG, f"host:{socket.gethostname()}", f"pid:{os.getpid()}"):
         return build.with_options(task_runner=task_runner(runner))(str(config), str(out), limit, watcher)
 
@@ -221,12 +223,28 @@ def mark_crashed() -> int:
     return marked
 
 
-def note_server(note: Path) -> None:
-    """Note the temporary server, if there is one: a process that is killed cannot stop it."""
-    server = SubprocessASGIServer().server_process
-    if server is not None:
+@contextmanager
+def noting_server(note: Path) -> Iterator[None]:
+    """Note the temporary server as soon as there is one: a process that is killed cannot stop it.
+
+    Starting it takes seconds, in which the first call of Prefect's client waits; so a thread looks out for it.
+    """
+    asked = threading.Event()
+
+    def look_out() -> None:
+        while (server := SubprocessASGIServer().server_process) is None:
+            if asked.wait(NOTED_WITHIN_S):
+                return
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(json.dumps({"server": server.pid, "of": os.getpid()}))
+
+    watch = threading.Thread(target=look_out, name="server note", daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        asked.set()
+        watch.join()
 
 
 def stop_orphan(note: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from data.sources import check_source
 from data.sources.files import json_lines
 from data.store import Store
 from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
@@ -28,7 +29,7 @@ from flows.llm.prices import Prices
 from flows.llm.rules import Rules
 from flows.settings import Config, ConfigError, load_config, nearest, parse_config
 from schemas.base import content_hash
-from schemas.errors import Failed, first_problem
+from schemas.errors import Failed, WrongInput, first_problem
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
 
@@ -127,7 +128,7 @@ class Project:
         """A family's models, by role and by name."""
         roles = {prompt.role for prompt in family.prompts}
         named = {name for step in _steps(family) if step.asks for name in getattr(settings, step.asks)}
-        for name in sorted(named - set(self.config.models)):
+        for name in sorted(named - set(self.config.models) - roles):
             raise ConfigError(
                 f"{self.config_path}: models.{name}: is missing; families.{family.name} asks a model of that name"
             )
@@ -185,12 +186,12 @@ class Project:
     @cached_property
     def build(self) -> Build:
         """The build's stages."""
-        chosen = self.config.chosen()
-        return Build(
-            [
-                FamilyBuild(family, settings, self.prompts_of(family), self.models_of(family, settings))
-                for family, settings in chosen
-            ],
+        chosen = [
+            FamilyBuild(family, settings, self.prompts_of(family), self.models_of(family, settings))
+            for family, settings in self.config.chosen()
+        ]
+        build = Build(
+            chosen,
             store=self.store,
             seed=self.config.seed,
             limit=self.limit,
@@ -198,6 +199,21 @@ class Project:
             verdicts=self.verdicts,
             built=self.built,
         )
+        if self.built is None:
+            self._check_before_all(build)
+        return build
+
+    def _check_before_all(self, build: Build) -> None:
+        """Refuse what could only fail later, when other things are built and paid for."""
+        for one in build.families.values():
+            if one.family.ready is not None:
+                one.family.ready(one.settings, one.models)
+        for family, part in build.parts():
+            for setting, spec in build.named_sources(family, part):
+                try:
+                    check_source(spec, part.source)  # type: ignore[arg-type]
+                except WrongInput as error:
+                    raise ConfigError(f"{self.config_path}: families.{family.name}.{setting}: {error}") from error
 
     def verdicts(self, family: str, part: str) -> Mapping[str, Verdict]:
         """By key, the verdicts of `verdicts/<family>-<part>.jsonl`; the last one on a key counts."""

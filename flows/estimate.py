@@ -81,7 +81,9 @@ def _part(
     lines = []
     for step in part.steps:
         stage = _stage_of(pilot, family, part, step)
-        lines += [_line(project, family, step, prompt, count, stage, settings) for prompt in step.prompts]
+        lines += [
+            _line(project, family, step, prompt, count, stage, settings) for prompt in step.prompts_asked(settings)
+        ]
         if step.slots is not None:
             assert step.most is not None
             count *= step.most(settings)
@@ -102,7 +104,7 @@ def _incoming(project: Project, family: Family, part: Part) -> int:
 
     ref = StageRef(family.name, part.name, "source")
     specs = project.build.source_specs(ref)
-    limit = project.limit
+    limit = project.build.source_limit(part)
     if not specs:
         wanted = part.planned(project.build.families[family.name].settings) if part.planned else 0
         return min(wanted, limit) if limit else wanted
@@ -127,7 +129,9 @@ def _line(
     models = [one.models[name] for name in step.models(settings)]
     measured = stage.usage.get(prompt.name) if stage else None
     if measured is not None and measured.calls and stage is not None and stage.planned:
-        calls = round(count * measured.calls / stage.planned)
+        # A step that asks by itself takes larger batches in a larger build: its own bound holds, not the pilot's share.
+        by_itself = step.shape == "all" and step.most is not None
+        calls = step.most(settings) if by_itself and step.most else round(count * measured.calls / stage.planned)
         tokens_in = round(calls * measured.input_tokens / measured.calls)
         tokens_out = round(calls * measured.output_tokens / measured.calls)
     else:

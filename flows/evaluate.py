@@ -1,59 +1,110 @@
-"""Puts a family's accepted rows to a model: predictions, one a row and variant."""
+"""Puts a family's accepted rows to a model: predictions, one a row and variant (and prompting and shots)."""
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+from data.store import Stage
 from flows.compose import Project
-from flows.construct.engine import Family
+from flows.construct.engine import Family, Request
 from flows.llm.model import InvalidAnswer, Model, Usage
 from schemas.base import Record
+from schemas.errors import WrongInput
 from schemas.prediction import Prediction
 
+EVALUATED = "evaluated"
+"""The role of the model that is asked."""
 ROWS_AT_ONCE = 64
 """Rows whose questions are in flight together; the model's own limits decide how many requests are."""
 
 
-def predict(
-    project: Project, family: Family, model: Model, path: Path, limit: int | None, progress: Callable[[int, int], None]
-) -> Usage:
-    """Ask `model` about the accepted rows and write its predictions to `path`, in the rows' order.
+class EvaluatedRows:
+    """The accepted rows that are put to a model, part after part, read from disk as they are asked for."""
 
-    A refusal or an empty answer is a prediction like any other: it is scored as it stands.
+    def __init__(self, stages: list[Stage[Any]], limit: int | None) -> None:
+        """With a `limit`, so many rows of each part."""
+        self._stages = [(stage, min(limit or len(stage), len(stage))) for stage in stages]
+
+    def __len__(self) -> int:
+        return sum(count for _, count in self._stages)
+
+    def __iter__(self) -> Iterator[Any]:
+        for stage, count in self._stages:
+            yield from stage.slice(0, count)
+
+    def batches(self, size: int) -> Iterator[list[Any]]:
+        """The rows, so many at a time at most."""
+        for stage, count in self._stages:
+            for start in range(0, count, size):
+                yield list(stage.slice(start, min(start + size, count)))
+
+
+def evaluated_rows(project: Project, family: Family, limit: int | None) -> EvaluatedRows:
+    """The rows of the evaluated parts that the build has. Raises `WrongInput` where it has none of them."""
+    there = [part.name for one, part in project.build.parts() if one.name == family.name]
+    parts = [name for name in family.evaluation.parts if name in there]
+    if not parts:
+        raise WrongInput(
+            f"{family.name}: this build has none of the parts that are put to a model "
+            f"({', '.join(family.evaluation.parts)}); build one of them"
+        )
+    return EvaluatedRows([project.build.accepted(family.name, name) for name in parts], limit)
+
+
+def predict(
+    project: Project,
+    family: Family,
+    model: Model,
+    rows: EvaluatedRows,
+    path: Path,
+    progress: Callable[[int, int], None],
+) -> Usage:
+    """Ask `model` about the rows and write its predictions to `path`, in the rows' order.
+
+    A refusal or an empty answer is a prediction like any other: it is scored as it stands. Rows of one id
+    are one question (two pivots may have made the same case): it is asked once.
     """
-    rows = project.build.accepted(family.name, family.evaluation.part)
-    total = min(limit or len(rows), len(rows))
+    one = project.build.families[family.name]
+    # A family may ask its pivot by the same prompts; here another role is asked.
+    prompts = {prompt.name: replace(one.prompts[prompt.name], role=EVALUATED) for prompt in family.evaluation.prompts}
     usage = Usage()
+    done = 0
+    asked: set[str] = set()
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     with ExitStack() as stack:
         out = stack.enter_context(temporary.open("w", encoding="utf-8"))
-        for start in range(0, total, ROWS_AT_ONCE):
-            batch = list(rows.slice(start, min(start + ROWS_AT_ONCE, total)))
-            project.run(_ask(family, model, batch, out, usage, project.build.families[family.name].prompts))
-            progress(min(start + ROWS_AT_ONCE, total), total)
+        for batch in rows.batches(ROWS_AT_ONCE):
+            new = [row for row in {row.id: row for row in batch}.values() if row.id not in asked]
+            asked.update(row.id for row in new)
+            requests = [(row, request) for row in new for request in family.evaluation.requests(row, one.settings)]
+            project.run(_ask(model, requests, out, usage, prompts))
+            done += len(batch)
+            progress(done, len(rows))
     temporary.replace(path)
     return usage
 
 
-async def _ask(family: Family, model: Model, rows: list[Record], out: IO[str], usage: Usage, prompts: Any) -> None:
-    async def one(row: Record, variant: str, prompt: Any, inputs: Any) -> Prediction:
+async def _ask(model: Model, requests: list[tuple[Record, Request]], out: IO[str], usage: Usage, prompts: Any) -> None:
+    async def one(row: Record, request: Request) -> Prediction:
         try:
-            answer = await model.complete(prompts[prompt.name], inputs, usage=usage)
+            answer = await model.complete(prompts[request.prompt.name], request.inputs, usage=usage)
             text = answer.text
         except InvalidAnswer as invalid:
             text = invalid.answer
-        return Prediction(id=row.id, variant=variant, prediction=text, model=model.name)
+        return Prediction(
+            id=row.id,
+            variant=request.variant,
+            prediction=text,
+            model=model.name,
+            prompting=request.prompting,
+            shots=request.shots,
+        )
 
-    asked = [one(row, *request) for row in rows for request in family.evaluation.requests(row)]
-    for prediction in await asyncio.gather(*asked):
+    for prediction in await asyncio.gather(*(one(row, request) for row, request in requests)):
         out.write(json.dumps(prediction.model_dump(exclude_none=True), ensure_ascii=False) + "\n")
-
-
-def scored_rows(project: Project, family: Family, limit: int | None) -> Iterator[Any]:
-    """What scoring needs of the accepted rows, one after the other."""
-    rows = project.build.accepted(family.name, family.evaluation.part)
-    return (family.evaluation.scored(row) for row in rows.slice(0, limit or len(rows)))

@@ -22,6 +22,12 @@ SECRETIVE = frozenset({"model", "models", "base_url", "api_key_env", "cache", "s
 """Keys whose value, or a mistake for it, can hold a secret."""
 
 
+PRINTABLE = r"^[^\x00-\x1f]+$"
+"""What a path or an address is made of."""
+MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+"""Predictions are files of this name."""
+
+
 class ConfigError(WrongInput):
     """The configuration is wrong: one line that names the file, the key and what to do."""
 
@@ -60,7 +66,7 @@ class Config(BaseModel):
     name: str = Field(min_length=1, description="Name of the benchmark")
     seed: int = Field(0, strict=True, description="The run seed: every random choice follows from it")
     model: ModelSettings | None = Field(None, description="Shorthand for `models.default`")
-    models: Mapping[str, ModelSettings] = Field(
+    models: Mapping[Annotated[str, Field(pattern=MODEL_NAME)], ModelSettings] = Field(
         default_factory=dict, description="By role (builder, evaluated, ...) or name; roles not named use `default`"
     )
     budget_usd: float | None = Field(None, gt=0, description="Hard ceiling in money for one run; null for none")
@@ -68,8 +74,10 @@ class Config(BaseModel):
     prompts: str | None = Field(None, description="A folder of prompt templates that replace ours")
     embedder: Literal["packaged"] | EmbedderSettings = "packaged"
     runner: Literal["threads", "dask"] = "threads"
-    store: str = Field(".touchstone", min_length=1, description="Folder or fsspec URL of the stage files")
-    cache: str | None = Field(None, description="Database URL of the completion cache; SQLite in the store by default")
+    store: str = Field(".touchstone", pattern=PRINTABLE, description="Folder or fsspec URL of the stage files")
+    cache: str | None = Field(
+        None, pattern=PRINTABLE, description="Database URL of the completion cache; SQLite in the store by default"
+    )
     families: Mapping[str, Any] = Field(description="Family name -> its settings")
 
     @model_validator(mode="after")
@@ -112,15 +120,20 @@ def load_config(path: Path) -> Config:
         raise ConfigError(f"{path}: an anchor contains itself; write it out") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+    except (ValueError, KeyError, AttributeError) as error:  # of a date, a number or a tag that is none
+        raise ConfigError(f"{path}: a value that YAML cannot read ({error}); put it in quotes") from error
     if not isinstance(raw, dict):
         raise ConfigError(f"{path}: expected `key: value` lines at the top, found {type(raw).__name__}")
     try:
         json.dumps(raw, default=str)
     except (RecursionError, ValueError) as error:
-        raise ConfigError(f"{path}: an anchor contains itself; write it out") from error
+        raise ConfigError(f"{path}: it is nested too deeply, or an anchor contains itself; write it out") from error
+    except TypeError as error:
+        raise ConfigError(f"{path}: a key that is no word ({error}); put it in quotes") from error
+    folder = path.parent.resolve()
     # What is packaged builds where the user stands, not where Python keeps its packages.
-    base = Path.cwd() if path.parent == sample_path().parent else path.parent.resolve()
-    return parse_config(_resolved(raw, base), str(path))
+    base = Path.cwd() if folder == sample_path().parent.resolve() else folder
+    return parse_config(_resolved(raw, base, folder), str(path))
 
 
 def parse_config(raw: dict[str, Any], name: str) -> Config:
@@ -147,10 +160,10 @@ def parse_config(raw: dict[str, Any], name: str) -> Config:
         raise ConfigError(_first_problem(error, Config, name, ())) from error
 
 
-def _resolved(raw: dict[str, Any], base: Path) -> dict[str, Any]:
-    """The raw configuration with its paths made absolute: `base` is the folder they are relative to."""
+def _resolved(raw: dict[str, Any], base: Path, folder: Path) -> dict[str, Any]:
+    """The raw configuration with its paths made absolute: those of sources from `folder`, others from `base`."""
     top = {key: _joined(one, base) if key in ("prices", "prompts", "store") else one for key, one in raw.items()}
-    return {**top, "families": _with_source_paths(raw.get("families"), base)}
+    return {**top, "families": _with_source_paths(raw.get("families"), folder)}
 
 
 def _with_source_paths(value: Any, base: Path) -> Any:

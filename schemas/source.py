@@ -25,10 +25,26 @@ class QASource(Record):
 
     question: str
     answers: tuple[str, ...]
+    answer_starts: tuple[int, ...] = Field(
+        (),
+        description="Where each answer starts in the evidence, in characters, as the source says; empty: it says none",
+    )
     evidence: str | None = Field(None, description="The supporting text; None where the source has only sides")
+    title: str | None = Field(None, description="Title of the page that the evidence is of")
     sides: tuple[tuple[str, str], ...] = Field(
         (), description="(answer, evidence) of each side of a conflict, as the source brings them"
     )
     source: SourceRef
     format: str = Field(description="The source's format: squad, hotpotqa, conflictqa, ...")
+    language: str = "en"
+
+
+class Passage(Record):
+    """A stretch of a page, to be retrieved (ReEval, section 3.2) or mixed into a context."""
+
+    DEFINES: ClassVar[tuple[str, ...]] = ("title", "text", "language")
+
+    title: str | None = Field(None, description="Title of the page that it is of")
+    text: str = Field(min_length=1)
+    source: SourceRef
     language: str = "en"

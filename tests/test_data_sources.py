@@ -15,9 +15,9 @@ import pytest
 from data.sources import SourceError, SourceSpec, read_source
 from data.sources.hub import located
 from schemas.base import Dropped
-from schemas.source import QASource, Statement
+from schemas.source import Passage, QASource, Statement
 
-S = TypeVar("S", Statement, QASource)
+S = TypeVar("S", Statement, QASource, Passage)
 
 CREAK = {"ex_id": "train_1", "sentence": "Snow is white.", "label": "true", "entity": "Snow"}
 

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from data.checksum import checksum
 from flows import cli
 from flows.compose import Project
 from flows.outputs import remember, write_outputs
@@ -107,6 +108,66 @@ def test_verify_misses_a_missing_file(folder: Path) -> None:
         path.write_bytes(whole)
     assert missing.code == 1
     assert "uraq-items.parquet: cannot be read" in missing.output
+
+
+def test_verify_finds_rows_that_the_manifest_does_not_tell_of(folder: Path) -> None:
+    stranger = folder / "out/accepted/uraq-items-00001-of-00002.parquet"
+    stranger.write_bytes((folder / "out/accepted/uraq-items.parquet").read_bytes())
+    try:
+        found = Outcome("verify", "uraq")
+    finally:
+        stranger.unlink()
+    assert found.code == 1
+    assert "is not in the manifest" in found.output
+
+
+def test_verify_holds_the_files_to_the_counts(folder: Path) -> None:
+    path, told = folder / "out/accepted/uraq-items.parquet", folder / "out/manifest.json"
+    whole, manifest = path.read_bytes(), told.read_bytes()
+    table = pq.read_table(path)
+    pq.write_table(table.slice(0, len(table) - 1), path)
+    old = next(
+        file["sha256"]
+        for part in json.loads(manifest)["parts"]
+        for file in part["files"]
+        if file["path"] == "accepted/uraq-items.parquet"
+    )
+    told.write_bytes(manifest.replace(old.encode(), checksum(path).encode()))
+    try:
+        short = Outcome("verify", "uraq")
+    finally:
+        path.write_bytes(whole)
+        told.write_bytes(manifest)
+    assert short.code == 1
+    assert f"{len(table) - 1} rows, where the manifest tells of {len(table)}" in short.output
+
+
+def test_verify_names_a_file_with_damaged_pages(folder: Path) -> None:
+    path = folder / "out/accepted/uraq-items.parquet"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:2000] + bytes(2000) + whole[4000:])
+    try:
+        damaged = Outcome("verify", "uraq")
+    finally:
+        path.write_bytes(whole)
+    assert damaged.code == 1
+    assert "uraq-items.parquet" in str(damaged.error)
+
+
+def test_a_source_that_cannot_be_read_is_refused_before_anything_is_built(place: Path) -> None:
+    sources = [{"format": "conflictqa", "path": "gone.jsonl"}]
+    config = write_config(place, families={"uraq": {"qa_sources": sources}})
+    with pytest.raises(WrongInput, match=r"families\.uraq\.qa_sources\[0\]: .*gone\.jsonl: no such file"):
+        _ = Project(config, place / "out").build
+
+
+def test_an_output_folder_that_is_a_file_is_refused_before_anything_is_built(place: Path) -> None:
+    config = write_config(place, families={"uraq": {"statements": 20}})
+    (place / "out").write_text("mine")
+    refused = Outcome("run", str(config), "--out", "out")
+    assert refused.code == 2
+    assert "is no folder" in str(refused.error)
+    assert (place / "out").read_text() == "mine"
 
 
 def test_a_build_is_read_with_the_settings_it_was_made_with(

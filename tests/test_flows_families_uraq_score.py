@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flows.families.uraq.score import (
-    ScoredRow,
-    ScoreError,
-    ScoreTables,
-    is_refusal,
-    is_right,
-    read_reply,
-    score,
-)  # fmt: skip
+from flows.families.uraq.score import ScoredRow, is_refusal, is_right, read_reply, score
+from flows.scoring.tables import ScoreError, ScoreTables
 from schemas.base import Provenance
 from schemas.prediction import Prediction
 from schemas.uraq import DONT_KNOW, NEEDS, SETTINGS, EvaluationRow, Need, Setting

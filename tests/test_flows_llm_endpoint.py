@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from flows.llm.cache import CompletionCache
-from flows.llm.chat_format import strict_schema
+from flows.llm.chat_format import read_reply, strict_schema
 from flows.llm.endpoint import ApiKeyError, Endpoint, EndpointSettings
 from flows.llm.limits import Budget, Limits
 from flows.llm.model import (
@@ -40,6 +40,10 @@ PRICES = Prices({"gpt-4o-mini": FlatPrice(input_per_million=1000, output_per_mil
 
 class Asked(Frozen):
     number: int
+
+
+class Said(Frozen):
+    said: str
 
 
 class Square(Frozen):
@@ -354,6 +358,25 @@ async def test_a_wrong_key_is_named_by_its_variable_and_never_shown(
         assert isinstance(echo, TransportError)
         assert KEY not in all_texts(echo)
     assert KEY.encode() not in everything_in(tmp_path)
+
+
+async def test_a_key_spelt_in_numbers_is_not_kept(
+    tmp_path: Path, words: Prompt[Text], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    spelt = "".join(f"\\u{ord(character):04x}" for character in KEY)
+    square = Prompt("words", 1, Said, tmp_path)
+    with ChatServer(answer=lambda _: f'{{"said": "the key {spelt} is an object"}}', key=KEY) as server:
+        [answer] = await ask(server, tmp_path, square, [1], api_key_env="MY_KEY", structured="json_object")
+    assert answer == Said(said="the key *** is an object")
+    assert spelt.encode() not in everything_in(tmp_path)
+
+
+def test_a_count_of_tokens_that_no_window_holds_is_none() -> None:
+    counted = {"prompt_tokens": 2**63, "completion_tokens": 10**400}
+    reply = read_reply(json.dumps({"choices": [{"message": {"content": "x"}}], "usage": counted}).encode())
+    assert reply is not None
+    assert (reply.input_tokens, reply.output_tokens) == (None, None)
 
 
 def everything_in(folder: Path) -> bytes:

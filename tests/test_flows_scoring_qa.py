@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.scoring.qa import METRICS, exact_match, f1, normalise_answer, number_value
+from flows.scoring.qa import METRICS, exact_match, f1, normalise_answer, normalise_chinese, number_value
 
 
 def test_the_normal_form_drops_case_punctuation_articles_and_extra_space() -> None:
@@ -49,8 +49,24 @@ def test_every_official_mrqa_score_is_met(shared: Path) -> None:
 
 
 def test_a_metric_refuses_a_language_it_does_not_know() -> None:
-    with pytest.raises(ValueError, match='f1 is for lang "en", not "zh"'):
-        METRICS["f1"]("太阳", ["太阳"], None, "zh")
+    with pytest.raises(ValueError, match='f1 is for lang "en" and "zh", not "fr"'):
+        METRICS["f1"]("soleil", ["soleil"], None, "fr")
+
+
+def test_the_chinese_normal_form_has_a_token_for_each_character_and_each_latin_word() -> None:
+    assert normalise_chinese("《Python ３》 ２０２４年！") == "python 3 2024 年"
+    assert normalise_chinese("约 3.5 万（人）") == "约 35 万 人"
+    assert normalise_chinese("。，！") == ""
+
+
+def test_chinese_metrics_worked_by_hand() -> None:
+    assert METRICS["exact_match"]("北京。", ["上海", "北京"], None, "zh") == 1
+    assert METRICS["exact_match"]("在北京", ["北京"], None, "zh") == 0
+    # 在 北 京 市 / 北 京: 2 shared, P = 2/4, R = 2/2, F1 = 2·(1/2) / (3/2) = 2/3
+    assert METRICS["f1"]("在北京市", ["北京"], None, "zh") == pytest.approx(2 / 3)
+    # 2024 年 3 月 / 2024 年: 2 shared, P = 2/4, R = 1, F1 = 2/3; the year is one token
+    assert METRICS["f1"]("2024年3月", ["２０２４年"], None, "zh") == pytest.approx(2 / 3)
+    assert METRICS["f1"]("", ["北京"], None, "zh") == 0
 
 
 @pytest.mark.parametrize(

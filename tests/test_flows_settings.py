@@ -62,6 +62,16 @@ def test_packaged_configurations_load() -> None:
         ("name: x\nseed: 1\nseed: 2\nfamilies: {uraq: {}}", "'seed' stands twice"),
         ("name: x\nfamilies: &f {uraq: {x: *f}}", "anchor"),
         ("name: [", "not valid YAML"),
+        ("name: x\nseed: 2020-13-45\nfamilies: {uraq: {}}", "a value that YAML cannot read"),
+        ("name: x\nseed: !!bool foo\nfamilies: {uraq: {}}", "a value that YAML cannot read"),
+        ("name: x\n2020-01-01: x\nfamilies: {uraq: {}}", "a key that is no word"),
+        ('name: x\nstore: "a\\0b"\nfamilies: {uraq: {}}', "store"),
+        ("name: x\nmodels: {../evil: {provider: rules}}\nfamilies: {uraq: {}}", "models"),
+        (
+            f"name: x\nmodel: {{provider: endpoint, name: m, base_url: 'http://{'a' * 300}/v1'}}\n"
+            "families: {uraq: {}}",
+            "no part of a host's name",
+        ),
         ("- a", "expected `key: value` lines"),
         (
             "name: x\nmodel: {provider: rules}\nmodels: {default: {provider: rules}}\nfamilies: {uraq: {}}",

@@ -31,6 +31,7 @@ from flows.construct.engine import (
 from flows.construct.stages import SOURCE, Build, FamilyBuild, StageRef
 from flows.llm.model import Invalid, Model, Prompt, Text
 from flows.llm.rules import Rules
+from flows.scoring.tables import ScoreTables
 from schemas.base import Frozen, Provenance, Record
 from schemas.source import Statement
 from schemas.verdict import Verdict
@@ -143,7 +144,9 @@ FAMILY = Family(
         ),
     ),
     show=str,
-    evaluation=Evaluation("echoes", (), lambda row: [], lambda row: row, lambda *args: None),
+    evaluation=Evaluation(
+        ("words", "echoes"), (), lambda row, settings: [], lambda row: row, lambda *args: ScoreTables.of({})
+    ),
     reads="words",
     folder=HERE,
 )

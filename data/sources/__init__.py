@@ -1,40 +1,69 @@
 """Source records out of anybody's rows: one file a format, one door for all."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from data.sources import conflictqa, creak, csv, hotpotqa, hub, jsonl, parquet, strategyqa, touchstone
-from data.sources.spec import Entry, Reader, Row, SourceError, SourceSpec, nearest
+from data.sources import (
+    conflictqa,
+    creak,
+    csv,
+    hotpotqa,
+    hub,
+    jsonl,
+    nq_open,
+    parquet,
+    realtimeqa,
+    squad,
+    strategyqa,
+    timeqa,
+    touchstone,
+)
+from data.sources.spec import NO_OFFSET, Entry, Reader, Row, SourceError, SourceSpec, nearest
 from schemas.base import Dropped, SourceRef, content_hash, key_of
-from schemas.source import QASource, Statement
+from schemas.source import Passage, QASource, Statement
 
 __all__ = ["FORMATS", "MAPPED", "Entry", "Row", "SourceError", "SourceSpec", "read_source"]
 
-S = TypeVar("S", Statement, QASource)
+S = TypeVar("S", Statement, QASource, Passage)
 
 FORMATS: Mapping[str, Mapping[type, Reader]] = {
     "creak": {Statement: creak.statements},
     "strategyqa": {Statement: strategyqa.statements, QASource: strategyqa.questions},
     "conflictqa": {QASource: conflictqa.questions},
-    "hotpotqa": {QASource: hotpotqa.questions},
-    "jsonl": {Statement: jsonl.statements, QASource: jsonl.questions},
-    "csv": {Statement: csv.statements, QASource: csv.questions},
-    "parquet": {Statement: parquet.statements, QASource: parquet.questions},
-    "hub": {Statement: hub.statements, QASource: hub.questions},
+    "hotpotqa": {QASource: hotpotqa.questions, Passage: hotpotqa.passages},
+    "squad": {QASource: squad.questions, Passage: squad.passages},
+    "nq-open": {QASource: nq_open.questions, Passage: nq_open.passages},
+    "timeqa": {QASource: timeqa.questions, Passage: timeqa.passages},
+    "realtimeqa": {QASource: realtimeqa.questions},
+    "jsonl": {Statement: jsonl.statements, QASource: jsonl.questions, Passage: jsonl.passages},
+    "csv": {Statement: csv.statements, QASource: csv.questions, Passage: csv.passages},
+    "parquet": {Statement: parquet.statements, QASource: parquet.questions, Passage: parquet.passages},
+    "hub": {Statement: hub.statements, QASource: hub.questions, Passage: hub.passages},
     "touchstone": {Statement: touchstone.statements, QASource: touchstone.questions},
 }
 MAPPED = frozenset({"jsonl", "csv", "parquet", "hub"})
 """The formats that take `fields`; the others know their own."""
 
 
+def check_source(spec: SourceSpec, shape: type) -> None:
+    """Raise `SourceError` where the source cannot be read as `shape`, as far as its name and format tell."""
+    _reader(spec, shape)
+    if spec.format == "touchstone":
+        touchstone.parts(spec.path)
+    elif spec.format != "hub" and not Path(spec.path).is_file():
+        raise SourceError(f"{spec.path}: no such file; paths are relative to the configuration file")
+
+
 def read_source(spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], None]) -> Iterator[S]:
     """The source's records, in its order; each row is either among them or given to `refuse`.
 
-    A row (of StrategyQA: a fact) is refused for what its format says ("labelled false"), for an "empty
-    text" (no letter and no digit), for "no answer", as a "duplicate text" (the content of an earlier
-    record, which `related_id` names) and for a "duplicate id". Reading stops once `spec.limit` records
-    are kept. A record's key comes of the format, the file's name (without `.gz`) and the source's own id
-    or the row's place, so that it is the same wherever the file lies. Raises `SourceError`.
+    A row (of StrategyQA: a fact; of SQuAD: a question or a paragraph) is refused for what its format says
+    ("labelled false", "no gold passage"), for an "empty text" (no letter and no digit), for "no answer", as
+    a "duplicate text" (the content of an earlier record, which `related_id` names) and for a "duplicate id".
+    Reading stops once `spec.limit` records are kept. A record's key comes of the format, the file's name
+    (without `.gz`) and the source's own id or the row's place, so that it is the same wherever the file
+    lies. Raises `SourceError`.
     """
     reader = _reader(spec, shape)
     door = _Door(spec, shape, refuse)
@@ -102,9 +131,10 @@ class _Door(Generic[S]):
             "source": SourceRef(source=self._name, id=entry.id, licence=self._spec.licence),
         }
         if self._shape is QASource:
-            stripped = (answer.strip() for answer in entry.values["answers"])
-            values["answers"] = tuple(dict.fromkeys(answer for answer in stripped if answer))
-            values |= {"language": self._spec.language, "format": self._spec.format}
+            values |= _answers(entry.values["answers"], entry.values.get("answer_starts", ()))
+            values["format"] = self._spec.format
+        if "language" in self._shape.model_fields:
+            values["language"] = self._spec.language
         record: S = self._shape.model_validate(values)
         return record
 
@@ -124,8 +154,22 @@ class _Door(Generic[S]):
         )
 
 
+def _answers(answers: Sequence[str], starts: Sequence[int]) -> Mapping[str, tuple[str, ...] | tuple[int, ...]]:
+    """The answers, stripped and each once, with their starts (of a repeated one the first that is known).
+
+    What is stripped off the front moves the start, so that it still points at the answer.
+    """
+    found: dict[str, int] = {}
+    for answer, start in zip(answers, starts or [NO_OFFSET] * len(answers), strict=True):
+        if text := answer.strip():
+            moved = start if start == NO_OFFSET else start + len(answer) - len(answer.lstrip())
+            if found.get(text, NO_OFFSET) == NO_OFFSET:
+                found[text] = moved
+    return {"answers": tuple(found), "answer_starts": tuple(found.values()) if starts else ()}
+
+
 def _flaw(values: Mapping[str, Any]) -> str:
-    """Why the fields of a statement or a question say nothing; empty where they do."""
+    """Why the fields of a statement, a question or a passage say nothing; empty where they say something."""
     said = values["text"] if "text" in values else values["question"]
     if not any(character.isalnum() for character in said):
         return "empty text"

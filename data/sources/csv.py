@@ -17,7 +17,12 @@ def statements(spec: SourceSpec) -> Iterator[Entry]:
 
 def questions(spec: SourceSpec) -> Iterator[Entry]:
     """A question a row; its one answer is the whole cell."""
-    return mapped.questions(spec, csv_rows(spec.path))
+    return mapped.questions(spec, csv_rows(spec.path), mapped.CELL_FIELDS)
+
+
+def passages(spec: SourceSpec) -> Iterator[Entry]:
+    """A passage a row."""
+    return mapped.passages(spec, csv_rows(spec.path))
 
 
 def csv_rows(path: str) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Rows out of files: lines of JSON, arrays of JSON; plain or gzipped."""
+"""Rows out of files: lines of JSON, arrays of JSON, one JSON object; plain or gzipped."""
 
 import gzip
 import zlib
@@ -54,6 +54,18 @@ def json_rows(path: str) -> Iterator[Row]:
         values = _parsed(path, "the array", stream.read().removeprefix(BYTE_ORDER_MARK))
     for number, value in enumerate(cast(list[object], values), start=1):
         yield _row(path, f"row {number}", value)
+
+
+def json_object(path: str) -> Row:
+    """The file that is one JSON object, as one row."""
+    with opened(path) as stream:
+        content = stream.read().removeprefix(BYTE_ORDER_MARK)
+    value = _parsed(path, "the file", content)
+    if not isinstance(value, dict):
+        raise SourceError(
+            f"{path}: expected one JSON object, found {type(value).__name__}; check the format and the path"
+        )
+    return Row(path, "", value)
 
 
 def _parsed(path: str, place: str, content: bytes) -> object:

@@ -18,6 +18,11 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
     return mapped.questions(spec, hub_rows(spec.path))
 
 
+def passages(spec: SourceSpec) -> Iterator[Entry]:
+    """A passage a row."""
+    return mapped.passages(spec, hub_rows(spec.path))
+
+
 def located(path: str) -> tuple[str, str | None, str]:
     """`OWNER/NAME[/CONFIG][:SPLIT]` as (repository, configuration, split)."""
     place, _, split = path.partition(":")

@@ -15,3 +15,8 @@ def statements(spec: SourceSpec) -> Iterator[Entry]:
 def questions(spec: SourceSpec) -> Iterator[Entry]:
     """A question a line."""
     return mapped.questions(spec, json_lines(spec.path))
+
+
+def passages(spec: SourceSpec) -> Iterator[Entry]:
+    """A passage a line."""
+    return mapped.passages(spec, json_lines(spec.path))

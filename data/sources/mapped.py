@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from data.sources.spec import Entry, Row, SourceError, SourceSpec, nearest
+from data.sources.spec import Entry, Row, SourceError, SourceSpec, nearest, shortened
 
 STATEMENT_FIELDS = ("text", "topic", "id")
-QUESTION_FIELDS = ("question", "answers", "evidence", "other_answer", "other_evidence", "sides", "id")
-"""`other_answer` and `other_evidence` are the far side of a conflict whose near side is the first answer
-and the evidence; `sides` gives both as a list of [answer, evidence]."""
+PASSAGE_FIELDS = ("text", "title", "id")
+CELL_FIELDS = ("question", "answers", "evidence", "title", "other_answer", "other_evidence", "sides", "id")
+"""Of a question in a table without lists. `other_answer` and `other_evidence` are the far side of a conflict
+whose near side is the first answer and the evidence; `sides` gives both as a list of [answer, evidence]."""
+QUESTION_FIELDS = (*CELL_FIELDS, "answer_starts")
+"""`answer_starts` is a list as long as the answers: where each starts in the evidence, in characters, or -1."""
 
 
 def statements(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
@@ -19,13 +22,28 @@ def statements(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
         yield Entry(fields.id(row), {"text": text.strip(), "topic": fields.optional(row, "topic")}, evidence=text)
 
 
-def questions(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
-    """A question a row: `question`, `answers` (a string or a list), and what else the source has."""
-    fields = _Fields(spec, QUESTION_FIELDS, required=("question", "answers"))
+def passages(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
+    """A passage a row: `text` as it stands, and where the source has them `title` and `id`.
+
+    Of a table of questions, which has no `text`, the passage is a row's `evidence`.
+    """
+    fields = _Fields(spec, (*PASSAGE_FIELDS, *QUESTION_FIELDS), required=())
+    for row in rows:
+        text = fields.optional(row, "evidence") if fields.present(row, "question") else row.text(fields.name("text"))
+        text = text or ""
+        yield Entry(fields.id(row), {"text": text, "title": fields.title(row)}, evidence=shortened(text))
+
+
+def questions(spec: SourceSpec, rows: Iterable[Row], known: Sequence[str] = QUESTION_FIELDS) -> Iterator[Entry]:
+    """A question a row: `question`, `answers` (a string or a list), and what else of `known` the source has."""
+    fields = _Fields(spec, known, required=("question", "answers"))
     for row in rows:
         question, answers = row.text(fields.name("question")), fields.answers(row)
         evidence = fields.optional(row, "evidence")
         values: dict[str, Any] = {"question": question.strip(), "answers": answers, "evidence": evidence}
+        values["title"] = fields.title(row)
+        if "answer_starts" in known and fields.present(row, "answer_starts"):
+            values["answer_starts"] = row.offsets(fields.name("answer_starts"), len(answers))
         far = fields.optional(row, "other_answer"), fields.optional(row, "other_evidence")
         if fields.present(row, "sides"):
             values["sides"] = tuple(row.pairs(fields.name("sides"), str))
@@ -54,6 +72,9 @@ class _Fields:
 
     def optional(self, row: Row, ours: str) -> str | None:
         return row.text(self.name(ours)) if self.present(row, ours) else None
+
+    def title(self, row: Row) -> str | None:
+        return row.title(self.name("title")) if self.present(row, "title") else None
 
     def id(self, row: Row) -> str:
         return row.label(self.name("id")) if self.present(row, "id") else row.place

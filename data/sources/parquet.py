@@ -19,6 +19,11 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
     return mapped.questions(spec, parquet_rows(spec.path))
 
 
+def passages(spec: SourceSpec) -> Iterator[Entry]:
+    """A passage a row."""
+    return mapped.passages(spec, parquet_rows(spec.path))
+
+
 def parquet_rows(path: str, columns: tuple[str, ...] | None = None) -> Iterator[Row]:
     """The rows, numbered from 1; of `columns` those that the file has."""
     if not Path(path).is_file():

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import Field
 
@@ -13,7 +13,9 @@ from schemas.errors import WrongInput
 
 T = TypeVar("T")
 SHOWN_CHARACTERS = 60
-"""How much of a wrong value an error shows."""
+"""How much of a wrong value an error shows, and of a passage that is refused."""
+NO_OFFSET = -1
+"""Where an answer starts whose source knows no place for it."""
 
 
 class SourceError(WrongInput):
@@ -44,9 +46,14 @@ def nearest(name: str, known: Collection[str]) -> str:
     return f'did you mean "{near[0]}"?' if near else f"known: {', '.join(known) or 'none'}"
 
 
+def shortened(text: str) -> str:
+    """The text, cut where it is too long to be shown."""
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
+
+
 @dataclass(frozen=True)
 class Row:
-    """One row of a source, with the place that an error names."""
+    """One row of a source, with the place that an error names: empty where the row is the whole file."""
 
     file: str
     place: str
@@ -54,7 +61,8 @@ class Row:
 
     def error(self, expected: str, advice: str) -> SourceError:
         """The error that names this row."""
-        return SourceError(f"{self.file}: {self.place}: {expected}; {advice}")
+        place = f"{self.place}: " if self.place else ""
+        return SourceError(f"{self.file}: {place}{expected}; {advice}")
 
     def value(self, name: str) -> object:
         """The field `name`; raises `SourceError` where the row lacks it, naming the nearest it has."""
@@ -69,6 +77,16 @@ class Row:
             raise self._mistyped(name, "a string", value)
         return value
 
+    def optional(self, name: str) -> str | None:
+        """The field `name`, which must be a string where the row has it; None where it is missing, null or blank."""
+        text = self.text(name) if self.values.get(name) is not None else ""
+        return text if text.strip() else None
+
+    def title(self, name: str = "title") -> str | None:
+        """The title that the field `name` holds, stripped; None where it holds none."""
+        text = self.optional(name)
+        return text.strip() if text else None
+
     def label(self, name: str) -> str:
         """The field `name`, which must be a string or a whole number: an id."""
         value = self.value(name)
@@ -76,9 +94,27 @@ class Row:
             raise self._mistyped(name, "a string or a whole number", value)
         return str(value)
 
+    def offset(self, name: str) -> int:
+        """The field `name`, which must be a place in a text, or -1."""
+        value = self.value(name)
+        if not _is_offset(value):
+            raise self._mistyped(name, "a whole number, -1 or more", value)
+        return cast(int, value)
+
     def texts(self, name: str) -> tuple[str, ...]:
         """The field `name`, which must be a list of strings."""
         return tuple(self._each(name, str, "a list of strings"))
+
+    def offsets(self, name: str, count: int) -> tuple[int, ...]:
+        """The field `name`, which must be a list of `count` places in a text, or -1."""
+        expected = f"a list of {count} whole numbers, -1 or more (one an answer)"
+        offsets = tuple(self._each(name, int, expected))
+        for offset in offsets:
+            if not _is_offset(offset):
+                raise self._mistyped(name, expected, offset)
+        if len(offsets) != count:
+            raise self._mistyped(name, expected, list(offsets))
+        return offsets
 
     def flag(self, name: str) -> bool:
         """The field `name`, which must be true or false."""
@@ -87,10 +123,15 @@ class Row:
             raise self._mistyped(name, "true or false", value)
         return value
 
-    def rows(self, name: str) -> Iterator["Row"]:
-        """The field `name`, which must be a list of objects; each is a row of its own."""
-        for number, item in enumerate(self._each(name, dict, "a list of objects"), start=1):
-            yield Row(self.file, f"{self.place}, {name} {number}", item)
+    def rows(self, name: str, each: str = "") -> Iterator["Row"]:
+        """The field `name`, which must be a list of objects; each is a row of its own, called `each` and its number."""
+        within = f"{self.place}, " if self.place else ""
+        for number, item in enumerate(self._each(name, object, "a list of objects"), start=1):
+            place = f"{within}{each or name} {number}"
+            if not isinstance(item, dict):
+                found = f"{type(item).__name__} {shortened(repr(item))}"
+                raise Row(self.file, place, {}).error(f"expected an object, found {found}", "correct the file")
+            yield Row(self.file, place, item)
 
     def pairs(self, name: str, second: type[T]) -> Iterator[tuple[str, T]]:
         """The field `name`, which must be a list of pairs of a string and a `second`."""
@@ -110,12 +151,14 @@ class Row:
             yield item
 
     def _mistyped(self, name: str, expected: str, found: object) -> SourceError:
-        shown = repr(found)
-        shown = shown if len(shown) <= SHOWN_CHARACTERS else f"{shown[: SHOWN_CHARACTERS - 3]}..."
         return self.error(
-            f'expected field "{name}" to be {expected}, found {type(found).__name__} {shown}',
+            f'expected field "{name}" to be {expected}, found {type(found).__name__} {shortened(repr(found))}',
             "correct the row, or name another field or format",
         )
+
+
+def _is_offset(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= NO_OFFSET
 
 
 @dataclass(frozen=True)

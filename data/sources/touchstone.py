@@ -11,6 +11,7 @@ _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
 _COLUMNS = (
     "key", "text", "original", "manipulated", "topic",
     "question", "answers", "evidence", "sides", "answer_original", "answer_manipulated",
+    "answer", "aliases", "original_answer", "evidence_question_focused", "title",
 )  # fmt: skip
 
 
@@ -23,13 +24,23 @@ def statements(spec: SourceSpec) -> Iterator[Entry]:
 
 
 def questions(spec: SourceSpec) -> Iterator[Entry]:
-    """The question of a row, with its answers and evidence, or with the two sides it was made from."""
+    """The question of a row, with its answers and evidence, or with the two sides it was made from.
+
+    A case of ReEval gives its answer, with the other wordings of it; those of a swapped case are of the
+    answer that it had before, and are left out. The evidence of an enriched case is the question-focused one.
+    """
     for row in _rows(spec):
         values: dict[str, object] = {"question": row.text("question")}
         if "answer_original" in row.values:
             original = row.text("answer_original"), row.text("original")
             values["answers"] = (original[0],)
             values["sides"] = (original, (row.text("answer_manipulated"), row.text("manipulated")))
+        elif "answer" in row.values and "answers" not in row.values:
+            own = "aliases" in row.values and "original_answer" not in row.values
+            values["answers"] = (row.text("answer"), *(row.texts("aliases") if own else ()))
+            enriched = "evidence_question_focused" in row.values
+            values["evidence"] = row.text("evidence_question_focused" if enriched else "evidence")
+            values["title"] = row.title()
         else:
             values["answers"] = row.texts("answers")
             values["evidence"] = row.values.get("evidence")

@@ -14,7 +14,8 @@ STOPPED = "stopped; run the same command again to go on from here"
 
 app = typer.Typer(
     name="touchstone",
-    help="Builds benchmarks that show whether a language model uses the context it is given.",
+    help="Builds benchmarks that show whether a language model uses the context it is given.\n\n"
+    "Errors are one line; with --debug, before or after the command, they come with their traceback.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -32,6 +33,7 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     # Schedulers and containers stop a process so; what is begun is to be left as by Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    caught: BaseException | None = None
     try:
         # On Ctrl-C the library gives a status in place of raising.
         if app(args=arguments, prog_name="touchstone", standalone_mode=False) != INTERRUPTED:
@@ -40,18 +42,20 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         said, status = STOPPED, INTERRUPTED
     except WrongInput as error:
-        said, status = str(error), 2
+        said, status, caught = str(error), 2, error
     except Failed as error:
-        said, status = str(error), 1
+        said, status, caught = str(error), 1, error
     except OSError as error:
+        caught = error
         said, status = f"{error.filename or 'a file'}: {error.strerror or error}; nothing that was finished is lost", 1
     except Exception as error:  # noqa: BLE001 - the last place: a person gets a line, not a traceback
+        caught = error
         if hasattr(error, "format_message"):  # how the command line itself refuses its arguments
             said, status = f"{error.format_message()}; `touchstone --help` lists the commands and their options", 2
         else:
             said, status = f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1
-    if debug:
-        traceback.print_exc()
+    if debug and caught is not None:
+        traceback.print_exception(caught)
     _say(said)
     sys.exit(status)
 

@@ -18,7 +18,9 @@ def add_to(app: typer.Typer) -> None:
 def run(
     config: ConfigArgument = None,
     out: OutOption = Path("out"),
-    limit: Annotated[int | None, typer.Option(min=1, help="A pilot: so many source records a source")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="A pilot: so many records of each source, or so many statements")
+    ] = None,
 ) -> None:
     """Build every configured family, print the summary, write the report.
 
@@ -39,7 +41,7 @@ def estimate(
 ) -> None:
     """Rows, calls, tokens and money of a build, before anything is spent.
 
-    After a pilot of the same models (`touchstone run my.yaml --out pilot --limit 20`) its yields and lengths are used.
+    After a pilot of the same models (`touchstone run my.yaml --out pilot --limit 5`) its yields and lengths are used.
 
     Example: `touchstone estimate my.yaml --out pilot`
     """

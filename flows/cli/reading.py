@@ -65,7 +65,16 @@ def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
             console.print(Rule(f"{shown} of {len(places)} · {record.id}", style="dim"))
             console.print(Markdown(family.show(record)))
     if not places:
-        console.print(f"{family.name}-{part.name}: no accepted records")
+        reasons = {
+            reason: number
+            for step in (built.dropped if built else {}).values()
+            for reason, number in sorted(step.items())
+        }
+        why = max(reasons, key=lambda reason: reasons[reason], default="")
+        most = (
+            f"; {reasons[why]:,} were dropped: {why} (`touchstone explain`, {project.out}/report.html)" if why else ""
+        )
+        console.print(f"{family.name}-{part.name}: no accepted records{most}", soft_wrap=True)
 
 
 def explain_record(name: str, out: Path | None) -> None:
@@ -169,7 +178,10 @@ def verify_family(name: str, out: Path | None) -> None:
     families = {family.name: family for family, _ in project.build.parts()}
     if name not in families:
         raise WrongInput(f"{name}: no such family in this build{nearest(name, list(families))}")
-    faults = _file_faults(console, project, name)
+    faults = 0
+    for fault_of_file in _file_faults(project, name):
+        faults += 1
+        console.print(f"[red]✗[/] {fault_of_file}", soft_wrap=True)
     for family, part in project.build.parts():
         if family.name != name:
             continue
@@ -192,26 +204,37 @@ def verify_family(name: str, out: Path | None) -> None:
                 console.print(f"[red]✗[/] {name}-{part.name} {fault.id}: {fault.problem}")
         if found > FAULTS_SHOWN:
             console.print(f"  and {found - FAULTS_SHOWN} more")
+        if (told := _accepted_in_manifest(project, family, part)) != rows:
+            found += 1
+            console.print(f"[red]✗[/] {name}-{part.name}: {rows:,} rows, where the manifest tells of {told:,}")
         console.print(f"{'[red]✗' if found else '[green]✓'}[/] {name}-{part.name}: {rows:,} rows, {found} faults")
         faults += found
     if faults:
         raise Failed(f"{faults} faults in {project.out}: what is named above is not what it claims to be")
 
 
-def _file_faults(console: Console, project: Project, family: str) -> int:
-    """Compare the family's files with the manifest; tell and count those that are missing or changed."""
+def _file_faults(project: Project, family: str) -> Iterator[str]:
+    """What is wrong with the family's files: missing, changed, or not in the manifest."""
     assert project.built is not None
-    faults = 0
-    for file in (file for part in project.built.parts if part.family == family for file in part.files):
-        path = project.out / file.path
+    listed = {file.path: file for part in project.built.parts if part.family == family for file in part.files}
+    for name, file in listed.items():
+        path = project.out / name
         try:
-            problem = "" if checksum(path) == file.sha256 else "was changed"
+            if checksum(path) != file.sha256:
+                yield f"{path}: was changed; the manifest has another checksum"
         except OSError as error:
-            problem = f"cannot be read ({error.strerror})"
-        if problem:
-            faults += 1
-            console.print(f"[red]✗[/] {path}: {problem}; the manifest has another checksum", soft_wrap=True)
-    return faults
+            yield f"{path}: cannot be read ({error.strerror}); the manifest lists it"
+    for folder in ("sifted", "dropped", "accepted"):
+        for path in sorted((project.out / folder).glob(f"{family}-*.parquet")):
+            if f"{folder}/{path.name}" not in listed:
+                yield f"{path}: is not in the manifest; its rows are no part of the build"
+
+
+def _accepted_in_manifest(project: Project, family: Family, part: Part) -> int:
+    """How many rows of the part the manifest tells of."""
+    built = project.built.part(family.name, part.name) if project.built else None
+    assert built is not None
+    return built.kept + built.waiting
 
 
 def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
@@ -220,16 +243,17 @@ def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
     import pyarrow.parquet as pq
     from pydantic import ValidationError
 
-    for path in sorted((project.out / "accepted").glob(f"{family}-{part.name}*.parquet")):
+    built = project.built.part(family, part.name) if project.built else None
+    files = [file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
+    for path in (project.out / name for name in files):
         try:
-            file = pq.ParquetFile(path)
-        except (pa.ArrowException, OSError) as error:
-            raise Failed(f"{path}: not a Parquet file ({error}); build or download it again") from error
-        for batch in file.iter_batches(batch_size=256):
-            for row in batch.to_pylist():
+            rows = (row for batch in pq.ParquetFile(path).iter_batches(batch_size=256) for row in batch.to_pylist())
+            for row in rows:
                 row.pop("reviewed", None)
-                try:
-                    yield part.item.model_validate(row)
-                except ValidationError as error:
-                    problem = first_problem(error, "the row")
-                    raise Failed(f"{path}: row {row.get('id')}: {problem}; build or download it again") from error
+                yield part.item.model_validate(row)
+        except ValidationError as error:
+            problem = first_problem(error, "the row")
+            raise Failed(f"{path}: row {row.get('id')}: {problem}; build or download it again") from error
+        except (pa.ArrowException, OSError) as error:
+            said = " ".join(str(error).split())
+            raise Failed(f"{path}: not a whole Parquet file ({said}); build or download it again") from error

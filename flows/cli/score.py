@@ -18,7 +18,7 @@ def add_to(app: typer.Typer) -> None:
 def evaluate(
     family: Annotated[str, typer.Argument(help="Family, such as `uraq`")],
     model: Annotated[str, typer.Option(help="A key of `models:` in the configuration")] = "evaluated",
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask about so many rows only")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask about so many rows of each part only")] = None,
     out: BuildOption = None,
 ) -> None:
     """Put a build's rows to a model, write its predictions, and score them.

@@ -16,9 +16,10 @@ from flows.cli.reading import open_build
 from flows.cli.terminal import make_console
 from flows.compose import Project
 from flows.construct.engine import Family
-from flows.evaluate import predict, scored_rows
+from flows.evaluate import EVALUATED, EvaluatedRows, evaluated_rows, predict
 from flows.report.evaluation import write_evaluation
 from flows.scoring.qa import METRICS
+from flows.scoring.tables import ScoreError
 from flows.settings import nearest
 from schemas.errors import WrongInput, first_problem
 from schemas.prediction import Prediction
@@ -29,49 +30,62 @@ def evaluate_family(name: str, model: str, limit: int | None, out: Path | None) 
     console = make_console()
     project = open_build(out, console)
     family = _family(project, name)
-    known = ["default", *(prompt.role for prompt in family.prompts), *project.config.models]
+    known = ["default", EVALUATED, *(prompt.role for prompt in family.prompts), *project.config.models]
     if model not in known:
         raise WrongInput(f"--model {model}: no such model in {project.config_path}{nearest(model, known)}")
     path = project.out / "predictions" / f"{name}-{model}.jsonl"
+    rows = evaluated_rows(project, family, limit)
+    if family.evaluation.ready is not None:
+        family.evaluation.ready(project.build.families[name].settings)
     try:
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-            task = progress.add_task(f"{name} {family.evaluation.part} → {model}")
+            task = progress.add_task(f"{name} → {model}")
             usage = predict(
                 project,
                 family,
                 project.model(model, family),
+                rows,
                 path,
-                limit,
                 lambda done, total: progress.update(task, completed=done, total=total),
             )
     finally:
         project.close()
     money = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
+    console.print(f"{len(rows):,} of {len(evaluated_rows(project, family, None)):,} rows were asked about")
     console.print(f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache{money}", soft_wrap=True)
-    _score(console, project, family, path, path.with_suffix(".tables.json"), limit=limit, partial=False)
+    _score(console, project, family, rows, path, path.with_suffix(".tables.json"), partial=False)
 
 
 def score_family(name: str, predictions: Path, output: Path | None, partial: bool, out: Path | None) -> None:
     """Score a file of predictions."""
     console = make_console()
     project = open_build(out, console)
-    _score(console, project, _family(project, name), predictions, output, limit=None, partial=partial)
+    family = _family(project, name)
+    _score(console, project, family, evaluated_rows(project, family, None), predictions, output, partial=partial)
 
 
 def _score(
     console: Console,
     project: Project,
     family: Family,
+    rows: EvaluatedRows,
     path: Path,
     output: Path | None,
     *,
-    limit: int | None,
     partial: bool,
 ) -> None:
+    settings = project.build.families[family.name].settings
+    page = (output or path).with_suffix(".html")
+    for written in (page, *([output] if output else [])):
+        if written.resolve() == path.resolve() or (written == output and written.resolve() == page.resolve()):
+            raise WrongInput(f"{written}: tables, page and predictions are three files; name another under --output")
     try:
-        result = family.evaluation.score(scored_rows(project, family, limit), read_predictions(path), partial)
-    except WrongInput as error:
-        raise WrongInput(str(error) if str(path) in str(error) else f"{path}: {error}") from error
+        with console.status(f"scoring {path}"):
+            result = family.evaluation.score(
+                map(family.evaluation.scored, rows), read_predictions(path), partial, settings
+            )
+    except ScoreError as error:
+        raise ScoreError(f"{path}: {error}") from error
     for name, frame in result.frames.items():
         table = Table(title=name, title_justify="left", title_style="bold")
         shown = frame.reset_index()
@@ -80,18 +94,23 @@ def _score(
         for row in shown.itertuples(index=False):
             table.add_row(*(_cell(value) for value in row))
         console.print(table)
-    page = (output or path).with_suffix(".html")
+    for note in result.notes:
+        console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
     write_evaluation(page, f"{project.config.name}: {family.name} on {path.stem}", result.frames)
     console.print(f"{page}: the tables with their curves", soft_wrap=True)
     if output is not None:
         cells = [cell.model_dump() for cell in result.tables]
-        output.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        temporary = output.with_name(f"{output.name}.tmp")
+        temporary.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        temporary.replace(output)
         console.print(f"{output}: {len(cells)} values", soft_wrap=True)
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
-        return "-" if value != value else f"{value:.3f}"  # noqa: PLR0124 - not a number
+        if value != value:  # noqa: PLR0124 - not a number
+            return "-"
+        return f"{value:.0f}" if value.is_integer() and value > 1 else f"{value:.3f}"
     return escape(str(value))
 
 

@@ -21,7 +21,7 @@ from flows.estimate import Estimate, estimate
 from flows.families import load_family
 from flows.settings import sample_path
 from flows.watch import Unwatched
-from schemas.errors import Failed
+from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest, PartManifest, StageManifest, UsageOfPrompt, sum_usage
 
 WIDTH_OF_FILES = 120
@@ -40,6 +40,7 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     console = make_console()
     started = time.monotonic()
     project = Project(config, out, limit)
+    _check_folder(out)
     console.print(f"[bold]{project.config.name}[/] · {config} → {out}{_pilot(limit)}")
     if any(model.name != "rules" for one in project.build.families.values() for model in one.models.values()):
         print_estimate(estimate(project), console)
@@ -63,6 +64,15 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     console.print(f"[dim]{time.monotonic() - started:.1f} s in all[/]")
     if not any(part.kept + part.waiting for part in manifest.parts):
         raise Failed(f"no record was kept; {report} shows why each was dropped")
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse an output folder that cannot be one before anything is built."""
+    for folder in (out, *(out / name for name in ("accepted", "sifted", "dropped"))):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise WrongInput(f"--out {out}: {error.filename} is no folder; name another") from error
 
 
 def _quieten_prefect(state: Path) -> None:
@@ -212,8 +222,8 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         family = kept[0].family
         console.print(f"  touchstone show {family}-{kept[-1].part} --sample 5{' ' * 10}read what was made")
         console.print(f"  touchstone verify {family}                            prove every row from the files alone")
-    if any(part.part == load_family(part.family).evaluation.part for part in kept):
-        console.print(f"  touchstone evaluate {family} --model default          put the rows to a model and score it")
+    for name in dict.fromkeys(part.family for part in kept if part.part in load_family(part.family).evaluation.parts):
+        console.print(f"  touchstone evaluate {name} --model default          put the rows to a model and score it")
     if all(model == "rules" for model in manifest.models.values()):
         console.print(
             "  your own endpoint: copy the sample configuration and put these two lines in place of its model:"

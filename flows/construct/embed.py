@@ -35,6 +35,8 @@ CHINESE_SHARE: Final = 0.5
 _ROWS: Final = 8
 _STEP: Final = 8
 """Every pass through the model has exactly `_ROWS` rows, of a length that is a multiple of `_STEP` tokens."""
+UNIT_WITHIN: Final = 1e-5
+"""How far the length of a unit vector in single precision may be from 1."""
 _ROUND: Final = 1024
 """Texts that `CachedEmbedder` computes between two commits: what a kill can cost."""
 
@@ -357,6 +359,8 @@ class CachedEmbedder:
                 if not isinstance(blob, bytes) or not blob or len(blob) % 4:
                     raise self._unusable("a vector in it is not one")
                 known[key] = np.frombuffer(blob, "<f4").astype(np.float32)
+            if any(not abs(float(np.linalg.norm(row)) - 1) <= UNIT_WITHIN for row in known.values()):
+                raise self._unusable("a vector in it is not of unit length")
             return known
 
     def _write(self, vectors: dict[bytes, NDArray[np.float32]]) -> None:

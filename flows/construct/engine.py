@@ -16,7 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from flows.construct.embed import Embedder
 from flows.construct.exhibit import Figure, Sheet
 from flows.llm.model import Model, Out, Prompt, Usage
+from flows.scoring.tables import ScoreTables
 from schemas.base import Dropped, Frozen, PromptRef, Provenance, Record, SourceRef, content_hash
+from schemas.prediction import Prediction
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 Slot = Mapping[str, str | int]
@@ -168,16 +170,23 @@ class Step:
     creates: bool = False
     embeds: bool = False
     most: Callable[[Any], int] | None = None
+    chosen: Callable[[Any], Sequence[Prompt[Any]]] | None = None
 
     @property
     def name(self) -> str:
         """The function's name."""
         return str(self.function.__name__)
 
+    def prompts_asked(self, settings: FamilySettings) -> tuple[Prompt[Any], ...]:
+        """The prompts that it asks under these settings."""
+        return self.prompts if self.chosen is None else tuple(self.chosen(settings))
+
     def models(self, settings: FamilySettings) -> tuple[str, ...]:
         """The roles and models the step asks."""
-        named = getattr(settings, self.asks) if self.asks else ()
-        return tuple(named) if self.asks else tuple(sorted({prompt.role for prompt in self.prompts}))
+        prompts = self.prompts_asked(settings)
+        if self.asks is not None:
+            return tuple(getattr(settings, self.asks)) if prompts else ()
+        return tuple(sorted({prompt.role for prompt in prompts}))
 
 
 def each(
@@ -189,15 +198,17 @@ def each(
     asks: str | None = None,
     prepare: Callable[[StepContext], Any] | None = None,
     embeds: bool = False,
+    chosen: Callable[[Any], Sequence[Prompt[Any]]] | None = None,
 ) -> Step:
     """One record to one record: `async def function(record, ctx) -> record`, or `Drop`.
 
     `settings` names the family settings that its result depends on. `asks` names a setting that lists
     models to be asked, in place of the prompts' roles. `prepare` is called once for all records.
-    `embeds` says that the result depends on the embedder. The step's `version` is raised when its
+    `embeds` says that the result depends on the embedder. `chosen(settings)` are those of the prompts that
+    it asks under the settings; all of them where it is not given. The step's `version` is raised when its
     result changes for the same input.
     """
-    return Step("each", function, version, tuple(prompts), tuple(settings), asks, prepare, embeds=embeds)
+    return Step("each", function, version, tuple(prompts), tuple(settings), asks, prepare, embeds=embeds, chosen=chosen)
 
 
 def expand(
@@ -285,8 +296,9 @@ def sample(rubric: str) -> People:
 class Part:
     """One line of a family: what it runs over, what it makes, and how.
 
-    `source` is a source record type, read from the setting `sources` (a source, a list of them, or
-    null), or the item types of other parts. `uses` names parts whose accepted records steps may read.
+    `source` is a source record type, read from the settings that `sources` names (each a source, a list
+    of them, or null), or the item types of other parts. `uses` names parts whose accepted records steps
+    may read; what is only read so, a collection, is `whole`: a pilot's limit does not cut it.
     """
 
     name: str
@@ -294,8 +306,9 @@ class Part:
     item: type[Record]
     steps: tuple[Step, ...]
     verify: Callable[[Iterable[Any], "VerifyContext"], Iterator["Fault"]]
-    sources: str = "sources"
+    sources: tuple[str, ...] = ("sources",)
     uses: tuple[str, ...] = ()
+    whole: bool = False
     people: People | None = None
     planned: Callable[[Any], int] | None = None
     """How many records will come in, where that does not depend on the sources alone."""
@@ -346,17 +359,33 @@ class Paper:
 
 
 @dataclass(frozen=True)
+class Request:
+    """A question put to an evaluated model about a record; its reply is the prediction of that `variant`."""
+
+    variant: str
+    prompt: Prompt[Any]
+    inputs: BaseModel
+    prompting: str | None = None
+    """How it is asked, where there are several ways; like `shots` it groups the tables."""
+    shots: int | None = None
+    """Demonstrations that stand before it."""
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """How a family's accepted records are put to a model and scored."""
 
-    part: str
+    parts: tuple[str, ...]
+    """The parts whose records are asked about; of a build, those that it has."""
     prompts: tuple[Prompt[Any], ...]
-    requests: Callable[[Record], Sequence[tuple[str, Prompt[Any], BaseModel]]]
-    """(variant, prompt, inputs) for each prediction that a record asks for."""
+    requests: Callable[[Any, Any], Sequence[Request]]
+    """(record, settings): one for each prediction that a record asks for."""
     scored: Callable[[Any], Any]
     """What scoring needs of a record; what is long in it, and not needed, is left out."""
-    score: Callable[..., Any]
-    """`score(scored records, predictions, partial)`, giving tables (`flows/families/uraq/score.py`)."""
+    score: Callable[[Iterable[Any], Iterable[Prediction], bool, Any], ScoreTables]
+    """`score(scored records, predictions, partial, settings)`."""
+    ready: Callable[[Any], None] | None = None
+    """Called with the settings before a model is asked: raises `WrongInput` where scoring could not be done."""
 
 
 @dataclass(frozen=True)
@@ -374,6 +403,8 @@ class Family:
     reads: str
     """The part whose records a person would read first."""
     folder: Path
+    ready: Callable[[Any, Mapping[str, Model]], None] | None = None
+    """Called with settings and models before anything is read: raises `WrongInput` where they cannot do."""
     layout: Callable[[Record], Sheet] | None = None
     """An item of one of the parts as the build report shows it; by its fields where there is none."""
 
@@ -384,7 +415,7 @@ class Family:
     def makers(self, part: Part) -> tuple[Part, ...]:
         """The parts that the part's source records come from; empty where they come from outside."""
         kinds = part.source if isinstance(part.source, tuple) else (part.source,)
-        return tuple(other for other in self.parts if other.item in kinds)
+        return tuple(other for other in self.parts if other is not part and other.item in kinds)
 
     def wanted(self, settings: FamilySettings) -> tuple[Part, ...]:
         """The parts to build, in order: those named in the settings and what they stand on."""

@@ -142,9 +142,21 @@ class Build:
         return {name: self.stages(family, family.part(name))[-1] for name in family.part(ref.part).uses}
 
     def source_specs(self, ref: StageRef) -> tuple[SourceSpec, ...]:
-        """The sources that a part's `sources` setting names."""
-        value = getattr(self._family(ref).settings, self._part(ref).sources)
-        return () if value is None else (value,) if isinstance(value, SourceSpec) else tuple(value)
+        """The sources that the settings hold which a part's `sources` names."""
+        return tuple(spec for _, spec in self.named_sources(self._family(ref).family, self._part(ref)))
+
+    def named_sources(self, family: Family, part: Part) -> Iterator[tuple[str, SourceSpec]]:
+        """The sources of a part with their place in the family's settings; none where it reads other parts."""
+        for name in part.sources if not family.makers(part) else ():
+            value = getattr(self.families[family.name].settings, name)
+            if isinstance(value, SourceSpec):
+                yield name, value
+            else:
+                yield from ((f"{name}[{place}]", spec) for place, spec in enumerate(value or ()))
+
+    def source_limit(self, part: Part) -> int | None:
+        """How many records of each of its sources a pilot takes."""
+        return None if part.whole else self.limit
 
     # ---- what a stage's result depends on ----
 
@@ -163,7 +175,7 @@ class Build:
             return {
                 **common,
                 "sources": [source_fingerprint(spec) for spec in self.source_specs(ref)],
-                "limit": self.limit,
+                "limit": self.source_limit(self._part(ref)),
             }
         if ref.step == PEOPLE:
             verdicts = self.verdicts(ref.family, ref.part)
@@ -179,7 +191,7 @@ class Build:
             "seed": self.seed,
             "settings": chosen,
             "limit": self.limit if step.creates else None,
-            "prompts": {one.name: family.prompts[one.name].fingerprint for one in step.prompts},
+            "prompts": {one.name: family.prompts[one.name].fingerprint for one in step.prompts_asked(settings)},
             "models": {name: dict(family.models[name].identity()) for name in step.models(settings)},
             "embedder": self.embedder.name if step.embeds else None,
             "uses": [self.fingerprint(used) for used in self._uses(ref).values()],
@@ -277,8 +289,8 @@ class Build:
         records = list(self.inputs(ref).slice(start, stop))
 
         def place(record: Record, slot: Mapping[str, str | int] | None) -> str:
-            """The key of what is made here. A record that is an item already has its own."""
-            made = isinstance(record, part.item) and slot is None
+            """The key of what is made here. A record that this part has made already has its own."""
+            made = not isinstance(record, part.source) and slot is None
             return record.key if made else key_of(ref.family, ref.part, record.key, slot)
 
         async def attempt(record: Record, slot: Mapping[str, str | int] | None) -> Record | Dropped:
@@ -349,10 +361,11 @@ class Build:
         part = self._part(ref)
         assert isinstance(part.source, type)
         writer = _SetWriter(self.files(ref))
+        limit = self.source_limit(part)
         with writer:
             for spec in self.source_specs(ref):
                 for number, record in enumerate(read_source(spec, part.source, writer.drop)):  # type: ignore[type-var]
-                    if self.limit is not None and number >= self.limit:
+                    if limit is not None and number >= limit:
                         break
                     writer.keep(record)
         return self.finish(ref, writer.finish({}), planned=writer.kept + writer.dropped, notes=())

@@ -72,7 +72,7 @@ class CompletionCache:
 
         try:
             parsed = make_url(url)
-        except ArgumentError:
+        except (ArgumentError, ValueError):  # the latter of a port that is no number
             raise CacheError("cache: not a database URL; write one such as sqlite:///path/to/completions.db") from None
         self._failed: CacheError | None = None
         self._sqlite = parsed.get_backend_name() == "sqlite"

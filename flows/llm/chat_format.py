@@ -9,6 +9,9 @@ import orjson
 from flows.llm.cache import Kind
 from flows.llm.model import Invalid
 
+MOST_TOKENS = 10**9
+"""A count above it is a server's mistake."""
+
 
 class Reply(NamedTuple):
     """What a server answered; None where it did not say how many tokens that took."""
@@ -73,7 +76,9 @@ def read_reply(body: bytes) -> Reply | None:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """The number of tokens; None where the server gives none, or one that no window could hold."""
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return value if is_count else None  # type: ignore[return-value]
 
 
 def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     import openai
 
 NO_KEY = "no-key"
+LONGEST_LABEL = 63  # RFC 1035, section 2.3.4
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 """What a server without keys is sent, since the protocol wants one."""
 
 CONNECT_S = 10.0
@@ -95,6 +97,8 @@ class EndpointSettings(Frozen):
             raise ValueError("an address ends with its path; keys go into the environment, see api_key_env")
         if "@" in parts.netloc:
             raise ValueError("a name and password do not belong in an address; give the key by api_key_env")
+        if any(len(label) > LONGEST_LABEL for label in parts.hostname.split(".")):
+            raise ValueError(f"no part of a host's name is longer than {LONGEST_LABEL} characters")
         return value.rstrip("/")
 
 
@@ -466,12 +470,14 @@ class Endpoint:
                 raise self._no_answer(error) from None
             except aiohttp.ClientError as error:  # a reply that is no HTTP; the transport lets it through
                 said = self._short(str(error))
+            except (UnicodeError, AssertionError) as error:  # an error whose charset the SDK cannot read
+                said = self._short(f"{type(error).__name__} {error}")
             else:
                 reply = read_reply(response.content)
                 if reply is not None:
                     self.limits.succeeded()
                     return reply
-                said = self._short(response.text)
+                said = self._short(response.content.decode("utf-8", "replace"))
             if tries_left:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_S)
@@ -508,7 +514,11 @@ class Endpoint:
         )
 
     def _without_key(self, said: str) -> str:
-        return said if self._key == NO_KEY else said.replace(self._key, "***")
+        """`said` without the key, also where JSON spells its characters as numbers."""
+        if self._key == NO_KEY:
+            return said
+        plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), said) if "\\u" in said else said
+        return plain.replace(self._key, "***") if self._key in plain else said
 
     def _short(self, said: str) -> str:
         """A server's words on one line, without the key, should it repeat it."""

@@ -446,7 +446,12 @@ def notes(manifest: BuildManifest, makers: Sequence[str], asks: Iterable[tuple[s
     if manifest.limit is not None:
         found.append(("pilot", f"only the first {manifest.limit:,} records were taken, to try things out"))
     if list(makers) == ["rules"]:
-        found.append(("made by rules", "no language model was asked; templates made these records, as a baseline"))
+        found.append(
+            (
+                "made by rules",
+                "no language model was asked: rules made these of our facts or the sources' own text, as a baseline",
+            )
+        )
     for family, name in asks:
         part = manifest.part(family, name)
         sifted = part.kept + part.waiting if part is not None else 0

@@ -1,10 +1,12 @@
 """Question-answering metrics: exact match and F1 as SQuAD and the MRQA 2019 shared task compute them.
 
-A score lies in 0..1 (not in per cent) and is the best over the gold answers.
+English answers are compared in SQuAD's normal form, Chinese ones in that of `normalise_chinese`. A score
+lies in 0..1 (not in per cent) and is the best over the gold answers.
 """
 
 import re
 import string
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -14,6 +16,8 @@ Metric = Callable[[str, Sequence[str], str | None, str], float]
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
+_HAN = "々〇㐀-䶿一-鿿豈-\ufaff\U00020000-\U0003ffff"
+_CHINESE_TOKEN = re.compile(rf"[{_HAN}]|[^\s{_HAN}]+")
 
 
 def normalise_answer(text: str) -> str:
@@ -21,24 +25,43 @@ def normalise_answer(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def exact_match(prediction: str, answers: Sequence[str]) -> float:
+def normalise_chinese(text: str) -> str:
+    """A Chinese answer's normal form: its tokens with single spaces between (mixed segmentation, as CMRC 2018's).
+
+    Width and case are folded (Unicode NFKC) and punctuation of both widths is dropped, in that order. Then
+    each Chinese character is a token, and so is each stretch of other characters between white space: Latin
+    words and numbers stay whole. "《Python ３》 ２０２４年" is "python 3 2024 年".
+    """
+    folded = unicodedata.normalize("NFKC", text).lower()
+    kept = "".join(c for c in folded if c not in string.punctuation and not unicodedata.category(c).startswith("P"))
+    return " ".join(_CHINESE_TOKEN.findall(kept))
+
+
+NORMAL_FORMS: Mapping[str, Callable[[str], str]] = {"en": normalise_answer, "zh": normalise_chinese}
+"""By language code; the words of a normal form stand between single spaces."""
+
+
+def exact_match(prediction: str, answers: Sequence[str], lang: str = "en") -> float:
     """1 where the prediction has the normal form of a gold answer, else 0.
 
-    Two texts whose normal forms are both empty match. Raises `ValueError` where there is no answer.
+    Two texts whose normal forms are both empty match. Raises `ValueError` where there is no answer, and
+    `KeyError` for a language that is not in `NORMAL_FORMS`.
     """
-    predicted = normalise_answer(prediction)
-    return max(float(predicted == normalise_answer(answer)) for answer in answers)
+    normalise = NORMAL_FORMS[lang]
+    predicted = normalise(prediction)
+    return max(float(predicted == normalise(answer)) for answer in answers)
 
 
-def f1(prediction: str, answers: Sequence[str]) -> float:
-    """The best F1 = 2PR / (P + R) over the gold answers, on bags of normalised words.
+def f1(prediction: str, answers: Sequence[str], lang: str = "en") -> float:
+    """The best F1 = 2PR / (P + R) over the gold answers, on bags of normalised words (characters, in Chinese).
 
     P is the share of the prediction's words that the answer has too, R the share of the answer's words
     that the prediction has. 0 where no word is shared, so also where either is empty. Raises `ValueError`
-    where there is no answer.
+    where there is no answer, and `KeyError` for a language that is not in `NORMAL_FORMS`.
     """
-    predicted = normalise_answer(prediction).split()
-    return max(_f1_of(predicted, normalise_answer(answer).split()) for answer in answers)
+    normalise = NORMAL_FORMS[lang]
+    predicted = normalise(prediction).split()
+    return max(_f1_of(predicted, normalise(answer).split()) for answer in answers)
 
 
 def _f1_of(predicted: Sequence[str], gold: Sequence[str]) -> float:
@@ -49,16 +72,17 @@ def _f1_of(predicted: Sequence[str], gold: Sequence[str]) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def _english(metric: Callable[[str, Sequence[str]], float]) -> Metric:
+def _normalised(metric: Callable[[str, Sequence[str], str], float]) -> Metric:
     def of_case(prediction: str, answers: Sequence[str], keywords: str | None, lang: str) -> float:
-        if lang != "en":
-            raise ValueError(f'{metric.__name__} is for lang "en", not "{lang}"')
-        return metric(prediction, answers)
+        if lang not in NORMAL_FORMS:
+            known = " and ".join(f'"{code}"' for code in NORMAL_FORMS)
+            raise ValueError(f'{metric.__name__} is for lang {known}, not "{lang}"')
+        return metric(prediction, answers, lang)
 
     return of_case
 
 
-METRICS: Mapping[str, Metric] = {"exact_match": _english(exact_match), "f1": _english(f1)}
+METRICS: Mapping[str, Metric] = {"exact_match": _normalised(exact_match), "f1": _normalised(f1)}
 """What `touchstone metric NAME` knows."""
 
 _ONES = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
@@ -86,6 +110,10 @@ _DIGITS = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?")
 _RATIO = re.compile(r"([+-]?\d+)\s*/\s*(\d+)")
 
 
+LONGEST_NUMBER = 200
+"""Characters; what is longer is a runaway answer."""
+
+
 def number_value(text: str) -> Fraction | None:
     """The value of a text that is a number and nothing else, or None.
 
@@ -94,6 +122,8 @@ def number_value(text: str) -> Fraction | None:
     follow. Anything beside the number, a unit too, makes it something else.
     """
     stripped = text.strip().replace("−", "-").removesuffix(".")
+    if len(stripped) > LONGEST_NUMBER:
+        return None
     if (ratio := _RATIO.fullmatch(stripped)) and int(ratio[2]):
         return Fraction(int(ratio[1]), int(ratio[2]))
     if re.search("[0-9]", stripped):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flows.construct.engine import Evaluation, Family, Paper, Part, all_, each, expand, sample
+from flows.construct.engine import Evaluation, Family, Paper, Part, Request, all_, each, expand, sample
 from flows.families.uraq.figures import conflict_figures, evaluation_figures, item_figures, statement_figures
 from flows.families.uraq.layout import layout
 from flows.families.uraq.method import (
@@ -48,7 +48,7 @@ FAMILY = Family(
         Part(
             "statements",
             source=Statement,
-            sources="statements_from",
+            sources=("statements_from",),
             item=StatementPair,
             steps=(
                 all_(
@@ -81,7 +81,7 @@ FAMILY = Family(
         Part(
             "conflicts",
             source=QASource,
-            sources="qa_sources",
+            sources=("qa_sources",),
             item=Conflict,
             steps=(each(make_conflict, prompts=[CONTRADICT]),),
             verify=verify_conflicts,
@@ -109,11 +109,11 @@ FAMILY = Family(
     show=show,
     layout=layout,
     evaluation=Evaluation(
-        part="evaluation",
+        parts=("evaluation",),
         prompts=(ANSWER_WITH_CONTEXT,),
-        requests=lambda row: [(need, ANSWER_WITH_CONTEXT, to_read(row, need)) for need in NEEDS],  # type: ignore[arg-type]
-        score=score,
+        requests=lambda row, settings: [Request(need, ANSWER_WITH_CONTEXT, to_read(row, need)) for need in NEEDS],
         scored=ScoredRow.of,
+        score=lambda rows, predictions, partial, settings: score(rows, predictions, partial),
     ),
     reads="items",
     folder=Path(__file__).parent,

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from flows.scoring.qa import normalise_answer, number_value
+from flows.scoring.tables import ScoreError, ScoreTables, cells, fitting, means
 from schemas.base import Frozen
-from schemas.errors import WrongInput
-from schemas.prediction import Prediction, TableCell
+from schemas.prediction import Prediction
 from schemas.uraq import DONT_KNOW, NEEDS, SETTINGS, AnswerType, EvaluationRow, Need, Setting
 
 CHARACTERS_PER_TOKEN = 4  # the usual estimate for English; exact counts depend on the model
@@ -47,10 +47,6 @@ REFUSAL_STARTS = ("i dont know ", "i do not know ")
 TRUTH_VALUES = {"yes": True, "true": True, "no": False, "false": False}
 
 _TAG = re.compile(r"<output>(.*?)(?:</output>|\Z)", re.IGNORECASE | re.DOTALL)
-
-
-class ScoreError(WrongInput):
-    """Predictions that do not fit the rows: one line with the counts and what to do."""
 
 
 class ScoredRow(Frozen):
@@ -81,15 +77,6 @@ class Reply:
 
     answer: str
     tagged: bool
-
-
-@dataclass(frozen=True)
-class ScoreTables:
-    """The tables as frames, and all their cells in one list."""
-
-    frames: Mapping[str, pd.DataFrame]
-    """By table: a line for what the table tells apart, a column for each context count or measure."""
-    tables: Sequence[TableCell]
 
 
 def read_reply(text: str) -> Reply:
@@ -143,9 +130,9 @@ def score(rows: Iterable[ScoredRow], predictions: Iterable[Prediction], partial:
         "I don't know among context-exclusive errors": _refusals(right, _wide(replies, "refused")),
         "wrong with 1 context, right with the most": _recovered(replies, most),
         "replies without <output>": _untagged(replies),
-        "context tokens": _tokens(by_id.values()),
+        "context tokens": _tokens(by_id[id_] for id_ in replies["id"].drop_duplicates()),
     }
-    return ScoreTables({name: _curves(frame) for name, frame in frames.items()}, _cells(frames))
+    return ScoreTables.of(frames)
 
 
 def _by_id(rows: Iterable[ScoredRow]) -> dict[str, ScoredRow]:
@@ -171,34 +158,14 @@ def _datasets(by_id: Mapping[str, ScoredRow]) -> set[str]:
 
 def _graded(by_id: Mapping[str, ScoredRow], predictions: Iterable[Prediction], partial: bool) -> pd.DataFrame:
     """A line a reply: whose it is, where it belongs, and whether it is right, a refusal, a "no", tagged."""
-    needs: Mapping[str, Need] = {need: need for need in NEEDS}
-    lines: dict[tuple[str, str, str], dict[str, str | int | float | bool]] = {}
-    faults: dict[str, list[str]] = {"missing": [], "double": [], "unknown": []}
-    groups: set[str] = set()
-    for prediction in predictions:
-        row, need = by_id.get(prediction.id), needs.get(prediction.variant)
-        named = prediction.group, prediction.id, prediction.variant
-        groups.add(prediction.group)
-        if row is None or need is None:
-            faults["unknown"].append(f"{prediction.id} {prediction.variant}")
-        elif named in lines:
-            faults["double"].append(f"{prediction.id} {prediction.variant}")
-        else:
-            lines[named] = _line(row, need, prediction)
-    for group in sorted(groups):
-        faults["missing"].extend(f"{id_} {need}" for id_ in by_id for need in NEEDS if (group, id_, need) not in lines)
-    if not lines or (any(faults.values()) and not partial):
-        counts = ", ".join(
-            f"{len(found)} {fault}" + (f" (first: {found[0]})" if found else "") for fault, found in faults.items()
-        )
-        advice = "give one for each row and need, or score what is there with --partial"
-        raise ScoreError(f"predictions: expected one for each of {len(by_id) * len(NEEDS)}, found {counts}; {advice}")
-    return pd.DataFrame(list(lines.values()))
+    return pd.DataFrame(fitting(by_id, lambda row: NEEDS, predictions, partial, _line))
 
 
-def _line(row: ScoredRow, need: Need, prediction: Prediction) -> dict[str, str | int | float | bool]:
+def _line(row: ScoredRow, prediction: Prediction) -> dict[str, str | int | float | bool]:
+    need: Need = prediction.variant  # type: ignore[assignment] # one of the row's variants
     reply = read_reply(prediction.prediction)
     return {
+        "id": row.id,
         "model": prediction.group,
         "dataset": row.dataset,
         "item": row.item_id,
@@ -219,33 +186,21 @@ def _wide(replies: pd.DataFrame, value: str) -> pd.DataFrame:
     return wide.reindex(columns=columns)
 
 
-def _mean(values: pd.Series, by: Sequence[str]) -> pd.DataFrame:
-    """Mean and number of the values that are there, for each combination of `by`; the last names the columns."""
-    means = values.groupby(level=list(by)).agg(["mean", "count"])
-    return _frame(means, by)
-
-
-def _frame(means: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    flat = means.reset_index()
-    row = flat[list(by[:-1])].astype(str).agg(" / ".join, axis=1)
-    return pd.DataFrame({"row": row, "column": flat[by[-1]], "value": flat["mean"], "n": flat["count"]})
-
-
-def _all_right(right: pd.DataFrame, cells: Sequence[tuple[Need, Setting]]) -> "pd.Series[float]":
-    """1 where every cell is right, else 0; nothing where one is not there."""
-    return right[list(cells)].min(axis=1, skipna=False)
+def _all_right(right: pd.DataFrame, places: Sequence[tuple[Need, Setting]]) -> "pd.Series[float]":
+    """1 where every place is right, else 0; nothing where one is not there."""
+    return right[list(places)].min(axis=1, skipna=False)
 
 
 def _overall(right: pd.DataFrame) -> pd.DataFrame:
     """Section 4.3, 1: right under every need in every setting."""
     everything = [(need, setting) for need in NEEDS for setting in SETTINGS]
-    return _mean(_all_right(right, everything), ["model", "dataset", "contexts"])
+    return means(_all_right(right, everything), ["model", "dataset", "contexts"])
 
 
 def _case_level(right: pd.DataFrame) -> pd.DataFrame:
     """Section 4.3, 2: right under one need in every setting."""
     by_need = {need: _all_right(right, [(need, setting) for setting in SETTINGS]) for need in NEEDS}
-    return _mean(pd.concat(by_need, names=["need"]), ["model", "dataset", "need", "contexts"])
+    return means(pd.concat(by_need, names=["need"]), ["model", "dataset", "need", "contexts"])
 
 
 def _setting_specific(right: pd.DataFrame, settings: Sequence[Setting], also_match: bool) -> pd.DataFrame:
@@ -257,7 +212,7 @@ def _setting_specific(right: pd.DataFrame, settings: Sequence[Setting], also_mat
         for setting in settings
     }
     values = pd.concat(asked, names=["need", "setting"])
-    return _mean(values, ["model", "dataset", "need", "setting", "contexts"])
+    return means(values, ["model", "dataset", "need", "setting", "contexts"])
 
 
 def _refusals(right: pd.DataFrame, refused: pd.DataFrame) -> pd.DataFrame:
@@ -270,7 +225,7 @@ def _refusals(right: pd.DataFrame, refused: pd.DataFrame) -> pd.DataFrame:
     few = pd.Series(right.index.get_level_values("contexts") <= SHORT_CONTEXTS, index=right.index)
     asked = ("context-exclusive", "match")
     share = refused[asked].where(known & few & (right[asked] == 0))
-    return _mean(pd.concat({"share": share}, names=["measure"]), ["model", "dataset", "measure"])
+    return means(pd.concat({"share": share}, names=["measure"]), ["model", "dataset", "measure"])
 
 
 def _recovered(replies: pd.DataFrame, most: Mapping[str, int]) -> pd.DataFrame:
@@ -284,6 +239,8 @@ def _recovered(replies: pd.DataFrame, most: Mapping[str, int]) -> pd.DataFrame:
     place = ["model", "dataset", "item", "setting", "need"]
     asked = replies[replies["need"].isin(MEMORY_NEEDS)]
     largest = asked["dataset"].map(most)
+    if asked.empty:
+        return pd.DataFrame({"row": [], "column": [], "value": [], "n": []})
     short = asked[(asked["contexts"] == FEWEST_CONTEXTS) & (largest > FEWEST_CONTEXTS)]
     long = asked[asked["contexts"] == largest]
     pairs = short.merge(long[[*place, "right"]], on=place, suffixes=("", "_long"))
@@ -296,12 +253,12 @@ def _recovered(replies: pd.DataFrame, most: Mapping[str, int]) -> pd.DataFrame:
     number = grouped["recovered"].agg(["sum", "count"]).rename(columns={"sum": "mean"}).reindex(groups)
     measures = pd.concat({"share of single negatives": share, "number": number}, names=["measure"])
     measures["count"] = measures["count"].fillna(0)
-    return _frame(measures, [*by, "measure"])
+    return cells(measures, [*by, "measure"])
 
 
 def _untagged(replies: pd.DataFrame) -> pd.DataFrame:
     by = ["model", "dataset", "need", "contexts"]
-    return _mean(1 - replies.set_index(by)["tagged"], by)
+    return means(1 - replies.set_index(by)["tagged"], by)
 
 
 def _tokens(rows: Iterable[ScoredRow]) -> pd.DataFrame:
@@ -311,17 +268,4 @@ def _tokens(rows: Iterable[ScoredRow]) -> pd.DataFrame:
     measured = {
         measure: pd.DataFrame({"mean": grouped.agg(measure), "count": grouped.count()}) for measure in ("mean", "max")
     }
-    return _frame(pd.concat(measured, names=["measure"]), ["dataset", "measure", "contexts"])
-
-
-def _curves(frame: pd.DataFrame) -> pd.DataFrame:
-    """A line a row and a column a context count, in order."""
-    return frame.pivot(index="row", columns="column", values="value").sort_index(axis=1)
-
-
-def _cells(frames: Mapping[str, pd.DataFrame]) -> list[TableCell]:
-    return [
-        TableCell(table=name, row=row, column=str(column), value=float(value) if n else None, n=int(n))
-        for name, frame in frames.items()
-        for row, column, value, n in frame.itertuples(index=False, name=None)
-    ]
+    return cells(pd.concat(measured, names=["measure"]), ["dataset", "measure", "contexts"])

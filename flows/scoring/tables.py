@@ -1,0 +1,106 @@
+"""What every family's scorer shares: predictions that fit their rows, and tables of shares."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import pandas as pd
+
+from schemas.errors import WrongInput
+from schemas.prediction import Prediction, TableCell
+
+Row = TypeVar("Row")
+Line = TypeVar("Line")
+
+
+class ScoreError(WrongInput):
+    """Predictions that do not fit the rows: one line with the counts and what to do."""
+
+
+@dataclass(frozen=True)
+class ScoreTables:
+    """The tables as frames, and all their cells in one list."""
+
+    frames: Mapping[str, pd.DataFrame]
+    """By table: a line for what the table tells apart, a column for each context count or measure."""
+    tables: Sequence[TableCell]
+    notes: Sequence[str] = ()
+    """What a reader of the tables should know."""
+
+    @classmethod
+    def of(cls, frames: Mapping[str, pd.DataFrame], notes: Sequence[str] = ()) -> "ScoreTables":
+        """From frames with a line a cell: `row, column, value, n`; the value of a cell with n = 0 is None."""
+        return cls({name: _wide(frame) for name, frame in frames.items()}, _cells(frames), notes)
+
+
+def fitting(
+    rows: Mapping[str, Row],
+    variants: Callable[[Row], Sequence[str]],
+    predictions: Iterable[Prediction],
+    partial: bool,
+    line: Callable[[Row, Prediction], Line],
+    *,
+    may_lack: Callable[[str | None], Collection[str]] = lambda prompting: (),
+) -> list[Line]:
+    """`line(row, prediction)` of each prediction, in their order. `rows` are by id.
+
+    Each group (model, prompting, shots) needs one for each row and variant; `may_lack` names the variants
+    that a prompting can do without. Raises `ScoreError` where one is missing, double, or of a row or
+    variant that is not there. With `partial` the unknown are left out, and of two the first counts.
+    """
+    lines: dict[tuple[str, str, str], Line] = {}
+    faults: dict[str, list[str]] = {"missing": [], "double": [], "unknown": []}
+    groups: dict[str, str | None] = {}
+    for prediction in predictions:
+        row = rows.get(prediction.id)
+        place = prediction.group, prediction.id, prediction.variant
+        groups[prediction.group] = prediction.prompting
+        if row is None or prediction.variant not in variants(row):
+            faults["unknown"].append(f"{prediction.id} {prediction.variant}")
+        elif place in lines:
+            faults["double"].append(f"{prediction.id} {prediction.variant}")
+        else:
+            lines[place] = line(row, prediction)
+    expected = 0
+    for group, prompting in sorted(groups.items()):
+        spared = may_lack(prompting)
+        needed = [(id_, variant) for id_, row in rows.items() for variant in variants(row) if variant not in spared]
+        expected += len(needed)
+        faults["missing"] += [f"{id_} {variant}" for id_, variant in needed if (group, id_, variant) not in lines]
+    if not lines or (any(faults.values()) and not partial):
+        counts = ", ".join(
+            f"{len(found)} {fault}" + (f" (first: {found[0]})" if found else "") for fault, found in faults.items()
+        )
+        wanted = expected or sum(len(variants(row)) for row in rows.values())
+        advice = "give one for each row and variant, or score what is there with --partial"
+        if not lines and faults["unknown"]:
+            advice = "they seem to be of another build; name theirs by --out"
+        raise ScoreError(f"predictions: expected one for each of {wanted}, found {counts}; {advice}")
+    return list(lines.values())
+
+
+def means(values: "pd.Series[float]", by: Sequence[str]) -> pd.DataFrame:
+    """Mean and number of the values that are there, for each combination of the levels `by`, as `cells`."""
+    return cells(values.groupby(level=list(by)).agg(["mean", "count"]), by)
+
+
+def cells(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """A line a cell from the columns `mean` and `count`; the last of the levels `by` names the column."""
+    flat = found.reset_index()
+    row = flat[list(by[:-1])].astype(str).agg(" / ".join, axis=1)
+    return pd.DataFrame({"row": row, "column": flat[by[-1]], "value": flat["mean"], "n": flat["count"]})
+
+
+def _wide(frame: pd.DataFrame) -> pd.DataFrame:
+    """A line a row and a column a count or measure: counts in the order of numbers, measures as they came."""
+    columns = frame["column"].drop_duplicates()
+    order = sorted(columns) if pd.api.types.is_numeric_dtype(columns) else list(columns)
+    return frame.pivot(index="row", columns="column", values="value").reindex(columns=pd.Index(order, name="column"))
+
+
+def _cells(frames: Mapping[str, pd.DataFrame]) -> list[TableCell]:
+    return [
+        TableCell(table=name, row=row, column=str(column), value=float(value) if n else None, n=int(n))
+        for name, frame in frames.items()
+        for row, column, value, n in frame.itertuples(index=False, name=None)
+    ]
