@@ -1,13 +1,43 @@
-"""What the methods ask of a language; one module a language gives it (`flows.language.en`)."""
+"""What the methods ask of a language; one module a language gives it (`flows.language.en`, `flows.language.zh`)."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, Protocol
+
+AnswerType = Literal["number", "date", "person", "place", "organisation", "other"]
+"""What an answer names. `other` is every other noun phrase."""
+MentionForm = Literal["full", "alias", "plural", "abbreviation", "part"]
+
+
+class Mention(NamedTuple):
+    """A stretch of a text that names what an answer names."""
+
+    start: int
+    end: int
+    form: MentionForm
+
+
+class Change(NamedTuple):
+    """A stretch of a text, and what stands in its place now."""
+
+    old: str
+    new: str
+
+
+class Replaced(NamedTuple):
+    """A text in which every mention of one thing names another."""
+
+    text: str
+    replacements: tuple[Change, ...]
+    """The mentions, in order; as long as there were mentions."""
+    agreement: tuple[Change, ...]
+    """Words beside them that had to follow (a/an, verbs, pronouns), in order."""
 
 
 class Language(Protocol):
-    """The questions a check may ask of a text. A module with these functions is a `Language`."""
+    """The questions a method may ask of a text. A module with these functions is a `Language`."""
 
     def count(self, text: str) -> int:
-        """Words in `text`."""
+        """Words in `text` (characters that are not white space, in Chinese)."""
         ...
 
     def sentences(self, text: str) -> list[str]:
@@ -21,3 +51,64 @@ class Language(Protocol):
     def contains(self, text: str, phrase: str) -> bool:
         """Whether `phrase` stands in `text` as whole words, whatever the case."""
         ...
+
+    def answer_type(self, answer: str, question: str = "") -> AnswerType:
+        """What `answer` names; the question helps where the answer alone does not tell."""
+        ...
+
+    def kind(self, answer: str, question: str = "") -> str:
+        """A name for the set of answers that can stand in the answer's place, in grammar and in sense.
+
+        It begins with the type. An answer that nothing else can stand in for has a kind of its own.
+        """
+        ...
+
+    def spans_of_type(self, text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
+        """Where `text` names something of the type, in order, without overlap."""
+        ...
+
+    def mentions(self, text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
+        """Every mention of the answer in `text`, in order, without overlap (longest first).
+
+        In full or by an alias, whatever the case; in the plural or singular; abbreviated; by a part of a
+        name where nothing else in the text is called so. A possessive is a mention whose ending stays
+        outside it.
+        """
+        ...
+
+    def replace(self, text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Replaced:
+        """`text` with every mention of `answer` naming `new` instead, in the form the mention has.
+
+        Raises `CannotReplace` where the words around a mention cannot be made to agree.
+        """
+        ...
+
+    def dangling_subject(self, sentence: str) -> str | None:
+        """The pronoun or bare definite at the subject of `sentence` that needs the text before it; else None."""
+        ...
+
+
+class CannotReplace(Exception):  # noqa: N818 - a refusal
+    """A mention that cannot name something else where it stands: why, in a few words."""
+
+
+def names_of(code: str, answer: str, aliases: Sequence[str]) -> tuple[str, ...]:
+    """The aliases that name what the answer names wherever they stand.
+
+    Another wording of a number or a date does not: "1788" is no name of the day "18 January 1788".
+    """
+    counted = language_of(code).answer_type(answer) in ("number", "date")
+    return () if counted else tuple(aliases)
+
+
+def language_of(code: str) -> Language:
+    """The module of a language, by its code. Raises `KeyError` for one that there is none of."""
+    import importlib
+
+    if code not in LANGUAGES:
+        raise KeyError(code)
+    module: Language = importlib.import_module(f"{__name__}.{code}")
+    return module
+
+
+LANGUAGES = ("en", "zh")

@@ -1,10 +1,24 @@
-"""English: words, sentences and base forms."""
+"""English: words, sentences and base forms; what answers name, where texts name it, and the exchange of it."""
 
 import re
 from functools import cache
 
 import lemminflect
 import syntok.segmenter
+
+from flows.language.en_mentions import mentions
+from flows.language.en_names import gender
+from flows.language.en_phrases import article, head, is_plural
+from flows.language.en_replace import replace
+from flows.language.en_spans import spans_of_type
+from flows.language.en_subjects import dangling_subject
+from flows.language.en_types import answer_type, kind, shape
+
+__all__ = [
+    "STOP_WORDS", "answer_type", "article", "contains", "content_lemmas", "content_words", "count", "dangling_subject",
+    "gender", "head", "is_plural", "kind", "lemma", "mentions", "replace", "sentences", "shape", "spans_of_type",
+    "words",
+]  # fmt: skip
 
 _STOP_WORDS = """
 a an the this that these those

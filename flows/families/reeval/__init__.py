@@ -1,0 +1,144 @@
+"""ReEval: evidence perturbed by answer swapping and context enriching."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from flows.construct.engine import Evaluation, Family, Paper, Part, all_, each, expand, sample
+from flows.families.reeval.figures import enriched_figures, passage_figures, swap_figures
+from flows.families.reeval.inference import ANSWERS, STYLES, requests
+from flows.families.reeval.layout import layout
+from flows.families.reeval.method import (
+    ReEvalSettings,
+    drop_duplicate_passages,
+    drop_duplicates,
+    enrich,
+    filter_source,
+    for_each_pivot,
+    grader,
+    pivots_of,
+    pool_answers,
+    ready,
+    retrieve,
+    select_seed,
+    select_unknown,
+    swap_answer,
+)
+from flows.families.reeval.prompts import (
+    ALTERNATIVE_ANSWER,
+    CONDENSE,
+    MERGE,
+    PROMPTS,
+    REPLACE_ANSWER,
+    RESOLVE_SENTENCE,
+    SELECT_SENTENCE,
+)
+from flows.families.reeval.rubric import SUPPORT
+from flows.families.reeval.score import ScoredCase, check_judge, score
+from flows.families.reeval.show import show
+from flows.families.reeval.verify import verify_enriched, verify_passages, verify_swaps
+from flows.llm.model import Prompt, Text
+from schemas.reeval import EnrichedCase, SwapCase
+from schemas.source import Passage, QASource
+
+
+def _asked(settings: ReEvalSettings) -> Sequence[Prompt[Text]]:
+    """The inference prompt of the configured style; none where no pivot selects."""
+    return [STYLES[settings.style]] if settings.seeds == "pivot" else []
+
+
+SELECTS: dict[str, Any] = {
+    "prompts": ANSWERS,
+    "chosen": _asked,
+    "settings": ["seeds", "right", "entailment", "style"],
+    "asks": "pivots",
+    "prepare": grader,
+}
+FILTERED = (
+    all_(drop_duplicates),
+    expand(
+        filter_source,
+        slots=for_each_pivot,
+        most=lambda settings: len(settings.pivots),
+        prepare=pivots_of,
+        settings=["pivots"],
+    ),
+    each(select_seed, **SELECTS),
+)
+"""What both categories begin with: the source data of section 4.1 and the seeds of section 3."""
+
+FAMILY = Family(
+    name="reeval",
+    paper=Paper(
+        title="ReEval: Automatic Hallucination Evaluation for Retrieval-Augmented Large Language Models via "
+        "Transferable Adversarial Attacks",
+        short="ReEval",
+        year=2024,
+        authors="Yu, Cheng, Liu, Roth, Gao",
+    ),
+    settings=ReEvalSettings,
+    ready=ready,
+    prompts=PROMPTS,
+    parts=(
+        Part(
+            "passages",
+            source=Passage,
+            sources=("passages", "sources"),
+            item=Passage,
+            whole=True,
+            steps=(all_(drop_duplicate_passages),),
+            verify=verify_passages,
+            figures=passage_figures,
+        ),
+        Part(
+            "category1",
+            source=QASource,
+            item=SwapCase,
+            people=sample(SUPPORT.name),
+            verify=verify_swaps,
+            figures=swap_figures,
+            steps=(
+                *FILTERED,
+                each(
+                    swap_answer,
+                    prompts=[ALTERNATIVE_ANSWER, REPLACE_ANSWER],
+                    asks="pivots",
+                    prepare=pool_answers,
+                    embeds=True,
+                ),
+            ),
+        ),
+        Part(
+            "category2",
+            source=QASource,
+            uses=("passages",),
+            item=EnrichedCase,
+            people=sample(SUPPORT.name),
+            verify=verify_enriched,
+            figures=enriched_figures,
+            steps=(
+                *FILTERED,
+                each(select_unknown, **SELECTS),
+                each(
+                    enrich,
+                    prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE],
+                    asks="pivots",
+                    prepare=retrieve,
+                    embeds=True,
+                ),
+            ),
+        ),
+    ),
+    show=show,
+    layout=layout,
+    evaluation=Evaluation(
+        parts=("category1", "category2"),
+        prompts=ANSWERS,
+        requests=requests,
+        scored=ScoredCase.of,
+        score=score,
+        ready=check_judge,
+    ),
+    reads="category1",
+    folder=Path(__file__).parent,
+)

@@ -1,0 +1,99 @@
+"""Answers to other questions, for an alternative answer to be taken from (ReEval, section 3.1).
+
+The paper's model thinks of its own. The rules take one of the same kind, so that it fits the sentence; of a thing
+that is neither a person, a number nor a date one that is close in meaning, so that it makes sense.
+"""
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flows.construct.embed import Embedder
+from flows.families.reeval import checks
+from flows.language import language_of
+from schemas.reeval import Case
+
+CANDIDATES = 24
+"""How many are offered for a case."""
+LEAST_LIKE, MOST_LIKE = 0.2, 0.8
+"""Cosines of an answer and an alternative: below the first they have nothing in common ("cadmium", "ceramic art"),
+above the second they may be two names of one thing."""
+LOOSE_PARTS = 3
+"""Parts of a kind that must agree where there are too few of the whole kind: "other:common:count:theory"."""
+FEW = 8
+_DRAWN = ("person", "number", "date")
+"""Types whose members are as good as each other: drawn, not compared."""
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+YEARS = 30
+"""How far a year is moved at most."""
+
+
+@dataclass(frozen=True)
+class AnswerPool:
+    """The answers of all cases, by what they can stand in for."""
+
+    by_kind: Mapping[tuple[str, str], tuple[str, ...]]
+    """(language, kind, or the first parts of it) -> answers, sorted."""
+    vectors: Mapping[str, NDArray[np.float32]]
+    """Unit vectors of the answers that are compared; none in a language that the embedder does not read."""
+
+    def candidates(self, case: Case, rng: random.Random) -> tuple[str, ...]:
+        """Up to `CANDIDATES` alternatives, the best first."""
+        fitting = (one for one in self._ordered(case, rng) if checks.alternative_problem(case, one) is None)
+        return tuple(one for one, _ in zip(dict.fromkeys(fitting), range(CANDIDATES), strict=False))
+
+    def _ordered(self, case: Case, rng: random.Random) -> Iterator[str]:
+        language = language_of(case.language)
+        kind = language.kind(case.answer, case.question)
+        own = self.by_kind.get((case.language, kind), ())
+        counted = kind.partition(":")[0] in _DRAWN
+        if counted or case.answer not in self.vectors:
+            yield from rng.sample(own, len(own))
+            yield from (_moved(case.answer, rng) for _ in range(FEW if _NUMBER.search(case.answer) else 0))
+            return
+        yield from self._nearest(case.answer, own)
+        if len(own) <= FEW:
+            yield from self._nearest(case.answer, self.by_kind.get((case.language, _loose(kind)), ()))
+
+    def _nearest(self, answer: str, others: Sequence[str]) -> list[str]:
+        """Those close enough in meaning, the closest first, of equals by the alphabet."""
+        likeness = {other: round(float(self.vectors[answer] @ self.vectors[other]), 5) for other in others}
+        near = [other for other in others if LEAST_LIKE <= likeness[other] <= MOST_LIKE]
+        return sorted(near, key=lambda other: (-likeness[other], other))
+
+
+def pool_of(cases: Sequence[Case], embedder: Embedder) -> AnswerPool:
+    """Collect the answers of the cases."""
+    pool: dict[tuple[str, str], set[str]] = {}
+    compared: set[str] = set()
+    for case in cases:
+        kind = language_of(case.language).kind(case.answer, case.question)
+        for one in (kind, _loose(kind)):
+            pool.setdefault((case.language, one), set()).add(case.answer)
+        if kind.partition(":")[0] not in _DRAWN and embedder.reads(case.answer):
+            compared.add(case.answer)
+    texts = sorted(compared)
+    vectors = embedder.embed(texts) if texts else ()
+    by_kind = {kind: tuple(sorted(answers)) for kind, answers in pool.items()}
+    return AnswerPool(by_kind, dict(zip(texts, vectors, strict=True)))
+
+
+def _loose(kind: str) -> str:
+    return ":".join(kind.split(":")[:LOOSE_PARTS])
+
+
+def _moved(answer: str, rng: random.Random) -> str:
+    """The answer with its first number changed to another as long; a year moves by `YEARS` at most."""
+
+    def other(found: re.Match[str]) -> str:
+        digits = found[0]
+        if len(digits) == 4 and digits.isdigit() and 1000 <= int(digits) <= 2100:
+            return str(int(digits) + rng.choice([-1, 1]) * rng.randint(1, YEARS))
+        first = rng.choice([one for one in "123456789" if one != digits[0]])
+        return first + "".join(rng.choice("0123456789") if one.isdigit() else one for one in digits[1:])
+
+    return _NUMBER.sub(other, answer, count=1)

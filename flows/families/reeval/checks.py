@@ -1,0 +1,319 @@
+"""What ReEval's perturbed evidence must meet: the paper states the aim, the checks are ours."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+from rapidfuzz.distance import Levenshtein
+
+from flows.families.reeval.filters import LANGUAGES
+from flows.language import Language, Mention, language_of
+from flows.llm.model import Invalid
+from schemas.reeval import AnswerPosition, Edit
+
+MOST_CHANGED = 0.02
+"""Share of the evidence's tokens that may differ outside the replaced mentions."""
+MOST_CONDENSED = 0.5
+"""Length of a condensed text, as a share of the passages'."""
+LEAST_SUPPORT = 0.8
+"""Share of the supporting sentence's content words that must stand together in the new evidence."""
+LEAST_DRAWN = 3
+"""Content words of a passage alone that a condensed text must hold, so that it draws on each."""
+RIVAL_ABOVE, UNSURE_ABOVE = 0.6, 0.4
+"""Shares of the question's content words in a sentence that names something of the answer's type: above the
+first it may well answer the question otherwise; above the second it is for people to look at."""
+
+Problem = tuple[str, str] | None
+"""(reason, what is wrong), or None."""
+
+_TOKEN = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
+
+
+def require(problem: Problem) -> None:
+    """Raise `Invalid` where there is a problem."""
+    if problem is not None:
+        raise Invalid(*problem)
+
+
+# ---- category 1 ----
+
+
+class Answered(Protocol):
+    """A question with its answer and evidence."""
+
+    @property
+    def question(self) -> str: ...
+    @property
+    def answer(self) -> str: ...
+    @property
+    def aliases(self) -> tuple[str, ...]: ...
+    @property
+    def evidence(self) -> str: ...
+    @property
+    def language(self) -> str: ...
+
+
+def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: PLR0911 - one for each requirement
+    """Why `alternative` cannot take the place of the answer.
+
+    It is short, says something else, shares no meaning-bearing word with the answer or its aliases (a
+    number may share its unit, a date its month), and stands neither in the evidence nor in the question.
+    """
+    language, limits = language_of(case.language), LANGUAGES[case.language]
+    names = (case.answer, *case.aliases)
+    if not any(character.isalnum() for character in alternative):
+        return "no alternative answer", "it has no letter and no digit"
+    if language.count(alternative) > limits.most_answer:
+        return "alternative answer too long", f"{alternative!r} has over {limits.most_answer} {limits.unit}"
+    if any(language.contains(name, alternative) or language.contains(alternative, name) for name in names):
+        return "alternative overlaps the answer", alternative
+    counted = language.answer_type(case.answer, case.question) in ("number", "date")
+    words = language.content_words(alternative)
+    if not counted and any(words & language.content_words(name) for name in names):
+        return "alternative overlaps the answer", alternative
+    if language.contains(case.question, alternative):
+        return "question gives the alternative away", alternative
+    if language.contains(case.evidence, alternative):
+        return "alternative already in the evidence", alternative
+    return None
+
+
+def swap_problem(
+    language_code: str, old: str, answer: str, aliases: Sequence[str], alternative: str, new: str
+) -> Problem:
+    """Why `new` is not the evidence `old` with `alternative` in the answer's place."""
+    language = language_of(language_code)
+    if not language.contains(new, alternative):
+        return "new answer is not in the new evidence", f"the passage must hold {alternative!r}"
+    if left := left_over(language, new, answer, aliases, alternative):
+        return "old answer is left in the new evidence", f"replace {left!r} as well"
+    compared = compare(language_code, old, answer, aliases, new)
+    if not compared.replacements:
+        return "nothing was replaced", f"replace every mention of {answer!r}"
+    if compared.changed > MOST_CHANGED * compared.tokens:
+        shown = "; ".join(f"{edit.old!r} -> {edit.new!r}" for edit in compared.agreement[:3])
+        return "evidence changed beyond the answer", f"leave everything else as it was: {shown}"
+    return language_problem(language, new, alternative)
+
+
+def left_over(language: Language, text: str, answer: str, aliases: Sequence[str], alternative: str) -> str | None:
+    """A mention of the old answer that is no part of a mention of the new one."""
+    old = language.mentions(text, answer, aliases)
+    if not old:
+        return None
+    new = language.mentions(text, alternative)
+    for mention in old:
+        if not any(one.start <= mention.start and mention.end <= one.end for one in new):
+            return text[mention.start : mention.end]
+    return None
+
+
+_ARTICLE = re.compile(r"\b([Aa]n?)\s+$")
+
+
+def language_problem(language: Language, text: str, alternative: str) -> Problem:
+    """Where the word before a mention of the new answer does not agree with it."""
+    article_of: Callable[[str], str] | None = getattr(language, "article", None)
+    if article_of is None:
+        return None
+    for mention in language.mentions(text, alternative):
+        found = _ARTICLE.search(text, max(0, mention.start - 4), mention.start)
+        if found and found[1].lower() != article_of(text[mention.start : mention.end]):
+            return "article does not agree", f"{found[1]} {text[mention.start : mention.end]}"
+    return None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two versions of an evidence side by side."""
+
+    replacements: tuple[Edit, ...]
+    """Mentions of the old answer, with what stands in their place."""
+    agreement: tuple[Edit, ...]
+    """All other differences."""
+    changed: int
+    """Tokens that differ outside the mentions: the longer side of each difference, added up."""
+    tokens: int
+    """Tokens of the old evidence."""
+
+
+@lru_cache(maxsize=64)
+def compare(language_code: str, old: str, answer: str, aliases: tuple[str, ...], new: str) -> Compared:
+    """What differs between two versions of an evidence: at the answer's mentions, and elsewhere."""
+    mentions = language_of(language_code).mentions(old, answer, aliases)
+    before, after = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))
+    blocks = _blocks(before, after, mentions)
+    replacements, agreement, changed = [], [], 0
+    for is_mention, start, end, to_start, to_end in blocks:
+        edit = Edit(old=_stretch(old, before, start, end), new=_stretch(new, after, to_start, to_end))
+        if is_mention:
+            replacements.append(edit)
+        else:
+            agreement.append(edit)
+            changed += max(end - start, to_end - to_start)
+    return Compared(tuple(replacements), tuple(agreement), changed, len(before))
+
+
+def _blocks(
+    before: Sequence[re.Match[str]], after: Sequence[re.Match[str]], mentions: Sequence[Mention]
+) -> Iterator[tuple[bool, int, int, int, int]]:
+    """(of a mention, start, end, start and end in the new text) of every difference, in tokens.
+
+    A mention and the differences that touch it are one difference.
+    """
+    opcodes = Levenshtein.opcodes([token.group() for token in before], [token.group() for token in after])
+    at_mention = [False] * len(before)
+    for mention in mentions:
+        for place, token in enumerate(before):
+            if token.start() >= mention.end:
+                break
+            at_mention[place] = at_mention[place] or token.end() > mention.start
+    pending: list[tuple[bool, int, int, int, int]] = []
+    for opcode in opcodes:
+        start, end, to_start, to_end = opcode.src_start, opcode.src_end, opcode.dest_start, opcode.dest_end
+        if opcode.tag == "equal":
+            continue
+        touches = any(at_mention[start:end]) or (
+            start == end and ((start > 0 and at_mention[start - 1]) or (start < len(before) and at_mention[start]))
+        )
+        if pending and pending[-1][2] == start and pending[-1][4] == to_start:
+            joined = pending.pop()
+            pending.append((joined[0] or touches, joined[1], end, joined[3], to_end))
+        else:
+            pending.append((touches, start, end, to_start, to_end))
+    yield from pending
+
+
+def _stretch(text: str, tokens: Sequence[re.Match[str]], start: int, end: int) -> str:
+    return text[tokens[start].start() : tokens[end - 1].end()] if start < end else ""
+
+
+def answer_position(language_code: str, evidence: str, answer: str) -> AnswerPosition | None:
+    """Third of the evidence, in characters, in which the answer starts; None unless it occurs once (table 14)."""
+    folded, wanted = evidence.casefold(), answer.casefold()
+    if folded.count(wanted) != 1:
+        return None
+    share = folded.index(wanted) / len(folded)
+    return "first" if share < 1 / 3 else "middle" if share < 2 / 3 else "last"
+
+
+# ---- category 2 ----
+
+
+def before(language_code: str, evidence: str, sentence: str) -> str:
+    """The sentence that stands before `sentence` in the evidence; empty where it is the first."""
+    sentences = language_of(language_code).sentences(evidence)
+    place = next((place for place, one in enumerate(sentences) if sentence in one or one in sentence), 0)
+    return sentences[place - 1] if place else ""
+
+
+def sentence_problem(language_code: str, evidence: str, answer: str, sentence: str) -> Problem:
+    """Why `sentence` is no sentence of the evidence that holds the answer."""
+    language = language_of(language_code)
+    if not sentence.strip() or sentence not in evidence:
+        return "supporting sentence is not in the evidence", "copy the sentence as it stands in the passage"
+    if not language.contains(sentence, answer):
+        return "supporting sentence lacks the answer", f"the sentence must hold {answer!r}"
+    return None
+
+
+def resolved_problem(language_code: str, sentence: str, answer: str, resolved: str) -> Problem:
+    """Why `resolved` does not say on its own what `sentence` says."""
+    language = language_of(language_code)
+    if (subject := language.dangling_subject(resolved)) is not None:
+        return "supporting sentence cannot be understood alone", f"say who or what {subject!r} is"
+    if not language.contains(resolved, answer):
+        return "resolved sentence lacks the answer", f"the sentence must still hold {answer!r}"
+    said = language.content_words(sentence)
+    if len(said & language.content_words(resolved)) < LEAST_SUPPORT * len(said):
+        return "resolved sentence says something else", "change nothing but its subject"
+    return None
+
+
+_ENDS = re.compile(r"[.!?。！？．…][\"'”’）)」』\]]*$")
+_STARTS = re.compile(r"^[\"'“‘(（「『]*[A-Z0-9À-Þ㐀-鿿豈-﫿]")
+
+
+def is_whole(sentence: str) -> bool:
+    """Whether it begins and ends as a sentence does: passages are cut anywhere, and lists have none."""
+    return bool(_STARTS.search(sentence) and _ENDS.search(sentence))
+
+
+def opening(language_code: str, passage: str) -> int | None:
+    """Place of the passage's first sentence that is whole and stands on its own; None where there is none.
+
+    It has at most half of the passage's length, or the passage could not be condensed.
+    """
+    language = language_of(language_code)
+    most = MOST_CONDENSED * language.count(passage)
+    for place, sentence in enumerate(language.sentences(passage)):
+        if is_whole(sentence) and language.count(sentence) <= most and language.dangling_subject(sentence) is None:
+            return place
+    return None
+
+
+def condensed_problem(language_code: str, passages: Sequence[str], condensed: str) -> Problem:
+    """Why `condensed` does not condense the passages: it is too long, or leaves one of them out."""
+    language = language_of(language_code)
+    length, most = language.count(condensed), int(MOST_CONDENSED * sum(map(language.count, passages)))
+    if not 0 < length <= most:
+        return "condensed text has the wrong length", f"it has {length}, which should be 1 to {most}"
+    said = language.content_words(condensed)
+    words = [language.content_words(passage) for passage in passages]
+    for place, own in enumerate(words):
+        others = frozenset().union(*(other for at, other in enumerate(words) if at != place))
+        if len(said & (own - others)) < min(LEAST_DRAWN, len(own - others)):
+            return "condensed text leaves a passage out", f"say something of passage {place + 1} as well"
+    return None
+
+
+def merged_problem(language_code: str, sentence: str, condensed: str, answer: str, merged: str) -> Problem:
+    """Why `merged` does not hold both the supporting fact and the condensed text."""
+    language = language_of(language_code)
+    if not language.contains(merged, answer):
+        return "answer is not in the new evidence", f"the passage must hold {answer!r}"
+    if support_in(language, merged, sentence) < LEAST_SUPPORT:
+        return "supporting fact is not in the new evidence", f"keep what this says: {sentence}"
+    said = language.content_words(condensed)
+    if len(said & language.content_words(merged)) < LEAST_SUPPORT * len(said):
+        return "condensed text is not in the new evidence", "keep what the second passage says"
+    return None
+
+
+def support_in(language: Language, text: str, sentence: str) -> float:
+    """Share of the sentence's content words that stand in two neighbouring sentences of the text; 0..1."""
+    wanted = language.content_words(sentence)
+    if not wanted or sentence in text:
+        return 1.0
+    words = [language.content_words(one) for one in language.sentences(text)]
+    pairs = [one | other for one, other in zip(words, [*words[1:], frozenset()], strict=True)]
+    return max((len(wanted & pair) for pair in pairs), default=0) / len(wanted)
+
+
+def rival(case: Answered, passage: str) -> tuple[str, float] | None:
+    """The sentence of a passage that comes nearest to answering the question otherwise, and how near; 0..1.
+
+    It names something of the answer's type which is not the answer and not in the question; nearness is
+    the share of the question's content words that it holds.
+    """
+    language = language_of(case.language)
+    asked = language.content_words(case.question)
+    nearest: tuple[str, float] | None = None
+    for sentence in language.sentences(passage):
+        near = len(asked & language.content_words(sentence)) / len(asked) if asked else 0.0
+        if near > UNSURE_ABOVE and (nearest is None or near > nearest[1]) and _names_another(language, case, sentence):
+            nearest = sentence, near
+    return nearest
+
+
+def _names_another(language: Language, case: Answered, sentence: str) -> bool:
+    kind = language.answer_type(case.answer, case.question)
+    own = language.mentions(sentence, case.answer, case.aliases)
+    for start, end in language.spans_of_type(sentence, kind):
+        named = sentence[start:end]
+        is_answer = any(one.start < end and start < one.end for one in own)
+        if not is_answer and not language.contains(case.question, named):
+            return True
+    return False

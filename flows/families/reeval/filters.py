@@ -1,0 +1,135 @@
+"""The filters of ReEval's section 4.1, and what real data need beside them."""
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+
+from bs4 import BeautifulSoup
+
+from flows.construct.engine import Drop
+from flows.language import Language, language_of
+from schemas.source import QASource
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The paper's lengths, in the unit that the language counts in."""
+
+    least_evidence: int
+    most_answer: int
+    unit: str
+
+
+LANGUAGES: Mapping[str, Limits] = MappingProxyType(
+    {
+        "en": Limits(10, 5, "words"),  # section 4.1, "shorter than 10 words", "longer than 5 words"
+        "zh": Limits(20, 10, "characters"),  # two characters to a word: Chinese words have 1.5 to 2 on average
+    }
+)
+
+LEAST_SCRIPT = 0.5
+"""Share of the letters that must be of the language's script."""
+ENGLISH_ONLY = frozenset(
+    ["the", "of", "and", "to", "is", "that", "with", "by", "from", "it", "his", "this", "were", "which", "be", "are",
+     "at", "has", "had", "been", "their", "who", "she", "they", "its", "but", "not", "have"]
+)  # fmt: skip
+"""Frequent English words that other languages in Latin letters do not have, or hardly."""
+LEAST_ENGLISH = 0.03
+ENGLISH_FROM = 30
+"""English text of so many words has this share of them at the least: on SQuAD, NQ and TimeQA 0.06, in a bare list."""
+
+_TAG = re.compile(
+    r"</?(?:a|abbr|article|aside|b|blockquote|br|button|cite|code|dd|div|dl|dt|em|figcaption|figure|font|footer|form|"
+    r"h[1-6]|head|header|hr|html|i|iframe|img|input|label|li|link|main|meta|nav|ol|p|pre|q|s|script|section|small|"
+    r"source|span|strong|style|sub|sup|svg|table|tbody|td|tfoot|th|thead|time|tr|u|ul|video)"
+    r"(?:\s[^<>]*)?/?>|<!--.*?-->|&(?:nbsp|amp|lt|gt|quot|apos|[lr]squo|[lr]dquo|[nm]dash|#\d{2,5});",
+    re.DOTALL | re.IGNORECASE,
+)
+_HAN = re.compile(r"[㐀-鿿豈-﫿]")
+_LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """What is left of a source row."""
+
+    question: str
+    answer: str
+    aliases: tuple[str, ...]
+    evidence: str
+    notes: tuple[str, ...]
+
+
+def filtered(source: QASource, rng: random.Random) -> Filtered:
+    """The row with one answer that its evidence holds. Raises `Drop`."""
+    language, limits = language_of(source.language), LANGUAGES[source.language]
+    evidence, notes = _evidence(source, language, limits)
+    answers = [answer for answer in source.answers if any(character.isalnum() for character in answer)]
+    if not answers:
+        raise Drop("answer is only punctuation", evidence=" / ".join(source.answers))
+    short = [answer for answer in answers if language.count(answer) <= limits.most_answer]
+    if not short:
+        raise Drop(f"answer over {limits.most_answer} {limits.unit}", evidence=" / ".join(answers))
+    _refuse_several(short, language)
+    there = [answer for answer in short if language.contains(evidence, answer)]
+    if not there:
+        raise Drop("answer not in the evidence", evidence=" / ".join(short))
+    if not notes:
+        there, notes = _with_true_offsets(source, there, evidence)
+    answer = rng.choice(sorted(there))
+    aliases = tuple(other for other in short if other != answer)
+    return Filtered(source.question.strip(), answer, aliases, evidence, tuple(notes))
+
+
+def _evidence(source: QASource, language: Language, limits: Limits) -> tuple[str, list[str]]:
+    """The evidence without HTML, and what was done to it. Raises `Drop`."""
+    evidence = source.evidence or ""
+    if not evidence.strip():
+        raise Drop("no evidence", evidence=source.question)
+    notes = []
+    if _TAG.search(evidence):
+        evidence = " ".join(BeautifulSoup(evidence, "html.parser").get_text(" ").split())
+        notes.append("HTML was taken out of the evidence")
+    length = language.count(evidence)
+    if length < limits.least_evidence:
+        raise Drop(f"evidence under {limits.least_evidence} {limits.unit}", evidence=evidence, value=float(length))
+    if not _is_in(source.language, evidence):
+        raise Drop("evidence in another language than the source's", evidence=evidence[:200])
+    return evidence, notes
+
+
+def _is_in(language: str, text: str) -> bool:
+    """Whether a text is written in the language, by its script and, in English, by its frequent words."""
+    letters = sum(character.isalpha() for character in text)
+    script = len((_HAN if language == "zh" else _LATIN).findall(text))
+    if script < LEAST_SCRIPT * letters:
+        return False
+    words = text.lower().split()
+    if language != "en" or len(words) < ENGLISH_FROM:
+        return True
+    return sum(word in ENGLISH_ONLY for word in words) >= LEAST_ENGLISH * len(words)
+
+
+def _with_true_offsets(source: QASource, answers: Sequence[str], evidence: str) -> tuple[list[str], list[str]]:
+    """The answers that stand where the source says, or once, and whether an offset was repaired. Raises `Drop`."""
+    if not source.answer_starts:
+        return list(answers), []
+    starts = dict(zip(source.answers, source.answer_starts, strict=True))
+    true = [answer for answer in answers if evidence.startswith(answer, max(0, starts[answer]))]
+    once = [answer for answer in answers if answer not in true and evidence.count(answer) == 1]
+    if not true and not once:
+        raise Drop("answer offset does not match", evidence=f"{answers[0]} at {starts[answers[0]]}")
+    kept = [answer for answer in answers if answer in true or answer in once]
+    notes = [] if true else [f"the source's answer offset did not match; it was repaired: {once[0]}"]
+    return kept, notes
+
+
+def _refuse_several(answers: Sequence[str], language: Language) -> None:
+    """Answers each contained in the next longer overlap; others are several answers. Raises `Drop`."""
+    by_length = sorted(answers, key=lambda answer: (len(answer), answer))
+    for shorter, longer in pairwise(by_length):
+        if not language.contains(longer, shorter):
+            raise Drop("several answers", evidence=" / ".join(answers))

@@ -1,0 +1,116 @@
+"""How a question is put to a model: closed-book, open-book and faithful, zero-shot and few-shot (section 4.2).
+
+Tables 10 to 12 give a wording for each kind of model; ours say the same in our own words. The fields stand
+as in the paper's released code: label, new line, value, a blank line between fields. The replies are used
+whole. Departures: Chinese cases are asked under the same English instruction, with Chinese demonstrations;
+a question mark that ends the question is left out of the faithful prompt, whose sentence goes on after it.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import product
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, Protocol
+
+from flows.construct.engine import Request
+from flows.llm.model import Prompt, Text
+from schemas.base import Frozen
+from schemas.reeval import EnrichedCase, SwapCase
+
+HERE = Path(__file__).parent / "prompts"
+ANSWER_TOKENS = 100  # methods: "inference greedy, 100 tokens"
+
+Style = Literal["chat", "alpaca", "palm", "claude"]
+Prompting = Literal["open-book", "faithful"]
+Variant = Literal["closed_book", "original", "swapped", "question_focused", "evidence_focused"]
+
+CATEGORY_1: tuple[Variant, ...] = ("closed_book", "original", "swapped")
+CATEGORY_2: tuple[Variant, ...] = ("closed_book", "original", "question_focused", "evidence_focused")
+
+
+class Demonstration(Frozen):
+    """A question answered from its evidence, to stand before the one that is asked."""
+
+    evidence: str
+    question: str
+    answer: str
+
+
+class ToAnswer(Frozen):
+    """A question with the evidence to answer it from; none is closed-book."""
+
+    question: str
+    evidence: str | None = None
+    prompting: Prompting = "open-book"
+    demonstrations: tuple[Demonstration, ...] = ()
+
+
+def _answer(style: Style) -> Prompt[Text]:
+    # The pivot's role: the seeds are selected by the same prompts (section 3).
+    return Prompt(
+        f"answer_{style}", 1, Text, HERE, role="pivot", temperature=0.0, max_tokens=ANSWER_TOKENS, inputs=ToAnswer
+    )
+
+
+STYLES: Mapping[Style, Prompt[Text]] = MappingProxyType(
+    {"chat": _answer("chat"), "alpaca": _answer("alpaca"), "palm": _answer("palm"), "claude": _answer("claude")}
+)
+"""A prompt for each kind of model: `chat` is for ChatGPT, GPT-4 and what follows system messages."""
+ANSWERS: tuple[Prompt[Any], ...] = tuple(STYLES.values())
+
+
+@cache
+def demonstrations(language: str) -> tuple[Demonstration, ...]:
+    """A language's "5 static demonstration examples" (section 4.1), always in one order."""
+    lines = (HERE / f"demonstrations.{language}.jsonl").read_text(encoding="utf-8").splitlines()
+    return tuple(Demonstration.model_validate_json(line) for line in lines)
+
+
+def answering(
+    question: str, evidence: str | None, language: str, prompting: Prompting = "open-book", shots: Literal[0, 5] = 0
+) -> ToAnswer:
+    """A question to be answered from the evidence, or closed-book from what the model knows."""
+    return ToAnswer(
+        question=question,
+        evidence=evidence,
+        prompting=prompting,
+        demonstrations=demonstrations(language) if shots else (),
+    )
+
+
+class InferenceSettings(Protocol):
+    """The settings that inference depends on."""
+
+    @property
+    def style(self) -> Style: ...
+    @property
+    def prompting(self) -> tuple[Prompting, ...]: ...
+    @property
+    def shots(self) -> tuple[Literal[0, 5], ...]: ...
+
+
+def requests(case: SwapCase | EnrichedCase, settings: InferenceSettings) -> Sequence[Request]:
+    """A case's variants under every prompting, with every number of shots.
+
+    Without evidence there is nothing to be faithful to: closed-book is asked beside open-book alone.
+    """
+    prompt = STYLES[settings.style]
+    return [
+        Request(variant, prompt, answering(case.question, evidence, case.language, prompting, shots), prompting, shots)
+        for prompting, shots in product(settings.prompting, settings.shots)
+        for variant, evidence in evidence_of(case).items()
+        if evidence is not None or prompting != "faithful"
+    ]
+
+
+def evidence_of(case: SwapCase | EnrichedCase) -> Mapping[Variant, str | None]:
+    """The evidence that each variant of a case is asked with."""
+    if isinstance(case, SwapCase):
+        return {"closed_book": None, "original": case.original_evidence, "swapped": case.evidence}
+    return {
+        "closed_book": None,
+        "original": case.original_evidence,
+        "question_focused": case.evidence_question_focused,
+        "evidence_focused": case.evidence_evidence_focused,
+    }

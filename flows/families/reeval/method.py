@@ -1,0 +1,361 @@
+"""ReEval: test cases whose evidence was perturbed, by swapping the answer or by enriching the context.
+
+Yu et al., "ReEval: Automatic Hallucination Evaluation for Retrieval-Augmented Large Language Models via
+Transferable Adversarial Attacks", 2024: section 3 (the method), 4.1 (the filters), tables 8 and 9 (the prompts).
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from data.sources import SourceSpec
+from flows.construct.engine import Context, Drop, FamilySettings, Records, SetContext, Slot, StepContext
+from flows.families.reeval import checks, filters
+from flows.families.reeval.alternatives import AnswerPool, pool_of
+from flows.families.reeval.inference import STYLES, answering
+from flows.families.reeval.passages import EXPANSIONS, Collection, collect
+from flows.families.reeval.prompts import (
+    ALTERNATIVE_ANSWER,
+    CONDENSE,
+    MERGE,
+    REPLACE_ANSWER,
+    RESOLVE_SENTENCE,
+    SELECT_SENTENCE,
+    ToAlter,
+    ToCondense,
+    ToMerge,
+    ToReplace,
+    ToResolve,
+    ToSelect,
+)
+from flows.language import CannotReplace, language_of, names_of
+from flows.llm.model import InvalidAnswer, Model
+from flows.llm.rules import Rules
+from flows.scoring.entailment import DEFAULT_MODEL, Entailment, premise_and_hypothesis
+from flows.scoring.qa import exact_match
+from schemas.errors import WrongInput
+from schemas.reeval import Case, EnrichedCase, PassageRef, SwapCase
+from schemas.source import Passage, QASource
+
+PASSAGES = 3  # section 3.2, "Condense the three passages into one passage"
+MATRIX_SEEDS = 500  # section 4.4, "we randomly sample 500 examples"
+SHOTS: tuple[Literal[0, 5], ...] = (0, 5)  # section 4.1, "5 static demonstration examples are used"
+
+Name = Annotated[str, Field(min_length=1)]
+
+
+class ReEvalSettings(FamilySettings):
+    """ReEval's block of the configuration."""
+
+    sources: tuple[SourceSpec, ...] = Field((), description="Extractive question answering data")
+    passages: tuple[SourceSpec, ...] = Field(
+        (), description="Passages to enrich evidence with; the sources' own are among them anyway"
+    )
+    seeds: Literal["pivot", "all"] = Field("pivot", description="`all`: every case, whether the pivot knows it or not")
+    pivots: tuple[Name, ...] = Field(
+        ("pivot",), min_length=1, description="Roles or models that select the seeds and perturb them"
+    )
+    right: Literal["em", "entailment", "either"] = Field(
+        "either", description="When the pivot's answer is right: exact match, entailment, or one of them (section 4.1)"
+    )
+    entailment: str = Field(DEFAULT_MODEL, min_length=1, description="A cross-encoder by name or path, or `off`")
+    style: Literal["chat", "alpaca", "palm", "claude"] = Field(
+        "chat", description="Model style of the inference prompts (tables 10 to 12)"
+    )
+    prompting: tuple[Literal["open-book", "faithful"], ...] = Field(
+        ("open-book", "faithful"), min_length=1, description="How `touchstone evaluate` asks (tables 11 and 12)"
+    )
+    shots: tuple[Literal[0, 5], ...] = Field(SHOTS, min_length=1, description="Demonstrations before the question")
+    matrix_seeds: int = Field(MATRIX_SEEDS, ge=1, description="Seeds of the matrix of pivots and models")
+
+    @field_validator("entailment", mode="before")
+    @classmethod
+    def _yaml_reads_off_as_false(cls, value: object) -> object:
+        return "off" if value is False else value
+
+
+def ready(settings: ReEvalSettings, models: Mapping[str, Model]) -> None:
+    """Raise `WrongInput` where the pivot cannot select the seeds, or a source is in no language of ours."""
+    for spec in (*settings.sources, *settings.passages):
+        if spec.language not in filters.LANGUAGES:
+            raise WrongInput(
+                f"families.reeval: {spec.name}: language {spec.language}: ReEval reads "
+                f"{' and '.join(filters.LANGUAGES)}; correct the source's language, or leave it out"
+            )
+    if settings.seeds == "all":
+        return
+    for pivot in settings.pivots:
+        if isinstance(models[pivot], Rules):
+            raise WrongInput(
+                "families.reeval.seeds: the rules model does not answer questions; write `seeds: all`, or name an "
+                f"endpoint for the role {pivot} (models.{pivot})"
+            )
+    if settings.right == "em":
+        return
+    if settings.entailment == "off":
+        raise WrongInput(
+            f"families.reeval.right: {settings.right} needs an entailment model, which is off; write `right: em`, or "
+            "name one under entailment"
+        )
+    entailment_model(settings.entailment).load()
+
+
+@cache
+def entailment_model(name: str) -> Entailment:
+    """The entailment model of that name, one for all shards."""
+    return Entailment(name)
+
+
+# ---- source data (section 4.1) ----
+
+
+async def drop_duplicates(sources: Records[QASource], ctx: SetContext) -> AsyncIterator[QASource]:
+    """Section 4.1, 1: one instance of each question, evidence and answer, whichever sources they are of."""
+    seen: dict[str, str] = {}
+    for source in sources:
+        first = seen.setdefault(source.id, source.key)
+        if first == source.key:
+            yield source
+        else:
+            ctx.drop(source, Drop("duplicate question, evidence and answer", source.question, related_id=source.id))
+
+
+def for_each_pivot(source: QASource, pivots: Sequence[str]) -> Sequence[Slot]:
+    """A case of each source row for each pivot."""
+    return [{"pivot": pivot} for pivot in pivots]
+
+
+def pivots_of(step: StepContext) -> Sequence[str]:
+    """The configured pivots."""
+    pivots: Sequence[str] = step.settings.pivots
+    return pivots
+
+
+async def filter_source(source: QASource, slot: Slot, ctx: Context) -> Case:
+    """Section 4.1, 2 and 3, and several answers: cases with a short answer and an evidence to find it in.
+
+    Departures: the paper's limits are in words; for Chinese they are in characters (`filters`). What the
+    paper's data do not have is refused as well: no answer, an answer that is not in the evidence, offsets
+    that do not match. HTML is taken out of the evidence, and the provenance says so.
+    """
+    filtered = filters.filtered(source, ctx.random(source.key))
+    return Case(
+        key=ctx.key,
+        question=filtered.question,
+        answer=filtered.answer,
+        aliases=filtered.aliases,
+        evidence=filtered.evidence,
+        title=source.title,
+        language=source.language,
+        pivot=str(slot["pivot"]),
+        source=f"{source.format}:{source.source.source}",
+        provenance=ctx.provenance(source, sources=[source.source], notes=filtered.notes),
+    )
+
+
+# ---- seed case selection (section 3) ----
+
+
+@dataclass(frozen=True)
+class Grader:
+    """Tells whether the pivot's answer is right (section 4.1, "Generated Data")."""
+
+    rule: Literal["em", "entailment", "either"]
+    entailment: Entailment | None
+
+    def right(self, case: Case, output: str) -> bool:
+        """By exact match, or where "question + output" entails "question + answer"."""
+        matches = exact_match(output, [case.answer, *case.aliases], case.language) == 1
+        if self.rule == "em" or (self.rule == "either" and matches):
+            return matches
+        assert self.entailment is not None
+        return self.entailment.entails([premise_and_hypothesis(case.question, output, case.answer)])[0]
+
+
+def grader(step: StepContext) -> Grader | None:
+    """What seed selection grades with; None where it does not select."""
+    settings: ReEvalSettings = step.settings
+    if settings.seeds == "all":
+        return None
+    return Grader(settings.right, None if settings.right == "em" else entailment_model(settings.entailment))
+
+
+async def select_seed(case: Case, ctx: Context) -> Case:
+    """Section 3: the pivot answers rightly with the evidence before it, zero-shot."""
+    return await _selected(case, ctx, case.evidence, wanted=True, refusal="pivot is wrong with the evidence")
+
+
+async def select_unknown(case: Case, ctx: Context) -> Case:
+    """Section 3.2: of category 2, only what the pivot does not answer rightly without the evidence."""
+    return await _selected(case, ctx, None, wanted=False, refusal="pivot is right without the evidence")
+
+
+async def _selected(case: Case, ctx: Context, evidence: str | None, *, wanted: bool, refusal: str) -> Case:
+    if ctx.prepared is None:
+        return case
+    graded: Grader = ctx.prepared
+    settings: ReEvalSettings = ctx.settings
+    asked = answering(case.question, evidence, case.language)
+    output = (await ctx.ask(STYLES[settings.style], asked, model=case.pivot)).text
+    if graded.right(case, output) != wanted:
+        raise Drop(refusal, evidence=f"{case.question} {output}")
+    return case.revised(provenance=ctx.asked_of(case.provenance))
+
+
+# ---- category 1: answer swapping (section 3.1) ----
+
+
+def pool_answers(step: StepContext) -> AnswerPool:
+    """The answers that the cases have, for the rules to take alternatives from."""
+    return pool_of(list(step.inputs), step.embedder)
+
+
+async def swap_answer(case: Case, ctx: Context) -> SwapCase:
+    """Section 3.1 and table 8: another answer, and the evidence rewritten so that it supports that one.
+
+    Departure: the paper takes what the model rewrites as it comes. Ours must pass `checks.swap_problem`;
+    a rewrite that fails is asked again, then the answer's mentions are replaced one by one, which must
+    pass the same checks.
+    """
+    pool: AnswerPool = ctx.prepared
+    asked = ToAlter(
+        question=case.question,
+        answer=case.answer,
+        aliases=case.aliases,
+        evidence=case.evidence,
+        language=case.language,
+        candidates=pool.candidates(case, ctx.random(case.key)),
+    )
+    alternative = (await ctx.ask(ALTERNATIVE_ANSWER, asked, model=case.pivot)).answer
+    names = names_of(case.language, case.answer, case.aliases)
+    rewriting = ToReplace(
+        answer=case.answer, aliases=names, alternative=alternative, evidence=case.evidence,
+        language=case.language,
+    )  # fmt: skip
+    notes = []
+    try:
+        evidence = (await ctx.ask(REPLACE_ANSWER, rewriting, model=case.pivot)).evidence
+    except InvalidAnswer as invalid:
+        evidence = _span_replaced(case, names, alternative, invalid)
+        notes = ["the answer was replaced span by span: no rewrite passed the checks"]
+    compared = checks.compare(case.language, case.evidence, case.answer, names, evidence)
+    return SwapCase(
+        key=ctx.key,
+        question=case.question,
+        answer=alternative,
+        original_answer=case.answer,
+        aliases=case.aliases,
+        evidence=evidence,
+        original_evidence=case.evidence,
+        replacements=compared.replacements,
+        agreement=compared.agreement,
+        answer_position=checks.answer_position(case.language, evidence, alternative),
+        language=case.language,
+        pivot=case.pivot,
+        source=case.source,
+        provenance=ctx.provenance(case, notes=notes),
+    )
+
+
+def _span_replaced(case: Case, names: tuple[str, ...], alternative: str, invalid: InvalidAnswer) -> str:
+    language = language_of(case.language)
+    try:
+        evidence = language.replace(case.evidence, case.answer, alternative, names).text
+    except CannotReplace as error:
+        raise Drop(invalid.reason, evidence=f"{invalid.evidence} ({error})") from error
+    problem = checks.swap_problem(case.language, case.evidence, case.answer, names, alternative, evidence)
+    if problem is not None:
+        raise Drop(problem[0], evidence=f"{case.answer} -> {alternative}: {problem[1]}")
+    return evidence
+
+
+# ---- category 2: context enriching (section 3.2) ----
+
+
+async def drop_duplicate_passages(passages: Records[Passage], ctx: SetContext) -> AsyncIterator[Passage]:
+    """One of each passage, whichever sources they are of."""
+    seen: dict[str, str] = {}
+    for passage in passages:
+        first = seen.setdefault(passage.id, passage.key)
+        if first == passage.key:
+            yield passage
+        else:
+            ctx.drop(passage, Drop("duplicate passage", passage.text, related_id=passage.id))
+
+
+def retrieve(step: StepContext) -> Collection:
+    """Section 3.2: ranks the collection's passages for every case, question-focused and evidence-focused.
+
+    Departures: English passages are ranked by the configured embedder (the packaged all-MiniLM-L6-v2
+    unless another is named; the paper's is all-mpnet-base-v2), Chinese ones by BM25; the collection is
+    what is configured and the sources' own passages, where the paper has all of Wikipedia.
+    """
+    return collect(list(step.inputs), step.uses["passages"], step.embedder)
+
+
+async def enrich(case: Case, ctx: Context) -> EnrichedCase:
+    """Section 3.2 and table 9: the supporting sentence among what other pages say on the matter.
+
+    Departures: a sentence whose subject needs the text before it is resolved by a prompt of its own
+    (the paper leaves "proper decontextualization" to the model that selects it); passages that would
+    bring another answer are passed over; the condensed text has at most half of the passages' length.
+    Both expansions must succeed.
+    """
+    collection: Collection = ctx.prepared
+    sentence = (await ctx.ask(SELECT_SENTENCE, ToSelect.of(case), model=case.pivot)).sentence
+    resolved = await _resolved(case, sentence, ctx)
+    found: dict[str, tuple[PassageRef, ...]] = {}
+    evidence: dict[str, str] = {}
+    notes: list[str] = []
+    for expansion in EXPANSIONS:
+        drawn = collection.passages(case, expansion, PASSAGES)
+        if len(drawn.passages) < PASSAGES:
+            raise Drop(f"fewer than {PASSAGES} passages", f"{expansion}-focused: {len(drawn.passages)} of {PASSAGES}")
+        texts = tuple(passage.text for passage in drawn.passages)
+        condensed = (await ctx.ask(CONDENSE, ToCondense(passages=texts, language=case.language), model=case.pivot)).text
+        merging = ToMerge(
+            sentence=resolved,
+            condensed=condensed,
+            answer=case.answer,
+            place=ctx.random(case.key, expansion).random(),
+            language=case.language,
+        )
+        found[expansion] = drawn.passages
+        evidence[expansion] = (await ctx.ask(MERGE, merging, model=case.pivot)).text
+        notes += [f"{expansion}-focused: {doubt}" for doubt in drawn.doubts]
+    return EnrichedCase(
+        key=ctx.key,
+        question=case.question,
+        answer=case.answer,
+        aliases=case.aliases,
+        original_evidence=case.evidence,
+        supporting_sentence=sentence,
+        supporting_sentence_resolved=resolved,
+        evidence_question_focused=evidence["question"],
+        evidence_evidence_focused=evidence["evidence"],
+        passages_question_focused=found["question"],
+        passages_evidence_focused=found["evidence"],
+        language=case.language,
+        pivot=case.pivot,
+        source=case.source,
+        provenance=ctx.provenance(case, notes=notes),
+    )
+
+
+async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
+    """The sentence, understood on its own; asked for where its subject is a pronoun or a bare definite."""
+    subject = language_of(case.language).dangling_subject(sentence)
+    if subject is None:
+        return sentence
+    asked = ToResolve(
+        sentence=sentence,
+        subject=subject,
+        before=checks.before(case.language, case.evidence, sentence),
+        title=case.title,
+        answer=case.answer,
+        language=case.language,
+    )
+    return (await ctx.ask(RESOLVE_SENTENCE, asked, model=case.pivot)).sentence

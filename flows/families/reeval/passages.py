@@ -1,0 +1,114 @@
+"""The passages that evidence is enriched with (ReEval, section 3.2)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from flows.construct.embed import Embedder
+from flows.construct.retrieve import IntMatrix, Retriever, diverse, retriever_for
+from flows.families.reeval import checks
+from schemas.reeval import Case, PassageRef
+from schemas.source import Passage
+
+RANKED = 100
+"""Passages of the ranking that are walked for three of different pages; of fewer, all are."""
+EXPANSIONS = ("question", "evidence")  # section 3.2: question-focused and evidence-focused
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Passages for one expansion of a case."""
+
+    passages: tuple[PassageRef, ...]
+    doubts: tuple[str, ...]
+    """What people should look at: a passage that may answer the question otherwise."""
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The collection's passages in one language."""
+
+    passages: tuple[PassageRef, ...]
+    retriever: Retriever | None
+    """None where there are no passages, or nobody asks."""
+
+    @property
+    def titles(self) -> list[str | None]:
+        """The pages' names; some sources write them with underscores."""
+        return [passage.title.replace("_", " ") if passage.title else None for passage in self.passages]
+
+    @property
+    def texts(self) -> list[str]:
+        """What the passages say."""
+        return [passage.text for passage in self.passages]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The passages, ranked for every case and expansion."""
+
+    shelves: Mapping[str, Shelf]
+    """By language."""
+    ranks: Mapping[tuple[str, str], Sequence[int]]
+    """(key of the case, expansion) -> places of its shelf's passages, best first."""
+    notes: tuple[str, ...]
+
+    def passages(self, case: Case, expansion: str, most: int) -> Drawn:
+        """The best passages of different pages that repeat neither the evidence nor each other.
+
+        Each has a sentence to begin with (`checks.opening`), and none answers the question otherwise, as far
+        as strings tell (`checks.rival`).
+        """
+        shelf = self.shelves[case.language]
+        if shelf.retriever is None:
+            return Drawn((), ())
+        near: dict[int, float] = {}
+
+        def refuse(place: int) -> bool:
+            if checks.opening(case.language, shelf.passages[place].text) is None:
+                return True
+            rival = checks.rival(case, shelf.passages[place].text)
+            near[place] = rival[1] if rival else 0.0
+            return near[place] > checks.RIVAL_ABOVE
+
+        places = diverse(
+            self.ranks[case.key, expansion],
+            shelf.titles,
+            shelf.texts,
+            query=case.question,
+            evidence=case.evidence,
+            similarity=shelf.retriever.similarity,
+            most=most,
+            refuse=refuse,
+        )
+        doubts = [
+            f"passage {number} may bring another answer; to be reviewed"
+            for number, place in enumerate(places, 1)
+            if near[place] > checks.UNSURE_ABOVE
+        ]
+        return Drawn(tuple(shelf.passages[place] for place in places), tuple(doubts))
+
+
+def collect(cases: Sequence[Case], passages: Iterable[Passage], embedder: Embedder) -> Collection:
+    """Rank the passages of each language for all its cases at once."""
+    by_language: dict[str, list[PassageRef]] = {}
+    for passage in passages:
+        ref = PassageRef(id=passage.id, title=passage.title, text=passage.text)
+        by_language.setdefault(passage.language, []).append(ref)
+    shelves: dict[str, Shelf] = {}
+    ranks: dict[tuple[str, str], Sequence[int]] = {}
+    notes = []
+    for language in sorted({case.language for case in cases}):
+        own = by_language.get(language, [])
+        asked = [case for case in cases if case.language == language]
+        if not own:
+            shelves[language] = Shelf((), None)
+            notes.append(f"there are no passages in the language {language}: nothing can be enriched")
+            continue
+        retriever = retriever_for(language, [passage.text for passage in own], embedder)
+        shelves[language] = Shelf(tuple(own), retriever)
+        notes.append(f"{language}: {len(own):,} passages, ranked by {retriever.name}")
+        for expansion in EXPANSIONS:
+            queries = [case.question if expansion == "question" else case.evidence for case in asked]
+            found: IntMatrix = retriever.rank(queries, RANKED)
+            ranks |= {(case.key, expansion): row.tolist() for case, row in zip(asked, found, strict=True)}
+    return Collection(shelves, ranks, tuple(notes))

@@ -1,0 +1,154 @@
+"""What ReEval asks of its pivot (tables 8 and 9, in our own words), with the form of each answer."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from flows.families.reeval import checks
+from flows.families.reeval.inference import ANSWERS
+from flows.llm.model import Prompt
+from schemas.base import Frozen
+from schemas.reeval import Case
+
+HERE = Path(__file__).parent
+
+
+class ToAlter(Frozen):
+    """An answer to be exchanged for another."""
+
+    question: str
+    answer: str
+    aliases: tuple[str, ...]
+    evidence: str
+    language: str
+    candidates: tuple[str, ...] = Field(description="Answers of the same kind to other questions")
+
+
+class Alternative(Frozen):
+    """A wrong answer of the same type."""
+
+    answer: str
+
+
+class ToReplace(Frozen):
+    """An evidence in which one answer is to be replaced by another."""
+
+    answer: str
+    aliases: tuple[str, ...]
+    alternative: str
+    evidence: str
+    language: str
+
+
+class Replaced(Frozen):
+    """The evidence with the other answer."""
+
+    evidence: str
+
+
+class ToSelect(Frozen):
+    """An evidence of which one sentence is to be selected."""
+
+    question: str
+    answer: str
+    evidence: str
+    language: str
+
+    @classmethod
+    def of(cls, case: Case) -> "ToSelect":
+        """What is asked about a case."""
+        return cls(question=case.question, answer=case.answer, evidence=case.evidence, language=case.language)
+
+
+class Sentence(Frozen):
+    """One sentence."""
+
+    sentence: str
+
+
+class ToResolve(Frozen):
+    """A sentence whose subject needs the text before it."""
+
+    sentence: str
+    subject: str
+    before: str = Field(description="The sentence before it; empty where it is the first")
+    title: str | None
+    answer: str
+    language: str
+
+
+class ToCondense(Frozen):
+    """Passages to be condensed into one."""
+
+    passages: tuple[str, ...]
+    language: str
+
+
+class ToMerge(Frozen):
+    """A supporting sentence to be worked into a condensed text."""
+
+    sentence: str
+    condensed: str
+    answer: str
+    place: float = Field(description="Where the sentence goes: 0 for the start, 1 for the end")
+    language: str
+
+
+class Passage(Frozen):
+    """One passage."""
+
+    text: str
+
+
+def _check_alternative(asked: ToAlter, given: Alternative) -> None:
+    checks.require(checks.alternative_problem(asked, given.answer))
+
+
+def _check_replaced(asked: ToReplace, given: Replaced) -> None:
+    checks.require(
+        checks.swap_problem(
+            asked.language, asked.evidence, asked.answer, asked.aliases, asked.alternative, given.evidence
+        )
+    )
+
+
+def _check_sentence(asked: ToSelect, given: Sentence) -> None:
+    checks.require(checks.sentence_problem(asked.language, asked.evidence, asked.answer, given.sentence))
+
+
+def _check_resolved(asked: ToResolve, given: Sentence) -> None:
+    checks.require(checks.resolved_problem(asked.language, asked.sentence, asked.answer, given.sentence))
+
+
+def _check_condensed(asked: ToCondense, given: Passage) -> None:
+    checks.require(checks.condensed_problem(asked.language, asked.passages, given.text))
+
+
+def _check_merged(asked: ToMerge, given: Passage) -> None:
+    checks.require(checks.merged_problem(asked.language, asked.sentence, asked.condensed, asked.answer, given.text))
+
+
+# methods/reeval.md: generation at temperature 1, with 100 tokens for an answer, 3,000 for a rewrite and 1,000
+# in category 2. A JSON object takes some more than its text.
+ALTERNATIVE_ANSWER = Prompt(
+    "alternative_answer", 1, Alternative, HERE, role="pivot", checks=(_check_alternative,), max_tokens=128,
+    inputs=ToAlter,
+)  # fmt: skip
+REPLACE_ANSWER = Prompt(
+    "replace_answer", 1, Replaced, HERE, role="pivot", checks=(_check_replaced,), max_tokens=3072, inputs=ToReplace
+)
+SELECT_SENTENCE = Prompt(
+    "select_sentence", 1, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
+)
+RESOLVE_SENTENCE = Prompt(
+    "resolve_sentence", 1, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
+)
+CONDENSE = Prompt(
+    "condense", 1, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
+)
+MERGE = Prompt("merge", 1, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
+
+PROMPTS: tuple[Prompt[Any], ...] = (
+    *ANSWERS, ALTERNATIVE_ANSWER, REPLACE_ANSWER, SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE,
+)  # fmt: skip

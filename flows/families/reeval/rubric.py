@@ -1,0 +1,161 @@
+"""ReEval's human evaluation (section 4.3): is the perturbed evidence readable, and does it support the answer?"""
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from flows.language import language_of
+from schemas.base import content_hash, key_of
+from schemas.reeval import EnrichedCase, SwapCase
+from schemas.rubric import Choice, Judgement, Rubric, Sample, Shown, Task
+
+YES, NO = "yes", "no"
+SUPPORTS = "supports"
+CATEGORY_1, QUESTION_FOCUSED, EVIDENCE_FOCUSED = "category1", "question-focused", "evidence-focused"
+VALIDATION = "validation"
+
+SUPPORT = Rubric(
+    name="reeval-support",
+    version=1,
+    guideline="guideline.md",
+    shows=(Shown(name="evidence", title="Passage"), Shown(name="question"), Shown(name="answer")),
+    asks=(
+        Choice(name="readable", question="Can the passage be read and understood?", options=(YES, NO)),
+        Choice(name=SUPPORTS, question="Does the passage support this answer to the question?", options=(YES, NO)),
+    ),
+    people_per_item=3,  # "Each question is judged by three annotators"
+    samples=(
+        Sample(name=CATEGORY_1, size=500),  # "500 cases from Category 1"
+        Sample(name=QUESTION_FOCUSED, size=500),  # "1000 cases from Category 2 with 500 examples for
+        Sample(name=EVIDENCE_FOCUSED, size=500),  # question-focused expansion, and 500 for evidence-focused"
+    ),
+    validation_share=0.1,  # "10% of the data is used as validation checks"
+    pass_share=0.9,  # "at least 90% accuracy on the validation check"
+)
+"""The paper asks for support and calls what is supportive readable; we ask for both."""
+
+Case = SwapCase | EnrichedCase
+
+
+def tasks(cases: Iterable[Case], seed: int, rubric: Rubric = SUPPORT) -> list[Task]:
+    """The samples of finished cases: all of a sample, where there are not so many.
+
+    Which they are depends on the run seed and on the cases' keys, not on their order.
+    """
+    drawn: dict[str, dict[str, Task]] = defaultdict(dict)
+    for case in sorted(cases, key=_place):
+        for sample, evidence in _perturbed(case).items():
+            task = _task(case, sample, evidence, case.answer, rubric)
+            drawn[sample].setdefault(task.id, task)
+    return [
+        task
+        for sample in rubric.samples
+        for task in heapq.nsmallest(sample.size, drawn[sample.name].values(), key=_order(seed, sample.name))
+    ]
+
+
+def validation_tasks(cases: Iterable[Case], sampled: Sequence[Task], seed: int, rubric: Rubric = SUPPORT) -> list[Task]:
+    """Items whose truth is known, to make up the rubric's share of all that people see; at least two.
+
+    Half are original passages, which support the source's answer; half are such passages without the
+    sentences that hold the answer, which do not. Cases that are not in a sample go first, each gives one
+    item; there are fewer items where the cases do not give so many.
+    """
+    wanted = max(2, round(len(sampled) * rubric.validation_share / (1 - rubric.validation_share)))
+    left = {YES: wanted - wanted // 2, NO: wanted // 2}
+    seen = {task.item_id for task in sampled}
+    unique = {content_hash(case.question, case.original_evidence): case for case in sorted(cases, key=_place)}.values()
+    found: list[Task] = []
+    for case in sorted(unique, key=lambda case: (case.id in seen, content_hash(seed, VALIDATION, case.key))):
+        without = without_answer(case) if left[NO] else None
+        known, evidence = (YES, case.original_evidence) if without is None else (NO, without)
+        if left[known]:
+            left[known] -= 1
+            found.append(_task(case, VALIDATION, evidence, _answers(case)[0], rubric, known={SUPPORTS: known}))
+    return sorted(found, key=_order(seed, VALIDATION))
+
+
+def without_answer(case: Case) -> str | None:
+    """The original evidence without the sentences that hold its answer, in any wording; None if nothing is left."""
+    language = language_of(case.language)
+
+    def held(text: str) -> bool:
+        return any(language.contains(text, answer) for answer in _answers(case))
+
+    sentences = language.sentences(case.original_evidence)
+    rest = ("" if case.language == "zh" else " ").join(one for one in sentences if not held(one))
+    return None if not rest or held(rest) else rest
+
+
+def majority(judgements: Iterable[Judgement], rubric: Rubric = SUPPORT) -> dict[str, dict[str, str | None]]:
+    """By task and question, the answer that most people gave; None where there is none yet.
+
+    It was given by more than half of those who judged the task, and by more than half of the people whom
+    the rubric asks for. Of two judgements of one person on one task the last counts.
+    """
+    given: dict[str, dict[str, Mapping[str, str]]] = defaultdict(dict)
+    for judgement in judgements:
+        given[judgement.task][judgement.by] = judgement.answers
+    return {
+        task: {
+            ask.name: _most([one[ask.name] for one in by.values() if ask.name in one], rubric) for ask in rubric.asks
+        }
+        for task, by in given.items()
+    }
+
+
+def _most(answers: Sequence[str], rubric: Rubric) -> str | None:
+    counted = Counter(answers).most_common(1)
+    enough = max(len(answers), rubric.people_per_item) / 2
+    return counted[0][0] if counted and counted[0][1] > enough else None
+
+
+def set_aside(tasks: Iterable[Task], judgements: Iterable[Judgement], rubric: Rubric = SUPPORT) -> frozenset[str]:
+    """The people who answered fewer of the known questions rightly than the rubric asks for.
+
+    Nobody is set aside before having judged a validation item.
+    """
+    known = {task.id: task.known for task in tasks if task.known}
+    right: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    latest = {(one.by, one.task): one.answers for one in judgements if one.task in known}
+    for (by, task), answers in latest.items():
+        for ask, answer in known[task].items():
+            right[by] += answers.get(ask) == answer
+            total[by] += 1
+    return frozenset(by for by, number in total.items() if right[by] < rubric.pass_share * number)
+
+
+def _perturbed(case: Case) -> Mapping[str, str]:
+    """The perturbed evidence that each sample shows of a case."""
+    if isinstance(case, SwapCase):
+        return {CATEGORY_1: case.evidence}
+    return {QUESTION_FOCUSED: case.evidence_question_focused, EVIDENCE_FOCUSED: case.evidence_evidence_focused}
+
+
+def _answers(case: Case) -> tuple[str, ...]:
+    """The answers that the original evidence supports."""
+    return (case.original_answer if isinstance(case, SwapCase) else case.answer, *case.aliases)
+
+
+def _task(
+    case: Case, sample: str, evidence: str, answer: str, rubric: Rubric, known: Mapping[str, str] | None = None
+) -> Task:
+    return Task(
+        key=key_of("reeval", rubric.name, case.key, {"sample": sample}),
+        rubric=rubric.name,
+        version=rubric.version,
+        sample=sample,
+        item_id=case.id,
+        shown={"evidence": evidence, "question": case.question, "answer": answer},
+        known=known or {},
+    )
+
+
+def _order(seed: int, sample: str) -> Callable[[Task], str]:
+    """A sort key that puts tasks in a random order of the run seed, whatever order they came in."""
+    return lambda task: content_hash(seed, sample, task.id)
+
+
+def _place(case: Case) -> tuple[str, str]:
+    return case.key, case.id

@@ -1,0 +1,187 @@
+"""ReEval without a model: span replacement and extraction by rules. A floor to measure models against.
+
+Every rule works on the given text alone, and what it gives passes the same checks as a model's answer.
+None answers a question: the rules are no pivot that knows anything.
+"""
+
+import random
+import re
+from collections.abc import Sequence
+
+from flows.families.reeval import checks
+from flows.families.reeval.prompts import (
+    Alternative,
+    Passage,
+    Replaced,
+    Sentence,
+    ToAlter,
+    ToCondense,
+    ToMerge,
+    ToReplace,
+    ToResolve,
+    ToSelect,
+)
+from flows.language import CannotReplace, Language, language_of, names_of
+from flows.llm.model import Invalid, RuleSet
+
+EXTRACTED = {"en": 50, "zh": 90}
+"""Words (characters in Chinese) that the rules take of a passage, beyond its opening sentence."""
+LEAST_ASKED = 0.4
+"""Share of the question's content words that a sentence must hold to support its answer by itself."""
+PERSONAL = frozenset(["he", "she", "his", "her", "him", "他", "她", "他的", "她的"])
+PLURAL = frozenset(
+    ["they", "their", "these", "those", "他们", "她们", "它们", "他们的", "她们的", "它们的", "这些", "那些"]
+)
+POSSESSIVES = {
+    "his": "'s", "her": "'s", "its": "'s", "their": "'s", "他的": "的", "她的": "的", "它的": "的", "其": "的",
+}  # fmt: skip
+"""With what a name takes their place."""
+
+
+def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
+    """The first of the candidates, in their seeded order, that can take the answer's place in the evidence."""
+    language = language_of(asked.language)
+    names = names_of(asked.language, asked.answer, asked.aliases)
+    refusal = "no other answer of its kind"
+    for candidate in asked.candidates:
+        try:
+            evidence = language.replace(asked.evidence, asked.answer, candidate, names).text
+        except CannotReplace as error:
+            refusal = str(error)
+            continue
+        problem = checks.swap_problem(asked.language, asked.evidence, asked.answer, names, candidate, evidence)
+        if problem is None:
+            return Alternative(answer=candidate)
+        refusal = problem[0]
+    raise Invalid("no alternative answer fits", refusal)
+
+
+def replace_answer(asked: ToReplace, rng: random.Random) -> Replaced:
+    """Every mention replaced, with the words that must agree."""
+    try:
+        replaced = language_of(asked.language).replace(asked.evidence, asked.answer, asked.alternative, asked.aliases)
+    except CannotReplace as error:
+        raise Invalid("answer cannot be replaced", str(error)) from error
+    return Replaced(evidence=replaced.text)
+
+
+def select_sentence(asked: ToSelect, rng: random.Random) -> Sentence:
+    """Of the sentences that hold the answer, the one that shares most content words with the question."""
+    language = language_of(asked.language)
+    wanted = language.content_words(asked.question)
+    holding = [one for one in language.sentences(asked.evidence) if language.contains(one, asked.answer)]
+    whole = [one for one in holding if checks.is_whole(one)]
+    if not whole:
+        raise Invalid("no whole sentence holds the answer", " / ".join(holding))
+    shared = {one: len(wanted & language.content_words(one)) for one in whole}
+    best = max(whole, key=lambda one: shared[one])
+    if shared[best] < LEAST_ASKED * len(wanted):
+        raise Invalid("no sentence says enough of the question", best)
+    return Sentence(sentence=best)
+
+
+def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
+    """The subject named: by the page's title, where it is what the page is about, or by the sentence before."""
+    language = language_of(asked.language)
+    name = referent(language, asked.subject, asked.title, asked.before)
+    if name is None:
+        raise Invalid("supporting sentence cannot be understood alone", f"{asked.subject}: {asked.sentence}")
+    first, _, rest = asked.subject.partition(" ")
+    if first.casefold() in POSSESSIVES:
+        name = f"{name}{POSSESSIVES[first.casefold()]}" + (f" {rest}" if rest else "")
+    return Sentence(sentence=asked.sentence.replace(asked.subject, name, 1))
+
+
+def condense(asked: ToCondense, rng: random.Random) -> Passage:
+    """A paragraph of each passage: its opening sentence and what follows, up to half of its length."""
+    return Passage(text="\n".join(_extract(asked.language, passage) for passage in asked.passages))
+
+
+def merge(asked: ToMerge, rng: random.Random) -> Passage:
+    """The sentence put before, between or after the paragraphs of the condensed text, and all made one."""
+    paragraphs = asked.condensed.splitlines()
+    place = min(int(asked.place * (len(paragraphs) + 1)), len(paragraphs))
+    return Passage(text=_joined(asked.language, [*paragraphs[:place], asked.sentence, *paragraphs[place:]]))
+
+
+def _extract(language_code: str, passage: str) -> str:
+    """The passage's opening sentence and those after it, up to `EXTRACTED` and half of the passage's length."""
+    language = language_of(language_code)
+    start = checks.opening(language_code, passage)
+    if start is None:
+        raise Invalid("passage has no sentence that stands on its own", passage)
+    first, *following = (" ".join(sentence.split()) for sentence in language.sentences(passage)[start:])
+    most = min(EXTRACTED[language_code], checks.MOST_CONDENSED * language.count(passage))
+    taken = first
+    for sentence in following:
+        longer = _joined(language_code, [taken, sentence])
+        if language.count(longer) > most or not checks.is_whole(sentence):
+            break
+        taken = longer
+    return taken
+
+
+# ---- who or what a subject is ----
+
+_BRACKETED = re.compile(r"\s*[(（].*?[)）]\s*$")
+
+
+def referent(language: Language, subject: str, title: str | None, before: str) -> str | None:
+    """The name that a subject stands for; None where it is not clear.
+
+    The title's, where the sentence before speaks of it too, or there is none before, or that one leans on
+    what came before it as well; otherwise the name that the sentence before begins with. Only a person
+    is he or she, and no person is it; they may be anybody.
+    """
+    word = subject.split(maxsplit=1)[0].casefold()
+    if word in PLURAL:
+        return None
+    personal = word in PERSONAL
+    named = _BRACKETED.sub("", (title or "").replace("_", " ")).strip()
+    names = [named] if named and _speaks_of(language, before, named) else []
+    if personal:
+        names += _opening_names(language, before)
+    fitting = [name for name in names if (language.answer_type(name) == "person") == personal]
+    if personal and len(_persons(language, before, fitting)) > 1:
+        return None
+    if not personal and word in ("the", "该", "这", "此") and not _is_a(language, subject, title or "", before):
+        return None
+    return fitting[0] if fitting else None
+
+
+def _speaks_of(language: Language, before: str, name: str) -> bool:
+    """Whether a sentence is about `name`, as far as can be seen: it leans on earlier text, or opens with it."""
+    if not before or language.dangling_subject(before) is not None:
+        return True
+    return any(mention.start <= len("The ") for mention in language.mentions(before, name))
+
+
+def _opening_names(language: Language, sentence: str) -> list[str]:
+    return [sentence[start:end] for start, end in language.spans_of_type(sentence, "person")[:1] if start == 0]
+
+
+def _persons(language: Language, sentence: str, known: Sequence[str]) -> set[str]:
+    """The persons that a sentence speaks of, beside those known."""
+    named = {sentence[start:end] for start, end in language.spans_of_type(sentence, "person")}
+    own = {mention for name in known[:1] for mention in named if language.mentions(name, mention)}
+    return named - own | set(known[:1])
+
+
+def _is_a(language: Language, subject: str, title: str, before: str) -> bool:
+    """Whether the title, or what the sentence before says, calls the thing what the subject calls it."""
+    called = language.content_words(subject)
+    return bool(called) and called <= language.content_words(f"{title} {before}")
+
+
+def _joined(language_code: str, sentences: Sequence[str]) -> str:
+    return ("" if language_code == "zh" else " ").join(sentences)
+
+
+RULES: RuleSet = {
+    "alternative_answer": alternative_answer,
+    "replace_answer": replace_answer,
+    "select_sentence": select_sentence,
+    "resolve_sentence": resolve_sentence,
+    "condense": condense,
+    "merge": merge,
+}

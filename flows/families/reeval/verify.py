@@ -1,0 +1,174 @@
+"""Proves of ReEval's finished rows that each is what it claims.
+
+It shares nothing with the builder but the schemas and the language: what it finds out again, it finds
+out by its own code.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+
+from flows.construct.engine import Fault, VerifyContext
+from flows.language import Language, language_of, names_of
+from schemas.reeval import Edit, EnrichedCase, PassageRef, SwapCase
+from schemas.source import Passage
+
+MOST_CHANGED = 0.02
+"""Share of the evidence's words that may differ outside the listed replacements."""
+LEAST_SUPPORT = 0.8
+"""Share of the supporting sentence's content words in two neighbouring sentences of the new evidence."""
+PASSAGES = 3
+MOST_WORDS = {"en": 5, "zh": 10}
+LEAST_EVIDENCE = {"en": 10, "zh": 20}
+
+_WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
+
+
+def verify_swaps(rows: Iterable[SwapCase], ctx: VerifyContext) -> Iterator[Fault]:
+    """The evidence holds the new answer, nothing of the old one, and is otherwise as it was."""
+    seen: set[str] = set()
+    for row in rows:
+        language = language_of(row.language)
+        for problem in (*_twice(row.key, seen), *_filter_problems(row, language), *_swap_problems(row, language)):
+            yield Fault(id=row.id, problem=problem)
+
+
+def verify_enriched(rows: Iterable[EnrichedCase], ctx: VerifyContext) -> Iterator[Fault]:
+    """Both expansions hold the answer and its support among three other pages' passages."""
+    seen: set[str] = set()
+    stock = {passage.id: passage for passage in ctx.rows("passages")}
+    for row in rows:
+        language = language_of(row.language)
+        problems = [*_twice(row.key, seen), *_filter_problems(row, language), *_support_problems(row, language)]
+        for expansion, evidence, passages in (
+            ("question-focused", row.evidence_question_focused, row.passages_question_focused),
+            ("evidence-focused", row.evidence_evidence_focused, row.passages_evidence_focused),
+        ):
+            found = [*_passage_problems(row, passages, stock), *_expansion_problems(row, evidence, passages, language)]
+            problems += [f"{expansion}: {problem}" for problem in found]
+        yield from (Fault(id=row.id, problem=problem) for problem in problems)
+
+
+def verify_passages(rows: Iterable[Passage], ctx: VerifyContext) -> Iterator[Fault]:
+    """No passage stands twice, and none is empty."""
+    seen: set[str] = set()
+    for row in rows:
+        for problem in (*_twice(row.id, seen), *([] if row.text.strip() else ["it is empty"])):
+            yield Fault(id=row.id, problem=problem)
+
+
+def _twice(name: str, seen: set[str]) -> Iterator[str]:
+    if name in seen:
+        yield "it stands twice"
+    seen.add(name)
+
+
+def _filter_problems(row: SwapCase | EnrichedCase, language: Language) -> Iterator[str]:
+    """Section 4.1: a short answer that the original evidence holds."""
+    answer = row.original_answer if isinstance(row, SwapCase) else row.answer
+    if language.count(answer) > MOST_WORDS[row.language]:
+        yield f"the answer {answer!r} is too long"
+    if language.count(row.original_evidence) < LEAST_EVIDENCE[row.language]:
+        yield "the original evidence is too short"
+    if not language.contains(row.original_evidence, answer):
+        yield f"the original evidence does not hold {answer!r}"
+
+
+# ---- category 1 ----
+
+
+def _swap_problems(row: SwapCase, language: Language) -> Iterator[str]:
+    if not language.contains(row.evidence, row.answer):
+        yield f"the evidence does not hold the answer {row.answer!r}"
+    new = language.mentions(row.evidence, row.answer)
+    for old in language.mentions(
+        row.evidence, row.original_answer, names_of(row.language, row.original_answer, row.aliases)
+    ):
+        if not any(one.start <= old.start and old.end <= one.end for one in new):
+            yield f"the evidence still holds {row.evidence[old.start : old.end]!r}"
+    if row.answer.casefold() in (name.casefold() for name in (row.original_answer, *row.aliases)):
+        yield "the answer is the original one"
+    if language.contains(row.original_evidence, row.answer):
+        yield f"the original evidence holds {row.answer!r} already"
+    if language.contains(row.question, row.answer):
+        yield f"the question gives {row.answer!r} away"
+    if not row.replacements:
+        yield "no replacement is listed"
+    changed = _changed(row.original_evidence, row.evidence, [*row.replacements, *row.agreement])
+    listed = sum(max(len(_WORD.findall(edit.old)), len(_WORD.findall(edit.new))) for edit in row.agreement)
+    if changed:
+        yield f"the evidence differs where no edit is listed: {changed[0]}"
+    if listed > MOST_CHANGED * len(_WORD.findall(row.original_evidence)):
+        yield f"{listed} words beside the answer were changed"
+    if row.answer_position != _third(row.evidence, row.answer):
+        yield f"the answer does not start in the {row.answer_position} third"
+
+
+def _changed(old: str, new: str, edits: Sequence[Edit]) -> list[str]:
+    """Differences that no edit accounts for."""
+    before, after = _WORD.findall(old), _WORD.findall(new)
+    removed, added = _bag(edit.old for edit in edits), _bag(edit.new for edit in edits)
+    left = []
+    for tag, start, end, to_start, to_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag != "equal" and not (set(before[start:end]) <= removed and set(after[to_start:to_end]) <= added):
+            left.append(f"{' '.join(before[start:end])!r} became {' '.join(after[to_start:to_end])!r}")
+    return left
+
+
+def _bag(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in _WORD.findall(text)}
+
+
+def _third(evidence: str, answer: str) -> str | None:
+    places = [found.start() for found in re.finditer(re.escape(answer), evidence, re.IGNORECASE)]
+    if len(places) != 1:
+        return None
+    return ("first", "middle", "last")[min(2, 3 * places[0] // len(evidence))]
+
+
+# ---- category 2 ----
+
+
+def _support_problems(row: EnrichedCase, language: Language) -> Iterator[str]:
+    if row.supporting_sentence not in row.original_evidence:
+        yield "the supporting sentence is not in the original evidence"
+    for name, sentence in (("", row.supporting_sentence), ("resolved ", row.supporting_sentence_resolved)):
+        if not language.contains(sentence, row.answer):
+            yield f"the {name}supporting sentence does not hold {row.answer!r}"
+    if (subject := language.dangling_subject(row.supporting_sentence_resolved)) is not None:
+        yield f"nobody can tell who or what {subject!r} is in the resolved supporting sentence"
+
+
+def _passage_problems(row: EnrichedCase, passages: Sequence[PassageRef], stock: dict[str, Passage]) -> Iterator[str]:
+    titles = [" ".join(passage.title.replace("_", " ").split()).casefold() for passage in passages if passage.title]
+    if len(passages) != PASSAGES or len({passage.id for passage in passages}) != PASSAGES:
+        yield f"{PASSAGES} different passages are wanted, {len(passages)} are there"
+    if len(set(titles)) != len(titles):
+        yield "two passages are of one page"
+    evidence = " ".join(row.original_evidence.split()).casefold()
+    for passage in passages:
+        if passage.id not in stock or stock[passage.id].text != passage.text:
+            yield f"passage {passage.id} is not of the collection"
+        text = " ".join(passage.text.split()).casefold()
+        if text in evidence or evidence in text:
+            yield f"passage {passage.id} repeats the evidence"
+
+
+def _expansion_problems(
+    row: EnrichedCase, evidence: str, passages: Sequence[PassageRef], language: Language
+) -> Iterator[str]:
+    if not language.contains(evidence, row.answer):
+        yield f"the evidence does not hold the answer {row.answer!r}"
+    wanted = language.content_words(row.supporting_sentence_resolved)
+    words = [language.content_words(sentence) for sentence in language.sentences(evidence)]
+    pairs = [one | other for one, other in zip(words, [*words[1:], frozenset()], strict=True)]
+    if wanted and max((len(wanted & pair) for pair in pairs), default=0) < LEAST_SUPPORT * len(wanted):
+        yield "the supporting fact is not there"
+    most = sum(language.count(passage.text) for passage in passages) / 2
+    length = language.count(evidence) - language.count(row.supporting_sentence_resolved)
+    if length > most:
+        yield f"{length} beside the supporting sentence is more than half of the passages' length"
+    everything = frozenset().union(*words) if words else frozenset()
+    for passage in passages:
+        if not language.content_words(passage.text) & everything - wanted:
+            yield f"nothing of passage {passage.id} is there"

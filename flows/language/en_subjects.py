@@ -1,0 +1,131 @@
+"""Whether an English sentence needs the text before it: a pronoun or a bare definite as its subject."""
+
+import re
+
+from flows.language.en_phrases import PREPOSITIONS, parts_of_speech
+from flows.language.en_tokens import Tokens, tokens, word_set
+
+_PRONOUNS = word_set("he she it they this these those that his her its their such both")
+_OWNING = word_set("his her its their this these those that such")
+_OPENERS = word_set(
+    "however moreover furthermore therefore thus also then later meanwhile but and yet so nevertheless "
+    "consequently additionally finally eventually subsequently instead still indeed similarly nonetheless "
+    "afterwards although while when after before since because if as though once unless until where in on at "
+    "during from by for under despite following with between among throughout through over upon through within "
+    "without along according due originally initially today recently currently historically traditionally"
+)
+_COMPLETED_BY = PREPOSITIONS | {"that", "who", "which", "whose", "whom", "where", "when"}
+_NOT_COMPLETED_BY = word_set("by with in on at from to for as after before during since until than via off")
+_UNIQUE = word_set(
+    "world sun moon earth sky universe internet bible quran pope sea ocean equator atmosphere human heart brain "
+    "kidney kidneys liver lungs lung skin stomach eye ear nose law rich poor public environment future past "
+    "present"
+)
+_ORDERING = word_set("first last only largest smallest highest lowest oldest longest best worst earliest latest")
+_LONGEST_OPENING = 14
+_EXPLETIVE = re.compile(
+    r"it\s+(?:is|was|has been|had been|will be|would be|may be|seems|appears|seemed|appeared|can be|could be|became)\s+"
+    r"(?:\w+\s+){0,6}?(?:that|to|whether|who|which|when|where|how|why)\b|it\s+takes\b|it\s+(?:rains|snows)\b",
+    re.IGNORECASE,
+)
+
+
+def dangling_subject(sentence: str) -> str | None:
+    """The pronoun or bare definite at the subject of `sentence` that needs the text before it; else None."""
+    words = tokens(sentence)
+    place = _subject(words)
+    if place is None:
+        return None
+    form = words.word(place).lower()
+    if form in _PRONOUNS:
+        return _pronoun(words, place, form)
+    if form == "the":
+        return _bare_definite(words, place)
+    return None
+
+
+def _subject(words: Tokens) -> int | None:
+    """Where the subject begins: at the start, or after the comma of an introduction."""
+    if not len(words):
+        return None
+    place = 0
+    for _ in range(2):
+        if place >= len(words) or words.word(place).lower() not in _OPENERS:
+            return place if place < len(words) else None
+        comma = _comma_after(words, place)
+        if comma is None:
+            low = words.word(place).lower()
+            return place + 1 if low in ("but", "and", "so", "yet", "then", "thus") and place + 1 < len(words) else None
+        place = comma + 1
+    return place if place < len(words) else None
+
+
+def _comma_after(words: Tokens, place: int) -> int | None:
+    """The word before the first comma that ends the introduction; commas inside dates and lists are passed."""
+    for at in range(place, min(len(words) - 1, place + _LONGEST_OPENING)):
+        if words.gap(at).lstrip().startswith(","):
+            follows = words.word(at + 1)
+            if follows[0].isdigit():
+                continue
+            return at
+    return None
+
+
+def _pronoun(words: Tokens, place: int, form: str) -> str | None:
+    if form == "it" and _EXPLETIVE.match(words.text, words.starts[place]):
+        return None
+    follows = words.word(place + 1)
+    if form == "that" and not _is_noun_after(words, place):
+        return words.word(place) if "AUX" in parts_of_speech(follows) else None
+    if form in _OWNING and _is_noun_after(words, place):
+        last = _phrase_end(words, place + 1)
+        if form in ("these", "those", "that") and words.word(last + 1).lower() in ("who", "that", "which", "of"):
+            return None
+        return words.text[words.starts[place] : words.ends[last]]
+    if form in ("those", "both", "such"):
+        return words.word(place) if "AUX" in parts_of_speech(follows) or follows in ("were", "are", "have") else None
+    return words.word(place)
+
+
+def _is_noun_after(words: Tokens, place: int) -> bool:
+    follows = words.word(place + 1).lower()
+    of = parts_of_speech(follows)
+    return bool(follows) and words.adjacent(place) and (bool(of & {"NOUN", "ADJ"}) or not of) and "AUX" not in of
+
+
+def _phrase_end(words: Tokens, place: int) -> int:
+    """The last word of the noun phrase that begins at `place`: words on to the first that can only go on otherwise."""
+    last = place
+    while last + 1 < len(words) and words.adjacent(last):
+        of = parts_of_speech(words.word(last + 1))
+        follows = words.word(last + 1).lower()
+        if follows in _COMPLETED_BY or not of & {"NOUN", "ADJ"} or "AUX" in of or "ADV" in of:
+            break
+        if "VERB" in of and "NOUN" in parts_of_speech(words.word(last)) and not _noun_goes_on(words, last + 1):
+            break
+        last += 1
+    return last
+
+
+def _noun_goes_on(words: Tokens, place: int) -> bool:
+    """Whether a word that can be noun and verb is the noun: a verb comes right after it."""
+    follows = words.word(place + 1).lower()
+    return "AUX" in parts_of_speech(follows) or follows in ("is", "was", "are", "were", "has", "had", "of")
+
+
+def _bare_definite(words: Tokens, place: int) -> str | None:
+    """ "The film"; None for a definite that is complete in itself."""
+    if place + 1 >= len(words) or not words.adjacent(place):
+        return None
+    last = _phrase_end(words, place + 1)
+    inside = range(place + 1, last + 1)
+    if any(words.capitalised(at) or words.normals[at][0].isdigit() for at in inside) or words.capitalised(last + 1):
+        return None
+    follows = words.word(last + 1).lower() if words.adjacent(last) else ""
+    if follows in _COMPLETED_BY and follows not in _NOT_COMPLETED_BY:
+        return None
+    if any(words.word(at).lower() in _UNIQUE for at in inside):
+        return None
+    if follows == "to" and any(words.word(at).lower() in _ORDERING for at in inside):
+        return None
+    return words.text[words.starts[place] : words.ends[last]]

@@ -1,0 +1,181 @@
+"""The words of an English text with their places, in the form in which two spellings of a word meet."""
+
+import re
+import unicodedata
+from collections import defaultdict
+from functools import lru_cache
+
+TOKEN = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)*[^\W\d_]*|[^\W\d_][^\W_]*(?:[\u0300-\u036f]+[^\W_]*)*")
+"""A number with its thousands and decimals ("1,000.5", "1970s"), or a word without apostrophes and hyphens."""
+SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s*$|[\n:]\s*$|^\W*$")
+_KEPT_TEXTS = 256
+_KEPT_WORDS = 65536
+_NEUTRAL_IN_GAP = str.maketrans("", "", " \t\r\n\u00a0\u200b\u2009\u202f-‐‑‒–—'’‘´`\"“”")
+_ABBREVIATED = 3
+"""Letters up to which a word may carry a full stop inside a name ("St.", "Jr.", "D.")."""
+
+
+def word_set(words: str) -> frozenset[str]:
+    """The words of a list that is written with spaces between them."""
+    return frozenset(words.split())
+
+
+def _numbers() -> dict[str, str]:
+    small = [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+    ]
+    tens = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+    cardinals = {word: str(value) for value, word in enumerate(small)}
+    return cardinals | {word: str(20 + 10 * place) for place, word in enumerate(tens)}
+
+
+def _ordinals() -> dict[str, str]:
+    small = [
+        "first",
+        "second",
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+        "eleventh",
+        "twelfth",
+        "thirteenth",
+        "fourteenth",
+        "fifteenth",
+        "sixteenth",
+        "seventeenth",
+        "eighteenth",
+        "nineteenth",
+        "twentieth",
+    ]
+    return {word: f"{value}{ordinal_ending(value)}" for value, word in enumerate(small, 1)}
+
+
+def ordinal_ending(value: int) -> str:
+    """ "st" of 1st, "nd" of 22nd, "th" of 13th."""
+    if value % 100 in (11, 12, 13):
+        return "th"
+    return {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
+
+
+MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+CARDINALS = _numbers()
+ORDINALS = _ordinals()
+_SPELLINGS = (
+    CARDINALS
+    | ORDINALS
+    | {month[:3]: month for month in MONTHS if month != "may"}
+    | {"sept": "september", "saint": "st", "mount": "mt"}
+)
+
+
+@lru_cache(_KEPT_WORDS)
+def normal(word: str) -> str:
+    """The form in which spellings of one word meet: lower case, no accents, digits for number words.
+
+    "Sept" meets "September", "five" meets "5", "1,000" meets "1000", "Saint" meets "St".
+    """
+    word = word.casefold()
+    if not word.isascii():
+        decomposed = unicodedata.normalize("NFKD", word)
+        word = "".join(character for character in decomposed if not unicodedata.combining(character))
+    elif word[0].isdigit():
+        return word.replace(",", "")
+    return _SPELLINGS.get(word, word)
+
+
+class Tokens:
+    """The words of a text: where each begins and ends, its normal form, and where each form occurs."""
+
+    __slots__ = ("ends", "normals", "places", "starts", "text")
+
+    def __init__(self, text: str) -> None:
+        spans = [match.span() for match in TOKEN.finditer(text)]
+        self.text = text
+        self.starts = [start for start, _ in spans]
+        self.ends = [end for _, end in spans]
+        self.normals = [normal(text[start:end]) for start, end in spans]
+        self.places: defaultdict[str, list[int]] = defaultdict(list)
+        for place, form in enumerate(self.normals):
+            self.places[form].append(place)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def word(self, place: int) -> str:
+        """The word at `place` as it stands; empty outside the text."""
+        return self.text[self.starts[place] : self.ends[place]] if 0 <= place < len(self.starts) else ""
+
+    def gap(self, place: int) -> str:
+        """What stands between the word at `place` and the next, or after the last, or (-1) before the first."""
+        start = self.ends[place] if place >= 0 else 0
+        end = self.starts[place + 1] if place + 1 < len(self.starts) else len(self.text)
+        return self.text[start:end]
+
+    def capitalised(self, place: int) -> bool:
+        return 0 <= place < len(self.starts) and self.text[self.starts[place]].isupper()
+
+    def adjacent(self, place: int) -> bool:
+        """Whether nothing but white space stands between the word at `place` and the next."""
+        return 0 <= place < len(self.starts) - 1 and self.gap(place).isspace()
+
+    def opens_sentence(self, place: int) -> bool:
+        """Whether a sentence begins with the word at `place`."""
+        if place <= 0:
+            return True
+        gap = self.gap(place - 1)
+        if gap == " " or not SENTENCE_END.search(gap):
+            return False
+        ended = self.ends[place - 1] - self.starts[place - 1]
+        return "\n" in gap or not gap.lstrip().startswith(".") or ended > 1
+
+
+@lru_cache(_KEPT_TEXTS)
+def tokens(text: str) -> Tokens:
+    """The words of `text`; several questions are asked of one text in a row, so the last ones are kept."""
+    return Tokens(text)
+
+
+@lru_cache(_KEPT_WORDS)
+def gap_fits(gap: str, wanted: str, before: str, after: str) -> bool:
+    """Whether `gap` joins the words `before` and `after` of a text as `wanted` joins those of a phrase.
+
+    White space, hyphens and quotation marks do not count; a full stop only where neither has it after a
+    short word; a comma may lack, or be added beside a number. A blank line parts everything.
+    """
+    if gap == wanted or (gap == " " and wanted == " "):
+        return True
+    if gap.count("\n") > 1:
+        return False
+    found, asked = gap.translate(_NEUTRAL_IN_GAP), wanted.translate(_NEUTRAL_IN_GAP)
+    if "." in asked or len(before) <= _ABBREVIATED:
+        found, asked = found.replace(".", ""), asked.replace(".", "")
+    if "," in asked or before[:1].isdigit() or after[:1].isdigit():
+        found, asked = found.replace(",", ""), asked.replace(",", "")
+    return found == asked

@@ -1,0 +1,62 @@
+"""Whether a Chinese sentence needs the text before it: a pronoun, a bare demonstrative or no subject at all."""
+
+import re
+
+from flows.language.zh_text import tagged
+
+_PRONOUN = re.compile(r"(?:他们|她们|它们|他|她|它|两人|二人|双方|前者|后者)")
+_POINTING = re.compile(
+    r"(?:该|其|这些|那些|这|那|此|本|上述|同)(?!外|次|后|前|时|实|中国|地|间|余|他)[\u4e00-\u9fff]{0,4}"
+)
+_POINTING_TIME = re.compile(r"(?:此后|其后|此前|此外|之后|随后|后来|同年|当时|其间|期间|其中|翌年|次年|同时|此时)")
+_OPENING = re.compile(
+    r"[“「『\"'（(]*(?:(?:但是?|而|不过|然而|因此|所以|于是|并且|而且|后来|随后|之后|此后|同时|另外|此外|最后|最终|其后|同年|当时|翌年|次年)[，,]?)*"
+)
+_INTRODUCTION = re.compile(
+    r"(?:在|于|自|从|到|当|由于|根据|为了?|随着|除了?|至|直到|\d{1,4}年|公元)[^，,。；]{0,20}[，,]"
+)
+_TIME = re.compile(r"(?:公元前?)?\d{1,4}年代?(?:\d{1,2}月)?(?:\d{1,2}日)?[，,]?|\d{1,2}月(?:\d{1,2}日)?[，,]?")
+_WHOLE_POINTING = frozenset(["该", "其", "这", "那", "此", "本"])
+
+
+def dangling_subject(sentence: str) -> str | None:
+    """The pronoun or bare definite at the subject of `sentence` that needs the text before it; else None.
+
+    Of a sentence that leaves its subject out, the word that it begins with.
+    """
+    text = sentence.strip()
+    opening = _OPENING.match(text)
+    start = opening.end() if opening else 0
+    if start and (pointing := _POINTING_TIME.match(text[:start].lstrip("“「『\"'（("))):
+        return _at_subject(text[start:]) or pointing.group()
+    while (match := _TIME.match(text, start) or _INTRODUCTION.match(text, start)) and match.end() < len(text):
+        start = match.end()
+    return _at_subject(text[start:])
+
+
+def _at_subject(text: str) -> str | None:
+    if (pronoun := _PRONOUN.match(text)) is not None:
+        return pronoun.group()
+    words = tagged(text[:24])
+    if not words:
+        return None
+    first, tag = words[0]
+    if (
+        first[0] in _WHOLE_POINTING
+        and _POINTING.match(text)
+        and (tag[0] == "r" or first in _WHOLE_POINTING or first[0] in "该此")
+    ):
+        return first + words[1][0] if len(words) > 1 and len(first) < 2 and words[1][1][0] in "nq" else first
+    return first if _drops_subject(words) else None
+
+
+def _drops_subject(words: tuple[tuple[str, str], ...]) -> bool:
+    """Whether a verb comes before any noun: "毕业于…", "曾任…", "并加入…"."""
+    first, tag = words[0]
+    if tag[0] == "v" and tag != "vn" and first not in ("有", "是"):
+        return True
+    if len(words) > 1 and words[1] == ("于", "p"):
+        return True
+    if tag in ("d", "ad", "zg", "c") and len(words) > 1:
+        return words[1][1] in ("v", "p", "d") and words[1][0] not in ("有",)
+    return False

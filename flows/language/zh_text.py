@@ -1,0 +1,104 @@
+"""A Chinese text in the form in which two spellings meet, with the way back to its own characters."""
+
+import logging
+import re
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+_KEPT_TEXTS = 512
+_WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20}
+_DOTS = dict.fromkeys(map(ord, "•‧・∙⋅"), "·")
+_QUOTES = dict.fromkeys(map(ord, "「」『』“”‘’＂＇"), '"')
+_DASHES = dict.fromkeys(map(ord, "–—－─～〜~"), "-")
+_FOLDED: dict[int, int | str] = {**_WIDE, **_DOTS, **_QUOTES, **_DASHES}
+_LOOSE_SPACE = re.compile(r"(?<![A-Za-z0-9])[\s\u200b\ufeff]+|[\s\u200b\ufeff]+(?![A-Za-z0-9])")
+NUMERALS = "零〇一二三四五六七八九十百千万亿两"
+
+
+class Normal(NamedTuple):
+    """A text with one width, one case and no white space beside Chinese characters."""
+
+    text: str
+    places: range | list[int]
+    """Where each character stands in the text as it was; one place more for the end."""
+
+
+@lru_cache(_KEPT_TEXTS)
+def normal(text: str) -> Normal:
+    """`text` with half-width letters and digits, one sort of quotation mark, dot and dash, in lower case."""
+    folded = text.translate(_FOLDED)
+    lower = folded.lower() if folded.isascii() else "".join(map(_lower, folded)) if _grows(folded) else folded.lower()
+    if not _LOOSE_SPACE.search(lower):
+        return Normal(lower, range(len(lower) + 1))
+    dropped = {at for match in _LOOSE_SPACE.finditer(lower) for at in range(*match.span())}
+    kept = [at for at in range(len(lower)) if at not in dropped]
+    return Normal("".join(lower[at] for at in kept), [*kept, len(lower)])
+
+
+def _grows(text: str) -> bool:
+    """Whether lower case would change the number of characters (one Turkish letter does)."""
+    return len(text.lower()) != len(text)
+
+
+def _lower(character: str) -> str:
+    low = character.lower()
+    return low if len(low) == 1 else character
+
+
+def whole(text: str, start: int, end: int) -> bool:
+    """Whether the stretch cuts no number and no Latin word in two."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    first, last = text[start : start + 1], text[end - 1 : end]
+    if before and first and _continues(before, first, text[max(start - 2, 0) : start - 1]):
+        return False
+    return not (after and last and _continues(last, after, text[end + 1 : end + 2], forward=True))
+
+
+def _continues(left: str, right: str, beyond: str, forward: bool = False) -> bool:
+    inner, outer = (left, right) if forward else (right, left)
+    if inner in NUMERALS and outer in NUMERALS:
+        return True
+    if not (inner.isascii() and inner.isalnum()):
+        return False
+    if outer.isascii() and outer.isalnum():
+        return inner.isdigit() == outer.isdigit() or (inner.isalpha() and outer.isalpha()) or inner.isdigit()
+    return inner.isdigit() and outer in ".," and beyond.isdigit()
+
+
+def occurrences(text: str, phrase: str) -> list[tuple[int, int]]:
+    """Where `phrase` stands in `text`, both normal, without cutting a number or Latin word."""
+    found, at = [], text.find(phrase)
+    while at >= 0 and phrase:
+        end = at + len(phrase)
+        if whole(text, at, end):
+            found.append((at, end))
+            at = text.find(phrase, end)
+        else:
+            at = text.find(phrase, at + 1)
+    return found
+
+
+@cache
+def segmenter() -> Any:
+    """The word segmenter with its tags, loaded at the first question that needs it."""
+    import jieba
+    import jieba.posseg
+
+    jieba.setLogLevel(logging.WARNING)
+    return jieba.posseg
+
+
+@lru_cache(_KEPT_TEXTS)
+def tagged(text: str) -> tuple[tuple[str, str], ...]:
+    """The words of `text` with their parts of speech."""
+    return tuple((pair.word, pair.flag) for pair in segmenter().cut(text))
+
+
+@lru_cache(_KEPT_TEXTS)
+def is_known_word(word: str) -> bool:
+    """Whether the segmenter's dictionary has the word."""
+    segmenter()
+    import jieba
+
+    jieba.dt.check_initialized()
+    return bool(jieba.dt.FREQ.get(word))

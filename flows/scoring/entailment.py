@@ -1,0 +1,184 @@
+"""Entailment accuracy (ReEval, section 4.1): whether "question + output" entails "question + answer"."""
+
+import logging
+import os
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from schemas.errors import WrongInput
+
+DEFAULT_MODEL: Final = "cross-encoder/nli-deberta-v3-base"
+"""The model of the paper, about 0.7 GB; it reads English."""
+LABEL: Final = "entailment"
+HUB_WAIT: Final = 10.0
+"""Seconds that the Hugging Face Hub has to answer before the model is given up."""
+
+_HUB_NAME: Final = re.compile(r"[\w.-]+(/[\w.-]+)?")
+
+
+class EntailmentModelUnusableError(WrongInput):
+    """The weights of the named model cannot be had, or it does not tell entailment."""
+
+
+def premise_and_hypothesis(question: str, output: str, answer: str) -> tuple[str, str]:
+    """The pair ("question? output", "question? answer"), with one question mark however the question ends."""
+    asked = question.strip().rstrip("?？ \t\n") + "?"
+    return f"{asked} {output.strip()}".strip(), f"{asked} {answer.strip()}".strip()
+
+
+class Entailment:
+    """A cross-encoder with a label "entailment", by name on the Hugging Face Hub or by path.
+
+    Which of its outputs is that label is read from its configuration. Weights are used in float32. The verdict on a
+    pair depends on the pair and the model alone: each has a pass of its own, unpadded (on a processor the
+    pass of a pair takes as long as its share of a batch). A pair longer than the model's window is cut at the
+    end of its longer text, a token at a time.
+
+    The model is loaded at its first use, or by `load`: from local files where they are, otherwise from the Hub. Safe
+    to share between threads.
+    """
+
+    def __init__(self, model: str = DEFAULT_MODEL, *, device: str = "cpu", hub_wait: float = HUB_WAIT) -> None:
+        """Name the model, where it runs and the seconds that the Hub has to answer; loads nothing."""
+        self.model = model
+        self.device = device
+        self.hub_wait = hub_wait
+        self._lock = threading.Lock()
+
+    def load(self) -> None:
+        """Load the model now.
+
+        Raises `EntailmentModelUnusableError` where it is neither here nor to be had from the Hub, where weights or
+        words are missing from it, and where not exactly one of its labels is "entailment". A Hub that does not
+        answer costs `hub_wait` seconds; while it sends weights, its client's own limits hold.
+        """
+        with self._lock:
+            _ = self._loaded
+
+    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        """For each (premise, hypothesis) whether the largest logit is that of entailment. Raises what `load` does."""
+        if not pairs:
+            return []
+        with self._lock:
+            network, label = self._loaded
+            distinct = sorted(set(pairs))
+            logits = network.predict(distinct, batch_size=1, show_progress_bar=False, activation_fn=lambda rows: rows)
+        verdicts = dict(zip(distinct, (logits.argmax(axis=1) == label).tolist(), strict=True))
+        return [verdicts[pair] for pair in pairs]
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, int]:
+        network = _load(self.model, self.device, self.hub_wait)
+        return network, _label(self.model, network.model.config.id2label)
+
+
+def _label(model: str, labels: dict[int, str]) -> int:
+    """Which output is the entailment."""
+    places = [int(place) for place, label in labels.items() if str(label).casefold() == LABEL]
+    if len(places) != 1:
+        raise EntailmentModelUnusableError(
+            f'{model}: its labels are {", ".join(map(str, labels.values()))}, and one has to be "{LABEL}"; name a '
+            f"model for natural language inference, such as {DEFAULT_MODEL}"
+        )
+    return places[0]
+
+
+def _load(model: str, device: str, hub_wait: float) -> Any:
+    from safetensors import SafetensorError
+
+    unusable = (OSError, ValueError, RuntimeError, ImportError, SafetensorError)
+    try:
+        return _loaded_from(model, device, local=True)
+    except unusable as error:
+        if Path(model).exists() or not _HUB_NAME.fullmatch(model):
+            raise _unusable(model, error) from error
+    _await_hub(model, hub_wait)
+    try:
+        return _loaded_from(model, device, local=False)
+    except unusable as error:
+        raise _unusable(model, error) from error
+
+
+def _unusable(model: str, error: Exception) -> EntailmentModelUnusableError:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    reason = " ".join(lines[:2]) or type(error).__name__
+    return EntailmentModelUnusableError(
+        f"{model}: cannot be loaded as a cross-encoder ({reason}); check the name or path, or score without entailment"
+    )
+
+
+def _loaded_from(model: str, device: str, *, local: bool) -> Any:
+    """The model from local files, or from the Hub too. Libraries make up what a folder lacks: that is refused here."""
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    if not model:
+        raise ValueError("it has no name")
+    with _quiet() as warnings:
+        network: Any = CrossEncoder(
+            model, device=device, local_files_only=local, model_kwargs={"dtype": torch.float32}
+        ).eval()
+    if any("newly initialized" in warning for warning in warnings):
+        raise ValueError("weights are missing from it")
+    words, embedded = len(network.tokenizer), getattr(network.model.config, "vocab_size", 0)
+    if words < embedded / 2:
+        raise ValueError(f"its tokenizer has {words} of {embedded} words: files of it are missing")
+    return network
+
+
+def _await_hub(model: str, seconds: float) -> None:
+    """Refuse where the Hub does not answer in time: its client would try six times for each file."""
+    hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
+        return  # its client refuses by itself
+    try:
+        url = f"{hub}/{model}/resolve/main/config.json"
+        urlopen(Request(url, method="HEAD"), timeout=seconds).close()  # noqa: S310 - the user's own setting
+    except HTTPError:
+        return  # it answers; what it says of the model is its client's to read
+    except (OSError, ValueError) as error:
+        raise EntailmentModelUnusableError(
+            f"{model}: is not on this machine, and {hub} does not answer ({getattr(error, 'reason', error)}); name a "
+            "folder that holds the model, or score without entailment"
+        ) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[list[str]]:
+    """The warnings of transformers, heard while a model is loaded without them and without a progress bar of weights.
+
+    The process's settings are put back.
+    """
+    from transformers.utils import logging as transformers_logging
+
+    bars: Any = transformers_logging
+    shown = bars.is_progress_bar_enabled()
+    listener = _Listener(logging.WARNING)
+    loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers", "huggingface_hub")]
+    before = [(logger.handlers, logger.propagate) for logger in loggers]
+    bars.disable_progress_bar()
+    for logger in loggers:
+        logger.handlers, logger.propagate = [listener], False
+    try:
+        yield listener.heard
+    finally:
+        for logger, (handlers, propagate) in zip(loggers, before, strict=True):
+            logger.handlers, logger.propagate = handlers, propagate
+        if shown:
+            bars.enable_progress_bar()
+
+
+class _Listener(logging.Handler):
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.heard: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.heard.append(record.getMessage())

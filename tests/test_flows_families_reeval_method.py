@@ -1,0 +1,406 @@
+"""ReEval's method on the packaged pages: filters, seeds, both categories, and proof that damage is found."""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from data.sources import SourceSpec
+from flows.compose import Project
+from flows.construct.engine import Drop, VerifyContext
+from flows.construct.stages import StageRef
+from flows.families.reeval import FAMILY, checks, filters
+from flows.families.reeval.method import ReEvalSettings, ready
+from flows.families.reeval.prompts import Alternative, Replaced
+from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Text, Usage
+from flows.llm.rules import Rules
+from flows.settings import packaged
+from schemas.base import SourceRef
+from schemas.errors import WrongInput
+from schemas.reeval import Case, Edit, EnrichedCase, SwapCase
+from schemas.source import QASource
+from tests.builds import write_config
+from tests.toy import run_all
+
+SAMPLES = packaged("reeval.yaml").parent
+QUESTIONS = {"format": "jsonl", "path": str(SAMPLES / "questions.jsonl")}
+PAGES = {"format": "jsonl", "path": str(SAMPLES / "pages.jsonl")}
+
+
+def project_of(folder: Path, **reeval: Any) -> Project:
+    """A ReEval project over the packaged pages."""
+    settings = {"seeds": "all", "entailment": "off", "sources": [QUESTIONS], "passages": [PAGES], **reeval}
+    return Project(write_config(folder, store=str(folder / "store"), families={"reeval": settings}), folder / "out")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """One build for the tests that only read it."""
+    project = project_of(tmp_path_factory.mktemp("reeval"))
+    asyncio.run(run_all(project.build))
+    return project
+
+
+def rows(project: Project, part: str) -> list[Any]:
+    return list(project.build.accepted("reeval", part))
+
+
+def faults(project: Project, part: str, changed: list[Any] | None = None) -> list[str]:
+    context = VerifyContext(
+        project.build.families["reeval"].settings, project.embedder, lambda name: rows(project, name)
+    )
+    return [fault.problem for fault in FAMILY.part(part).verify(changed or rows(project, part), context)]
+
+
+# ---- the whole line ----
+
+
+def test_every_part_adds_up_and_is_what_it_claims(small: Project) -> None:
+    for family, part in small.build.parts():
+        summary = small.build.summary(family, part)
+        assert summary.planned == summary.kept + sum(sum(one.values()) for one in summary.dropped.values())
+        assert faults(small, part.name) == []
+    assert len(rows(small, "category1")) >= 90
+    assert len(rows(small, "category2")) >= 90
+
+
+def test_a_swapped_case_says_the_new_answer_alone(small: Project) -> None:
+    for case in rows(small, "category1"):
+        assert case.answer in case.evidence or case.answer.casefold() in case.evidence.casefold()
+        assert case.original_answer.casefold() not in case.evidence.casefold()
+        assert case.answer.casefold() not in case.original_evidence.casefold()
+        assert case.provenance.sources[0].source == "questions.jsonl"
+
+
+def test_an_enriched_case_has_three_pages_and_its_support(small: Project) -> None:
+    for case in rows(small, "category2"):
+        for evidence, passages in (
+            (case.evidence_question_focused, case.passages_question_focused),
+            (case.evidence_evidence_focused, case.passages_evidence_focused),
+        ):
+            assert len({passage.title for passage in passages}) == 3
+            assert case.supporting_sentence_resolved in evidence
+            assert case.original_evidence not in {passage.text for passage in passages}
+
+
+def test_order_of_work_changes_nothing(small: Project, tmp_path: Path) -> None:
+    again = project_of(tmp_path)
+    asyncio.run(run_all(again.build, order=-1))
+    for part in ("passages", "category1", "category2"):
+        assert rows(again, part) == rows(small, part)
+
+
+def test_a_pilot_takes_few_cases_of_the_whole_collection(tmp_path: Path) -> None:
+    project = project_of(tmp_path)
+    pilot = Project(project.config_path, tmp_path / "pilot", limit=5)
+    asyncio.run(run_all(pilot.build))
+    assert pilot.build.manifest(StageRef("reeval", "category2", "source")).kept == 5  # type: ignore[union-attr]
+    assert len(rows(pilot, "passages")) == 72
+
+
+# ---- filters (section 4.1) ----
+
+
+def source(question: str = "Who wrote it?", **fields: Any) -> QASource:
+    known = {
+        "answers": ("Ada Brown",),
+        "evidence": "The book was written by Ada Brown in the long and cold winter of 1890.",
+        "source": SourceRef(source="made.json", id="1"),
+        "format": "squad",
+    }
+    return QASource(key="k", question=question, **(known | fields))
+
+
+LONG = "The text goes on for more than ten words and says nothing at all of any use."
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"evidence": None}, "no evidence"),
+        ({"evidence": "Ada Brown wrote the book."}, "evidence under 10 words"),
+        ({"answers": ("...",)}, "answer is only punctuation"),
+        ({"answers": ("the very long and cold winter",)}, "answer over 5 words"),
+        ({"answers": ("Eve White",)}, "answer not in the evidence"),
+        ({"answers": ("Ada Brown", "winter")}, "several answers"),
+        (
+            {"evidence": f"Ada Brown met Ada Brown. {LONG}", "answer_starts": (5,)},
+            "answer offset does not match",
+        ),
+        ({"evidence": f"Адa Браун написала эту книгу зимой. {'Это было очень давно. ' * 5}"}, "another language"),
+        (
+            {"evidence": "Le livre a été écrit par Ada Brown pendant le long hiver. " * 4},
+            "another language",
+        ),
+        ({"evidence": "艾达写了这本书。", "answers": ("艾达",), "language": "zh"}, "evidence under 20 characters"),
+    ],
+)
+def test_each_filter_names_its_reason(fields: Mapping[str, Any], reason: str) -> None:
+    with pytest.raises(Drop) as refused:
+        filters.filtered(source(**fields), random.Random(0))
+    assert reason in refused.value.reason
+
+
+def test_of_overlapping_answers_one_is_kept_whatever_their_order() -> None:
+    one = filters.filtered(source(answers=("Ada Brown", "Brown")), random.Random(3))
+    other = filters.filtered(source(answers=("Brown", "Ada Brown")), random.Random(3))
+    assert one.answer == other.answer
+    assert {one.answer, *one.aliases} == {"Ada Brown", "Brown"}
+
+
+def test_an_offset_is_repaired_where_the_answer_stands_once() -> None:
+    kept = filters.filtered(source(answer_starts=(3,)), random.Random(0))
+    assert kept.answer == "Ada Brown"
+    assert any("repaired" in note for note in kept.notes)
+
+
+def test_html_is_taken_out_and_said() -> None:
+    kept = filters.filtered(source(evidence=f"<p>The book is by <b>Ada&nbsp;Brown</b>.</p> {LONG}"), random.Random(0))
+    assert "<" not in kept.evidence
+    assert kept.notes == ("HTML was taken out of the evidence",)
+
+
+def test_a_formula_is_no_html() -> None:
+    kept = filters.filtered(source(evidence=f"Ada Brown shows that x<y and y>z hold. {LONG}"), random.Random(0))
+    assert "x<y and y>z" in kept.evidence
+
+
+# ---- settings that cannot do ----
+
+
+def models(**roles: Any) -> Any:
+    return {"pivot": Rules({}, 0), **roles}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "write `seeds: all`"),
+        ({"seeds": "all", "sources": [{"format": "squad", "path": "x.json", "language": "fr"}]}, "language fr"),
+    ],
+)
+def test_what_the_rules_cannot_do_is_said_before_anything_is_read(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(WrongInput, match=said):
+        ready(ReEvalSettings.model_validate(settings), models())
+
+
+def test_an_entailment_model_that_is_off_cannot_grade() -> None:
+    with pytest.raises(WrongInput, match="write `right: em`"):
+        ready(ReEvalSettings.model_validate({"entailment": False}), models(pivot=Scripted({})))
+
+
+# ---- a model of one's own ----
+
+
+class Scripted:
+    """A model that answers each prompt by a function of what it is given, past the prompt's checks."""
+
+    name = "scripted"
+
+    def __init__(self, answers: Mapping[str, Callable[[Any], BaseModel]]) -> None:
+        self.answers = answers
+
+    async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
+        usage.calls += 1
+        output = self.answers[prompt.name](inputs)
+        try:
+            for check in prompt.checks:
+                check(inputs, output)
+        except Invalid as invalid:
+            raise InvalidAnswer(invalid.reason, output.model_dump_json(), invalid.detail) from invalid
+        assert isinstance(output, prompt.output)
+        return output
+
+    def identity(self) -> Mapping[str, object]:
+        return {"provider": "scripted"}
+
+
+async def run_scripted(folder: Path, answers: Mapping[str, Callable[[Any], BaseModel]], **reeval: Any) -> Project:
+    pivot = {"provider": "endpoint", "name": "m", "base_url": "http://127.0.0.1:1/v1"}
+    settings = {"entailment": "off", "right": "em", "sources": [QUESTIONS], "passages": [PAGES], **reeval}
+    config = write_config(folder, store=str(folder / "store"), models={"pivot": pivot}, families={"reeval": settings})
+    project = Project(config, folder / "out", limit=30)
+    family = project.build.families["reeval"]
+    family.models.update(dict.fromkeys(family.models, Scripted(answers)))  # type: ignore[attr-defined]
+    await run_all(project.build)
+    return project
+
+
+async def test_a_rewrite_that_fails_its_checks_is_done_span_by_span_and_said(tmp_path: Path) -> None:
+    answers = {
+        "alternative_answer": lambda asked: Alternative(answer="Zanzibar Moonstone"),
+        "replace_answer": lambda asked: Replaced(evidence=asked.evidence),  # nothing replaced
+    }
+    project = await run_scripted(tmp_path, answers, seeds="all", parts=["category1"])
+    cases = rows(project, "category1")
+    assert cases
+    for case in cases:
+        assert "Zanzibar Moonstone" in case.evidence
+        assert any("span by span" in note for note in case.provenance.notes)
+    assert faults(project, "category1") == []
+
+
+async def test_the_pivot_selects_the_seeds(tmp_path: Path) -> None:
+    def answer(asked: Any) -> Text:
+        if asked.evidence is None:
+            return Text(text="1911")
+        first = asked.evidence.split()
+        return Text(text="1911" if "Marie Curie" in asked.question else " ".join(first[:2]))
+
+    answers = {
+        "answer_chat": answer,
+        "alternative_answer": lambda asked: Alternative(answer="Zanzibar"),
+        "replace_answer": lambda asked: Replaced(evidence=asked.evidence.replace(asked.answer, "Zanzibar")),
+    }
+    project = await run_scripted(tmp_path, answers, parts=["category1"])
+    selected = list(project.build.read(StageRef("reeval", "category1", "select_seed")))
+    dropped = list(project.build.read(StageRef("reeval", "category1", "select_seed")).dropped())
+    assert [case.answer for case in selected] == ["1911"]
+    assert {one.reason for one in dropped} == {"pivot is wrong with the evidence"}
+    assert selected[0].provenance.prompts[0].role == "pivot"
+
+
+# ---- checks ----
+
+EVIDENCE = (
+    "In 1890 Ada Lindqvist wrote an early book. Lindqvist sold it in Leeds, and it was a great success for years."
+)
+REWRITTEN = EVIDENCE.replace("Ada Lindqvist", "Eve Sørensen").replace("Lindqvist", "Sørensen")
+
+
+@pytest.mark.parametrize(
+    ("new", "reason"),
+    [
+        (EVIDENCE, "new answer is not in the new evidence"),
+        (EVIDENCE.replace("Ada Lindqvist", "Eve Sørensen"), "old answer is left in the new evidence"),
+        (
+            REWRITTEN.replace("great success", "flop"),
+            "evidence changed beyond the answer",
+        ),
+    ],
+)
+def test_a_bad_rewrite_is_told_what_is_wrong(new: str, reason: str) -> None:
+    problem = checks.swap_problem("en", EVIDENCE, "Ada Lindqvist", (), "Eve Sørensen", new)
+    assert problem is not None
+    assert problem[0] == reason
+
+
+def test_a_good_rewrite_passes_and_its_edits_are_listed() -> None:
+    assert checks.swap_problem("en", EVIDENCE, "Ada Lindqvist", (), "Eve Sørensen", REWRITTEN) is None
+    compared = checks.compare("en", EVIDENCE, "Ada Lindqvist", (), REWRITTEN)
+    assert [(edit.old, edit.new) for edit in compared.replacements] == [
+        ("Ada Lindqvist", "Eve Sørensen"),
+        ("Lindqvist", "Sørensen"),
+    ]
+    assert compared.agreement == ()
+
+
+def test_a_passage_that_answers_otherwise_is_a_rival() -> None:
+    case = Case.model_construct(
+        question="When was the first public railway opened?", answer="1825", aliases=(), evidence="", language="en"
+    )
+    found = checks.rival(case, "Cows graze there. The first public railway was opened in 1830 between two cities.")
+    assert found is not None
+    assert found[1] > checks.RIVAL_ABOVE
+    assert checks.rival(case, "The first public railway was opened in 1825.") is None
+    assert checks.rival(case, "The lake froze in 1830.") is None
+
+
+# ---- damage ----
+
+
+def damaged(case: SwapCase, **changes: Any) -> SwapCase:
+    return case.revised(**changes)
+
+
+SWAP_DAMAGE: dict[str, tuple[Callable[[SwapCase], dict[str, Any]], str]] = {
+    "new answer gone": (lambda one: {"evidence": one.original_evidence}, "does not hold the answer"),
+    "old answer left": (lambda one: {"evidence": f"{one.evidence} {one.original_answer}."}, "still holds"),
+    "another sentence": (lambda one: {"evidence": f"{one.evidence} Nobody knows why."}, "differs where no edit"),
+    "same answer": (lambda one: {"answer": one.original_answer}, "the answer is the original one"),
+    "given away": (lambda one: {"question": f"{one.question} {one.answer}?"}, "gives"),
+    "no edits": (lambda one: {"replacements": ()}, "no replacement is listed"),
+    "wrong third": (
+        lambda one: {"answer_position": "last" if one.answer_position != "last" else "first"},
+        "does not start in the",
+    ),
+    "too many edits": (
+        lambda one: {"agreement": (Edit(old="a b c d e f", new="g h i j k l"),)},
+        "words beside the answer were changed",
+    ),
+    "answer too long": (lambda one: {"original_answer": "one two three four five six"}, "is too long"),
+    "in the original": (
+        lambda one: {"original_evidence": f"{one.original_evidence} {one.answer}."},
+        "holds",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SWAP_DAMAGE)
+def test_damage_to_a_swapped_case_is_found(small: Project, kind: str) -> None:
+    change, said = SWAP_DAMAGE[kind]
+    case = rows(small, "category1")[0]
+    assert any(said in problem for problem in faults(small, "category1", [case.revised(**change(case))]))
+
+
+ENRICHED_DAMAGE: dict[str, tuple[Callable[[EnrichedCase], dict[str, Any]], str]] = {
+    "answer gone": (lambda one: {"evidence_question_focused": "Nothing."}, "does not hold the answer"),
+    "support gone": (lambda one: {"evidence_evidence_focused": f"{one.answer}."}, "supporting fact is not there"),
+    "invented sentence": (
+        lambda one: {"supporting_sentence": f"{one.answer} it is."},
+        "supporting sentence is not in the original evidence",
+    ),
+    "leaning sentence": (
+        lambda one: {"supporting_sentence_resolved": f"He was seen with {one.answer}."},
+        "nobody can tell who or what",
+    ),
+    "two passages": (
+        lambda one: {"passages_question_focused": one.passages_question_focused[:2]},
+        "3 different passages are wanted",
+    ),
+    "foreign passage": (
+        lambda one: {
+            "passages_evidence_focused": (
+                one.passages_evidence_focused[0].model_copy(update={"text": "Made up."}),
+                *one.passages_evidence_focused[1:],
+            )
+        },
+        "is not of the collection",
+    ),
+    "too long": (
+        lambda one: {"evidence_question_focused": f"{one.evidence_question_focused} {'More and more. ' * 80}"},
+        "more than half of the passages' length",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ENRICHED_DAMAGE)
+def test_damage_to_an_enriched_case_is_found(small: Project, kind: str) -> None:
+    change, said = ENRICHED_DAMAGE[kind]
+    case = rows(small, "category2")[0]
+    assert any(said in problem for problem in faults(small, "category2", [case.revised(**change(case))]))
+
+
+def test_a_row_that_stands_twice_is_found(small: Project) -> None:
+    case = rows(small, "category1")[0]
+    assert "it stands twice" in faults(small, "category1", [case, case])
+
+
+# ---- real data ----
+
+
+def test_real_sources_run_and_prove_themselves(tmp_path: Path, shared: Path) -> None:
+    places = {"squad": "squad2_en/dev.json.gz", "nq-open": "nq_en/nq-open-oracle.jsonl.gz"}
+    sources = [SourceSpec(format=name, path=str(shared / "data" / place)) for name, place in places.items()]
+    chinese = SourceSpec(format="squad", path=str(shared / "data/xquad/xquad.zh.json.gz"), language="zh")
+    specs = [spec.model_dump(mode="json") for spec in (*sources, chinese)]
+    project = project_of(tmp_path, sources=specs, parts=["category1"])
+    limited = Project(project.config_path, tmp_path / "out", limit=150)
+    asyncio.run(run_all(limited.build))
+    kept = rows(limited, "category1")
+    assert {case.language for case in kept} == {"en", "zh"}
+    assert faults(limited, "category1") == []
