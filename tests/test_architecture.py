@@ -107,6 +107,23 @@ def test_help_imports_nothing_heavy() -> None:
     assert "HEAVY []" in done.stdout
 
 
+def test_every_library_imported_is_a_declared_dependency() -> None:
+    import importlib.metadata
+    import re
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    listed = [*project["dependencies"], *project["optional-dependencies"]["dask"]]
+    declared = {re.split(r"[\[<>=! ]", one)[0].lower().replace("_", "-") for one in listed}
+    carried = importlib.metadata.packages_distributions()
+    for path, module in IMPORTS:
+        top = module.split(".")[0]
+        if top in PACKAGES or top in sys.stdlib_module_names:
+            continue
+        names = {name.lower().replace("_", "-") for name in carried.get(top, ())}
+        assert names & declared, f"{path} imports {module}, which no declared dependency carries"
+
+
 def test_every_package_is_listed_for_the_build_backend() -> None:
     import tomllib
 

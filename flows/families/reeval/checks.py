@@ -1,6 +1,7 @@
 """What ReEval's perturbed evidence must meet: the paper states the aim, the checks are ours."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -159,31 +160,50 @@ def compare(language_code: str, old: str, answer: str, aliases: tuple[str, ...],
 def _blocks(
     before: Sequence[re.Match[str]], after: Sequence[re.Match[str]], mentions: Sequence[Mention]
 ) -> Iterator[tuple[bool, int, int, int, int]]:
-    """(of a mention, start, end, start and end in the new text) of every difference, in tokens.
+    """(of a mention, start, end, start and end in the new text) of every difference, in tokens and in order.
 
-    A mention and the differences that touch it are one difference.
+    A mention of which anything differs is one difference as a whole, with all that differs beside it.
     """
-    opcodes = Levenshtein.opcodes([token.group() for token in before], [token.group() for token in after])
-    at_mention = [False] * len(before)
-    for mention in mentions:
-        for place, token in enumerate(before):
-            if token.start() >= mention.end:
-                break
-            at_mention[place] = at_mention[place] or token.end() > mention.start
-    pending: list[tuple[bool, int, int, int, int]] = []
-    for opcode in opcodes:
-        start, end, to_start, to_end = opcode.src_start, opcode.src_end, opcode.dest_start, opcode.dest_end
-        if opcode.tag == "equal":
+    old, new = [token.group() for token in before], [token.group() for token in after]
+    edits = list(_edits(old, new))
+    place = {start: (to_start, to_end) for start, end, to_start, to_end, _ in edits if end > start}
+    spans = [_tokens_of(before, mention) for mention in mentions]
+    found: list[tuple[bool, int, int, int, int]] = []
+    for start, end, to_start, to_end, same in edits:
+        if same:
             continue
-        touches = any(at_mention[start:end]) or (
-            start == end and ((start > 0 and at_mention[start - 1]) or (start < len(before) and at_mention[start]))
-        )
-        if pending and pending[-1][2] == start and pending[-1][4] == to_start:
-            joined = pending.pop()
-            pending.append((joined[0] or touches, joined[1], end, joined[3], to_end))
-        else:
-            pending.append((touches, start, end, to_start, to_end))
-    yield from pending
+        block = False, start, end, to_start, to_end
+        for first, last in spans:
+            inserted_beside = start == end and first <= start <= last
+            if first < last and (inserted_beside or (start < last and first < end)):
+                block = (
+                    True, min(start, first), max(end, last),
+                    min(to_start, place[first][0]), max(to_end, place[last - 1][1]),
+                )  # fmt: skip
+        if found and found[-1][0] == block[0] and block[1] <= found[-1][2] and block[3] <= found[-1][4]:
+            one = found.pop()
+            block = one[0], min(one[1], block[1]), max(one[2], block[2]), min(one[3], block[3]), max(one[4], block[4])
+        found.append(block)
+    yield from found
+
+
+def _edits(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int, bool]]:
+    """The texts aligned token by token: (start, end, start and end in the new text, whether they are the same)."""
+    for opcode in Levenshtein.opcodes(old, new):
+        shared = min(opcode.src_end - opcode.src_start, opcode.dest_end - opcode.dest_start)
+        for step in range(shared):
+            start, to_start = opcode.src_start + step, opcode.dest_start + step
+            yield start, start + 1, to_start, to_start + 1, opcode.tag == "equal"
+        for start in range(opcode.src_start + shared, opcode.src_end):
+            yield start, start + 1, opcode.dest_end, opcode.dest_end, False
+        if opcode.dest_start + shared < opcode.dest_end:
+            yield opcode.src_end, opcode.src_end, opcode.dest_start + shared, opcode.dest_end, False
+
+
+def _tokens_of(tokens: Sequence[re.Match[str]], mention: Mention) -> tuple[int, int]:
+    """Places of the first token of a mention and of the first after it."""
+    start = bisect_right(tokens, mention.start, key=lambda token: token.end())
+    return start, bisect_left(tokens, mention.end, key=lambda token: token.start())
 
 
 def _stretch(text: str, tokens: Sequence[re.Match[str]], start: int, end: int) -> str:
