@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from flows.language import MentionForm
 from flows.language.en_names import PARTICLES, SUFFIXES, TITLES, classes, is_familiar_place, is_first_name
-from flows.language.en_phrases import is_dictionary_word, is_list, split_article, trimmed, unintroduced
+from flows.language.en_phrases import is_dictionary_word, is_list, parts_of_speech, split_article, trimmed, unintroduced
 from flows.language.en_tokens import Tokens, normal, tokens, word_set
 from flows.language.en_types import answer_type
 
@@ -39,7 +39,7 @@ class PersonalName(NamedTuple):
     first: str
     last: str
     last_forms: tuple[str, ...]
-    """The family name with its particles ("van", "gogh")."""
+    """The family name with its particles ("van", "gogh") and all its parts ("berners", "lee")."""
 
 
 @lru_cache(_KEPT_NAMES)
@@ -58,7 +58,7 @@ def personal_name(answer: str) -> PersonalName | None:
         return PersonalName(words.normals[places[0]], "", ())
     last = places[-1]
     begin = last
-    while begin - 1 > places[0] and words.normals[begin - 1] in PARTICLES:
+    while begin - 1 > places[0] and (words.normals[begin - 1] in PARTICLES or words.gap(begin - 1) == "-"):
         begin -= 1
     return PersonalName(words.normals[places[0]], words.normals[last], tuple(words.normals[begin : last + 1]))
 
@@ -150,10 +150,11 @@ def _goes_on(words: Tokens, place: int) -> bool:
 
 def _acts(words: Tokens, place: int) -> bool:
     """Whether a name at a sentence's start is followed by what follows a person's name."""
-    if words.gap(place).lstrip().startswith((",", "'s", "’s")):
+    gap, follows = words.gap(place).strip(), words.word(place + 1).lower()
+    if gap == "," or (gap in ("'", "’") and follows == "s"):
         return True
-    follows = words.word(place + 1).lower()
-    return follows in FUNCTION_WORDS or follows.endswith("ed")
+    of = parts_of_speech(follows)
+    return follows in FUNCTION_WORDS or follows.endswith("ed") or ("VERB" in of and "NOUN" not in of)
 
 
 _AFTER_ANOTHERS_NAME = PARTICLES | {"of", "the", "i", "ii", "iii", "iv"}

@@ -24,10 +24,20 @@ _UNIQUE = word_set(
 _ORDERING = word_set("first last only largest smallest highest lowest oldest longest best worst earliest latest")
 _LONGEST_OPENING = 14
 _EXPLETIVE = re.compile(
-    r"it\s+(?:is|was|has been|had been|will be|would be|may be|seems|appears|seemed|appeared|can be|could be|became)\s+"
-    r"(?:\w+\s+){0,6}?(?:that|to|whether|who|which|when|where|how|why)\b|it\s+takes\b|it\s+(?:rains|snows)\b",
+    r"it\s+(?:(?:is|was|has been|had been|will be|would be|may be|seems|appears|seemed|appeared|can be|could be|became)"
+    r"\s+(?:(?:not|also|now|still|often|widely|generally|commonly|sometimes|usually|very|quite|later)\s+)*"
+    r"(?:known|unknown|believed|thought|said|reported|estimated|argued|claimed|suggested|assumed|considered|possible|"
+    r"impossible|likely|unlikely|clear|unclear|important|necessary|difficult|hard|easy|common|customary|true|certain|"
+    r"uncertain|obvious|decided|agreed|announced|confirmed|revealed|established|shown|proved|proven|found|held|noted|"
+    r"hoped|expected|feared|rumou?red|rare|desirable|illegal|legal|customary|natural|in|on|at|by|during|until|only)\b"
+    r".*?\b(?:that|to|whether|who|which|when|where|how|why)\b|takes\b|rains\b|snows\b)",
     re.IGNORECASE,
 )
+"""An "it" that stands for what follows: "It is known that ...", "It was in 1066 that ..."."""
+_CLASSES_AS_NAMES = word_set(
+    "island company university college church club society museum act treaty order school album film song series show"
+)
+"""Nouns that texts capitalise when they speak of one again: "The Island was ..."."""
 
 
 def dangling_subject(sentence: str) -> str | None:
@@ -119,13 +129,13 @@ def _bare_definite(words: Tokens, place: int) -> str | None:
         return None
     last = _phrase_end(words, place + 1)
     inside = range(place + 1, last + 1)
-    if any(words.capitalised(at) or words.normals[at][0].isdigit() for at in inside) or words.capitalised(last + 1):
-        return None
     follows = words.word(last + 1).lower() if words.adjacent(last) else ""
-    if follows in _COMPLETED_BY and follows not in _NOT_COMPLETED_BY:
+    forms = {words.word(at).lower() for at in inside}
+    completed = follows in _COMPLETED_BY and follows not in _NOT_COMPLETED_BY
+    ordered = follows == "to" and bool(forms & _ORDERING)
+    if completed or ordered or forms & _UNIQUE or words.capitalised(last + 1):
         return None
-    if any(words.word(at).lower() in _UNIQUE for at in inside):
-        return None
-    if follows == "to" and any(words.word(at).lower() in _ORDERING for at in inside):
+    named = any(words.capitalised(at) or words.normals[at][0].isdigit() for at in inside)
+    if named and not (last == place + 1 and forms <= _CLASSES_AS_NAMES):
         return None
     return words.text[words.starts[place] : words.ends[last]]

@@ -29,9 +29,10 @@ EXTRACTED = {"en": 50, "zh": 90}
 LEAST_ASKED = 0.4
 """Share of the question's content words that a sentence must hold to support its answer by itself."""
 PERSONAL = frozenset(["he", "she", "his", "her", "him", "他", "她", "他的", "她的"])
-PLURAL = frozenset(
-    ["they", "their", "these", "those", "他们", "她们", "它们", "他们的", "她们的", "它们的", "这些", "那些"]
+UNCLEAR = frozenset(["they", "their", "these", "those", "this", "that", "such", "both"]) | frozenset(
+    ["他们", "她们", "它们", "他们的", "她们的", "它们的", "这些", "那些"]
 )
+DEFINITE = frozenset(["the", "该", "这", "此"])
 POSSESSIVES = {
     "his": "'s", "her": "'s", "its": "'s", "their": "'s", "他的": "的", "她的": "的", "它的": "的", "其": "的",
 }  # fmt: skip
@@ -130,23 +131,24 @@ def referent(language: Language, subject: str, title: str | None, before: str) -
     """The name that a subject stands for; None where it is not clear.
 
     The title's, where the sentence before speaks of it too, or there is none before, or that one leans on
-    what came before it as well; otherwise the name that the sentence before begins with. Only a person
-    is he or she, and no person is it; they may be anybody.
+    what came before it as well; for a person also the name that the sentence before begins with. Only a
+    person is he or she, and no person is it; they and these may be anybody; "the film" is the title's
+    where the title or the sentence before says that it is one.
     """
     word = subject.split(maxsplit=1)[0].casefold()
-    if word in PLURAL:
+    if word in UNCLEAR:
         return None
-    personal = word in PERSONAL
     named = _BRACKETED.sub("", (title or "").replace("_", " ")).strip()
     names = [named] if named and _speaks_of(language, before, named) else []
-    if personal:
+    if word in PERSONAL:
         names += _opening_names(language, before)
-    fitting = [name for name in names if (language.answer_type(name) == "person") == personal]
-    if personal and len(_persons(language, before, fitting)) > 1:
+        fitting = [name for name in names if language.answer_type(name) == "person"]
+        return fitting[0] if fitting and len(_persons(language, before, fitting)) == 1 else None
+    if any(language.answer_type(name) == "person" for name in names):
         return None
-    if not personal and word in ("the", "该", "这", "此") and not _is_a(language, subject, title or "", before):
+    if word in DEFINITE and not _is_a(language, subject, title or "", before):
         return None
-    return fitting[0] if fitting else None
+    return names[0] if names else None
 
 
 def _speaks_of(language: Language, before: str, name: str) -> bool:
@@ -168,9 +170,12 @@ def _persons(language: Language, sentence: str, known: Sequence[str]) -> set[str
 
 
 def _is_a(language: Language, subject: str, title: str, before: str) -> bool:
-    """Whether the title, or what the sentence before says, calls the thing what the subject calls it."""
+    """Whether the title's bracket, or what the sentence before says it is, calls it what the subject does."""
     called = language.content_words(subject)
-    return bool(called) and called <= language.content_words(f"{title} {before}")
+    bracket = _BRACKETED.search(title)
+    said = re.search(r"\b(?:is|was|are|were)\b.*|[是为].*", before)
+    known = language.content_words(f"{bracket[0] if bracket else ''} {said[0] if said else ''}")
+    return bool(called) and called <= known
 
 
 def _joined(language_code: str, sentences: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from flows.families.uraq.prompts import (
     ToRead,
 )
 from flows.families.uraq.questions import SERIES, Asked, Blocked, ask, assigned, patterns, questions
-from flows.language import en
+from flows.language import CannotReplace, en
 from flows.llm.model import Invalid, RuleSet, Text
 from schemas.base import content_hash
 from schemas.uraq import DONT_KNOW, Step
@@ -210,11 +210,10 @@ def contradict(asked: ToContradict, rng: random.Random) -> Contradiction:
     if not en.contains(asked.evidence, asked.answer):
         raise Invalid("answer is not in the evidence", asked.answer)
     other = other_answer(asked, rng)
-    evidence = replaced(asked.evidence, asked.answer, other)
-    if len(asked.answer.split()) > 1 and is_person(asked):
-        # A person named in full is spoken of by the last name afterwards.
-        evidence = replaced(evidence, asked.answer.split()[-1], other.split()[-1])
-    return Contradiction(answer=other, evidence=evidence)
+    try:
+        return Contradiction(answer=other, evidence=en.replace(asked.evidence, asked.answer, other).text)
+    except CannotReplace as error:
+        raise Invalid("answer cannot be replaced", str(error)) from error
 
 
 def other_answer(asked: ToContradict, rng: random.Random) -> str:
@@ -248,23 +247,9 @@ def names_like(asked: ToContradict) -> Sequence[str]:
         return countries if answer in countries else states
     if (place := re.search(r"\b(?:what|which) (city|town|capital|country)\b", question)) or answer in capitals:
         return countries if place and place[1] == "country" else capitals
-    return tuple(name for name in people() if len(name.split()) == size) if is_person(asked) else ()
-
-
-def is_person(asked: ToContradict) -> bool:
-    """Whether the question asks for a person."""
-    return re.search(r"\b(who|whom|whose)\b", asked.question.lower()) is not None
-
-
-def replaced(text: str, old: str, new: str) -> str:
-    """`text` with `old` replaced wherever it stands as whole words; capitals stay capitals."""
-    pattern = r"\s+".join(map(re.escape, old.split()))
-    return re.sub(
-        rf"(?<!\w)(?<!\d[.,]){pattern}(?![.,]?\d|\w)",
-        lambda found: new.upper() if found[0].isupper() and not new.isupper() and len(old) > 1 else new,
-        text,
-        flags=re.IGNORECASE,
-    )
+    if en.answer_type(answer, asked.question) != "person" or en.gender(answer) is None:
+        return ()
+    return tuple(name for name in people() if len(name.split()) == size and en.gender(name) == en.gender(answer))
 
 
 # ---- section 3: a reader that does what the user needs ----
