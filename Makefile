@@ -28,6 +28,8 @@ slow: $(DEV_STAMP)
 bench: $(DEV_STAMP)
 	$(BIN)/python tests/bench/bench_dedupe.py
 	$(BIN)/python tests/bench/bench_engine.py
+	$(BIN)/python tests/bench/bench_replace.py
+	$(BIN)/python tests/bench/bench_retrieve.py
 
 soak: $(DEV_STAMP)
 	$(BIN)/python -m pytest -m "slow" tests/test_flows_build_kills.py -k random_moments -s --kills 25

@@ -1,0 +1,100 @@
+"""A step of ReEval whose bytes change must change its version: the store would go on giving the old ones."""
+
+import json
+from pathlib import Path
+from random import Random
+
+from flows.compose import Project
+from flows.construct.stages import StageRef
+from flows.families.reeval.prompts import (
+    Alternative,
+    Passage,
+    Replaced,
+    Sentence,
+    ToAlter,
+    ToCondense,
+    ToMerge,
+    ToReplace,
+    ToResolve,
+    ToSelect,
+)
+from flows.llm.rules import Rules
+from flows.settings import packaged
+from schemas.base import content_hash
+from tests.builds import write_config
+from tests.toy import run_all
+
+QUESTIONS = 12
+GOLDEN = {
+    "passages drop_duplicate_passages": (1, "91a082c046f6fe71"),
+    "category1 drop_duplicates": (1, "7acebb42b08bb8ba"),
+    "category1 filter_source": (1, "4b7af13c2429d790"),
+    "category1 select_seed": (1, "4b7af13c2429d790"),
+    "category1 swap_answer": (1, "266f328751f6d4ed"),
+    "category2 drop_duplicates": (1, "7acebb42b08bb8ba"),
+    "category2 filter_source": (1, "d6ec4eb4b6a057f9"),
+    "category2 select_seed": (1, "d6ec4eb4b6a057f9"),
+    "category2 select_unknown": (1, "d6ec4eb4b6a057f9"),
+    "category2 enrich": (1, "15b236ba5a735a13"),
+}
+"""Part and step -> its version, and the hash of what it makes. If a hash is to change, so is the version."""
+
+
+def alter(asked: ToAlter, rng: Random) -> Alternative:
+    return Alternative(answer="Zanzibar Moonstone")
+
+
+def replace(asked: ToReplace, rng: Random) -> Replaced:
+    return Replaced(evidence=asked.evidence.replace(asked.answer, asked.alternative))
+
+
+def select(asked: ToSelect, rng: Random) -> Sentence:
+    return Sentence(sentence=next(one for one in asked.evidence.split(". ") if asked.answer in one).rstrip(".") + ".")
+
+
+def resolve(asked: ToResolve, rng: Random) -> Sentence:
+    return Sentence(sentence=asked.sentence.replace(asked.subject, str(asked.title), 1))
+
+
+def condense(asked: ToCondense, rng: Random) -> Passage:
+    return Passage(text=" ".join(f"{passage.split('. ')[0].rstrip('.')}." for passage in asked.passages))
+
+
+def merge(asked: ToMerge, rng: Random) -> Passage:
+    return Passage(text=f"{asked.sentence} {asked.condensed}")
+
+
+async def test_bytes_change_with_the_version_alone(tmp_path: Path) -> None:
+    samples = packaged("reeval.yaml").parent
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text("".join((samples / "questions.jsonl").read_text().splitlines(keepends=True)[:QUESTIONS]))
+    settings = {
+        "seeds": "all",
+        "entailment": "off",
+        "sources": [{"format": "jsonl", "path": str(questions)}],
+        "passages": [{"format": "jsonl", "path": str(samples / "pages.jsonl")}],
+    }
+    config = write_config(tmp_path, store=str(tmp_path / "store"), families={"reeval": settings})
+    project = Project(config, tmp_path / "out")
+    family = project.build.families["reeval"]
+    rules = Rules(
+        {
+            "alternative_answer": alter,
+            "replace_answer": replace,
+            "select_sentence": select,
+            "resolve_sentence": resolve,
+            "condense": condense,
+            "merge": merge,
+        },
+        7,
+    )
+    family.models.update(dict.fromkeys(family.models, rules))  # type: ignore[attr-defined]
+    await run_all(project.build)
+    found = {}
+    for part in family.family.parts:
+        for step in part.steps:
+            stage = project.build.read(StageRef("reeval", part.name, step.name))
+            made = [json.loads(record.model_dump_json(exclude={"provenance"})) for record in stage]
+            refused = [json.loads(one.model_dump_json()) for one in stage.dropped()]
+            found[f"{part.name} {step.name}"] = (step.version, content_hash(made, refused))
+    assert found == GOLDEN
