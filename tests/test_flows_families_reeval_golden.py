@@ -26,7 +26,7 @@ from tests.toy import run_all
 
 QUESTIONS = 12
 GOLDEN = {
-    "passages drop_duplicate_passages": (1, "91a082c046f6fe71"),
+    "passages drop_duplicate_passages": (1, "875191f42a4a105d"),
     "category1 drop_duplicates": (1, "7acebb42b08bb8ba"),
     "category1 filter_source": (1, "4b7af13c2429d790"),
     "category1 select_seed": (1, "4b7af13c2429d790"),

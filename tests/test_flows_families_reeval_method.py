@@ -123,6 +123,7 @@ LONG = "The text goes on for more than ten words and says nothing at all of any 
     [
         ({"evidence": None}, "no evidence"),
         ({"evidence": "Ada Brown wrote the book."}, "evidence under 10 words"),
+        ({"evidence": f"Ada Brown. {'And so it went on and on. ' * 200_000}"}, "evidence over 2000 words"),
         ({"answers": ("...",)}, "answer is only punctuation"),
         ({"answers": ("the very long and cold winter",)}, "answer over 5 words"),
         ({"answers": ("Eve White",)}, "answer not in the evidence"),

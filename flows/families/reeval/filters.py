@@ -16,17 +16,21 @@ from schemas.source import QASource
 
 @dataclass(frozen=True)
 class Limits:
-    """The paper's lengths, in the unit that the language counts in."""
+    """The paper's lengths, in the unit that the language counts in; `most_evidence` is what 3,000 tokens hold.
+
+    So many the paper's code lets a rewrite have (methods); longer evidence could not be rewritten.
+    """
 
     least_evidence: int
+    most_evidence: int
     most_answer: int
     unit: str
 
 
 LANGUAGES: Mapping[str, Limits] = MappingProxyType(
     {
-        "en": Limits(10, 5, "words"),  # section 4.1, "shorter than 10 words", "longer than 5 words"
-        "zh": Limits(20, 10, "characters"),  # two characters to a word: Chinese words have 1.5 to 2 on average
+        "en": Limits(10, 2000, 5, "words"),  # section 4.1, "shorter than 10 words", "longer than 5 words"
+        "zh": Limits(20, 3000, 10, "characters"),  # two characters to a word: Chinese words have 1.5 to 2 on average
     }
 )
 
@@ -96,6 +100,8 @@ def _evidence(source: QASource, language: Language, limits: Limits) -> tuple[str
     length = language.count(evidence)
     if length < limits.least_evidence:
         raise Drop(f"evidence under {limits.least_evidence} {limits.unit}", evidence=evidence, value=float(length))
+    if length > limits.most_evidence:
+        raise Drop(f"evidence over {limits.most_evidence} {limits.unit}", evidence[:200], value=float(length))
     if not _is_in(source.language, evidence):
         raise Drop("evidence in another language than the source's", evidence=evidence[:200])
     return evidence, notes

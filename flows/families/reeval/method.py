@@ -276,14 +276,17 @@ def _span_replaced(case: Case, names: tuple[str, ...], alternative: str, invalid
 
 
 async def drop_duplicate_passages(passages: Records[Passage], ctx: SetContext) -> AsyncIterator[Passage]:
-    """One of each passage, whichever sources they are of."""
+    """One of each passage, whichever sources they are of; none longer than an evidence may be."""
     seen: dict[str, str] = {}
     for passage in passages:
-        first = seen.setdefault(passage.id, passage.key)
-        if first == passage.key:
-            yield passage
+        limits, length = filters.LANGUAGES[passage.language], language_of(passage.language).count(passage.text)
+        if length > limits.most_evidence:
+            refusal = f"passage over {limits.most_evidence} {limits.unit}"
+            ctx.drop(passage, Drop(refusal, passage.text[:200], value=float(length)))
+        elif seen.setdefault(passage.id, passage.key) != passage.key:
+            ctx.drop(passage, Drop("duplicate passage", passage.text[:200], related_id=passage.id))
         else:
-            ctx.drop(passage, Drop("duplicate passage", passage.text, related_id=passage.id))
+            yield passage
 
 
 def retrieve(step: StepContext) -> Collection:
