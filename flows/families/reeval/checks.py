@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Levenshtein, Opcode, Postfix, Prefix
 
 from flows.families.reeval.filters import LANGUAGES
 from flows.language import Language, Mention, language_of
@@ -144,7 +144,9 @@ class Compared:
 def compare(language_code: str, old: str, answer: str, aliases: tuple[str, ...], new: str) -> Compared:
     """What differs between two versions of an evidence: at the answer's mentions, and elsewhere."""
     mentions = language_of(language_code).mentions(old, answer, aliases)
-    before, after = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))
+    start, end, to_end = _differing(old, new, mentions)
+    before, after = list(_TOKEN.finditer(old, start, end)), list(_TOKEN.finditer(new, start, to_end))
+    mentions = [mention for mention in mentions if start <= mention.start and mention.end <= end]
     blocks = _blocks(before, after, mentions)
     replacements, agreement, changed = [], [], 0
     for is_mention, start, end, to_start, to_end in blocks:
@@ -154,7 +156,17 @@ def compare(language_code: str, old: str, answer: str, aliases: tuple[str, ...],
         else:
             agreement.append(edit)
             changed += max(end - start, to_end - to_start)
-    return Compared(tuple(replacements), tuple(agreement), changed, len(before))
+    return Compared(tuple(replacements), tuple(agreement), changed, len(_TOKEN.findall(old)))
+
+
+def _differing(old: str, new: str, mentions: Sequence[Mention]) -> tuple[int, int, int]:
+    """Where the texts begin to differ, and where in each they are the same again: between words, outside mentions."""
+    start = old.rfind(" ", 0, int(Prefix.similarity(old, new))) + 1
+    start = min([start, *(one.start for one in mentions if one.start < start < one.end)])
+    same = int(Postfix.similarity(old[start:], new[start:]))
+    end = old.find(" ", len(old) - same)
+    end = len(old) if end < 0 else max([end, *(one.end for one in mentions if one.start < end < one.end)])
+    return start, end, len(new) - (len(old) - end)
 
 
 def _blocks(
@@ -164,22 +176,16 @@ def _blocks(
 
     A mention of which anything differs is one difference as a whole, with all that differs beside it.
     """
-    old, new = [token.group() for token in before], [token.group() for token in after]
-    edits = list(_edits(old, new))
-    place = {start: (to_start, to_end) for start, end, to_start, to_end, _ in edits if end > start}
+    opcodes = list(Levenshtein.opcodes([token.group() for token in before], [token.group() for token in after]))
     spans = [_tokens_of(before, mention) for mention in mentions]
     found: list[tuple[bool, int, int, int, int]] = []
-    for start, end, to_start, to_end, same in edits:
-        if same:
-            continue
+    for start, end, to_start, to_end in _edits(opcodes):
         block = False, start, end, to_start, to_end
         for first, last in spans:
             inserted_beside = start == end and first <= start <= last
             if first < last and (inserted_beside or (start < last and first < end)):
-                block = (
-                    True, min(start, first), max(end, last),
-                    min(to_start, place[first][0]), max(to_end, place[last - 1][1]),
-                )  # fmt: skip
+                begin, finish = _aligned(opcodes, first)[0], _aligned(opcodes, last - 1)[1]
+                block = True, min(start, first), max(end, last), min(to_start, begin), max(to_end, finish)
         if found and found[-1][0] == block[0] and block[1] <= found[-1][2] and block[3] <= found[-1][4]:
             one = found.pop()
             block = one[0], min(one[1], block[1]), max(one[2], block[2]), min(one[3], block[3]), max(one[4], block[4])
@@ -187,17 +193,24 @@ def _blocks(
     yield from found
 
 
-def _edits(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int, bool]]:
-    """The texts aligned token by token: (start, end, start and end in the new text, whether they are the same)."""
-    for opcode in Levenshtein.opcodes(old, new):
-        shared = min(opcode.src_end - opcode.src_start, opcode.dest_end - opcode.dest_start)
-        for step in range(shared):
-            start, to_start = opcode.src_start + step, opcode.dest_start + step
-            yield start, start + 1, to_start, to_start + 1, opcode.tag == "equal"
-        for start in range(opcode.src_start + shared, opcode.src_end):
-            yield start, start + 1, opcode.dest_end, opcode.dest_end, False
-        if opcode.dest_start + shared < opcode.dest_end:
-            yield opcode.src_end, opcode.src_end, opcode.dest_start + shared, opcode.dest_end, False
+def _edits(opcodes: Sequence[Opcode]) -> Iterator[tuple[int, int, int, int]]:
+    """What differs, token by token: start and end in the old text, start and end in the new."""
+    for one in opcodes:
+        start, end, to_start, to_end = one.src_start, one.src_end, one.dest_start, one.dest_end
+        if one.tag == "equal":
+            continue
+        shared = min(end - start, to_end - to_start)
+        yield from ((start + step, start + step + 1, to_start + step, to_start + step + 1) for step in range(shared))
+        yield from ((token, token + 1, to_end, to_end) for token in range(start + shared, end))
+        if to_start + shared < to_end:
+            yield end, end, to_start + shared, to_end
+
+
+def _aligned(opcodes: Sequence[Opcode], token: int) -> tuple[int, int]:
+    """Start and end in the new text of what stands for a token of the old."""
+    one = next(one for one in opcodes if one.src_start <= token < one.src_end)
+    place = min(one.dest_start + token - one.src_start, one.dest_end)
+    return place, min(place + 1, one.dest_end)
 
 
 def _tokens_of(tokens: Sequence[re.Match[str]], mention: Mention) -> tuple[int, int]:
