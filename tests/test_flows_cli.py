@@ -209,6 +209,20 @@ def test_evaluate_then_score_and_what_is_missing(folder: Path) -> None:
     assert Outcome("score", "uraq", "--input", "some.jsonl", "--partial", "--output", "t.json").code == 0
 
 
+def test_scores_do_not_overwrite_the_predictions(folder: Path) -> None:
+    path = folder / "mine.jsonl"
+    path.write_text(json.dumps({"id": "f" * 16, "variant": "x", "prediction": ""}) + "\n")
+    page = folder / "mine.html"
+    page.write_bytes(path.read_bytes())
+    for given in (("mine.jsonl", "mine.jsonl"), ("mine.html", "tables.json"), ("mine.jsonl", "t.html")):
+        refused = Outcome("score", "uraq", "--input", given[0], "--output", given[1], "--partial")
+        assert refused.code == 2
+    assert path.read_bytes() == page.read_bytes()
+    stranger = Outcome("score", "uraq", "--input", "mine.jsonl", "--output", "t.json", "--partial")
+    assert stranger.code == 2
+    assert "of another build" in str(stranger.error)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

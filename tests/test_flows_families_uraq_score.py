@@ -306,3 +306,17 @@ def test_a_refusal_is_right_only_where_it_is_expected() -> None:
     assert is_refusal("I don't know based on the provided information")
     assert not is_refusal("none")
     assert not is_refusal("Unknown Pleasures")
+
+
+def test_partial_takes_the_replies_of_one_need_alone() -> None:
+    rows = grid(["a"], [1, 10])
+    some = [one for one in replies(rows, all_right) if one.variant == "context-exclusive"]
+    scored = score(rows, some, partial=True)
+    assert value(scored, "setting-specific accuracy", "m / uraq / context-exclusive / match", "1") == (1.0, 1)
+
+
+def test_tokens_are_of_the_rows_that_were_answered() -> None:
+    rows = grid(["a", "b"], [1, 10])
+    some = [one for one in replies(rows, all_right) if one.id.endswith("-1")]
+    columns = {cell.column for cell in score(rows, some, partial=True).tables if cell.table == "context tokens"}
+    assert columns == {"1"}

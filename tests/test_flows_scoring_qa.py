@@ -93,3 +93,8 @@ def test_a_number_is_read_by_its_value(text: str, value: Fraction) -> None:
 )  # fmt: skip
 def test_what_is_not_a_number_alone_has_no_value(text: str) -> None:
     assert number_value(text) is None
+
+
+def test_a_runaway_answer_is_no_number() -> None:
+    assert number_value("1" * 5000) is None
+    assert number_value(f"{'1' * 5000}/3") is None

@@ -2,12 +2,13 @@
 
     python tests/bench/bench_replace.py [SQuAD file (.json or .json.gz)] [cases]        (default: made passages, 2000)
 
-A case is a passage of about 120 words, an answer in it and another answer. "replace + check" is `replace`, then
-`mentions` on what came out, as a build does it; every case has a passage, an answer and a new answer of its own, and
-nothing of the case is in a cache when its clock runs, except that its answers' types have been asked for before, which
-has a row of its own. `str.replace` exchanges the answer's very letters; `re.sub` whole words in either case. Neither
-keeps "a" and "an", parts of names or capitals right, so they are a floor, not a rival. The last row is the share of
-passages in which plain replacement leaves a mention that ours finds.
+A case is a passage of about 120 words, an answer in it and another answer. "replace + checks" is `replace`, then all
+that a build checks of what came out (`swap_problem`: nothing of the old answer left, nothing else changed, agreement);
+every case has a passage, an answer and a new answer of its own, and nothing of the case is in a cache when its clock
+runs, except that its answers' types have been asked for before, which has a row of its own. `str.replace` exchanges
+the answer's very letters; `re.sub` whole words in either case. Neither keeps "a" and "an", parts of names or capitals
+right, so they are a floor, not a rival. The last rows are the share of passages in which plain replacement leaves a
+mention that ours finds, and of those that ours refuses.
 """
 
 import gzip
@@ -21,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from flows.families.reeval import checks
 from flows.language import CannotReplace, en
 
 CASES = 2_000
@@ -83,7 +85,7 @@ def ours(case: Case) -> str:
         text = en.replace(case.text, case.answer, case.new).text
     except CannotReplace:
         return case.text
-    en.mentions(text, case.answer)
+    checks.swap_problem("en", case.text, case.answer, (), case.new, text)
     return text
 
 
@@ -99,7 +101,7 @@ def forget() -> None:
     """Empty the caches of texts, answers and results, so that a run starts as the first one did."""
     from flows.language import en_mentions, en_replace, en_tokens
 
-    for kept in (en_tokens.tokens, en_mentions.find, en_mentions.plan_of, en_replace.described):
+    for kept in (checks.compare, en_tokens.tokens, en_mentions.find, en_mentions.plan_of, en_replace.described):
         kept.cache_clear()
     re.purge()
 
@@ -139,12 +141,12 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"{len(cases):,} passages of {words:.0f} words on average, one core")
     print(f"{'method':<26}{'cases a second':>16}{'ours/it':>10}")
     rates = {
-        "ours: replace + check": rate(ours, cases),
+        "ours: replace + checks": rate(ours, cases),
         "str.replace": rate(plain, cases),
         "re.sub": rate(whole_words, cases),
     }
     for name, cases_a_second in rates.items():
-        print(f"{name:<26}{cases_a_second:>16,.0f}{rates['ours: replace + check'] / cases_a_second:>10.3f}")
+        print(f"{name:<26}{cases_a_second:>16,.0f}{rates['ours: replace + checks'] / cases_a_second:>10.3f}")
     print(f"{'ours: answer_type':<26}{typing_rate(cases):>16,.0f}")
     left = sum(bool(en.mentions(plain(case), case.answer)) for case in cases)
     refused = sum(ours(case) == case.text for case in cases)
