@@ -30,7 +30,7 @@ GOLDEN = {
     "category1 drop_duplicates": (1, "7acebb42b08bb8ba"),
     "category1 filter_source": (1, "4b7af13c2429d790"),
     "category1 select_seed": (1, "4b7af13c2429d790"),
-    "category1 swap_answer": (1, "266f328751f6d4ed"),
+    "category1 swap_answer": (1, "9ff6baea57c71f17"),
     "category2 drop_duplicates": (1, "7acebb42b08bb8ba"),
     "category2 filter_source": (1, "d6ec4eb4b6a057f9"),
     "category2 select_seed": (1, "d6ec4eb4b6a057f9"),

@@ -1,6 +1,7 @@
 """ReEval's method on the packaged pages: filters, seeds, both categories, and proof that damage is found."""
 
 import asyncio
+import json
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -123,7 +124,10 @@ LONG = "The text goes on for more than ten words and says nothing at all of any 
     [
         ({"evidence": None}, "no evidence"),
         ({"evidence": "Ada Brown wrote the book."}, "evidence under 10 words"),
-        ({"evidence": f"Ada Brown. {'And so it went on and on. ' * 200_000}"}, "evidence over 2000 words"),
+        ({"evidence": f"Ada Brown. {'And so it went on and on. ' * 3_000}"}, "evidence over 2000 words"),
+        ({"evidence": "<!--" * 60_000}, "evidence over 100000 characters"),
+        ({"answers": ("9" * 5000,)}, "answer over 5 words"),
+        ({"question": "谁写了这本书？谁写了这本书？"}, "question in another language"),
         ({"answers": ("...",)}, "answer is only punctuation"),
         ({"answers": ("the very long and cold winter",)}, "answer over 5 words"),
         ({"answers": ("Eve White",)}, "answer not in the evidence"),
@@ -170,6 +174,45 @@ def test_a_formula_is_no_html() -> None:
     assert "x<y and y>z" in kept.evidence
 
 
+def write_rows(path: Path, *more: dict[str, Any]) -> dict[str, str]:
+    lines = (SAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()[:6]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join([*lines, *(json.dumps(row) for row in more)]) + "\n", encoding="utf-8")
+    return {"format": "jsonl", "path": str(path)}
+
+
+def test_a_source_named_twice_counts_once(tmp_path: Path) -> None:
+    one, two = write_rows(tmp_path / "a/q.jsonl"), write_rows(tmp_path / "b/q.jsonl")
+    project = project_of(tmp_path, sources=[one, one, two], passages=[])
+    asyncio.run(run_all(project.build))
+    read = project.build.manifest(StageRef("reeval", "category1", "source"))
+    assert read is not None
+    assert (read.planned, read.kept, dict(read.dropped)) == (18, 6, {"row of a source that was read before": 12})
+
+
+def test_two_sources_of_one_name_with_other_rows_are_refused(tmp_path: Path) -> None:
+    one = write_rows(tmp_path / "a/q.jsonl")
+    lines = (tmp_path / "a/q.jsonl").read_text(encoding="utf-8").replace("Marie Curie", "Marie Sklodowska")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/q.jsonl").write_text(lines, encoding="utf-8")
+    project = project_of(tmp_path, sources=[one, {**one, "path": str(tmp_path / "b/q.jsonl")}], passages=[])
+    with pytest.raises(WrongInput, match="give one of the files another name"):
+        asyncio.run(run_all(project.build))
+
+
+def test_one_row_in_another_language_is_a_drop_and_no_more(tmp_path: Path) -> None:
+    stranger = {
+        "id": "zh", "question": "Where was she born?", "answers": ["华沙"],
+        "evidence": "玛丽居里是一位著名的物理学家和化学家，她出生于华沙，后来在巴黎大学学习和工作。",
+    }  # fmt: skip
+    project = project_of(tmp_path, sources=[write_rows(tmp_path / "q.jsonl", stranger)])
+    asyncio.run(run_all(project.build))
+    passages = project.build.manifest(StageRef("reeval", "passages", "drop_duplicate_passages"))
+    assert passages is not None
+    assert passages.dropped["passage in another language than the source's"] == 1
+    assert len(rows(project, "category2")) > 0
+
+
 # ---- settings that cannot do ----
 
 
@@ -180,7 +223,8 @@ def models(**roles: Any) -> Any:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({}, "write `seeds: all`"),
+        ({"sources": [QUESTIONS]}, "write `seeds: all`"),
+        ({"seeds": "all"}, "sources: is empty"),
         ({"seeds": "all", "sources": [{"format": "squad", "path": "x.json", "language": "fr"}]}, "language fr"),
     ],
 )
@@ -191,7 +235,7 @@ def test_what_the_rules_cannot_do_is_said_before_anything_is_read(settings: dict
 
 def test_an_entailment_model_that_is_off_cannot_grade() -> None:
     with pytest.raises(WrongInput, match="write `right: em`"):
-        ready(ReEvalSettings.model_validate({"entailment": False}), models(pivot=Scripted({})))
+        ready(ReEvalSettings.model_validate({"entailment": False, "sources": [QUESTIONS]}), models(pivot=Scripted({})))
 
 
 # ---- a model of one's own ----
@@ -325,6 +369,18 @@ SWAP_DAMAGE: dict[str, tuple[Callable[[SwapCase], dict[str, Any]], str]] = {
     "same answer": (lambda one: {"answer": one.original_answer}, "the answer is the original one"),
     "given away": (lambda one: {"question": f"{one.question} {one.answer}?"}, "gives"),
     "no edits": (lambda one: {"replacements": ()}, "no replacement is listed"),
+    "answer added": (lambda one: {"evidence": f"{one.evidence} {one.answer}."}, "words came or went"),
+    "hidden rewrite": (
+        lambda one: {
+            "evidence": one.evidence.replace("the", "thy", 1),
+            "replacements": (*one.replacements, Edit(old="the", new="thy")),
+        },
+        "is of no mention",
+    ),
+    "invented edit": (lambda one: {"agreement": (Edit(old="Pluto", new="Mars"),)}, "was not made"),
+    "empty question": (lambda one: {"question": " "}, "the question is empty"),
+    "unknown pivot": (lambda one: {"pivot": "nobody"}, "no pivot is called"),
+    "unknown language": (lambda one: {"language": "fr"}, "the language 'fr' is none of"),
     "wrong third": (
         lambda one: {"answer_position": "last" if one.answer_position != "last" else "first"},
         "does not start in the",
@@ -358,6 +414,19 @@ ENRICHED_DAMAGE: dict[str, tuple[Callable[[EnrichedCase], dict[str, Any]], str]]
     "leaning sentence": (
         lambda one: {"supporting_sentence_resolved": f"He was seen with {one.answer}."},
         "nobody can tell who or what",
+    ),
+    "whole evidence as support": (
+        lambda one: {"supporting_sentence": one.original_evidence},
+        "supporting sentence is not one sentence",
+    ),
+    "another title": (
+        lambda one: {
+            "passages_question_focused": (
+                one.passages_question_focused[0].model_copy(update={"title": "Another page"}),
+                *one.passages_question_focused[1:],
+            )
+        },
+        "is not of the collection",
     ),
     "two passages": (
         lambda one: {"passages_question_focused": one.passages_question_focused[:2]},

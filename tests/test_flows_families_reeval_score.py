@@ -293,7 +293,7 @@ def test_partial_leaves_out_what_a_measure_cannot_tell() -> None:
 
 
 def test_nothing_to_score_is_an_error_even_when_partial() -> None:
-    with pytest.raises(ScoreError, match="0 missing, 0 double, 0 unknown"):
+    with pytest.raises(ScoreError, match="expected JSONL rows of id, variant and prediction, found none"):
         scored(XYZ, [], partial=True)
     with pytest.raises(ScoreError, match="found none"):
         scored([], replies(XYZ))

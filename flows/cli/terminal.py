@@ -15,10 +15,11 @@ from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from flows.compose import Project
+from flows.compose import Project, rules_of
 from flows.construct.stages import StageRef
 from flows.estimate import Estimate, estimate
 from flows.families import load_family
+from flows.outputs import read_manifest
 from flows.settings import sample_path
 from flows.watch import Unwatched
 from schemas.errors import Failed, WrongInput
@@ -41,6 +42,9 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     started = time.monotonic()
     project = Project(config, out, limit)
     _check_folder(out)
+    before = read_manifest(out, missing_ok=True)
+    if limit is not None and before is not None and before.limit is None:
+        console.print(f"[yellow]the pilot takes the place of the whole build in {out}; --out names another folder[/]")
     console.print(f"[bold]{project.config.name}[/] · {config} → {out}{_pilot(limit)}")
     if any(model.name != "rules" for one in project.build.families.values() for model in one.models.values()):
         print_estimate(estimate(project), console)
@@ -223,7 +227,14 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         console.print(f"  touchstone show {family}-{kept[-1].part} --sample 5{' ' * 10}read what was made")
         console.print(f"  touchstone verify {family}                            prove every row from the files alone")
     for name in dict.fromkeys(part.family for part in kept if part.part in load_family(part.family).evaluation.parts):
-        console.print(f"  touchstone evaluate {name} --model default          put the rows to a model and score it")
+        answers = project.model("default", load_family(name)).name != "rules" or any(
+            prompt.name in rules_of(name) for prompt in load_family(name).evaluation.prompts
+        )
+        model = "default" if answers else "NAME   "
+        more = "" if answers else ", of provider endpoint"
+        console.print(
+            f"  touchstone evaluate {name} --model {model}          put the rows to a model{more}, and score it"
+        )
     if all(model == "rules" for model in manifest.models.values()):
         console.print(
             "  your own endpoint: copy the sample configuration and put these two lines in place of its model:"

@@ -362,11 +362,22 @@ class Build:
         assert isinstance(part.source, type)
         writer = _SetWriter(self.files(ref))
         limit = self.source_limit(part)
+        seen: dict[str, str] = {}
         with writer:
             for spec in self.source_specs(ref):
                 for number, record in enumerate(read_source(spec, part.source, writer.drop)):  # type: ignore[type-var]
                     if limit is not None and number >= limit:
                         break
+                    first = seen.get(record.key)
+                    if first is not None and first != record.id:
+                        raise WrongInput(
+                            f"{spec.path}: another source of format {spec.format} is called {spec.name} too and has "
+                            "other rows of the same ids; give one of the files another name"
+                        )
+                    if first is not None:
+                        writer.drop(Drop("row of a source that was read before", related_id=first).of(record, SOURCE))
+                        continue
+                    seen[record.key] = record.id
                     writer.keep(record)
         return self.finish(ref, writer.finish({}), planned=writer.kept + writer.dropped, notes=())
 

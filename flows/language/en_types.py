@@ -328,8 +328,8 @@ def _number_shape(answer: str, question: str) -> str | None:
     unit = _tail(found, end) or ("%" if "%" in inner else "")
     unit = {"percent": "%", "per cent": "%"}.get(unit, unit)
     money = next((sign for sign in "$£€¥" if sign in inner), "")
-    size = "one" if value == 1 else len(str(int(value)))
-    whole = "whole" if value == int(value) else "decimal"
+    size = "one" if value == 1 else len(f"{value:.0f}")
+    whole = "whole" if value.is_integer() else "decimal"
     if 1000 <= value < 10_000 and "," in inner:
         whole = "with thousands"
     return f"{money}{size}:{whole}:{unit}:{approximate}:{_asked_noun(question) if not unit else ''}"

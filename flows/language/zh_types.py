@@ -275,9 +275,9 @@ def _number_shape(phrase: str) -> str | None:
     ordinal, scale, tail = number.group(1) or "", number.group(3), number.group(4)
     if re.search(r"\d|[一二三四五六七八九十]", tail):
         return None
-    whole = "whole" if value == int(value) else "decimal"
+    whole = "whole" if value.is_integer() else "decimal"
     figures = "arabic" if number.group(2).isascii() or value <= 9999 else "chinese"
-    return f"{lead}:{ordinal}:{len(str(int(value)))}:{whole}:{scale}:{tail}:{figures}"
+    return f"{lead}:{ordinal}:{len(f'{value:.0f}')}:{whole}:{scale}:{tail}:{figures}"
 
 
 def _date_shape(phrase: str) -> str | None:

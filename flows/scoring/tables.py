@@ -51,10 +51,12 @@ def fitting(
     lines: dict[tuple[str, str, str], Line] = {}
     faults: dict[str, list[str]] = {"missing": [], "double": [], "unknown": []}
     groups: dict[str, str | None] = {}
+    strange = False
     for prediction in predictions:
         row = rows.get(prediction.id)
         place = prediction.group, prediction.id, prediction.variant
         groups[prediction.group] = prediction.prompting
+        strange = strange or row is None
         if row is None or prediction.variant not in variants(row):
             faults["unknown"].append(f"{prediction.id} {prediction.variant}")
         elif place in lines:
@@ -73,8 +75,15 @@ def fitting(
         )
         wanted = expected or sum(len(variants(row)) for row in rows.values())
         advice = "give one for each row and variant, or score what is there with --partial"
-        if not lines and faults["unknown"]:
+        if not groups:
+            raise ScoreError("predictions: expected JSONL rows of id, variant and prediction, found none")
+        if not lines and not strange:
+            known = ", ".join(sorted({variant for row in rows.values() for variant in variants(row)}))
+            advice = f"no variant is known; they are {known}"
+        elif not lines:
             advice = "they seem to be of another build; name theirs by --out"
+        elif faults["double"]:
+            advice += "; model, prompting and shots tell replies of one model apart from another's"
         raise ScoreError(f"predictions: expected one for each of {wanted}, found {counts}; {advice}")
     return list(lines.values())
 

@@ -86,7 +86,7 @@ FAMILY = Family(
             sources=("passages", "sources"),
             item=Passage,
             whole=True,
-            steps=(all_(drop_duplicate_passages),),
+            steps=(all_(drop_duplicate_passages, embeds=True),),
             verify=verify_passages,
             figures=passage_figures,
         ),

@@ -33,7 +33,10 @@ _DRAWN = ("person", "number", "date")
 """Types whose members are as good as each other: drawn, not compared."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 YEARS = 30
-"""How far a year is moved at most."""
+"""How far a year is moved at most, and never beyond `LAST_YEAR`."""
+LAST_YEAR = 2024
+_CENTURY = re.compile(r"\d+\s*(?:世纪|世紀|(?:st|nd|rd|th)\b)")
+"""Ordinals run out: there is no 54th century yet."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class AnswerPool:
     """The answers of all cases, by what they can stand in for."""
 
     by_kind: Mapping[tuple[str, str], tuple[str, ...]]
-    """(language, kind, or the first parts of it) -> answers, sorted."""
+    """(shelf, kind, or the first parts of it) -> answers, sorted."""
     vectors: Mapping[str, NDArray[np.float32]]
     """Unit vectors of the English answers that are compared; of a Chinese one any of its kind may do."""
 
@@ -53,16 +56,17 @@ class AnswerPool:
     def _ordered(self, case: Case, rng: random.Random) -> Iterator[str]:
         language = language_of(case.language)
         kind = language.kind(case.answer, case.question)
-        own = self.by_kind.get((case.language, kind), ())
+        own = self.by_kind.get((_shelf(case), kind), ())
         counted = kind.partition(":")[0] in _DRAWN
         if counted or case.answer not in self.vectors:
             yield from rng.sample(own, len(own))
-            yield from (_moved(case.answer, rng) for _ in range(FEW if len(_NUMBER.findall(case.answer)) == 1 else 0))
+            movable = len(_NUMBER.findall(case.answer)) == 1 and not _CENTURY.search(case.answer)
+            yield from (_moved(case.answer, rng) for _ in range(FEW if movable else 0))
             return
         yield from self._nearest(case.answer, own, LEAST_LIKE)
         if len(own) <= FEW:
-            yield from self._nearest(case.answer, self.by_kind.get((case.language, _loose(kind)), ()), LEAST_LIKE)
-            yield from self._nearest(case.answer, self.by_kind.get((case.language, _form(case.answer)), ()), NEAR_LIKE)
+            yield from self._nearest(case.answer, self.by_kind.get((_shelf(case), _loose(kind)), ()), LEAST_LIKE)
+            yield from self._nearest(case.answer, self.by_kind.get((_shelf(case), _form(case.answer)), ()), NEAR_LIKE)
 
     def _nearest(self, answer: str, others: Sequence[str], least: float) -> list[str]:
         """Those close enough in meaning, the closest first, of equals by the alphabet."""
@@ -79,13 +83,18 @@ def pool_of(cases: Sequence[Case], embedder: Embedder) -> AnswerPool:
     for case in cases:
         kind = language_of(case.language).kind(case.answer, case.question)
         for one in (kind, _loose(kind), _form(case.answer) if case.language == "en" else kind):
-            pool.setdefault((case.language, one), set()).add(case.answer)
+            pool.setdefault((_shelf(case), one), set()).add(case.answer)
         if case.language == "en" and kind.partition(":")[0] not in _DRAWN and embedder.reads(case.answer):
             compared.add(case.answer)
     texts = sorted(compared)
     vectors = embedder.embed(texts) if texts else ()
     by_kind = {kind: tuple(sorted(answers)) for kind, answers in pool.items()}
     return AnswerPool(by_kind, dict(zip(texts, vectors, strict=True)))
+
+
+def _shelf(case: Case) -> str:
+    """Answers of one shelf may stand for each other: in English all; in Chinese those of a source, of one script."""
+    return case.language if case.language == "en" else f"{case.language} {case.source}"
 
 
 def _loose(kind: str) -> str:
@@ -121,7 +130,8 @@ def _moved(answer: str, rng: random.Random) -> str:
         if answer[found.end() :].startswith("s"):
             return str(int(digits) + 10 * rng.choice([-3, -2, -1, 1, 2, 3]))
         if len(digits) == 4 and digits.isdigit() and 1000 <= int(digits) <= 2100:
-            return str(int(digits) + rng.choice([-1, 1]) * rng.randint(1, YEARS))
+            moved = int(digits) + rng.choice([-1, 1]) * rng.randint(1, YEARS)
+            return str(moved if moved <= LAST_YEAR else int(digits) - (moved - int(digits)))
         first = rng.choice([one for one in "123456789" if one != digits[0]])
         return first + "".join(rng.choice("0123456789") if one.isdigit() else one for one in digits[1:])
 

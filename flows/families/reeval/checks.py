@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rapidfuzz.distance import Levenshtein, Opcode, Postfix, Prefix
 
-from flows.families.reeval.filters import LANGUAGES
+from flows.families.reeval.filters import LANGUAGES, MOST_CHARACTERS
 from flows.language import Language, Mention, language_of
 from flows.llm.model import Invalid
 from schemas.reeval import AnswerPosition, Edit
@@ -61,16 +61,22 @@ def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: P
 
     It is short, says something else, shares no meaning-bearing word with the answer or its aliases (a
     number may share its unit, a date its month), and stands neither in the evidence nor in the question.
+    A number takes the place of a number alone, a date that of a date.
     """
     language, limits = language_of(case.language), LANGUAGES[case.language]
     names = (case.answer, *case.aliases)
     if not any(character.isalnum() for character in alternative):
         return "no alternative answer", "it has no letter and no digit"
-    if language.count(alternative) > limits.most_answer:
+    if language.count(alternative) > limits.most_answer or len(alternative) > MOST_CHARACTERS:
         return "alternative answer too long", f"{alternative!r} has over {limits.most_answer} {limits.unit}"
     if any(language.contains(name, alternative) or language.contains(alternative, name) for name in names):
         return "alternative overlaps the answer", alternative
-    counted = language.answer_type(case.answer, case.question) in ("number", "date")
+    kinds = [language.answer_type(one, case.question) for one in (case.answer, alternative)]
+    counted = kinds[0] in ("number", "date")
+    if (counted or kinds[1] in ("number", "date")) and kinds[0] != kinds[1]:
+        return "alternative of another type", f"{alternative!r} is a {kinds[1]}, {case.answer!r} a {kinds[0]}"
+    if case.language == "zh" and " " in alternative and " " not in case.answer:
+        return "alternative of another form", f"{alternative!r} has blanks, as Chinese text has not"
     words = language.content_words(alternative)
     if not counted and any(words & language.content_words(name) for name in names):
         return "alternative overlaps the answer", alternative
@@ -247,6 +253,8 @@ def sentence_problem(language_code: str, evidence: str, answer: str, sentence: s
     language = language_of(language_code)
     if not sentence.strip() or sentence not in evidence:
         return "supporting sentence is not in the evidence", "copy the sentence as it stands in the passage"
+    if len(language.sentences(sentence)) != 1:
+        return "supporting sentence is not one sentence", "copy one sentence"
     if not language.contains(sentence, answer):
         return "supporting sentence lacks the answer", f"the sentence must hold {answer!r}"
     return None

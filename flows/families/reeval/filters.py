@@ -34,6 +34,10 @@ LANGUAGES: Mapping[str, Limits] = MappingProxyType(
     }
 )
 
+MOST_CHARACTERS = 100
+"""Of an answer: five words hold no more, but what has no blanks may."""
+MOST_EVIDENCE_CHARACTERS = 100_000
+"""Of evidence as the source has it, markup and all."""
 LEAST_SCRIPT = 0.5
 """Share of the letters that must be of the language's script."""
 ENGLISH_ONLY = frozenset(
@@ -49,8 +53,8 @@ _TAG = re.compile(
     r"</?(?:a|abbr|article|aside|b|blockquote|br|button|cite|code|dd|div|dl|dt|em|figcaption|figure|font|footer|form|"
     r"h[1-6]|head|header|hr|html|i|iframe|img|input|label|li|link|main|meta|nav|ol|p|pre|q|s|script|section|small|"
     r"source|span|strong|style|sub|sup|svg|table|tbody|td|tfoot|th|thead|time|tr|u|ul|video)"
-    r"(?:\s[^<>]*)?/?>|<!--.*?-->|&(?:nbsp|amp|lt|gt|quot|apos|[lr]squo|[lr]dquo|[nm]dash|#\d{2,5});",
-    re.DOTALL | re.IGNORECASE,
+    r"(?:\s[^<>]*)?/?>|<!--|&(?:nbsp|amp|lt|gt|quot|apos|[lr]squo|[lr]dquo|[nm]dash|#\d{2,5});",
+    re.IGNORECASE,
 )
 _HAN = re.compile(r"[㐀-鿿豈-﫿]")
 _LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
@@ -71,10 +75,13 @@ def filtered(source: QASource, rng: random.Random) -> Filtered:
     """The row with one answer that its evidence holds. Raises `Drop`."""
     language, limits = language_of(source.language), LANGUAGES[source.language]
     evidence, notes = _evidence(source, language, limits)
+    if not is_in(source.language, source.question):
+        raise Drop("question in another language than the source's", evidence=source.question[:200])
     answers = [answer for answer in source.answers if any(character.isalnum() for character in answer)]
     if not answers:
         raise Drop("answer is only punctuation", evidence=" / ".join(source.answers))
-    short = [answer for answer in answers if language.count(answer) <= limits.most_answer]
+    most = limits.most_answer
+    short = [answer for answer in answers if language.count(answer) <= most and len(answer) <= MOST_CHARACTERS]
     if not short:
         raise Drop(f"answer over {limits.most_answer} {limits.unit}", evidence=" / ".join(answers))
     _refuse_several(short, language)
@@ -93,6 +100,8 @@ def _evidence(source: QASource, language: Language, limits: Limits) -> tuple[str
     evidence = source.evidence or ""
     if not evidence.strip():
         raise Drop("no evidence", evidence=source.question)
+    if len(evidence) > MOST_EVIDENCE_CHARACTERS:
+        raise Drop(f"evidence over {MOST_EVIDENCE_CHARACTERS} characters", evidence[:200], value=float(len(evidence)))
     notes = []
     if _TAG.search(evidence):
         evidence = " ".join(BeautifulSoup(evidence, "html.parser").get_text(" ").split())
@@ -102,12 +111,12 @@ def _evidence(source: QASource, language: Language, limits: Limits) -> tuple[str
         raise Drop(f"evidence under {limits.least_evidence} {limits.unit}", evidence=evidence, value=float(length))
     if length > limits.most_evidence:
         raise Drop(f"evidence over {limits.most_evidence} {limits.unit}", evidence[:200], value=float(length))
-    if not _is_in(source.language, evidence):
+    if not is_in(source.language, evidence):
         raise Drop("evidence in another language than the source's", evidence=evidence[:200])
     return evidence, notes
 
 
-def _is_in(language: str, text: str) -> bool:
+def is_in(language: str, text: str) -> bool:
     """Whether a text is written in the language, by its script and, in English, by its frequent words."""
     letters = sum(character.isalpha() for character in text)
     script = len((_HAN if language == "zh" else _LATIN).findall(text))

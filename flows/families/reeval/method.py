@@ -71,6 +71,13 @@ class ReEvalSettings(FamilySettings):
     shots: tuple[Literal[0, 5], ...] = Field(SHOTS, min_length=1, description="Demonstrations before the question")
     matrix_seeds: int = Field(MATRIX_SEEDS, ge=1, description="Seeds of the matrix of pivots and models")
 
+    @field_validator("pivots", "prompting", "shots")
+    @classmethod
+    def _each_once(cls, value: tuple[object, ...]) -> tuple[object, ...]:
+        if len(set(value)) != len(value):
+            raise ValueError("each stands once")
+        return value
+
     @field_validator("entailment", mode="before")
     @classmethod
     def _yaml_reads_off_as_false(cls, value: object) -> object:
@@ -79,6 +86,8 @@ class ReEvalSettings(FamilySettings):
 
 def ready(settings: ReEvalSettings, models: Mapping[str, Model]) -> None:
     """Raise `WrongInput` where the pivot cannot select the seeds, or a source is in no language of ours."""
+    if not settings.sources:
+        raise WrongInput("families.reeval.sources: is empty; name question answering data to perturb")
     for spec in (*settings.sources, *settings.passages):
         if spec.language not in filters.LANGUAGES:
             raise WrongInput(
@@ -276,13 +285,22 @@ def _span_replaced(case: Case, names: tuple[str, ...], alternative: str, invalid
 
 
 async def drop_duplicate_passages(passages: Records[Passage], ctx: SetContext) -> AsyncIterator[Passage]:
-    """One of each passage, whichever sources they are of; none longer than an evidence may be."""
+    """One of each passage, whichever sources they are of; as long as an evidence may be, so headings are none."""
     seen: dict[str, str] = {}
     for passage in passages:
+        reads = passage.language != "en" or ctx.step.embedder.reads(passage.text)
+        if len(passage.text) > filters.MOST_EVIDENCE_CHARACTERS:
+            refusal = f"passage over {filters.MOST_EVIDENCE_CHARACTERS} characters"
+            ctx.drop(passage, Drop(refusal, passage.text[:200], value=float(len(passage.text))))
+            continue
+        if not reads or not filters.is_in(passage.language, passage.text):
+            ctx.drop(passage, Drop("passage in another language than the source's", passage.text[:200]))
+            continue
         limits, length = filters.LANGUAGES[passage.language], language_of(passage.language).count(passage.text)
-        if length > limits.most_evidence:
-            refusal = f"passage over {limits.most_evidence} {limits.unit}"
-            ctx.drop(passage, Drop(refusal, passage.text[:200], value=float(length)))
+        if not limits.least_evidence <= length <= limits.most_evidence:
+            short = length < limits.least_evidence
+            refusal = f"under {limits.least_evidence}" if short else f"over {limits.most_evidence}"
+            ctx.drop(passage, Drop(f"passage {refusal} {limits.unit}", passage.text[:200], value=float(length)))
         elif seen.setdefault(passage.id, passage.key) != passage.key:
             ctx.drop(passage, Drop("duplicate passage", passage.text[:200], related_id=passage.id))
         else:

@@ -26,12 +26,15 @@ from flows.llm.model import Invalid, RuleSet
 
 EXTRACTED = {"en": 50, "zh": 90}
 """Words (characters in Chinese) that the rules take of a passage, beyond its opening sentence."""
-LEAST_ASKED = 0.4
-"""Share of the question's content words that a sentence must hold to support its answer by itself."""
+LEAST_ASKED = {"en": 0.4, "zh": 0.5}
+"""Share of the question's content words that a sentence must hold to support its answer by itself. Chinese sentences
+leave their subject out more often."""
 PERSONAL = frozenset(["he", "she", "his", "her", "him", "他", "她", "他的", "她的"])
 UNCLEAR = frozenset(["they", "their", "these", "those", "this", "that", "such", "both"]) | frozenset(
     ["他们", "她们", "它们", "他们的", "她们的", "它们的", "这些", "那些"]
 )
+NAMED_IN_CHINESE = frozenset(["他", "她", "它"])
+"""Subjects that a name can stand for as it is; sentences without a subject are left alone."""
 DEFINITE = frozenset(["the", "该", "这", "此"])
 POSSESSIVES = {
     "his": "'s", "her": "'s", "its": "'s", "their": "'s", "他的": "的", "她的": "的", "它的": "的", "其": "的",
@@ -76,7 +79,7 @@ def select_sentence(asked: ToSelect, rng: random.Random) -> Sentence:
         raise Invalid("no whole sentence holds the answer", " / ".join(holding))
     shared = {one: len(wanted & language.content_words(one)) for one in whole}
     best = max(whole, key=lambda one: shared[one])
-    if shared[best] < LEAST_ASKED * len(wanted):
+    if shared[best] < LEAST_ASKED[asked.language] * len(wanted):
         raise Invalid("no sentence says enough of the question", best)
     return Sentence(sentence=best)
 
@@ -124,6 +127,7 @@ def _extract(language_code: str, passage: str) -> str:
 
 # ---- who or what a subject is ----
 
+_HAN = re.compile(r"[㐀-鿿]")
 _BRACKETED = re.compile(r"\s*[(（].*?[)）]\s*$")
 
 
@@ -136,19 +140,24 @@ def referent(language: Language, subject: str, title: str | None, before: str) -
     where the title or the sentence before says that it is one.
     """
     word = subject.split(maxsplit=1)[0].casefold()
-    if word in UNCLEAR:
+    chinese = language is language_of("zh")
+    if word in UNCLEAR or (chinese and word not in NAMED_IN_CHINESE):
         return None
     named = _BRACKETED.sub("", (title or "").replace("_", " ")).strip()
-    names = [named] if named and _speaks_of(language, before, named) else []
+    same_script = chinese == bool(_HAN.search(named))
+    names = [named] if named and same_script and _speaks_of(language, before, named) else []
     if word in PERSONAL:
-        names += _opening_names(language, before)
-        fitting = [name for name in names if language.answer_type(name) == "person"]
-        return fitting[0] if fitting and len(_persons(language, before, fitting)) == 1 else None
-    if any(language.answer_type(name) == "person" for name in names):
-        return None
-    if word in DEFINITE and not _is_a(language, subject, title or "", before):
+        return _person(language, names + _opening_names(language, before), before)
+    is_thing = not any(language.answer_type(name) == "person" for name in names)
+    if not is_thing or (word in DEFINITE and not _is_a(language, subject, title or "", before)):
         return None
     return names[0] if names else None
+
+
+def _person(language: Language, names: Sequence[str], before: str) -> str | None:
+    """The first of the names that is a person's, where the sentence before speaks of nobody else."""
+    fitting = [name for name in names if language.answer_type(name) == "person"]
+    return fitting[0] if fitting and len(_persons(language, before, fitting)) == 1 else None
 
 
 def _speaks_of(language: Language, before: str, name: str) -> bool:

@@ -5,6 +5,7 @@ out by its own code.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -17,6 +18,8 @@ MOST_CHANGED = 0.02
 """Share of the evidence's words that may differ outside the listed replacements."""
 LEAST_SUPPORT = 0.8
 """Share of the supporting sentence's content words in two neighbouring sentences of the new evidence."""
+LEAST_DRAWN = 3
+"""Content words of a passage alone that the new evidence holds."""
 PASSAGES = 3
 MOST_WORDS = {"en": 5, "zh": 10}
 LEAST_EVIDENCE = {"en": 10, "zh": 20}
@@ -28,8 +31,12 @@ def verify_swaps(rows: Iterable[SwapCase], ctx: VerifyContext) -> Iterator[Fault
     """The evidence holds the new answer, nothing of the old one, and is otherwise as it was."""
     seen: set[str] = set()
     for row in rows:
+        if row.language not in MOST_WORDS:
+            yield Fault(id=row.id, problem=f"the language {row.language!r} is none of {', '.join(MOST_WORDS)}")
+            continue
         language = language_of(row.language)
-        for problem in (*_twice(row.key, seen), *_filter_problems(row, language), *_swap_problems(row, language)):
+        named = [*_twice(row.key, seen), *_twice(row.id, seen), *_row_problems(row, language, ctx)]
+        for problem in (*named, *_swap_problems(row, language)):
             yield Fault(id=row.id, problem=problem)
 
 
@@ -38,8 +45,12 @@ def verify_enriched(rows: Iterable[EnrichedCase], ctx: VerifyContext) -> Iterato
     seen: set[str] = set()
     stock = {passage.id: passage for passage in ctx.rows("passages")}
     for row in rows:
+        if row.language not in MOST_WORDS:
+            yield Fault(id=row.id, problem=f"the language {row.language!r} is none of {', '.join(MOST_WORDS)}")
+            continue
         language = language_of(row.language)
-        problems = [*_twice(row.key, seen), *_filter_problems(row, language), *_support_problems(row, language)]
+        problems = [*_twice(row.key, seen), *_twice(row.id, seen), *_row_problems(row, language, ctx)]
+        problems += _support_problems(row, language)
         for expansion, evidence, passages in (
             ("question-focused", row.evidence_question_focused, row.passages_question_focused),
             ("evidence-focused", row.evidence_evidence_focused, row.passages_evidence_focused),
@@ -63,8 +74,14 @@ def _twice(name: str, seen: set[str]) -> Iterator[str]:
     seen.add(name)
 
 
-def _filter_problems(row: SwapCase | EnrichedCase, language: Language) -> Iterator[str]:
-    """Section 4.1: a short answer that the original evidence holds."""
+def _row_problems(row: SwapCase | EnrichedCase, language: Language, ctx: VerifyContext) -> Iterator[str]:
+    """Section 4.1: a question, and a short answer that the original evidence holds; a pivot that was configured."""
+    if not any(character.isalnum() for character in row.question):
+        yield "the question is empty"
+    if not language.content_words(row.answer):
+        yield f"the answer {row.answer!r} says nothing"
+    if row.pivot not in ctx.settings.pivots:
+        yield f"no pivot is called {row.pivot!r}"
     answer = row.original_answer if isinstance(row, SwapCase) else row.answer
     if language.count(answer) > MOST_WORDS[row.language]:
         yield f"the answer {answer!r} is too long"
@@ -94,6 +111,8 @@ def _swap_problems(row: SwapCase, language: Language) -> Iterator[str]:
         yield f"the question gives {row.answer!r} away"
     if not row.replacements:
         yield "no replacement is listed"
+    names = names_of(row.language, row.original_answer, row.aliases)
+    yield from _edit_problems(row, language, names)
     changed = _changed(row.original_evidence, row.evidence, [*row.replacements, *row.agreement])
     listed = sum(max(len(_WORD.findall(edit.old)), len(_WORD.findall(edit.new))) for edit in row.agreement)
     if changed:
@@ -102,6 +121,24 @@ def _swap_problems(row: SwapCase, language: Language) -> Iterator[str]:
         yield f"{listed} words beside the answer were changed"
     if row.answer_position != _third(row.evidence, row.answer):
         yield f"the answer does not start in the {row.answer_position} third"
+
+
+def _edit_problems(row: SwapCase, language: Language, names: Sequence[str]) -> Iterator[str]:
+    """The edits account for every word that came or went, and each replacement for a mention."""
+    edits = [*row.replacements, *row.agreement]
+    for edit in edits:
+        if edit.old not in row.original_evidence or edit.new not in row.evidence:
+            yield f"the edit {edit.old!r} to {edit.new!r} was not made"
+    before, after = (Counter(_WORD.findall(text)) for text in (row.original_evidence, row.evidence))
+    gone = Counter(word for edit in edits for word in _WORD.findall(edit.old))
+    come = Counter(word for edit in edits for word in _WORD.findall(edit.new))
+    if before + come != after + gone:
+        yield "words came or went that no edit tells of"
+    mentions = language.mentions(row.original_evidence, row.original_answer, names)
+    named = {row.original_evidence[one.start : one.end] for one in mentions}
+    for edit in row.replacements:
+        if not any(name in edit.old for name in named):
+            yield f"the replacement of {edit.old!r} is of no mention of {row.original_answer!r}"
 
 
 def _changed(old: str, new: str, edits: Sequence[Edit]) -> list[str]:
@@ -132,6 +169,8 @@ def _third(evidence: str, answer: str) -> str | None:
 def _support_problems(row: EnrichedCase, language: Language) -> Iterator[str]:
     if row.supporting_sentence not in row.original_evidence:
         yield "the supporting sentence is not in the original evidence"
+    if len(language.sentences(row.supporting_sentence)) != 1:
+        yield "the supporting sentence is not one sentence"
     for name, sentence in (("", row.supporting_sentence), ("resolved ", row.supporting_sentence_resolved)):
         if not language.contains(sentence, row.answer):
             yield f"the {name}supporting sentence does not hold {row.answer!r}"
@@ -147,7 +186,8 @@ def _passage_problems(row: EnrichedCase, passages: Sequence[PassageRef], stock: 
         yield "two passages are of one page"
     evidence = " ".join(row.original_evidence.split()).casefold()
     for passage in passages:
-        if passage.id not in stock or stock[passage.id].text != passage.text:
+        known = stock.get(passage.id)
+        if known is None or (known.text, known.title) != (passage.text, passage.title):
             yield f"passage {passage.id} is not of the collection"
         text = " ".join(passage.text.split()).casefold()
         if text in evidence or evidence in text:
@@ -169,6 +209,8 @@ def _expansion_problems(
     if length > most:
         yield f"{length} beside the supporting sentence is more than half of the passages' length"
     everything = frozenset().union(*words) if words else frozenset()
-    for passage in passages:
-        if not language.content_words(passage.text) & everything - wanted:
+    said = [language.content_words(passage.text) for passage in passages]
+    for place, passage in enumerate(passages):
+        own = said[place].difference(*(other for at, other in enumerate(said) if at != place))
+        if len(own & everything) < min(LEAST_DRAWN, len(own)):
             yield f"nothing of passage {passage.id} is there"
