@@ -1,5 +1,7 @@
 """English: words, sentences, meaning-bearing words, whole-word mentions."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,3 +69,14 @@ def test_numbers_and_order_words_bear_meaning() -> None:
 )
 def test_a_phrase_is_found_as_whole_words(text: str, phrase: str, found: bool) -> None:
     assert en.contains(text, phrase) is found
+
+
+@given(
+    st.text(alphabet="aAbB1. ,x", max_size=30),
+    st.text(alphabet="aAbB1. ,", min_size=1, max_size=4),
+)
+def test_a_phrase_found_letter_for_letter_is_what_the_pattern_finds(text: str, phrase: str) -> None:
+    parts = phrase.split()
+    pattern = r"\s+".join(map(re.escape, parts))
+    wanted = re.search(rf"(?<!\w)(?<!\d[.,]){pattern}(?![.,]?\d|\w)", text, re.IGNORECASE) is not None
+    assert en.contains(text, phrase) is (bool(parts) and wanted)

@@ -105,5 +105,27 @@ def contains(text: str, phrase: str) -> bool:
     parts = phrase.split()
     if not parts:
         return False
+    if (stands := _stands(text, phrase)) is not None:
+        return stands
     pattern = r"\s+".join(map(re.escape, parts))
     return re.search(rf"(?<!\w)(?<!\d[.,]){pattern}(?![.,]?\d|\w)", text, re.IGNORECASE) is not None
+
+
+_BEFORE = re.compile(r"(?<!\w)(?<!\d[.,])")
+_AFTER = re.compile(r"(?![.,]?\d|\w)")
+
+
+def _stands(text: str, phrase: str) -> bool | None:
+    """Whether an ASCII phrase stands in an ASCII text letter for letter; None where that alone does not tell.
+
+    A pattern of its own for each phrase costs more than most texts are long.
+    """
+    if not (phrase.isascii() and text.isascii()):
+        return None
+    low, wanted = text.lower(), phrase.lower()
+    place = low.find(wanted)
+    while place >= 0:
+        if _BEFORE.match(text, place) and _AFTER.match(text, place + len(phrase)):
+            return True
+        place = low.find(wanted, place + 1)
+    return None if len(phrase.split()) > 1 or phrase != phrase.strip() else False

@@ -116,11 +116,11 @@ class Tokens:
     __slots__ = ("ends", "normals", "places", "starts", "text")
 
     def __init__(self, text: str) -> None:
-        spans = [match.span() for match in TOKEN.finditer(text)]
+        found = list(TOKEN.finditer(text))
         self.text = text
-        self.starts = [start for start, _ in spans]
-        self.ends = [end for _, end in spans]
-        self.normals = [normal(text[start:end]) for start, end in spans]
+        self.starts = [one.start() for one in found]
+        self.ends = [one.end() for one in found]
+        self.normals = [normal(one[0]) for one in found]
         self.places: defaultdict[str, list[int]] = defaultdict(list)
         for place, form in enumerate(self.normals):
             self.places[form].append(place)
