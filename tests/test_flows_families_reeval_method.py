@@ -190,6 +190,19 @@ def test_a_source_named_twice_counts_once(tmp_path: Path) -> None:
     assert (read.planned, read.kept, dict(read.dropped)) == (18, 6, {"row of a source that was read before": 12})
 
 
+def test_two_sources_that_settle_on_one_case_count_once(tmp_path: Path) -> None:
+    one = write_rows(tmp_path / "q.jsonl")
+    lines = (json.loads(line) for line in (tmp_path / "q.jsonl").read_text(encoding="utf-8").splitlines())
+    path = tmp_path / "other.jsonl"
+    path.write_text("".join(json.dumps({**row, "answers": [*row["answers"], "..."]}) + "\n" for row in lines))
+    project = project_of(tmp_path, sources=[one, {**one, "path": str(path)}], passages=[PAGES])
+    asyncio.run(run_all(project.build))
+    settled = project.build.manifest(StageRef("reeval", "category1", "drop_duplicates"))
+    assert settled is not None
+    assert settled.dropped == {"duplicate question, evidence and answer": 6}
+    assert faults(project, "category1") == faults(project, "category2") == []
+
+
 def test_two_sources_of_one_name_with_other_rows_are_refused(tmp_path: Path) -> None:
     one = write_rows(tmp_path / "a/q.jsonl")
     lines = (tmp_path / "a/q.jsonl").read_text(encoding="utf-8").replace("Marie Curie", "Marie Sklodowska")

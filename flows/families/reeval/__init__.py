@@ -55,7 +55,6 @@ SELECTS: dict[str, Any] = {
     "prepare": grader,
 }
 FILTERED = (
-    all_(drop_duplicates),
     expand(
         filter_source,
         slots=for_each_pivot,
@@ -63,6 +62,7 @@ FILTERED = (
         prepare=pivots_of,
         settings=["pivots"],
     ),
+    all_(drop_duplicates),
     each(select_seed, **SELECTS),
 )
 """What both categories begin with: the source data of section 4.1 and the seeds of section 3."""

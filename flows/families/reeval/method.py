@@ -36,6 +36,7 @@ from flows.llm.model import InvalidAnswer, Model
 from flows.llm.rules import Rules
 from flows.scoring.entailment import DEFAULT_MODEL, Entailment, premise_and_hypothesis
 from flows.scoring.qa import exact_match
+from schemas.base import content_hash
 from schemas.errors import WrongInput
 from schemas.reeval import Case, EnrichedCase, PassageRef, SwapCase
 from schemas.source import Passage, QASource
@@ -121,17 +122,6 @@ def entailment_model(name: str) -> Entailment:
 # ---- source data (section 4.1) ----
 
 
-async def drop_duplicates(sources: Records[QASource], ctx: SetContext) -> AsyncIterator[QASource]:
-    """Section 4.1, 1: one instance of each question, evidence and answer, whichever sources they are of."""
-    seen: dict[str, str] = {}
-    for source in sources:
-        first = seen.setdefault(source.id, source.key)
-        if first == source.key:
-            yield source
-        else:
-            ctx.drop(source, Drop("duplicate question, evidence and answer", source.question, related_id=source.id))
-
-
 def for_each_pivot(source: QASource, pivots: Sequence[str]) -> Sequence[Slot]:
     """A case of each source row for each pivot."""
     return [{"pivot": pivot} for pivot in pivots]
@@ -163,6 +153,23 @@ async def filter_source(source: QASource, slot: Slot, ctx: Context) -> Case:
         source=f"{source.format}:{source.source.source}",
         provenance=ctx.provenance(source, sources=[source.source], notes=filtered.notes),
     )
+
+
+async def drop_duplicates(cases: Records[Case], ctx: SetContext) -> AsyncIterator[Case]:
+    """Section 4.1, 1: one instance of each question, evidence and answer, whichever sources they are of.
+
+    Taken last, when the answer is settled: two sources may give a question different answers beside it.
+    """
+    seen: dict[str, str] = {}
+    for case in cases:
+        same = content_hash(
+            *(" ".join(text.split()) for text in (case.question, case.evidence, case.answer, case.pivot))
+        )
+        if same in seen:
+            ctx.drop(case, Drop("duplicate question, evidence and answer", case.question, related_id=seen[same]))
+        else:
+            seen[same] = case.id
+            yield case
 
 
 # ---- seed case selection (section 3) ----
