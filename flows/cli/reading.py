@@ -1,6 +1,7 @@
 """Reads a finished build: a sample of it, one row's history, and the proof of its rows."""
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -65,12 +66,10 @@ def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
             console.print(Rule(f"{shown} of {len(places)} · {record.id}", style="dim"))
             console.print(Markdown(family.show(record)))
     if not places:
-        reasons = {
-            reason: number
-            for step in (built.dropped if built else {}).values()
-            for reason, number in sorted(step.items())
-        }
-        why = max(reasons, key=lambda reason: reasons[reason], default="")
+        reasons: Counter[str] = Counter()
+        for step in (built.dropped if built else {}).values():
+            reasons.update(step)
+        why = max(sorted(reasons), key=reasons.__getitem__, default="")
         most = (
             f"; {reasons[why]:,} were dropped: {why} (`touchstone explain`, {project.out}/report.html)" if why else ""
         )

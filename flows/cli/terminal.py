@@ -19,6 +19,7 @@ from flows.compose import Project, rules_of
 from flows.construct.stages import StageRef
 from flows.estimate import Estimate, estimate
 from flows.families import load_family
+from flows.llm.rules import RulesSettings
 from flows.outputs import read_manifest
 from flows.settings import sample_path
 from flows.watch import Unwatched
@@ -227,9 +228,8 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         console.print(f"  touchstone show {family}-{kept[-1].part} --sample 5{' ' * 10}read what was made")
         console.print(f"  touchstone verify {family}                            prove every row from the files alone")
     for name in dict.fromkeys(part.family for part in kept if part.part in load_family(part.family).evaluation.parts):
-        answers = project.model("default", load_family(name)).name != "rules" or any(
-            prompt.name in rules_of(name) for prompt in load_family(name).evaluation.prompts
-        )
+        by_rules = isinstance(project.config.model_for("default"), RulesSettings)
+        answers = not by_rules or any(prompt.name in rules_of(name) for prompt in load_family(name).evaluation.prompts)
         model = "default" if answers else "NAME   "
         more = "" if answers else ", of provider endpoint"
         console.print(

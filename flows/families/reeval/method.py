@@ -295,12 +295,12 @@ async def drop_duplicate_passages(passages: Records[Passage], ctx: SetContext) -
     """One of each passage, whichever sources they are of; as long as an evidence may be, so headings are none."""
     seen: dict[str, str] = {}
     for passage in passages:
-        reads = passage.language != "en" or ctx.step.embedder.reads(passage.text)
         if len(passage.text) > filters.MOST_EVIDENCE_CHARACTERS:
             refusal = f"passage over {filters.MOST_EVIDENCE_CHARACTERS} characters"
             ctx.drop(passage, Drop(refusal, passage.text[:200], value=float(len(passage.text))))
             continue
-        if not reads or not filters.is_in(passage.language, passage.text):
+        readable = passage.language != "en" or ctx.step.embedder.reads(passage.text)
+        if not readable or not filters.is_in(passage.language, passage.text):
             ctx.drop(passage, Drop("passage in another language than the source's", passage.text[:200]))
             continue
         limits, length = filters.LANGUAGES[passage.language], language_of(passage.language).count(passage.text)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from flows.construct.embed import Embedder
 from flows.construct.retrieve import IntMatrix, Retriever, diverse, retriever_for
@@ -31,12 +32,12 @@ class Shelf:
     retriever: Retriever | None
     """None where there are no passages, or nobody asks."""
 
-    @property
+    @cached_property
     def titles(self) -> list[str | None]:
         """The pages' names; some sources write them with underscores."""
         return [passage.title.replace("_", " ") if passage.title else None for passage in self.passages]
 
-    @property
+    @cached_property
     def texts(self) -> list[str]:
         """What the passages say."""
         return [passage.text for passage in self.passages]

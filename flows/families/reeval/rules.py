@@ -29,17 +29,11 @@ EXTRACTED = {"en": 50, "zh": 90}
 LEAST_ASKED = {"en": 0.4, "zh": 0.5}
 """Share of the question's content words that a sentence must hold to support its answer by itself. Chinese sentences
 leave their subject out more often."""
-PERSONAL = frozenset(["he", "she", "his", "her", "him", "他", "她", "他的", "她的"])
-UNCLEAR = frozenset(["they", "their", "these", "those", "this", "that", "such", "both"]) | frozenset(
-    ["他们", "她们", "它们", "他们的", "她们的", "它们的", "这些", "那些"]
-)
+PERSONAL = frozenset(["he", "she", "his", "her", "him", "他", "她"])
+UNCLEAR = frozenset(["they", "their", "these", "those", "this", "that", "such", "both"])
 NAMED_IN_CHINESE = frozenset(["他", "她", "它"])
 """Subjects that a name can stand for as it is; sentences without a subject are left alone."""
-DEFINITE = frozenset(["the", "该", "这", "此"])
-POSSESSIVES = {
-    "his": "'s", "her": "'s", "its": "'s", "their": "'s", "他的": "的", "她的": "的", "它的": "的", "其": "的",
-}  # fmt: skip
-"""With what a name takes their place."""
+POSSESSIVES = frozenset(["his", "her", "its"])
 
 
 def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
@@ -92,7 +86,7 @@ def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
         raise Invalid("supporting sentence cannot be understood alone", f"{asked.subject}: {asked.sentence}")
     first, _, rest = asked.subject.partition(" ")
     if first.casefold() in POSSESSIVES:
-        name = f"{name}{POSSESSIVES[first.casefold()]}" + (f" {rest}" if rest else "")
+        name = f"{name}'s" + (f" {rest}" if rest else "")
     return Sentence(sentence=asked.sentence.replace(asked.subject, name, 1))
 
 
@@ -149,7 +143,7 @@ def referent(language: Language, subject: str, title: str | None, before: str) -
     if word in PERSONAL:
         return _person(language, names + _opening_names(language, before), before)
     is_thing = not any(language.answer_type(name) == "person" for name in names)
-    if not is_thing or (word in DEFINITE and not _is_a(language, subject, title or "", before)):
+    if not is_thing or (word == "the" and not _is_a(language, subject, title or "", before)):
         return None
     return names[0] if names else None
 
@@ -182,7 +176,7 @@ def _is_a(language: Language, subject: str, title: str, before: str) -> bool:
     """Whether the title's bracket, or what the sentence before says it is, calls it what the subject does."""
     called = language.content_words(subject)
     bracket = _BRACKETED.search(title)
-    said = re.search(r"\b(?:is|was|are|were)\b.*|[是为].*", before)
+    said = re.search(r"\b(?:is|was|are|were)\b.*", before)
     known = language.content_words(f"{bracket[0] if bracket else ''} {said[0] if said else ''}")
     return bool(called) and called <= known
 
