@@ -23,7 +23,7 @@ FENCES = {
     "faiss": ("flows/construct/",),
     "sentence_transformers": ("flows/construct/", "flows/scoring/entailment.py"),
     "label_studio_sdk": ("annotation/label_studio/",),
-    "huggingface_hub": ("data/sources/hub.py", "data/publish/"),
+    "huggingface_hub": ("data/sources/hub.py", "data/publish/", "flows/scoring/entailment.py"),
     "datasets": ("data/sources/hub.py", "data/publish/"),
     "openai": ("flows/llm/endpoint.py",),
 }  # fmt: skip

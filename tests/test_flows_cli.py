@@ -265,6 +265,20 @@ def test_metric_names_the_row_that_is_wrong(tmp_path: Path) -> None:
     assert not (tmp_path / "scores.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("", "has no rows"),
+        ('{"id": "1", "prediction": "a", "answers": ["a"]}\n' * 2, "1 stands twice"),
+    ],
+)
+def test_metric_refuses_no_rows_and_double_ones(tmp_path: Path, lines: str, said: str) -> None:
+    (tmp_path / "rows.jsonl").write_text(lines)
+    outcome = Outcome("metric", "f1", "--input", str(tmp_path / "rows.jsonl"), "--output", str(tmp_path / "s.jsonl"))
+    assert outcome.code == 2
+    assert said in str(outcome.error)
+
+
 def test_schemas_are_json_schemas_of_the_records(folder: Path) -> None:
     names = Outcome("schema", "list").output.split()
     assert {"uraq-statements", "uraq-items", "uraq-conflicts", "uraq-evaluation", "dropped", "verdict"} <= set(names)

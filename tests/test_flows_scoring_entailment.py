@@ -142,6 +142,10 @@ def damaged(name: str, folder: Path) -> None:
     elif name == "no tokenizer":
         for file in folder.glob("tokenizer*"):
             file.unlink()
+    elif name == "a number that is a word":
+        configuration = folder / "config.json"
+        values = json.loads(configuration.read_text()) | {"num_hidden_layers": "two"}
+        configuration.write_text(json.dumps(values))
 
 
 @pytest.mark.parametrize(
@@ -152,6 +156,7 @@ def damaged(name: str, folder: Path) -> None:
         ("half of the weights", "incomplete metadata"),
         ("no classifier", "weights are missing from it"),
         ("no tokenizer", r"tokenizer has \d+ of \d+ words"),
+        ("a number that is a word", "num_hidden_layers"),
     ],
 )
 def test_a_damaged_folder_is_one_line(

@@ -134,16 +134,21 @@ def score_rows(name: str, rows: Path, output: Path) -> None:
     """Score rows of `{id, prediction, answers, keywords, lang}` into `{id, score}` by one metric."""
     if name not in METRICS:
         raise WrongInput(f"{name}: no such metric{nearest(name, list(METRICS))}")
-    scored = []
+    scored: dict[str, float] = {}
     for number, row in enumerate(json_lines(str(rows)), 1):
+        at = str(row.values.get("id", number))
+        if at in scored:
+            raise row.error(f"{at} stands twice", "every row has an id of its own")
         keywords, lang = row.values.get("keywords"), row.values.get("lang", "en")
         try:
-            score = METRICS[name](row.text("prediction"), row.texts("answers"), keywords, lang)  # type: ignore[arg-type]
+            scored[at] = METRICS[name](row.text("prediction"), row.texts("answers"), keywords, lang)  # type: ignore[arg-type]
         except ValueError as error:
             raise row.error(str(error), "a row has id, prediction, answers, keywords and lang") from error
-        scored.append({"id": row.values.get("id", str(number)), "score": score})
+    if not scored:
+        raise WrongInput(f"{rows}: has no rows; a row has id, prediction, answers, keywords and lang")
     output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f"{output.name}.tmp")
-    temporary.write_text("".join(json.dumps(one) + "\n" for one in scored), encoding="utf-8")
+    lines = [json.dumps({"id": at, "score": score}) + "\n" for at, score in scored.items()]
+    temporary.write_text("".join(lines), encoding="utf-8")
     temporary.replace(output)
     make_console().print(f"{output}: {len(scored)} scores", soft_wrap=True)

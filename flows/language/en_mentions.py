@@ -103,7 +103,7 @@ def _longest_first(candidates: list[Found], taken: set[int]) -> list[Found]:
 
 def _of_variant(words: Tokens, variant: _Variant, plan: _Plan) -> Iterator[Found]:
     forms, length = variant.forms, len(variant.forms)
-    for first in words.places.get(forms[0], ()):
+    for first in words.places(forms[0]):
         last = first + length - 1
         if last >= len(words) or (length > 1 and not _rest_fits(words, variant, first)):
             continue
@@ -379,7 +379,7 @@ def _dates(forms: tuple[str, ...], date: Date, form: MentionForm) -> Iterator[_V
 def _explained(words: Tokens, acronym: str) -> Iterator[Found]:
     """The names that the text abbreviates by the acronym: "World Bank (WB)", "WB (World Bank)"."""
     form = acronym.lower()
-    for place in words.places.get(form, ()):
+    for place in words.places(form):
         if place and words.gap(place - 1).strip() == "(" and words.word(place) == acronym:
             first = _spelt_before(words, place, form)
             if first is not None:

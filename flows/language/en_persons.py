@@ -96,7 +96,7 @@ def of_person(words: Tokens, name: PersonalName, chosen: list[Found], taken: set
 def _by_surname(words: Tokens, name: PersonalName, taken: set[int]) -> list[Found]:
     found: list[Found] = []
     common = is_dictionary_word(name.last)
-    for place in words.places.get(name.last, ()):
+    for place in words.places(name.last):
         if place in taken or not words.capitalised(place):
             continue
         begin, bearer = _name_before(words, place, name, taken)
@@ -162,7 +162,7 @@ _AFTER_ANOTHERS_NAME = PARTICLES | {"of", "the", "i", "ii", "iii", "iv"}
 
 def _by_first_name(words: Tokens, name: PersonalName, taken: set[int]) -> list[Found]:
     found: list[Found] = []
-    for place in words.places.get(name.first, ()):
+    for place in words.places(name.first):
         if place in taken:
             continue
         if not words.capitalised(place):

@@ -487,7 +487,7 @@ def _pronouns(words: Tokens, found: tuple[Found, ...], answer: str, new: str) ->
     if was is None or now is None or was == now or answer_type(answer) != "person":
         return []
     wanted = {"he", "him", "his", "himself"} if was == "male" else {"she", "her", "hers", "herself"}
-    places = sorted(place for form in wanted for place in words.places.get(form, ()))
+    places = sorted(place for form in wanted for place in words.places(form))
     if not places:
         return []
     if _others_named(words, found):

@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections import defaultdict
 from functools import lru_cache
 
 TOKEN = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)*[^\W\d_]*|[^\W\d_][^\W_]*(?:[\u0300-\u036f]+[^\W_]*)*")
@@ -111,22 +110,24 @@ def normal(word: str) -> str:
 
 
 class Tokens:
-    """The words of a text: where each begins and ends, its normal form, and where each form occurs."""
+    """The words of a text: where each begins and ends, and its normal form."""
 
-    __slots__ = ("ends", "normals", "places", "starts", "text")
+    __slots__ = ("ends", "normals", "starts", "text")
 
     def __init__(self, text: str) -> None:
-        found = list(TOKEN.finditer(text))
+        spans = [one.span() for one in TOKEN.finditer(text)]
         self.text = text
-        self.starts = [one.start() for one in found]
-        self.ends = [one.end() for one in found]
-        self.normals = [normal(one[0]) for one in found]
-        self.places: defaultdict[str, list[int]] = defaultdict(list)
-        for place, form in enumerate(self.normals):
-            self.places[form].append(place)
+        self.starts = [start for start, _ in spans]
+        self.ends = [end for _, end in spans]
+        self.normals = [normal(text[start:end]) for start, end in spans]
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    def places(self, form: str) -> list[int]:
+        """The places of the words with the normal form `form`, in order."""
+        normals = self.normals
+        return [place for place in range(len(normals)) if normals[place] == form] if form in normals else []
 
     def word(self, place: int) -> str:
         """The word at `place` as it stands; empty outside the text."""

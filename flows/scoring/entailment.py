@@ -91,9 +91,10 @@ def _label(model: str, labels: dict[int, str]) -> int:
 
 
 def _load(model: str, device: str, hub_wait: float) -> Any:
+    from huggingface_hub.errors import StrictDataclassError  # a configuration that is none
     from safetensors import SafetensorError
 
-    unusable = (OSError, ValueError, RuntimeError, ImportError, SafetensorError)
+    unusable = (OSError, ValueError, TypeError, RuntimeError, ImportError, SafetensorError, StrictDataclassError)
     try:
         return _loaded_from(model, device, local=True)
     except unusable as error:
