@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from schemas.base import PromptRef, Record, SourceRef
+from schemas.base import Frozen, PromptRef, Record, SourceRef
 
 
 class Statement(Record):
@@ -16,6 +16,14 @@ class Statement(Record):
     topic: str | None = None
     source: SourceRef | None = Field(None, description="None where a model wrote it")
     written_by: PromptRef | None = Field(None, description="None where it comes from a source")
+
+
+class SupportingDocument(Frozen):
+    """A document that a question's answer rests on, whole."""
+
+    id: str = Field(description="The id under which the same source gives it as a passage")
+    title: str | None = Field(None, description="Title of the page that it is of")
+    text: str = Field(min_length=1)
 
 
 class QASource(Record):
@@ -30,6 +38,9 @@ class QASource(Record):
         description="Where each answer starts in the evidence, in characters, as the source says; empty: it says none",
     )
     evidence: str | None = Field(None, description="The supporting text; None where the source has only sides")
+    documents: tuple[SupportingDocument, ...] = Field(
+        (), description="The supporting documents one by one, where the source has several; empty: the evidence is it"
+    )
     title: str | None = Field(None, description="Title of the page that the evidence is of")
     sides: tuple[tuple[str, str], ...] = Field(
         (), description="(answer, evidence) of each side of a conflict, as the source brings them"

@@ -12,9 +12,11 @@ import pyarrow.parquet
 import pytest
 
 from data.sources import SourceSpec, read_source
+from data.sources.fingerprint import source_fingerprint
 from schemas.base import Record
 from schemas.reeval import Case, EnrichedCase, SwapCase
 from schemas.source import Passage, QASource, Statement
+from schemas.uraq import Conflict, UraqItem
 from tests.test_data_sources import error, read, write
 
 SQUAD2 = "squad2_en/dev.json.gz"
@@ -95,6 +97,8 @@ def pointing(records: list[QASource]) -> Counter[str]:
         ("squad", DRCD, 3524, {}),
         ("nq-open", NQ, 1892, {}),
         ("timeqa", TIMEQA, 981, {"no answer": 189, "duplicate text": 1}),  # 1,171 questions of 320 pages
+        ("squad-articles", SQUAD2, 2048, {"no answer": 2326}),
+        ("timeqa-pages", TIMEQA, 981, {"no answer": 189, "duplicate text": 1}),
     ],
 )
 def test_every_question_is_kept_or_dropped(
@@ -118,6 +122,7 @@ def test_every_question_is_kept_or_dropped(
         ("squad", DRCD, 1000, {}),
         ("nq-open", NQ, 1848, {"duplicate text": 44}),  # 1,892, one a question
         ("timeqa", TIMEQA, 15088, {"duplicate text": 246, "empty text": 1}),  # 15,335 below 320 titles
+        ("timeqa-pages", TIMEQA, 318, {"duplicate text": 2}),
         ("hotpotqa", HOTPOTQA, 3480, {"duplicate text": 44}),  # 3,524
         ("jsonl", CORPUS, 4056, {}),
     ],
@@ -144,6 +149,7 @@ def test_every_passage_is_kept_or_dropped(
         ("squad", XQUAD_ZH, 685, 0),
         ("squad", DRCD, 4298, 0),
         ("timeqa", TIMEQA, 1033, 46),  # those of another paragraph than the first answer's
+        ("timeqa-pages", TIMEQA, 1079, 0),
     ],
 )
 def test_every_offset_points_at_its_answer(shared: Path, format_: str, name: str, right: int, without: int) -> None:
@@ -285,6 +291,61 @@ def test_hotpotqa_passages_are_every_paragraph(shared: Path) -> None:
     assert all((one.title, one.answer_starts) == (None, ()) for one in questions)
 
 
+# ---- the shared data: supporting documents ----
+
+
+@pytest.mark.parametrize(
+    ("format_", "name", "most"),
+    [("hotpotqa", HOTPOTQA, 2), ("squad-articles", SQUAD2, 49), ("squad-articles", DRCD, 22)],
+)
+def test_every_document_is_found_among_the_passages(shared: Path, format_: str, name: str, most: int) -> None:
+    records, _ = read(shared / "data" / name, QASource, format_)
+    passages = {one.source.id: one for one in read(shared / "data" / name, Passage, format_)[0]}
+    for record in records:
+        for document in record.documents:
+            passage = passages[document.id]
+            assert (passage.title, passage.text) == (document.title, document.text)
+    assert max(len(record.documents) for record in records) == most
+    assert all(record.documents for record in records)
+
+
+def test_hotpotqa_documents_are_the_supporting_paragraphs(shared: Path) -> None:
+    records, _ = read(shared / "data" / HOTPOTQA, QASource, "hotpotqa")
+    rows = {row["question_id"]: row for row in raw_rows(shared / "data" / HOTPOTQA)}
+    for record in records:
+        given = [one for one in rows[record.source.id]["contexts"] if one["is_supporting"]]
+        assert [(one.title, one.text) for one in record.documents] == [
+            (one["title"], one["paragraph_text"].strip()) for one in given
+        ]
+        assert record.evidence == "\n".join(one.text for one in record.documents)
+
+
+def test_squad_documents_are_the_article_and_evidence_is_one_of_them(shared: Path) -> None:
+    plain, _ = read(shared / "data" / SQUAD2, QASource, "squad")
+    records, _ = read(shared / "data" / SQUAD2, QASource, "squad-articles")
+    rows = raw_questions(shared / "data" / SQUAD2)
+    for one, record in zip(plain, records, strict=True):
+        assert (record.id, record.answers, record.answer_starts) == (one.id, one.answers, one.answer_starts)
+        assert (one.documents, record.evidence in [document.text for document in record.documents]) == ((), True)
+        article, _, _ = rows[record.source.id]
+        assert [one.text for one in record.documents] == [one["context"] for one in article["paragraphs"]]
+
+
+def test_timeqa_pages_hold_every_answer(shared: Path) -> None:
+    records, _ = read(shared / "data" / TIMEQA, QASource, "timeqa-pages")
+    texts = {one.text for one in read(shared / "data" / TIMEQA, Passage, "timeqa-pages")[0]}
+    rows = {row["index"]: row for row in raw_rows(shared / "data" / TIMEQA)}
+    several = 0
+    for record in records:
+        index, _, number = record.source.id.rpartition("#")
+        assert record.evidence == "\n".join(rows[index]["paras"])
+        assert record.evidence in texts
+        _, answers = rows[index]["questions"][int(number) - 1]
+        several += len(answers) > 1
+        assert (len(record.answers) > 1) == (len(answers) > 1)  # so questions of several spans are told
+    assert several == 83
+
+
 # ---- the door: starts stay with their answers ----
 
 
@@ -357,6 +418,29 @@ def test_the_same_text_under_another_title_is_another_passage(tmp_path: Path) ->
     assert [(drop.reason, drop.related_id) for drop in refused] == [
         ("duplicate text", records[0].id), ("empty text", None),
     ]  # fmt: skip
+
+
+def test_a_document_has_the_id_of_the_first_passage_of_its_text(tmp_path: Path) -> None:
+    first = {"context": "One.", "qas": [question(answer("One", 0))]}
+    again = {"context": "One.", "id": 7, "qas": []}
+    other = {"context": "Two.", "id": "t", "qas": [question(answer("Two", 0), id="q2")]}
+    blank = {"context": "* * *", "qas": []}
+    file: dict[str, Any] = {
+        "data": [
+            {"title": "A", "paragraphs": [first]},
+            {"title": "A", "paragraphs": [again, blank, other, again]},
+            {"title": "B", "paragraphs": [{**again, "qas": [question(answer("One", 0), id="q3", question="Which?")]}]},
+        ]
+    }
+    path = saved(tmp_path / "a.json", file)
+    records, _ = read(path, QASource, "squad-articles")
+    place = "article 1, paragraph 1"
+    assert [[one.id for one in record.documents] for record in records] == [[place], [place, "t"], ["7"]]
+    assert [one.source.id for one in read(path, Passage, "squad-articles")[0]] == [place, "t", "7"]
+    del file["data"][1]["paragraphs"][2]["context"]
+    assert 'article 2, paragraph 3: expected a field "context", found none' in error(
+        saved(path, file), QASource, "squad-articles"
+    )
 
 
 @pytest.mark.parametrize(
@@ -529,6 +613,18 @@ def test_a_malformed_timeqa_row_is_named(tmp_path: Path, row: object, says: str)
     assert says in error(write(tmp_path / "a.jsonl", [row]), QASource, "timeqa")
 
 
+def test_timeqa_pages_count_starts_in_the_page(tmp_path: Path) -> None:
+    answers = [stands("Ann", 2, 8), stands("Lee", 0, 0), stands("mayor", 1, 8), stands("1990", 2, -1)]
+    path = write(tmp_path / "a.jsonl", [timed(["Who?", answers], ["And who?", [stands("", 0, 0)]])])
+    (record,), (drop,) = read(path, QASource, "timeqa-pages")
+    assert record.evidence == "Lee\nLee was mayor . Then Ann was .\nIn 1990 Ann was mayor .\n\u200b"
+    assert (record.answers, record.answer_starts) == (("Ann", "Lee", "mayor", "1990"), (43, 0, 12, -1))
+    assert pointing([record]) == Counter({"right": 3, "no place": 1})
+    assert (record.documents, drop.reason) == ((), "no answer")
+    (passage,), _ = read(path, Passage, "timeqa-pages")
+    assert (passage.text, passage.title, passage.source.id) == (record.evidence, "Lee", "/wiki/Lee#P1")
+
+
 # ---- realtimeqa: no real rows are at hand ----
 
 NEWS = {
@@ -588,6 +684,19 @@ def test_hotpotqa_passages_in_its_authors_shape(tmp_path: Path) -> None:
     row["context"][1][1] = ["Lee.", 3]
     message = error(saved(path, [row]), QASource, "hotpotqa")
     assert 'row 1, context 2: expected field "sentences" to be a list of strings, found int 3' in message
+
+
+def test_hotpotqa_documents_in_its_authors_shape(tmp_path: Path) -> None:
+    row = {
+        "_id": "h1", "question": "Who?", "answer": "Lee", "supporting_facts": [["B", 0], ["C", 0]],
+        "context": [["A", ["One.", " Two. "]], ["B", ["Lee."]], ["C", []]],
+    }  # fmt: skip
+    other = {**row, "_id": "h2", "question": "What?", "supporting_facts": [["B", 0], ["A", 1]]}
+    (first, second), _ = read(write(tmp_path / "dev.jsonl", [row, other]), QASource, "hotpotqa")
+    assert [(one.id, one.title, one.text) for one in first.documents] == [("h1, paragraph 2", "B", "Lee.")]
+    # The second question's paragraphs repeat the first's, and are passages under its ids.
+    assert [one.id for one in second.documents] == ["h1, paragraph 1", "h1, paragraph 2"]
+    assert second.revised(documents=()).id == second.id
 
 
 # ---- mapped rows ----
@@ -690,6 +799,53 @@ def test_cases_of_ours_are_questions_of_another_part(
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist([row]), path)
     (record,), _ = read(path, QASource, "touchstone")
     assert (record.question, record.answers, record.evidence, record.title) == ("Who?", answers, evidence, title)
+    (passage,), _ = read(path, Passage, "touchstone")
+    assert (passage.text, passage.title, passage.source.id) == (evidence, title, "k")
+
+
+PAIR = {
+    "key": "k", "original": "Bees have 6 legs.", "manipulated": "Bees have 8 legs.", "question": "How many of two?",
+    "answer_original": "12", "answer_manipulated": "16",
+}  # fmt: skip
+
+
+def test_pairs_of_uraq_are_questions_with_the_original_as_evidence(tmp_path: Path) -> None:
+    assert set(PAIR) <= set(Conflict.model_fields)
+    path = tmp_path / "uraq-conflicts.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([PAIR]), path)
+    (record,), _ = read(path, QASource, "touchstone")
+    assert (record.question, record.answers, record.evidence) == ("How many of two?", ("12",), "Bees have 6 legs.")
+    assert record.sides == (("12", "Bees have 6 legs."), ("16", "Bees have 8 legs."))
+    (passage,), _ = read(path, Passage, "touchstone")
+    assert (passage.text, passage.source.id) == ("Bees have 6 legs.", "k")
+
+
+def test_items_of_uraq_ask_their_single_hop_question_too(tmp_path: Path) -> None:
+    row = {**PAIR, "single_hop_question": "How many legs have bees?", "single_hop_answer": "6", "topic": None}
+    assert set(row) <= set(UraqItem.model_fields)
+    path = tmp_path / "uraq-items.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([row]), path)
+    (own, single), _ = read(path, QASource, "touchstone")
+    assert (own.source.id, own.answers, own.evidence, len(own.sides)) == ("k", ("12",), "Bees have 6 legs.", 2)
+    assert (single.source.id, single.question) == ("k#single-hop", "How many legs have bees?")
+    assert (single.answers, single.evidence, single.sides) == (("6",), "Bees have 6 legs.", ())
+    passages, _ = read(path, Passage, "touchstone")
+    assert [(one.text, one.source.id) for one in passages] == [("Bees have 6 legs.", "k")]
+
+
+def test_records_of_ours_without_evidence_are_no_passages(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([{"key": "k", "question": "Who?"}]), path)
+    assert 'a.parquet: row 1: expected a field "evidence", found none' in error(path, Passage, "touchstone")
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([{"key": "k", "text": "Snow is white."}]), path)
+    assert [one.text for one in read(path, Passage, "touchstone")[0]] == ["Snow is white."]
+
+
+def test_what_a_reader_gives_anew_is_read_anew(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", [{}])
+    prints = {name: source_fingerprint(SourceSpec(format=name, path=str(path))) for name in ("hotpotqa", "squad")}
+    assert prints["hotpotqa"]["reader"] == 2
+    assert "reader" not in prints["squad"]
 
 
 # ---- the specification ----
@@ -698,9 +854,10 @@ def test_cases_of_ours_are_questions_of_another_part(
 def test_a_format_is_asked_only_for_what_it_gives(tmp_path: Path) -> None:
     path = saved(tmp_path / "a.json", squad(question(answer("Lee", 7))))
     assert "expected a format that gives a Statement, found squad; use one of" in error(path, Statement, "squad")
-    assert "a Passage, found realtimeqa; use one of hotpotqa, squad, nq-open, timeqa" in error(
+    assert "a Passage, found realtimeqa; use one of hotpotqa, squad, squad-articles, nq-open, timeqa" in error(
         path, Passage, "realtimeqa"
     )
+    assert "expected a format that gives a QASource, found book; use one of" in error(path, QASource, "book")
     assert "format squad takes no fields" in error(path, QASource, "squad", fields={"question": "q"})
     assert 'unknown format "nq_open"; did you mean "nq-open"?' in error(path, QASource, "nq_open")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from data.sources import (
+    book,
     conflictqa,
     creak,
     csv,
@@ -19,7 +20,7 @@ from data.sources import (
     timeqa,
     touchstone,
 )
-from data.sources.spec import NO_OFFSET, Entry, Reader, Row, SourceError, SourceSpec, nearest
+from data.sources.spec import NO_OFFSET, Entry, Reader, Row, SourceError, SourceSpec, nearest, says_something
 from schemas.base import Dropped, SourceRef, content_hash, key_of
 from schemas.source import Passage, QASource, Statement
 
@@ -33,14 +34,21 @@ FORMATS: Mapping[str, Mapping[type, Reader]] = {
     "conflictqa": {QASource: conflictqa.questions},
     "hotpotqa": {QASource: hotpotqa.questions, Passage: hotpotqa.passages},
     "squad": {QASource: squad.questions, Passage: squad.passages},
+    "squad-articles": {QASource: squad.article_questions, Passage: squad.passages},
     "nq-open": {QASource: nq_open.questions, Passage: nq_open.passages},
     "timeqa": {QASource: timeqa.questions, Passage: timeqa.passages},
+    "timeqa-pages": {QASource: timeqa.page_questions, Passage: timeqa.page_passages},
     "realtimeqa": {QASource: realtimeqa.questions},
+    "book": {Passage: book.passages},
     "jsonl": {Statement: jsonl.statements, QASource: jsonl.questions, Passage: jsonl.passages},
     "csv": {Statement: csv.statements, QASource: csv.questions, Passage: csv.passages},
     "parquet": {Statement: parquet.statements, QASource: parquet.questions, Passage: parquet.passages},
     "hub": {Statement: hub.statements, QASource: hub.questions, Passage: hub.passages},
-    "touchstone": {Statement: touchstone.statements, QASource: touchstone.questions},
+    "touchstone": {
+        Statement: touchstone.statements,
+        QASource: touchstone.questions,
+        Passage: touchstone.passages,
+    },
 }
 MAPPED = frozenset({"jsonl", "csv", "parquet", "hub"})
 """The formats that take `fields`; the others know their own."""
@@ -171,7 +179,7 @@ def _answers(answers: Sequence[str], starts: Sequence[int]) -> Mapping[str, tupl
 def _flaw(values: Mapping[str, Any]) -> str:
     """Why the fields of a statement, a question or a passage say nothing; empty where they say something."""
     said = values["text"] if "text" in values else values["question"]
-    if not any(character.isalnum() for character in said):
+    if not says_something(said):
         return "empty text"
     if "answers" in values and not any(answer.strip() for answer in values["answers"]):
         return "no answer"

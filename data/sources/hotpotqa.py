@@ -4,36 +4,44 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from data.sources.files import json_rows
-from data.sources.spec import Entry, Row, SourceSpec, shortened
+from data.sources.spec import Entry, Library, Row, SourceSpec, shortened
 
 JOINT = "\n"
 """Between the supporting paragraphs, which together are one evidence."""
 
 
 def questions(spec: SourceSpec) -> Iterator[Entry]:
-    """Each question with its answers, and its supporting paragraphs joined as one evidence.
+    """Each question with its answers, and its supporting paragraphs: one by one, and joined as one evidence.
 
-    It has no title, since the paragraphs are of several pages.
+    The evidence has no title, since the paragraphs are of several pages.
     """
+    library = Library()
     for row in json_rows(spec.path):
         ircot = _is_ircot(row)
         question = row.text("question_text" if ircot else "question")
         answers = _ircot_answers(row) if ircot else (row.text("answer"),)
-        paragraphs = [paragraph.text for paragraph in _paragraphs(row) if paragraph.supports]
-        refused = "" if paragraphs else "no supporting paragraph"
-        values = {"question": question.strip(), "answers": answers, "evidence": JOINT.join(paragraphs)}
-        yield Entry(_id(row), values, refused=refused, evidence=question)
+        paragraphs = list(_paragraphs(row))
+        supporting = [one.text for one in paragraphs if one.supports]
+        named = [(library.document(one.id, one.title, one.text), one.supports) for one in paragraphs]
+        values = {
+            "question": question.strip(),
+            "answers": answers,
+            "evidence": JOINT.join(supporting),
+            "documents": tuple({one.id: one for one, supports in named if one and supports}.values()),
+        }
+        yield Entry(_id(row), values, refused="" if supporting else "no supporting paragraph", evidence=question)
 
 
 def passages(spec: SourceSpec) -> Iterator[Entry]:
     """Each paragraph of each question, whether it supports the answer or not."""
     for row in json_rows(spec.path):
-        for number, paragraph in enumerate(_paragraphs(row), start=1):
+        for paragraph in _paragraphs(row):
             values = {"text": paragraph.text, "title": paragraph.title}
-            yield Entry(f"{_id(row)}, paragraph {number}", values, evidence=shortened(paragraph.text))
+            yield Entry(paragraph.id, values, evidence=shortened(paragraph.text))
 
 
 class _Paragraph(NamedTuple):
+    id: str
     title: str | None
     text: str
     supports: bool
@@ -52,13 +60,16 @@ def _ircot_answers(row: Row) -> tuple[str, ...]:
 
 
 def _paragraphs(row: Row) -> Iterator[_Paragraph]:
+    for number, (title, text, supports) in enumerate(_texts(row), start=1):
+        yield _Paragraph(f"{_id(row)}, paragraph {number}", title, text, supports)
+
+
+def _texts(row: Row) -> Iterator[tuple[str | None, str, bool]]:
     if _is_ircot(row):
         for context in row.rows("contexts"):
-            text = context.text("paragraph_text").strip()
-            yield _Paragraph(context.title(), text, context.flag("is_supporting"))
+            yield context.title(), context.text("paragraph_text").strip(), context.flag("is_supporting")
         return
     supporting = {title for title, _ in row.pairs("supporting_facts", int)}
     for number, (title, sentences) in enumerate(row.pairs("context", list), start=1):
         paragraph = Row(row.file, f"{row.place}, context {number}", {"sentences": sentences})
-        text = "".join(paragraph.texts("sentences")).strip()
-        yield _Paragraph(title.strip() or None, text, title in supporting)
+        yield title.strip() or None, "".join(paragraph.texts("sentences")).strip(), title in supporting

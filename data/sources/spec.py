@@ -8,8 +8,9 @@ from typing import Any, TypeVar, cast
 
 from pydantic import Field
 
-from schemas.base import Frozen
+from schemas.base import Frozen, content_hash
 from schemas.errors import WrongInput
+from schemas.source import SupportingDocument
 
 T = TypeVar("T")
 SHOWN_CHARACTERS = 60
@@ -170,6 +171,28 @@ class Entry:
     values: Mapping[str, Any] = field(default_factory=dict)
     refused: str = ""
     evidence: str = ""
+
+
+class Library:
+    """The documents of one file, each under the id that it has as a passage.
+
+    Of the passages with one title and one text the door keeps the first, so that its id is that of them all.
+    Every document of the file has to be named here, in the order of the passages.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[str, str] = {}
+
+    def document(self, id_: str, title: str | None, text: str) -> SupportingDocument | None:
+        """The document; None where it says nothing and is no passage."""
+        if not says_something(text):
+            return None
+        return SupportingDocument(id=self._first.setdefault(content_hash(title, text), id_), title=title, text=text)
+
+
+def says_something(text: str) -> bool:
+    """Whether there is a letter or a digit in the text."""
+    return any(character.isalnum() for character in text)
 
 
 Reader = Callable[[SourceSpec], Iterator[Entry]]

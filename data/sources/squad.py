@@ -5,40 +5,81 @@ and ids stand and in the order of keys; what only some of them have is optional 
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from data.sources.files import json_object
-from data.sources.spec import Entry, Row, SourceSpec, shortened
+from data.sources.spec import Entry, Library, Row, SourceSpec, shortened
+from schemas.source import SupportingDocument
 
 
 def questions(spec: SourceSpec) -> Iterator[Entry]:
     """Each question with its answers and its paragraph, which stays as it is: the answers' starts count in it."""
-    for article, paragraph in _paragraphs(spec.path):
-        context, title = paragraph.text("context"), paragraph.title() or article.title()
-        for row in paragraph.rows("qas", "question"):
-            id_, question = row.label("id"), row.text("question")
-            if "is_impossible" in row.values and row.flag("is_impossible"):
-                yield Entry(id_, refused="no answer", evidence=question)
-                continue
-            answers = list(row.rows("answers", "answer"))
-            values = {
-                "question": question.strip(),
-                "answers": tuple(answer.text("text") for answer in answers),
-                "answer_starts": tuple(answer.offset("answer_start") for answer in answers),
-                "evidence": context,
-                "title": title,
-            }
-            yield Entry(id_, values, evidence=question)
+    for article in _articles(spec.path):
+        for paragraph in _paragraphs(article):
+            yield from _questions(paragraph, ())
+
+
+def article_questions(spec: SourceSpec) -> Iterator[Entry]:
+    """The same questions; the paragraphs of the whole article are their documents, in its order."""
+    library = Library()
+    for article in _articles(spec.path):
+        paragraphs = list(_paragraphs(article))
+        named = (library.document(one.id, one.title, one.text) for one in paragraphs)
+        documents = tuple({one.id: one for one in named if one}.values())
+        for paragraph in paragraphs:
+            yield from _questions(paragraph, documents)
 
 
 def passages(spec: SourceSpec) -> Iterator[Entry]:
     """Each paragraph, under its own id where it has one, else under its place."""
-    for article, paragraph in _paragraphs(spec.path):
-        id_ = paragraph.label("id") if "id" in paragraph.values else paragraph.place
-        text, title = paragraph.text("context"), paragraph.title() or article.title()
-        yield Entry(id_, {"text": text, "title": title}, evidence=shortened(text))
+    for article in _articles(spec.path):
+        for paragraph in _paragraphs(article):
+            text = paragraph.text
+            yield Entry(paragraph.id, {"text": text, "title": paragraph.title}, evidence=shortened(text))
 
 
-def _paragraphs(path: str) -> Iterator[tuple[Row, Row]]:
-    for article in json_object(path).rows("data", "article"):
-        for paragraph in article.rows("paragraphs", "paragraph"):
-            yield article, paragraph
+@dataclass(frozen=True)
+class _Paragraph:
+    """A paragraph; nothing of it is read before it is asked for."""
+
+    article: Row
+    row: Row
+
+    @property
+    def id(self) -> str:
+        return self.row.label("id") if "id" in self.row.values else self.row.place
+
+    @property
+    def text(self) -> str:
+        return self.row.text("context")
+
+    @property
+    def title(self) -> str | None:
+        return self.row.title() or self.article.title()
+
+
+def _articles(path: str) -> Iterator[Row]:
+    return json_object(path).rows("data", "article")
+
+
+def _paragraphs(article: Row) -> Iterator[_Paragraph]:
+    return (_Paragraph(article, row) for row in article.rows("paragraphs", "paragraph"))
+
+
+def _questions(paragraph: _Paragraph, documents: tuple[SupportingDocument, ...]) -> Iterator[Entry]:
+    context, title = paragraph.text, paragraph.title
+    for row in paragraph.row.rows("qas", "question"):
+        id_, question = row.label("id"), row.text("question")
+        if "is_impossible" in row.values and row.flag("is_impossible"):
+            yield Entry(id_, refused="no answer", evidence=question)
+            continue
+        answers = list(row.rows("answers", "answer"))
+        values = {
+            "question": question.strip(),
+            "answers": tuple(answer.text("text") for answer in answers),
+            "answer_starts": tuple(answer.offset("answer_start") for answer in answers),
+            "evidence": context,
+            "documents": documents,
+            "title": title,
+        }
+        yield Entry(id_, values, evidence=question)

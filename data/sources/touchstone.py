@@ -5,14 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from data.sources.parquet import parquet_rows
-from data.sources.spec import Entry, Row, SourceSpec
+from data.sources.spec import Entry, Row, SourceSpec, shortened
 
 _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
 _COLUMNS = (
     "key", "text", "original", "manipulated", "topic",
     "question", "answers", "evidence", "sides", "answer_original", "answer_manipulated",
+    "single_hop_question", "single_hop_answer",
     "answer", "aliases", "original_answer", "evidence_question_focused", "title",
 )  # fmt: skip
+_EVIDENCE = ("evidence_question_focused", "evidence", "original")
+"""The fields that hold evidence; of those that a row has the first counts."""
 
 
 def statements(spec: SourceSpec) -> Iterator[Entry]:
@@ -24,29 +27,54 @@ def statements(spec: SourceSpec) -> Iterator[Entry]:
 
 
 def questions(spec: SourceSpec) -> Iterator[Entry]:
-    """The question of a row, with its answers and evidence, or with the two sides it was made from.
+    """The question of a row, with its answers and evidence, and the two sides it was made from where it has them.
 
+    A pair of URAQ gives its question with the answer and the text of the original; both sides are told. An
+    item gives two: its own question of several steps, whose answer follows from the statement but hardly ever
+    stands in it, and after it the single-hop question, whose answer the statement gives, without sides.
     A case of ReEval gives its answer, with the other wordings of it; those of a swapped case are of the
     answer that it had before, and are left out. The evidence of an enriched case is the question-focused one.
     """
     for row in _rows(spec):
-        values: dict[str, object] = {"question": row.text("question")}
+        id_ = row.text("key")
+        values: dict[str, object] = {"question": row.text("question"), "evidence": _evidence(row)}
         if "answer_original" in row.values:
-            original = row.text("answer_original"), row.text("original")
-            values["answers"] = (original[0],)
-            values["sides"] = (original, (row.text("answer_manipulated"), row.text("manipulated")))
+            values["answers"] = (row.text("answer_original"),)
+            values["sides"] = (
+                (row.text("answer_original"), row.text("original")),
+                (row.text("answer_manipulated"), row.text("manipulated")),
+            )
         elif "answer" in row.values and "answers" not in row.values:
             own = "aliases" in row.values and "original_answer" not in row.values
             values["answers"] = (row.text("answer"), *(row.texts("aliases") if own else ()))
-            enriched = "evidence_question_focused" in row.values
-            values["evidence"] = row.text("evidence_question_focused" if enriched else "evidence")
             values["title"] = row.title()
         else:
             values["answers"] = row.texts("answers")
-            values["evidence"] = row.values.get("evidence")
             if row.values.get("sides"):
                 values["sides"] = tuple(row.pairs("sides", str))
-        yield Entry(row.text("key"), values, evidence=row.text("question"))
+        yield Entry(id_, values, evidence=row.text("question"))
+        if "single_hop_question" in row.values:
+            asked = row.text("single_hop_question")
+            single = {"question": asked, "answers": (row.text("single_hop_answer"),), "evidence": _evidence(row)}
+            yield Entry(f"{id_}#single-hop", single, evidence=asked)
+
+
+def passages(spec: SourceSpec) -> Iterator[Entry]:
+    """The evidence of a row as its questions have it; of a row without a question its text or its statement."""
+    for row in _rows(spec):
+        if "text" not in row.values and not _holders(row):
+            row.value("evidence")  # there is none: says so
+        text = (row.text("text") if "text" in row.values else _evidence(row)) or ""
+        yield Entry(row.text("key"), {"text": text, "title": row.title()}, evidence=shortened(text))
+
+
+def _evidence(row: Row) -> str | None:
+    """What the answer rests on; None where the row tells none."""
+    return next((row.optional(name) for name in _holders(row)), None)
+
+
+def _holders(row: Row) -> list[str]:
+    return [name for name in _EVIDENCE if name in row.values]
 
 
 def unsharded(name: str) -> str:

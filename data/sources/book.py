@@ -1,0 +1,140 @@
+r"""A book as plain text: a passage a paragraph, headings among them, in the book's order.
+
+Lines end at "\n", "\r\n" or "\r"; white space around them is no part of them. Where most lines that have
+another right below them stop in mid-sentence, the book is hard-wrapped: a blank line ends a paragraph, and
+its lines are joined by a blank (by nothing between Chinese characters and after a hyphen or a dash that
+follows a word). Elsewhere a line is a paragraph.
+
+The underscores of `_italics_` are left out: they are the typist's marks, not the author's words, and a word
+between them is another word to whoever looks for it. Everything else stays as it is.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+
+from data.sources.files import opened
+from data.sources.spec import Entry, SourceError, SourceSpec, shortened
+
+MOST_CHARACTERS = 100_000
+"""Of a paragraph: what is longer is a book without line ends, or no book."""
+CONTENTS = frozenset({"contents", "tableofcontents", "目录", "目錄"})
+"""What is written above a table of contents, letters alone."""
+MOST_MISSED = 3
+"""So many lines in a row of a table of contents may head nothing below it: headings are misquoted."""
+LONGEST_HEADING = 300
+"""In characters; what is longer is neither a heading nor an entry."""
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_SENTENCE_END = re.compile(r"""[.!?。！？…][”’"'」』》）)]*$""")
+_WIDE = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
+_TIGHT = re.compile(rf"(?<=[{_WIDE}])\n|\n(?=[{_WIDE}])|(?<=\w[-–—])\n|(?<=\w--)\n")
+_ITALICS = re.compile(r"(?<![^\W\d])_(?=\S)([^_]+)(?<=\S)_(?!\w)")
+_NUMBER = re.compile(r"^(?:chapter\s+(?:\d+|[ivxlcdm]+)[.:]?|(?:\d+|[ivxlcdm]+)[.:])\s+", re.IGNORECASE)
+_PAGE = re.compile(r"(?:\s*[.·…]){2,}\s*\d+$|\s{2,}\d+$")
+
+
+def passages(spec: SourceSpec) -> Iterator[Entry]:
+    """Each paragraph, under its number; of those that say the same the door keeps the first.
+
+    The table of contents is refused: a line such as "Contents", and the entries below it as long as they
+    head something further down (`MOST_MISSED`) and up to where the first of them does. An entry heads a
+    line or a paragraph that says the same, whatever its case, punctuation, chapter or page number.
+    """
+    paragraphs = _paragraphs(_lines(spec))
+    contents = _contents(paragraphs)
+    for place, lines in enumerate(paragraphs):
+        text = _ITALICS.sub(r"\1", _joined(lines))
+        refused = "paragraph too long" if len(text) > MOST_CHARACTERS else ""
+        if place in contents:
+            refused = "table of contents"
+        yield Entry(f"paragraph {place + 1}", {"text": text}, refused=refused, evidence=shortened(text))
+
+
+def _lines(spec: SourceSpec) -> list[str]:
+    """The lines of the file, stripped. Raises `SourceError` where it is no text in UTF-8."""
+    with opened(spec.path) as stream:
+        content = stream.read()
+    if b"\0" in content:
+        raise SourceError(
+            f"{spec.path}: line {_line(content, content.index(0))}: expected text in UTF-8, found a zero byte; "
+            "save the file as plain text in UTF-8"
+        )
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # Where there is a mark, the decoder counts from behind it.
+        start = error.start + len(content) - len(error.object)
+        within = start - (content.rfind(b"\n", 0, start) + 1)
+        raise SourceError(
+            f"{spec.path}: line {_line(content, start)}: expected UTF-8, found byte {content[start]:#04x} at {within}; "
+            f"save the file as UTF-8{_hint(spec, content)}"
+        ) from error
+    return [line.strip() for line in _LINE_END.split(text)]
+
+
+def _line(content: bytes, place: int) -> int:
+    return content.count(b"\n", 0, place) + 1
+
+
+def _hint(spec: SourceSpec, content: bytes) -> str:
+    """What a Chinese book is likely to be encoded in. To read it so would be a guess: other bytes decode as well."""
+    if spec.language != "zh":
+        return ""
+    try:
+        content.decode("gb18030")
+    except UnicodeDecodeError:
+        return ""
+    return " (iconv -f GB18030 -t UTF-8)"
+
+
+def _paragraphs(lines: Sequence[str]) -> list[list[str]]:
+    above = [line for line, below in pairwise(lines) if line and below]
+    wrapped = 2 * sum(_SENTENCE_END.search(line) is not None for line in above) < len(above)
+    paragraphs: list[list[str]] = []
+    begins = True
+    for line in lines:
+        if line and begins:
+            paragraphs.append([line])
+        elif line:
+            paragraphs[-1].append(line)
+        begins = not line or not wrapped
+    return paragraphs
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return _TIGHT.sub("", "\n".join(lines)).replace("\n", " ")
+
+
+def _contents(paragraphs: Sequence[Sequence[str]]) -> range:
+    """The places of the table of contents, its heading the first; none where it cannot be told."""
+    said = [(place, _said(line)) for place, lines in enumerate(paragraphs) for line in lines]
+    heading = next((number for number, (_, line) in enumerate(said) if line in CONTENTS), None)
+    if heading is None:
+        return range(0)
+    whole = [_said(_joined(lines)) for lines in paragraphs]
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, form in chain(enumerate(whole), said):
+        if form:
+            places[form].append(place)
+    first = end = said[heading][0]
+    bound, missed = len(paragraphs), 0
+    for place, line in said[heading + 1 :]:
+        if place >= bound or missed == MOST_MISSED:
+            break
+        below = [later for form in (line, whole[place]) for later in places.get(form, ()) if later > place]
+        if below:
+            bound = min(below) if bound == len(paragraphs) else bound
+            end, missed = place, 0
+        else:
+            missed += 1
+    return range(first, end + 1) if bound < len(paragraphs) else range(0)
+
+
+def _said(line: str) -> str:
+    """The letters and digits of a heading, without the numbers of chapter and page; empty where it is none."""
+    if len(line) > LONGEST_HEADING:
+        return ""
+    bare = _NUMBER.sub("", _PAGE.sub("", line), count=1)
+    return "".join(character for character in bare.casefold() if character.isalnum())
