@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -102,3 +103,11 @@ def is_known_word(word: str) -> bool:
 
     jieba.dt.check_initialized()
     return bool(jieba.dt.FREQ.get(word))
+
+
+def words(text: str) -> Iterator[tuple[str, int, int]]:
+    """The words of `text` that the dictionary has, and what is left, with start and end; no unknown word is guessed."""
+    segmenter()
+    import jieba
+
+    yield from jieba.tokenize(text, HMM=False)

@@ -1,0 +1,38 @@
+"""Where a sentence surely ends and another begins: places at which a text can be cut, or something be put in.
+
+`sentences` of a language finds all sentences; here only those ends count that nothing speaks against, so
+that a place found in a whole text is found as well in what is left of it after a cut.
+"""
+
+import re
+
+_ABBREVIATIONS = (
+    "adm al approx apr art assn aug ave brig capt cf ch co col corp cpl dec dept dist div dr ed eds eq esp est etc feb "
+    "fig figs fr gen gov hon inc jan jr jul jun lt ltd maj mar mr mrs ms mt nos nov oct op pp prof pt pvt rep rev "
+    "sen sep sept sgt sr st ste vol vols vs viz no"
+)
+_ABBREVIATED = frozenset(_ABBREVIATIONS.split())
+_END_EN = re.compile(r"[.!?]+[\"'”’)\]]*(\s+)(?=[\"'“‘(\[]*[A-Z0-9])")
+_LAST_WORD = re.compile(r"([^\W\d_]+)\s*$")
+_END_ZH = re.compile(
+    r"(?:[。！？!?…]|(?<!\d)．(?!\d))+[\"'”’」』）)》〉]*(\s*)(?=[^\s。！？!?…．\"'”’」』）)》〉，、；：])"
+)
+_LONGEST_ABBREVIATION = 24
+
+
+def boundaries(text: str, language: str) -> list[int]:
+    """The offsets in `text` at which a sentence begins after another one ends, in order.
+
+    In English the white space between them stands before the offset. Ends after an abbreviation ("Mr.")
+    or an initial ("J.", also "J .") do not count, nor do any before a word in lower case.
+    """
+    if language == "zh":
+        return [found.end() for found in _END_ZH.finditer(text)]
+    return [found.end() for found in _END_EN.finditer(text) if _ends(text, found)]
+
+
+def _ends(text: str, found: re.Match[str]) -> bool:
+    if found[0][0] != ".":
+        return True
+    before = _LAST_WORD.search(text, max(0, found.start() - _LONGEST_ABBREVIATION), found.start())
+    return before is None or (len(before[1]) > 1 and before[1].lower() not in _ABBREVIATED)

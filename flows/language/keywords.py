@@ -1,0 +1,358 @@
+"""Keyword and phrase replacement: LV-Eval, section 3.2.3.
+
+A rule is a keyword or phrase and its substitute. The rules go through a text once, together: nothing that was put in is
+looked at again. Of rules that overlap in a text the longest keyword goes first, then the one that stands first; the
+order in which rules are given changes nothing. What is a whole word, and which spellings meet, says `PhraseFinder`.
+
+A substitute takes the case that its keyword has in the text, and what stands beside the keyword stays, so that a
+possessive keeps its ending ("EINSTEIN’S" gives "BEETHOVEN’S"). Inside a phrase, white space and apostrophes that are
+other than in the rule are kept, the first of the keyword for the first of the substitute and so on: a phrase broken by
+a line end is still broken there. Where the substitute has fewer of them the rest is lost, and the text does not come
+back. `Replacer.reversible` says whether a text does, `Replacer.unreturned` which rules are in the way.
+
+Departures: the paper's annotators replaced by hand and read over the result. Here "a" and "an" before a keyword, and
+verbs and pronouns that go with it, are not made to agree, since the text has to come back; `problems` and `met` find
+the conflicts among rules and with a text that the paper leaves to reading.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from operator import ne
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from flows.language.keywords_find import Integers, PhraseFinder, folded, lower, readable, upper
+
+__all__ = [
+    "Edit", "PhraseFinder", "Problem", "Replacer", "Rule", "apply", "met", "occurs", "problems", "replacer", "undo",
+]  # fmt: skip
+
+Rule = tuple[str, str]
+"""A keyword or phrase, and its substitute."""
+ProblemName = Literal["empty side", "no letter or digit", "unchanged", "keyword twice", "substitute twice", "chain"]
+_KEPT = 16
+_KEPT_SPELLINGS = 1 << 16
+
+_GAP = re.compile(r"\s+")
+_APOSTROPHE = re.compile("['’]")
+_WORD = re.compile(r"\S+")
+_INITIAL = re.compile(r"(?<![\w'’\u0300-\u036f])[^\W_]")
+
+
+class Edit(NamedTuple):
+    """A stretch of a text before replacement, as it was found, and what was put there."""
+
+    start: int
+    end: int
+    old: str
+    new: str
+
+
+class Problem(NamedTuple):
+    """What is wrong with a rule, and the rule it is in conflict with, if any (which can be the rule itself)."""
+
+    name: ProblemName
+    rule: Rule
+    other: Rule | None = None
+
+    def __str__(self) -> str:
+        old, new = self.rule
+        theirs = self.other or ("", "")
+        says = {
+            "empty side": "one side is empty; write a keyword and a substitute",
+            "no letter or digit": "one side has no letter or digit, so it cannot be found as a whole word",
+            "unchanged": "the substitute is the keyword, whatever the case; write another",
+            "keyword twice": f"the keyword has another substitute as well, {theirs[1]!r}; keep one",
+            "substitute twice": f"the substitute stands for {theirs[0]!r} too, so it cannot be undone; write another",
+            "chain": f"the substitute holds the keyword {theirs[0]!r}; write one that holds no keyword",
+        }
+        return f"{old!r} -> {new!r}: {says[self.name]}"
+
+
+class Replacer:
+    """Rules ready to be applied to texts of a language ("en", "zh") and to be undone.
+
+    Of two rules with one keyword, or one substitute when undoing, the one that sorts first is taken; `problems` tells.
+    """
+
+    def __init__(self, rules: Sequence[Rule], language: str) -> None:
+        """Raises `ValueError` for a rule with a side without letter or digit, `KeyError` for an unknown language."""
+        self.rules = tuple((old, new) for old, new in rules)
+        self.language = language
+        for rule in self.rules:
+            if not all(map(readable, rule)):
+                raise ValueError(str(Problem(_unreadable(rule), rule)))
+        self._forth = _OneWay(self.rules, language)
+
+    @cached_property
+    def _back(self) -> "_OneWay":
+        return _OneWay([(new, old) for old, new in self.rules], self.language)
+
+    def apply(self, text: str) -> str:
+        """`text` with the substitutes in the places of the keywords."""
+        return self._forth.apply(text)
+
+    def undo(self, text: str) -> str:
+        """`text` with the keywords in the places of the substitutes: of a reversible text applied, the text."""
+        return self._back.apply(text)
+
+    def edits(self, text: str) -> list[Edit]:
+        """What `apply` does to `text`, in order, without overlap; also where the substitute looks like the keyword."""
+        return self._forth.edits(text)
+
+    def reversible(self, text: str) -> bool:
+        """Whether `undo(apply(text)) == text`."""
+        return self.undo(self.apply(text)) == text
+
+    def unreturned(self, text: str) -> list[Rule]:
+        """The rules that keep `text` from coming back, in the order given; empty where it is reversible.
+
+        A rule is one of them where its substitute is in the text already, or comes about beside what was put in; where
+        the case, white space or apostrophes that the keyword has cannot be told from the substitute put there; where
+        another rule has the same substitute; or where the substitute is not found again because it forms a word or a
+        longer substitute with its neighbours.
+        """
+        applied = self.apply(text)
+        if self.undo(applied) == text:
+            return []
+        put, moved = {}, 0
+        for edit in self._forth.edits(text):
+            start, moved = edit.start + moved, moved + len(edit.new) - len(edit.old)
+            put[start, edit.end + moved] = edit
+        back = {(edit.start, edit.end): edit for edit in self._back.edits(applied)}
+        lost = [edit for span, edit in put.items() if span not in back or back[span].new != edit.old]
+        strays = [edit for span, edit in back.items() if span not in put]
+        blamed = {self._forth.number(edit.old) for edit in lost} | {self._back.number(edit.old) for edit in strays}
+        return [self.rules[number] for number in sorted(blamed)]
+
+
+class _OneWay:
+    """Rules for one direction."""
+
+    def __init__(self, rules: Sequence[Rule], language: str) -> None:
+        self._rules = rules
+        self._numbers: dict[str, int] = {}
+        for rule, number in sorted(zip(rules, range(len(rules)), strict=True)):
+            self._numbers.setdefault(folded(rule[0]), number)
+        self._finder = PhraseFinder(list(self._numbers), language)
+        self._lengths = np.array([len(key) for key in self._numbers], np.int64)
+        self._substitutes = _Substitutes(self.put)
+
+    def number(self, found: str) -> int:
+        """The index of the rule whose keyword was found so."""
+        return self._numbers[folded(found)]
+
+    def put(self, found: str) -> str:
+        """The substitute as it is to stand where `found` stood."""
+        old, new = map(str.strip, self._rules[self.number(found)])
+        return new if found == old else _put(found, old, new)
+
+    def apply(self, text: str) -> str:
+        starts, ends = self._stretches(text)
+        if not starts:
+            return text
+        pieces = [""] * (2 * len(starts) + 1)
+        pieces[::2] = [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
+        pieces[1::2] = map(self._substitutes.__getitem__, _slices(text, starts, ends))
+        return "".join(pieces)
+
+    def edits(self, text: str) -> list[Edit]:
+        starts, ends = self._stretches(text)
+        found = zip(starts, ends, _slices(text, starts, ends), strict=True)
+        return [Edit(start, end, old, self._substitutes[old]) for start, end, old in found]
+
+    def _stretches(self, text: str) -> tuple[list[int], list[int]]:
+        """Starts and ends of what is replaced, in order, without overlap."""
+        found = self._finder.locate(text)
+        chosen = _longest(found.starts, found.ends, self._lengths[found.phrases])
+        return found.starts[chosen].tolist(), found.ends[chosen].tolist()
+
+
+class _Substitutes(dict[str, str]):
+    """What to put for each spelling of a keyword that was found; there are few, so they are kept."""
+
+    def __init__(self, put: Callable[[str], str]) -> None:
+        super().__init__()
+        self._put = put
+
+    def __missing__(self, found: str) -> str:
+        if len(self) >= _KEPT_SPELLINGS:
+            self.clear()
+        self[found] = put = self._put(found)
+        return put
+
+
+def _slices(text: str, starts: Sequence[int], ends: Sequence[int]) -> Iterator[str]:
+    return (text[start:end] for start, end in zip(starts, ends, strict=True))
+
+
+def _longest(starts: Integers, ends: Integers, lengths: Integers) -> Integers:
+    """Which stretches to take so that none overlap, the longest before others, then the first. They are in order."""
+    if not len(starts):
+        return starts
+    apart = np.append(True, starts[1:] >= np.maximum.accumulate(ends)[:-1])
+    alone = apart & np.append(apart[1:], True)
+    chosen = np.flatnonzero(alone).tolist()
+    taken = bytearray(int(ends.max()))
+    contested = np.flatnonzero(~alone)
+    for at in contested[np.lexsort((starts[contested], -lengths[contested]))].tolist():
+        start, end = int(starts[at]), int(ends[at])
+        if taken.find(1, start, end) < 0:
+            taken[start:end] = b"\1" * (end - start)
+            chosen.append(at)
+    return np.array(sorted(chosen), np.int64)
+
+
+def _put(found: str, old: str, new: str) -> str:
+    """`new` as it is to stand where `found` stood for `old`."""
+    cased = _cased(_plain(found), _plain(old), new)
+    return _kept(_APOSTROPHE, found, old, _kept(_GAP, found, old, cased))
+
+
+def _plain(phrase: str) -> str:
+    return " ".join(phrase.replace("’", "'").split())
+
+
+def _kept(mark: re.Pattern[str], found: str, old: str, new: str) -> str:
+    """`new` with the marks of `found` that are other than in `old`, one for one as far as there are."""
+    marks = zip(mark.findall(found), mark.findall(old), strict=True)
+
+    def put(match: re.Match[str]) -> str:
+        stood, written = next(marks, ("", ""))
+        return match.group() if stood == written else stood
+
+    return mark.sub(put, new)
+
+
+def _cased(found: str, old: str, new: str) -> str:
+    """`new` in the case that `old` has as `found`.
+
+    It is that of the whole phrase if it is one of `_FORMS`; else each word takes that of its counterpart where there
+    are as many; else it is the form that is nearest, by the letters that differ.
+    """
+    for form in _FORMS:
+        if form(old) == found:
+            return form(new)
+    pairs = list(zip(found.split(), old.split(), strict=True))
+    if len(pairs) == len(new.split()) > 1:
+        counterparts = iter(pairs)
+        return _WORD.sub(lambda match: _cased(*next(counterparts), match.group()), new)
+    nearest = min(_FORMS, key=lambda form: sum(map(ne, form(old), found)))
+    return nearest(new)
+
+
+def _as_written(phrase: str) -> str:
+    return phrase
+
+
+def _lower(phrase: str) -> str:
+    return "".join(map(lower, phrase))
+
+
+def _upper(phrase: str) -> str:
+    return "".join(map(upper, phrase))
+
+
+def _opening(phrase: str) -> str:
+    """As written, but opening a sentence."""
+    return _INITIAL.sub(lambda match: upper(match.group()), phrase, count=1)
+
+
+def _sentence(phrase: str) -> str:
+    return _opening(_lower(phrase))
+
+
+def _title(phrase: str) -> str:
+    return _INITIAL.sub(lambda match: upper(match.group()), _lower(phrase))
+
+
+_FORMS: tuple[Callable[[str], str], ...] = (_as_written, _lower, _opening, _sentence, _title, _upper)
+"""Each as long as what it is given. In this order, so that "I" for "i" opens a sentence rather than shouts."""
+
+
+def replacer(rules: Sequence[Rule], language: str) -> Replacer:
+    """The `Replacer` of the rules; the last few are kept."""
+    return _replacer(tuple((old, new) for old, new in rules), language)
+
+
+@lru_cache(_KEPT)
+def _replacer(rules: tuple[Rule, ...], language: str) -> Replacer:
+    return Replacer(rules, language)
+
+
+@lru_cache(_KEPT)
+def _finder(phrases: tuple[str, ...], language: str) -> PhraseFinder:
+    return PhraseFinder(phrases, language)
+
+
+def apply(text: str, rules: Sequence[Rule], language: str) -> str:
+    """`text` with the rules applied; see `Replacer.apply`."""
+    return replacer(rules, language).apply(text)
+
+
+def undo(text: str, rules: Sequence[Rule], language: str) -> str:
+    """`text` with the rules undone; see `Replacer.undo`."""
+    return replacer(rules, language).undo(text)
+
+
+def occurs(text: str, phrases: Sequence[str], language: str) -> frozenset[str]:
+    """The phrases that stand in `text`, as rules would find them."""
+    phrases = tuple(phrases)
+    return frozenset(phrases[index] for index in _finder(phrases, language).among(text))
+
+
+def met(text: str, rules: Sequence[Rule], language: str) -> list[Rule]:
+    """The rules whose substitutes stand in `text` already, in the order given."""
+    finder = _finder(tuple(new for _, new in rules), language)
+    return [(rules[index][0], rules[index][1]) for index in finder.among(text)]
+
+
+def problems(rules: Sequence[Rule], language: str) -> list[Problem]:
+    """What is ambiguous or cannot be undone among the rules, in their order; empty where they are sound.
+
+    - "empty side", "no letter or digit": a side that cannot be found in a text. Such a rule is not looked at further.
+    - "unchanged": keyword and substitute are the same whatever the case.
+    - "keyword twice": a rule above has the same keyword with another substitute.
+    - "substitute twice": a rule above has the same substitute for another keyword.
+    - "chain": the substitute is or holds, as whole words, a keyword of a rule (its own too, unless "unchanged").
+
+    The same rule twice is no problem, nor is a keyword that is part of another, since the longest goes first.
+    """
+    return list(_problems([(old, new) for old, new in rules], language))
+
+
+def _problems(rules: Sequence[Rule], language: str) -> Iterator[Problem]:
+    sound = [rule for rule in rules if all(map(readable, rule))]
+    by_keyword: dict[str, Rule] = {}
+    by_substitute: dict[str, Rule] = {}
+    for old, new in sound:
+        by_keyword.setdefault(folded(old), (old, new))
+        by_substitute.setdefault(folded(new), (old, new))
+    substitutes = list(by_substitute)
+    held: dict[str, list[str]] = {substitute: [] for substitute in substitutes}
+    for keyword, holders in zip(by_keyword, _holding(list(by_keyword), substitutes, language), strict=True):
+        for holder in holders:
+            held[substitutes[holder]].append(keyword)
+    for rule in rules:
+        if not all(map(readable, rule)):
+            yield Problem(_unreadable(rule), rule)
+            continue
+        old, new = map(folded, rule)
+        if old == new:
+            yield Problem("unchanged", rule)
+        if folded((other := by_keyword[old])[1]) != new:
+            yield Problem("keyword twice", rule, other)
+        if folded((other := by_substitute[new])[0]) != old:
+            yield Problem("substitute twice", rule, other)
+        yield from (Problem("chain", rule, by_keyword[keyword]) for keyword in held[new] if not old == new == keyword)
+
+
+def _holding(phrases: Sequence[str], documents: Sequence[str], language: str) -> Iterator[list[int]]:
+    held = PhraseFinder(phrases, language).holding(documents)
+    return (held.get(index, []) for index in range(len(phrases)))
+
+
+def _unreadable(rule: Rule) -> ProblemName:
+    return "no letter or digit" if all(map(str.strip, rule)) else "empty side"
