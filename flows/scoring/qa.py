@@ -7,22 +7,19 @@ lies in 0..1 (not in per cent) and is the best over the gold answers.
 import re
 import string
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-Metric = Callable[[str, Sequence[str], str | None, str], float]
-"""(prediction, answers, keywords, lang) -> score; `keywords` is for metrics that ask for some words."""
+from flows.scoring import keyword_recall, rouge
+from flows.scoring.words import Metric, english_words, f1_of_words
 
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
 _HAN = "々〇㐀-䶿一-鿿豈-\ufaff\U00020000-\U0003ffff"
 _CHINESE_TOKEN = re.compile(rf"[{_HAN}]|[^\s{_HAN}]+")
 
 
 def normalise_answer(text: str) -> str:
     """SQuAD's normal form: lower case, no ASCII punctuation, no articles, single spaces."""
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    return " ".join(english_words(text))
 
 
 def normalise_chinese(text: str) -> str:
@@ -61,15 +58,7 @@ def f1(prediction: str, answers: Sequence[str], lang: str = "en") -> float:
     """
     normalise = NORMAL_FORMS[lang]
     predicted = normalise(prediction).split()
-    return max(_f1_of(predicted, normalise(answer).split()) for answer in answers)
-
-
-def _f1_of(predicted: Sequence[str], gold: Sequence[str]) -> float:
-    shared = (Counter(predicted) & Counter(gold)).total()
-    if not shared:
-        return 0.0
-    precision, recall = shared / len(predicted), shared / len(gold)
-    return 2 * precision * recall / (precision + recall)
+    return max(f1_of_words(predicted, normalise(answer).split()) for answer in answers)
 
 
 def _normalised(metric: Callable[[str, Sequence[str], str], float]) -> Metric:
@@ -82,7 +71,23 @@ def _normalised(metric: Callable[[str, Sequence[str], str], float]) -> Metric:
     return of_case
 
 
-METRICS: Mapping[str, Metric] = {"exact_match": _normalised(exact_match), "f1": _normalised(f1)}
+METRICS: Mapping[str, Metric] = {
+    "exact_match": _normalised(exact_match),
+    "f1": _normalised(f1),
+    "qa_f1_score": keyword_recall.qa_f1_score,
+    "qa_f1_score_factrecall": keyword_recall.qa_f1_score_factrecall,
+    "qa_f1_score_with_gold_ans": keyword_recall.qa_f1_score_with_gold_ans,
+    "qa_f1_zh_score": keyword_recall.qa_f1_zh_score,
+    "qa_f1_zh_score_factrecall": keyword_recall.qa_f1_zh_score_factrecall,
+    "qa_f1_zh_score_with_gold_ans": keyword_recall.qa_f1_zh_score_with_gold_ans,
+    "released_f1_with_keywords": keyword_recall.released_f1_with_keywords,
+    "keyword_recall_f1": keyword_recall.keyword_recall_f1,
+    "paper_f1_with_keywords": keyword_recall.paper_f1_with_keywords,
+    "f1_with_blacklist": keyword_recall.f1_with_blacklist,
+    "rouge_score": rouge.rouge_score,
+    "rouge_zh_score": rouge.rouge_zh_score,
+    "rouge_zh_score_blacklist": rouge.rouge_zh_score_blacklist,
+}
 """What `touchstone metric NAME` knows."""
 
 _ONES = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
