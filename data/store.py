@@ -11,12 +11,15 @@ import errno
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Sequence
-from typing import IO, Generic, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import IO, Any, Generic, Self, TypeVar
 
 import fsspec
+import pyarrow as pa
 from pydantic import ValidationError
 
+from data.rows import RowsWriter, read_rows
 from schemas.base import Dropped, Record
 from schemas.errors import Failed
 from schemas.manifest import ShardManifest, StageManifest, UsageOfPrompt
@@ -106,10 +109,14 @@ class StageFiles:
         """Path of a shard's file; `kind` is `kept` or `dropped`."""
         return f"{self.folder}/{index:05}.{'dropped.' if kind == 'dropped' else ''}jsonl"
 
+    def rows_path(self, index: int) -> str:
+        """Path of a shard's Parquet file, where it is one of rows."""
+        return f"{self.folder}/{index:05}.parquet"
+
     def lines(self, index: int, kind: str, sha256: str) -> Iterator[bytes]:
         """The lines of a shard's file. Raises `StoreError` if its bytes are not those written."""
         path = self.path(index, kind)
-        damaged = StoreError(f"{path}: damaged or missing stage file; remove its folder to build the stage again")
+        damaged = _damaged(path)
         digest = hashlib.sha256()
         try:
             with self.store.fs.open(path, "rb") as file:
@@ -131,12 +138,14 @@ class ShardWriter:
         self._started = time.monotonic()
         self._stack = contextlib.ExitStack()
         self._out: dict[str, IO[bytes]] = {}
-        self._digests = {"kept": hashlib.sha256(), "dropped": hashlib.sha256()}
+        self._digests = {kind: hashlib.sha256() for kind in self._kinds}
         self.kept = 0
         self.dropped: dict[str, int] = {}
 
-    def __enter__(self) -> "ShardWriter":
-        for kind in self._digests:
+    _kinds: tuple[str, ...] = ("kept", "dropped")
+
+    def __enter__(self) -> Self:
+        for kind in self._kinds:
             self._out[kind] = self._stack.enter_context(self._files.store.writing(self._files.path(self._index, kind)))
         return self
 
@@ -158,20 +167,59 @@ class ShardWriter:
         self._line("dropped", dropped)
         self.dropped[dropped.reason] = self.dropped.get(dropped.reason, 0) + 1
 
-    def finish(self, planned: int, usage: dict[str, UsageOfPrompt]) -> ShardManifest:
+    def finish(self, planned: int, usage: Mapping[str, UsageOfPrompt]) -> ShardManifest:
         """Close the files and make the shard exist. Call it after the `with` block."""
+        return self._finished(planned, usage, self._digests["kept"].hexdigest(), None)
+
+    def _finished(
+        self, planned: int, usage: Mapping[str, UsageOfPrompt], sha256: str, rows: str | None
+    ) -> ShardManifest:
         manifest = ShardManifest(
             index=self._index,
             planned=planned,
             kept=self.kept,
             dropped=dict(sorted(self.dropped.items())),
-            kept_sha256=self._digests["kept"].hexdigest(),
+            kept_sha256=sha256,
             dropped_sha256=self._digests["dropped"].hexdigest(),
             usage=usage,
             seconds=time.monotonic() - self._started,
+            rows=rows,
         )
         self._files.store.write(f"{self._files.folder}/{self._index:05}.json", manifest.model_dump_json().encode())
         return manifest
+
+
+class RowShardWriter(ShardWriter):
+    """Writes one shard of rows with a long text: a finished Parquet file, and the drops."""
+
+    _kinds = ("dropped",)
+
+    def __init__(self, files: StageFiles, index: int, name: str, model: type[Record], long: str) -> None:
+        super().__init__(files, index)
+        self._name = name
+        self._model = model
+        self._long = long
+        self._sha256 = ""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        file = self._stack.enter_context(self._files.store.writing(self._files.rows_path(self._index)))
+        self._rows = RowsWriter(file, self._model, self._long)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            self._sha256 = self._rows.close()
+        super().__exit__(*error)
+
+    def write(self, values: Mapping[str, Any], text: bytes) -> None:
+        """Write a row: its fields as JSON has them, and the long one in UTF-8."""
+        self._rows.write(values, text)
+        self.kept += 1
+
+    def finish(self, planned: int, usage: Mapping[str, UsageOfPrompt] = MappingProxyType({})) -> ShardManifest:
+        """Make the shard exist. Call it after the `with` block."""
+        return self._finished(planned, usage, self._sha256, self._name)
 
 
 class Stage(Generic[R]):
@@ -198,7 +246,9 @@ class Stage(Generic[R]):
         first = 0
         for shard in self.manifest.shards:
             last = first + shard.kept
-            if shard.kept and first < stop and start < last:
+            if shard.kept and first < stop and start < last and shard.rows is not None:
+                yield from self._rows(shard, start - first, stop - first)
+            elif shard.kept and first < stop and start < last:
                 for number, line in enumerate(self.files.lines(shard.index, "kept", shard.kept_sha256), first):
                     if start <= number < stop:
                         yield self._parse(line, shard.index)
@@ -211,13 +261,24 @@ class Stage(Generic[R]):
                 for line in self.files.lines(shard.index, "dropped", shard.dropped_sha256):
                     yield Dropped.model_validate_json(line)
 
+    def _rows(self, shard: ShardManifest, start: int, stop: int) -> Iterator[R]:
+        path = self.files.rows_path(shard.index)
+        try:
+            with self.files.store.fs.open(path, "rb") as file:
+                for values in read_rows(file, start, stop):
+                    yield self.record.model_validate(values)
+        except (OSError, pa.ArrowException, ValidationError) as error:
+            raise _damaged(path) from error
+
     def _parse(self, line: bytes, shard: int) -> R:
         try:
             return self.record.model_validate_json(line)
         except ValidationError as error:
-            raise StoreError(
-                f"{self.files.path(shard, 'kept')}: damaged stage file; remove its folder to build the stage again"
-            ) from error
+            raise _damaged(self.files.path(shard, "kept")) from error
+
+
+def _damaged(path: str) -> StoreError:
+    return StoreError(f"{path}: damaged or missing stage file; remove its folder to build the stage again")
 
 
 class Joined(Generic[R]):

@@ -28,7 +28,7 @@ from prefect.states import Crashed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from flows.compose import Project
-from flows.construct.engine import Family, Part
+from flows.construct.engine import Family, Part, RowFile
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.model import TransportError
 from flows.outputs import remember, write_outputs
@@ -73,6 +73,13 @@ def run_shard(project: Project, ref: StageRef, index: int, start: int, stop: int
     """One shard of an `each` or `expand` step."""
     if not project.stopped:
         project.run(project.build.run_shard(ref, index, start, stop))
+
+
+@task(name="file", task_run_name="{ref} {file.name}", cache_policy=NO_CACHE, persist_result=False)
+def run_file(project: Project, ref: StageRef, index: int, file: RowFile) -> None:
+    """One file of a `rows` step."""
+    if not project.stopped:
+        project.build.run_file(ref, index, file)
 
 
 @task(name="set", task_run_name="{ref}", **RETRIED)
@@ -122,19 +129,22 @@ def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher:
             watcher.started(ref, None)
             run_set(project, ref, watcher)
         else:
-            shards = builder.shards(ref)
-            watcher.started(ref, len(shards))
-            futures = [run_shard.submit(project, ref, index, *span) for index, span in enumerate(shards)]
+            if step.shape == "rows":
+                futures = [run_file.submit(project, ref, *one) for one in enumerate(builder.row_files(ref))]
+            else:
+                spans = builder.shards(ref)
+                futures = [run_shard.submit(project, ref, index, *span) for index, span in enumerate(spans)]
+            watcher.started(ref, len(futures))
             try:
                 for count, future in enumerate(as_completed(futures), 1):
                     future.result()
-                    watcher.advanced(ref, count, len(shards))
-                    progress(count / len(shards))
+                    watcher.advanced(ref, count, len(futures))
+                    progress(count / len(futures))
             except BaseException:
                 project.stopped = True
                 raise
             files = builder.files(ref)
-            builder.finish(ref, [shard for index in range(len(shards)) if (shard := files.shard(index)) is not None])
+            builder.finish(ref, [shard for index in range(len(futures)) if (shard := files.shard(index)) is not None])
     manifest = builder.manifest(ref)
     assert manifest is not None
     _table(ref, manifest)

@@ -12,7 +12,9 @@ from typing import IO, Any
 from data.store import Stage
 from flows.compose import Project
 from flows.construct.engine import Family, Request
+from flows.llm.endpoint import Endpoint
 from flows.llm.model import InvalidAnswer, Model, Usage
+from flows.llm.truncation import PretrainedTokenizer, cut_to
 from schemas.base import Record
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction
@@ -21,6 +23,8 @@ EVALUATED = "evaluated"
 """The role of the model that is asked."""
 ROWS_AT_ONCE = 64
 """Rows whose questions are in flight together; the model's own limits decide how many requests are."""
+LONG_ROWS_AT_ONCE = 8
+"""The same, of rows with a text of up to 1.5 MB, which several questions of a row repeat."""
 
 
 class EvaluatedRows:
@@ -37,9 +41,10 @@ class EvaluatedRows:
         for stage, count in self._stages:
             yield from stage.slice(0, count)
 
-    def batches(self, size: int) -> Iterator[list[Any]]:
-        """The rows, so many at a time at most."""
+    def batches(self) -> Iterator[list[Any]]:
+        """The rows, some at a time."""
         for stage, count in self._stages:
+            size = LONG_ROWS_AT_ONCE if any(shard.rows for shard in stage.manifest.shards) else ROWS_AT_ONCE
             for start in range(0, count, size):
                 yield list(stage.slice(start, min(start + size, count)))
 
@@ -72,6 +77,9 @@ def predict(
     one = project.build.families[family.name]
     # A family may ask its pivot by the same prompts; here another role is asked.
     prompts = {prompt.name: replace(one.prompts[prompt.name], role=EVALUATED) for prompt in family.evaluation.prompts}
+    if isinstance(model, Endpoint) and model.settings.window and model.settings.tokenizer:
+        tokenizer = PretrainedTokenizer(model.settings.tokenizer)
+        prompts = {name: cut_to(prompt, tokenizer, model.settings.window) for name, prompt in prompts.items()}
     usage = Usage()
     done = 0
     asked: set[str] = set()
@@ -79,7 +87,7 @@ def predict(
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     with ExitStack() as stack:
         out = stack.enter_context(temporary.open("w", encoding="utf-8"))
-        for batch in rows.batches(ROWS_AT_ONCE):
+        for batch in rows.batches():
             new = [row for row in {row.id: row for row in batch}.values() if row.id not in asked]
             asked.update(row.id for row in new)
             requests = [(row, request) for row in new for request in family.evaluation.requests(row, one.settings)]

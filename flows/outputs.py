@@ -1,6 +1,7 @@
 """The output folder of a build: Parquet files, report and manifest. Deterministic, but for what was spent."""
 
 import importlib.metadata
+import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 
 from data.checksum import checksum
 from data.output import write_parquet
-from data.store import Store
+from data.store import Stage, Store
 from flows.compose import Project
 from flows.construct.engine import Family, Part
 from flows.construct.stages import StageRef
@@ -121,7 +122,11 @@ def _absolute(store: str) -> str:
 def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManifest, ...]:
     build = project.build
     name = f"{family.name}-{part.name}"
+    refused = (one for ref in build.stages(family, part) for one in build.read(ref).dropped())
+    dropped = write_parquet(project.out / "dropped", name, Dropped, (one.model_dump(mode="json") for one in refused))
     sifted = build.read(StageRef(family.name, part.name, part.steps[-1].name))
+    if part.steps[-1].shape == "rows":
+        return (*_place(project, family, sifted, "sifted"), *dropped, *_place(project, family, sifted, "accepted"))
     accepted = build.accepted(family.name, part.name)
     verdicts = project.verdicts(family.name, part.name)
 
@@ -133,7 +138,6 @@ def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManif
             seen = verdict is not None and views.get(record.key) == verdict.view_hash
             yield {**record.model_dump(mode="json"), "reviewed": seen}
 
-    refused = (one for ref in build.stages(family, part) for one in build.read(ref).dropped())
     return (
         *write_parquet(
             project.out / "sifted",
@@ -142,7 +146,7 @@ def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManif
             ({**record.model_dump(mode="json"), "view_hash": record.view_hash} for record in sifted),
             [pa.field("view_hash", pa.string(), metadata={"description": "What a verdict on this row has to name"})],
         ),
-        *write_parquet(project.out / "dropped", name, Dropped, (one.model_dump(mode="json") for one in refused)),
+        *dropped,
         *write_parquet(
             project.out / "accepted",
             name,
@@ -151,6 +155,24 @@ def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManif
             [pa.field("reviewed", pa.bool_(), metadata={"description": "People accepted this row as it stands"})],
         ),
     )
+
+
+def _place(project: Project, family: Family, rows: Stage[Any], folder: str) -> Iterator[FileManifest]:
+    """Give the finished files of a `rows` step their names in the output folder: the very files, where that can be."""
+    into = project.out / folder
+    into.mkdir(parents=True, exist_ok=True)
+    for shard in rows.manifest.shards:
+        if not shard.kept:
+            continue
+        path, source = into / f"{family.name}-{shard.rows}.parquet", rows.files.rows_path(shard.index)
+        temporary = path.with_name(f".{path.name}.tmp")
+        temporary.unlink(missing_ok=True)
+        try:
+            os.link(source, temporary)
+        except OSError:  # another disk, or a store that is none
+            rows.files.store.fs.get_file(source, str(temporary))
+        temporary.replace(path)
+        yield FileManifest(path=f"{folder}/{path.name}", rows=shard.kept, sha256=shard.kept_sha256)
 
 
 def _files_if_unchanged(

@@ -81,6 +81,11 @@ class Record(Frozen):
     def _hash_of(self, fields: tuple[str, ...]) -> str:
         return content_hash(type(self).__name__, self.model_dump(mode="json", include=set(fields)))
 
+    @classmethod
+    def id_of(cls, values: Mapping[str, object]) -> str:
+        """The id of the record with these values, given as JSON has them, without making it."""
+        return content_hash(cls.__name__, {name: values[name] for name in cls.DEFINES})
+
     @property
     def view_hash(self) -> str:
         """Hash of what an annotator sees; a verdict carries over while it is unchanged."""

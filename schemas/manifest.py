@@ -28,6 +28,7 @@ class ShardManifest(Frozen):
     dropped_sha256: str
     usage: Mapping[str, UsageOfPrompt] = Field(description="By prompt name")
     seconds: float
+    rows: str | None = Field(None, description="Name of the finished file that holds the kept records, as Parquet")
 
 
 class StageManifest(Frozen):

@@ -38,6 +38,7 @@ class Rubric(Frozen):
     guideline: str = Field(description="File with the guideline, in the family's folder")
     shows: tuple[Shown, ...] = Field(min_length=1)
     asks: tuple[Choice, ...] = Field(min_length=1)
+    corrects: tuple[Shown, ...] = Field((), description="Fields of the record that people may rewrite")
     people_per_item: int = Field(1, ge=1)
     samples: tuple[Sample, ...] = Field((), description="Empty: people see every record")
     validation_share: float = Field(0.0, ge=0, lt=1, description="Share of what a person sees whose answer is known")
@@ -45,7 +46,7 @@ class Rubric(Frozen):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        for named in (self.shows, self.asks, self.samples):
+        for named in (self.shows, self.asks, self.corrects, self.samples):
             names = [one.name for one in named]
             if len(set(names)) < len(names):
                 raise ValueError(f"rubric {self.name}: a name stands twice among {', '.join(names)}")

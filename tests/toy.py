@@ -202,11 +202,17 @@ async def run_stage(build: Build, ref: StageRef, order: int = 1) -> None:
     elif step.shape == "all":
         await build.run_set(ref, lambda done, total: None)
     else:
-        shards = list(enumerate(build.shards(ref)))
-        for index, span in shards[::order]:
-            await build.run_shard(ref, index, *span)
+        if step.shape == "rows":
+            number = len(build.row_files(ref))
+            for index, file in list(enumerate(build.row_files(ref)))[::order]:
+                build.run_file(ref, index, file)
+        else:
+            shards = list(enumerate(build.shards(ref)))
+            number = len(shards)
+            for index, span in shards[::order]:
+                await build.run_shard(ref, index, *span)
         files = build.files(ref)
-        build.finish(ref, [shard for index, _ in shards if (shard := files.shard(index)) is not None])
+        build.finish(ref, [shard for index in range(number) if (shard := files.shard(index)) is not None])
 
 
 async def run_all(build: Build, order: int = 1) -> None:

@@ -46,6 +46,9 @@ def explain(
 def verify(
     family: Annotated[str, typer.Argument(help="Family, such as `uraq`")],
     out: BuildOption = None,
+    sources: Annotated[
+        Path | None, typer.Option(help="A configuration whose sources are read again, to prove the rows from them too")
+    ] = None,
 ) -> None:
     """Prove from the finished rows alone that each is what it claims.
 
@@ -53,4 +56,4 @@ def verify(
     """
     from flows.cli.reading import verify_family
 
-    verify_family(family, out)
+    verify_family(family, out, sources)

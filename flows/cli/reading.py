@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,19 @@ from rich.panel import Panel
 from rich.rule import Rule
 
 from data.checksum import checksum
+from data.sources import read_source
 from flows.cli.terminal import make_console
 from flows.compose import Project
 from flows.construct.engine import Family, Part, VerifyContext
-from flows.construct.stages import StageRef
+from flows.construct.stages import StageRef, sources_of
 from flows.outputs import NoBuild, open_built
-from flows.settings import nearest
+from flows.settings import load_config, nearest
 from schemas.base import Dropped, Record
 from schemas.errors import Failed, WrongInput, first_problem
 
 FAULTS_SHOWN = 20
+BATCH_ROWS, BATCH_BYTES = 256, 16 * 2**20
+"""Rows that are read at a time, and what they may take."""
 
 
 def open_build(out: Path | None, console: Console, *, stages: bool = True) -> Project:
@@ -170,8 +174,11 @@ def _parents(project: Project, ids: Iterable[str]) -> Iterator[Record]:
                     yield record
 
 
-def verify_family(name: str, out: Path | None) -> None:
-    """Run the family's verifier over its accepted rows, as they lie in the output folder."""
+def verify_family(name: str, out: Path | None, sources: Path | None = None) -> None:
+    """Run the family's verifier over its accepted rows, as they lie in the output folder.
+
+    With `sources`, a configuration, what can be proved from its sources is proved as well.
+    """
     console = make_console()
     project = open_build(out, console, stages=False)
     families = {family.name: family for family, _ in project.build.parts()}
@@ -197,7 +204,11 @@ def verify_family(name: str, out: Path | None) -> None:
 
         context = VerifyContext(project.build.families[name].settings, project.embedder, rows_of)
         found = 0
-        for fault in part.verify(counted(), context):
+        faults_of = part.verify(counted(), context)
+        if sources is not None and part.against is not None:
+            read_again = _read_again(sources, family, part)
+            faults_of = chain(faults_of, part.against(accepted_rows(project, name, part), read_again, context))
+        for fault in faults_of:
             found += 1
             if found <= FAULTS_SHOWN:
                 console.print(f"[red]✗[/] {name}-{part.name} {fault.id}: {fault.problem}")
@@ -210,6 +221,16 @@ def verify_family(name: str, out: Path | None) -> None:
         faults += found
     if faults:
         raise Failed(f"{faults} faults in {project.out}: what is named above is not what it claims to be")
+
+
+def _read_again(config: Path, family: Family, part: Part) -> Iterator[Any]:
+    """The source records of the part's makers, by the sources of a configuration."""
+    settings = load_config(config).families.get(family.name)
+    if settings is None:
+        raise WrongInput(f"{config}: families.{family.name}: is missing; name the configuration that it was built from")
+    for maker in family.makers(part):
+        for _, spec in sources_of(settings, maker):
+            yield from read_source(spec, maker.source, lambda dropped: None)  # type: ignore[type-var, arg-type]
 
 
 def _file_faults(project: Project, family: str) -> Iterator[str]:
@@ -236,6 +257,13 @@ def _accepted_in_manifest(project: Project, family: Family, part: Part) -> int:
     return built.kept + built.waiting
 
 
+def _batches(file: Any) -> Iterator[Any]:
+    """The file's rows, so many at a time as are held easily: a row may be 1.5 MB long."""
+    held = sum(file.metadata.row_group(group).total_byte_size for group in range(file.metadata.num_row_groups))
+    average = max(1, held // max(1, file.metadata.num_rows))
+    return iter(file.iter_batches(batch_size=max(1, min(BATCH_ROWS, BATCH_BYTES // average))))
+
+
 def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
     """The rows of `accepted/`, read from the files. Raises `Failed` for a row that is no such record."""
     import pyarrow as pa
@@ -246,9 +274,9 @@ def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
     files = [file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
     for path in (project.out / name for name in files):
         try:
-            rows = (row for batch in pq.ParquetFile(path).iter_batches(batch_size=256) for row in batch.to_pylist())
-            for row in rows:
-                row.pop("reviewed", None)
+            for row in (row for batch in _batches(pq.ParquetFile(path)) for row in batch.to_pylist()):
+                if "reviewed" not in part.item.model_fields:
+                    row.pop("reviewed", None)
                 yield part.item.model_validate(row)
         except ValidationError as error:
             problem = first_problem(error, "the row")

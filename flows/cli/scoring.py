@@ -24,6 +24,9 @@ from flows.settings import nearest
 from schemas.errors import WrongInput, first_problem
 from schemas.prediction import Prediction
 
+LINES_SHOWN = 40
+"""Lines of a table on the terminal."""
+
 
 def evaluate_family(name: str, model: str, limit: int | None, out: Path | None) -> None:
     """Ask, write the predictions, score."""
@@ -91,9 +94,11 @@ def _score(
         shown = frame.reset_index()
         for column in shown.columns:
             table.add_column(str(column))
-        for row in shown.itertuples(index=False):
+        for row in shown.head(LINES_SHOWN).itertuples(index=False):
             table.add_row(*(_cell(value) for value in row))
         console.print(table)
+        if len(shown) > LINES_SHOWN:
+            console.print(f"and {len(shown) - LINES_SHOWN:,} lines more; the page has all of them")
     for note in result.notes:
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
     write_evaluation(page, f"{project.config.name}: {family.name} on {path.stem}", result.frames)

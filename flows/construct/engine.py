@@ -1,8 +1,9 @@
 """What a family declares: parts, and the steps their records go through.
 
-A step has one of three shapes. `each` takes one record to one record; `expand` takes one record to a
-declared list of slots; `all_` takes a set to a set. A step refuses a record by raising `Drop`. That is
-the whole contract: running, sharding, counting and storing are the engine's (`flows/construct/stages.py`).
+A step has one of four shapes. `each` takes one record to one record; `expand` takes one record to a
+declared list of slots; `all_` takes a set to a set; `rows` takes a set to finished files, for rows too
+long to be handed around as records. A step refuses a record by raising `Drop`. That is the whole
+contract: running, sharding, counting and storing are the engine's (`flows/construct/stages.py`).
 """
 
 import random
@@ -89,6 +90,8 @@ class StepContext:
     """All records the step runs over."""
     uses: Mapping[str, Records[Any]]
     """The parts that `Part.uses` names."""
+    reviewed: Mapping[str, frozenset[str]]
+    """Of each of them, the keys of the records that people accepted or mended."""
     embedder: Embedder
     models: Mapping[str, Model]
     """By role, and by the model's name in the configuration."""
@@ -157,9 +160,9 @@ def _unique(values: Iterable[T]) -> tuple[T, ...]:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a part; made by `each`, `expand` and `all_`."""
+    """A step of a part; made by `each`, `expand`, `all_` and `rows`."""
 
-    shape: Literal["each", "expand", "all"]
+    shape: Literal["each", "expand", "all", "rows"]
     function: Callable[..., Any]
     version: int
     prompts: tuple[Prompt[Any], ...]
@@ -171,6 +174,8 @@ class Step:
     embeds: bool = False
     most: Callable[[Any], int] | None = None
     chosen: Callable[[Any], Sequence[Prompt[Any]]] | None = None
+    files: Callable[[StepContext, Any], Sequence["RowFile"]] | None = None
+    long: str | None = None
 
     @property
     def name(self) -> str:
@@ -252,6 +257,58 @@ def all_(
 
 
 @dataclass(frozen=True)
+class RowFile:
+    """A file that a `rows` step writes."""
+
+    name: str
+    """Tells it from the part's other files: `hotpotwikiqa_mixup_16k`."""
+    records: Sequence[Record]
+    """What it is made from."""
+    slot: Slot
+    """What all its rows have in common, and other files' rows have not."""
+    planned: int
+    """Rows that it has, where none is dropped."""
+
+
+@dataclass(frozen=True)
+class RowsContext:
+    """What a `rows` step may read and refuse while it writes one file."""
+
+    step: StepContext
+    step_name: str
+    prepared: Any
+    """What the step's `prepare` gave."""
+    key: Callable[[Record, Slot], str]
+    """The key of the row that is made of a record at a slot."""
+    drop: Callable[[Record, Slot, Drop], None]
+
+    @property
+    def settings(self) -> Any:
+        """The family's settings."""
+        return self.step.settings
+
+
+def rows(
+    function: Callable[[RowFile, RowsContext], Iterator[tuple[Mapping[str, Any], bytes]]],
+    *,
+    files: Callable[[StepContext, Any], Sequence[RowFile]],
+    long: str,
+    most: Callable[[Any], int],
+    version: int = 1,
+    settings: Sequence[str] = (),
+    prepare: Callable[[StepContext], Any] | None = None,
+) -> Step:
+    """A set to finished files of rows, each with one text too long to be handed around as a record.
+
+    It is the last step of its part. `files(context, prepared)` lists the files, which are known before any
+    is written; `function(file, ctx)` yields, for each of its rows, the fields as JSON has them and the field
+    `long` in UTF-8, or refuses it with `ctx.drop(record, slot, Drop(...))`. Files are written side by side,
+    in threads. `most(settings)` is how many rows a record gives at most, for estimates.
+    """
+    return Step("rows", function, version, (), tuple(settings), None, prepare, most=most, files=files, long=long)
+
+
+@dataclass(frozen=True)
 class SetContext:
     """What an `all_` step may read, ask and refuse."""
 
@@ -296,9 +353,10 @@ def sample(rubric: str) -> People:
 class Part:
     """One line of a family: what it runs over, what it makes, and how.
 
-    `source` is a source record type, read from the settings that `sources` names (each a source, a list
-    of them, or null), or the item types of other parts. `uses` names parts whose accepted records steps
-    may read; what is only read so, a collection, is `whole`: a pilot's limit does not cut it.
+    `source` is a source record type, read from the settings that `sources` names (each a source, a list of
+    them, a mapping of them by their place, or null), or the item types of other parts. `uses` names parts
+    whose accepted records steps may read; what is only read so, a collection, is `whole`: a pilot's limit
+    does not cut it.
     """
 
     name: str
@@ -314,6 +372,8 @@ class Part:
     """How many records will come in, where that does not depend on the sources alone."""
     figures: Callable[["FigureContext"], Sequence[Figure]] | None = None
     """The part's distributions, for the build report."""
+    against: Callable[[Iterable[Any], Iterable[Any], "VerifyContext"], Iterator["Fault"]] | None = None
+    """`against(rows, sources, ctx)` proves the rows from the source records that its makers read, read again."""
 
 
 class Fault(Frozen):

@@ -5,6 +5,8 @@ tried is the flow's business (`flows/build.py`). A shard that is finished is nev
 """
 
 import asyncio
+import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,7 +15,7 @@ from pydantic import ValidationError
 
 from data.sources import SourceSpec, read_source
 from data.sources.fingerprint import source_fingerprint
-from data.store import Joined, ShardWriter, Stage, StageFiles, Store
+from data.store import Joined, RowShardWriter, ShardWriter, Stage, StageFiles, Store
 from flows.construct.embed import Embedder
 from flows.construct.engine import (
     Context,
@@ -21,7 +23,10 @@ from flows.construct.engine import (
     Family,
     FamilySettings,
     Part,
+    RowFile,
+    RowsContext,
     SetContext,
+    Slot,
     Step,
     StepContext,
 )
@@ -92,6 +97,7 @@ class Build:
         self._prepared: dict[str, Any] = {}
         self._fingerprints: dict[StageRef, str] = {}
         self._built = built
+        self._at_work = threading.BoundedSemaphore(os.cpu_count() or 1)
         for part in built.parts if built else ():
             for stage in part.stages:
                 self._fingerprints[StageRef(stage.family, stage.part, stage.step)] = stage.fingerprint
@@ -147,12 +153,7 @@ class Build:
 
     def named_sources(self, family: Family, part: Part) -> Iterator[tuple[str, SourceSpec]]:
         """The sources of a part with their place in the family's settings; none where it reads other parts."""
-        for name in part.sources if not family.makers(part) else ():
-            value = getattr(self.families[family.name].settings, name)
-            if isinstance(value, SourceSpec):
-                yield name, value
-            else:
-                yield from ((f"{name}[{place}]", spec) for place, spec in enumerate(value or ()))
+        return sources_of(self.families[family.name].settings, part) if not family.makers(part) else iter(())
 
     def source_limit(self, part: Part) -> int | None:
         """How many records of each of its sources a pilot takes."""
@@ -218,6 +219,18 @@ class Build:
         one = self.families[family].family
         return self.read(self.stages(one, one.part(part))[-1])
 
+    def reviewed(self, family: Family, part: Part) -> frozenset[str]:
+        """The keys of a finished part's records that people accepted, or mended, as they stand."""
+        verdicts = self.verdicts(family.name, part.name)
+        sifted = self.read(StageRef(family.name, part.name, part.steps[-1].name)) if verdicts else ()
+        return frozenset(
+            record.key
+            for record in sifted
+            if (verdict := verdicts.get(record.key)) is not None
+            and verdict.view_hash == record.view_hash
+            and verdict.decision != "reject"
+        )
+
     def _record_type(self, ref: StageRef) -> type[Record]:
         part = self._part(ref)
         last_step = part.steps[-1].name
@@ -248,6 +261,10 @@ class Build:
             limit=self.limit,
             inputs=self.inputs(ref),
             uses={name: self.read(used) for name, used in self._uses(ref).items()},
+            reviewed={
+                name: self.reviewed(self._family(ref).family, self._family(ref).family.part(name))
+                for name in self._uses(ref)
+            },
             embedder=self.embedder,
             models=self._family(ref).models,
             prompts=self._family(ref).prompts,
@@ -356,6 +373,37 @@ class Build:
         shards = writer.finish(_usage_of_prompts(usage))
         return self.finish(ref, shards, planned=len(inputs) + created, notes=notes)
 
+    def row_files(self, ref: StageRef) -> Sequence[RowFile]:
+        """The files of a stage of a `rows` step, in order."""
+        step = self.step(ref)
+        assert step is not None
+        assert step.files is not None
+        context = self._step_context(ref)
+        return step.files(context, self.prepared(ref, step, context))
+
+    def run_file(self, ref: StageRef, index: int, file: RowFile) -> ShardManifest:
+        """Write one file of a `rows` step, unless it is finished. As many are written at once as there are cores."""
+        files = self.files(ref)
+        if (done := files.shard(index)) is not None:
+            return done
+        step = self.step(ref)
+        assert step is not None
+        assert step.long is not None
+        context = self._step_context(ref)
+        prepared = self.prepared(ref, step, context)
+
+        def key(record: Record, slot: Slot) -> str:
+            return key_of(ref.family, ref.part, record.key, slot)
+
+        with self._at_work, RowShardWriter(files, index, file.name, self._record_type(ref), step.long) as writer:
+
+            def drop(record: Record, slot: Slot, refusal: Drop) -> None:
+                writer.drop(refusal.of(record, ref.step, key(record, slot)))
+
+            for values, text in step.function(file, RowsContext(context, ref.step, prepared, key, drop)):
+                writer.write(values, text)
+        return writer.finish(file.planned)
+
     def run_source(self, ref: StageRef) -> StageManifest:
         """Read a part's sources into a stage; rows refused at the door are drops."""
         part = self._part(ref)
@@ -449,21 +497,18 @@ class Build:
             assert manifest is not None, f"{ref} is not finished"
             step = self.step(ref)
             arrived = sum(len(self.read(before)) for before in self._before(ref))
-            if self._before(ref) and manifest.planned != arrived and not (step and (step.slots or step.creates)):
+            if (
+                self._before(ref)
+                and manifest.planned != arrived
+                and not (step and (step.slots or step.files or step.creates))
+            ):
                 raise AccountingError(f"{ref}: {arrived} records came in, but {manifest.planned} were planned")
             manifests.append(manifest)
         kept = manifests[-1].kept
         dropped = {one.step: dict(one.dropped) for one in manifests if one.dropped}
         reviewed = waiting = 0
         if part.people:
-            verdicts = self.verdicts(family.name, part.name)
-            sifted = self.read(StageRef(family.name, part.name, part.steps[-1].name))
-            answered = {
-                record.key: verdicts[record.key].decision
-                for record in sifted
-                if record.key in verdicts and verdicts[record.key].view_hash == record.view_hash
-            }
-            reviewed = sum(decision != "reject" for decision in answered.values())
+            reviewed = len(self.reviewed(family, part))
             waiting = kept - reviewed if part.people.share == "every" else 0
         return PartManifest(
             family=family.name,
@@ -476,6 +521,18 @@ class Build:
             stages=tuple(manifests),
             files=(),
         )
+
+
+def sources_of(settings: FamilySettings, part: Part) -> Iterator[tuple[str, SourceSpec]]:
+    """The sources that the settings name for a part, with their place in the settings."""
+    for name in part.sources:
+        value = getattr(settings, name)
+        if isinstance(value, SourceSpec):
+            yield name, value
+        elif isinstance(value, Mapping):
+            yield from value.items()
+        else:
+            yield from ((f"{name}[{place}]", spec) for place, spec in enumerate(value or ()))
 
 
 def _fixed(record: Record, verdict: Verdict) -> Record:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from flows.llm.cache import Completion, CompletionCache, completion_key
 from flows.llm.chat_format import RefusedRequest, Reply, form_in_words, read_reply, reask, strict_schema
@@ -79,6 +79,16 @@ class EndpointSettings(Frozen):
     structured: Structured = Field(
         "auto", description="How the answer's form is asked for; auto takes the best that the server offers"
     )
+    window: int | None = Field(
+        None, ge=2, description="Tokens of a prompt beyond which `touchstone evaluate` cuts it in its middle"
+    )
+    tokenizer: str | None = Field(None, min_length=1, description="By name or path: what tokens are, for `window`")
+
+    @model_validator(mode="after")
+    def _window_in_tokens(self) -> "EndpointSettings":
+        if (self.window is None) != (self.tokenizer is None):
+            raise ValueError("window and tokenizer go together: give both, or neither")
+        return self
 
     @field_validator("api_key_env")
     @classmethod

@@ -1,6 +1,10 @@
-"""The page of an evaluation: each table, and its curves where its columns are numbers on a scale."""
+"""The page of an evaluation: each table, with curves where its columns are numbers on a scale.
+
+A table of many lines (fact recall by depth) is drawn as heatmaps, and folded away.
+"""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +19,10 @@ HERE = Path(__file__).parent
 WIDTH, HEIGHT = 640, 280
 LEFT, RIGHT, TOP, BOTTOM = 44, 16, 12, 40
 DASHES = ("none", "7 4", "2 3", "10 3 2 3")
+ROW_HEIGHT = 22
+MOST_LINES = 60
+"""A table of more lines is drawn as heatmaps."""
+_NUMBER = re.compile(r"[0-9]+k?")
 COLOURS = 6
 """Lines are told apart by colour (classes c0 to c5 of the style sheet) and, from the seventh on, by dashes."""
 
@@ -27,6 +35,8 @@ class TableView:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
     chart: Markup | None
+    folded: bool
+    """Whether it has too many lines to be read as a table."""
 
 
 def write_evaluation(path: Path, title: str, frames: Mapping[str, pd.DataFrame]) -> None:
@@ -43,22 +53,63 @@ def write_evaluation(path: Path, title: str, frames: Mapping[str, pd.DataFrame])
 
 
 def table_view(name: str, frame: pd.DataFrame) -> TableView:
-    """A frame as it is shown; with curves where it has two columns or more that are whole numbers."""
-    columns = list(frame.columns)
-    scaled = len(columns) > 1 and all(isinstance(column, int) or str(column).isdigit() for column in columns)
+    """A frame as it is shown; with curves where it has two columns or more that are whole numbers ("16k" is one)."""
+    columns = list(map(str, frame.columns))
+    scaled = len(columns) > 1 and all(map(_NUMBER.fullmatch, columns))
     rows = [
         (str(row), [float(value) for value in values]) for row, values in zip(frame.index, frame.values, strict=True)
     ]
-    return TableView(
-        name,
-        tuple(map(str, columns)),
-        tuple((row, tuple(_shown(value) for value in values)) for row, values in rows),
-        curves([int(column) for column in columns], rows) if scaled and rows else None,
-    )
+    folded = len(rows) > MOST_LINES
+    chart = heatmaps(columns, rows) if folded else curves(columns, rows) if scaled and rows else None
+    shown = tuple((row, tuple(_shown(value) for value in values)) for row, values in rows)
+    return TableView(name, tuple(columns), shown, chart, folded)
 
 
-def curves(places: Sequence[int], rows: Sequence[tuple[str, Sequence[float]]]) -> Markup:
-    """A line for each row over `places`, which lie on a logarithmic scale as context counts do."""
+def heatmaps(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]) -> Markup:
+    """For each name that lines have before their last " / ": a grid, a column for each line and a row for each column.
+
+    The darker a cell, the nearer it is to 1; one without a value is left out.
+    """
+    grids: dict[str, list[tuple[str, Sequence[float]]]] = {}
+    for name, values in rows:
+        group, _, line = name.rpartition(" / ")
+        grids.setdefault(group, []).append((line, values))
+    return Markup("").join(_heatmap(group, columns, lines) for group, lines in grids.items())
+
+
+def _heatmap(name: str, columns: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]]) -> Markup:
+    width, height = (WIDTH - LEFT - RIGHT) / len(lines), ROW_HEIGHT
+    cells = [
+        Markup(
+            '<rect class="heat" x="{}" y="{}" width="{}" height="{}" fill-opacity="{}"><title>{}</title></rect>'
+        ).format(
+            round(LEFT + place * width, 2), TOP + level * height, round(width, 2), height, round(value, 3),
+            f"{line} at {columns[level]}: {_shown(value)}",
+        )
+        for place, (line, values) in enumerate(lines)
+        for level, value in enumerate(values)
+        if not math.isnan(value)
+    ]  # fmt: skip
+    marks = [
+        Markup('<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>').format(
+            LEFT - 6, TOP + (level + 0.6) * height, column
+        )
+        for level, column in enumerate(columns)
+    ]
+    bottom = TOP + len(columns) * height
+    ends = [(LEFT, "start", lines[0][0]), (WIDTH - RIGHT, "end", lines[-1][0])]
+    marks += [
+        Markup('<text class="tick" x="{}" y="{}" text-anchor="{}">{}</text>').format(x, bottom + 16, anchor, label)
+        for x, anchor, label in ends
+    ]
+    return Markup(
+        '<figure><figcaption>{}</figcaption><svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg></figure>'
+    ).format(name, WIDTH, bottom + 22, f"heatmap of {name}", Markup("").join((*cells, *marks)))
+
+
+def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]) -> Markup:
+    """A line for each row over the columns, which lie on a logarithmic scale as context counts and levels do."""
+    places = [int(column.removesuffix("k")) * (1000 if column.endswith("k") else 1) for column in columns]
     most = max((value for _, values in rows for value in values if not math.isnan(value)), default=1.0)
     top = 1.0 if most <= 1 else most
     low, high = math.log(places[0]), math.log(places[-1])
@@ -77,8 +128,8 @@ def curves(places: Sequence[int], rows: Sequence[tuple[str, Sequence[float]]]) -
         for share in (0, 0.25, 0.5, 0.75, 1)
     ]
     marks += [
-        Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(x(place), HEIGHT - 20, place)
-        for place in places
+        Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(x(place), HEIGHT - 20, column)
+        for place, column in zip(places, columns, strict=True)
     ]
     for number, (name, values) in enumerate(rows):
         points = [(x(place), y(value)) for place, value in zip(places, values, strict=True) if not math.isnan(value)]

@@ -1,0 +1,139 @@
+"""Parquet files of rows that hold one long text: written as they come, read one at a time.
+
+A context of 256k words is 1.5 MB. It is joined out of pieces straight into the buffer that is compressed, and
+never passes through a record on its way; a reader holds one row group, of a few rows, at a time.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel
+
+from data.output import arrow_fields
+
+GROUP_BYTES = 32 * 2**20
+"""Text of a row group: what a reader, and the Hub's viewer, holds at once."""
+PAGE_BYTES = 2**20
+"""A page holds one row of 256k words, or several shorter ones; its index lets one row be read without the others."""
+COMPRESSION = {"compression": "zstd", "compression_level": 3}
+"""The level that is zstd's own default: books take 15 % less than at pyarrow's level 1, in 1.7 times the time."""
+
+
+class _Digesting:
+    """A file that hashes what is written to it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+        self.closed = False
+
+    def write(self, content: Any) -> int:
+        self.digest.update(content)
+        return self._file.write(content)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def writable(self) -> bool:
+        return True
+
+
+class RowsWriter:
+    """Writes rows of one type to a Parquet file; `long` names the field whose text comes as UTF-8 pieces."""
+
+    def __init__(self, file: IO[bytes], model: type[BaseModel], long: str) -> None:
+        self._long = long
+        self._schema = pa.schema(arrow_fields(model))
+        self._out = _Digesting(file)
+        self._writer = pq.ParquetWriter(self._out, self._schema, **options(self._schema, long))
+        self._rows: list[Mapping[str, Any]] = []
+        self._texts: list[bytes] = []
+        self._held = 0
+        self.count = 0
+
+    def write(self, row: Mapping[str, Any], text: bytes) -> None:
+        """Write a row: all of its fields but the long one, as JSON values, and the long one."""
+        self._rows.append(row)
+        self._texts.append(text)
+        self._held += len(text)
+        self.count += 1
+        if self._held >= GROUP_BYTES:
+            self._flush()
+
+    def close(self) -> str:
+        """Finish the file; its SHA-256."""
+        self._flush()
+        self._writer.close()
+        return self._out.digest.hexdigest()
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        columns = [
+            _texts(self._texts) if field.name == self._long
+            else pa.array([row[field.name] for row in self._rows], field.type)
+            for field in self._schema
+        ]  # fmt: skip
+        self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
+        self._rows, self._texts, self._held = [], [], 0
+
+
+def options(schema: pa.Schema, long: str) -> dict[str, Any]:
+    """How such a file is written: no dictionary and no statistics of the long texts, a page index, checksums."""
+    short = [name for name in _leaves(schema) if name != long]
+    return {
+        **COMPRESSION,
+        "use_dictionary": short,
+        "write_statistics": short,
+        "write_page_index": True,
+        "write_page_checksum": True,
+        "write_batch_size": 1,
+        "data_page_size": PAGE_BYTES,
+    }
+
+
+def _leaves(schema: pa.Schema) -> list[str]:
+    """The paths of the columns, as Parquet names them."""
+    names: list[str] = []
+
+    def walk(prefix: str, kind: pa.DataType) -> None:
+        if pa.types.is_list(kind):
+            walk(f"{prefix}.list.element", kind.value_type)
+        elif pa.types.is_struct(kind):
+            for field in kind:
+                walk(f"{prefix}.{field.name}", field.type)
+        else:
+            names.append(prefix)
+
+    for field in schema:
+        walk(field.name, field.type)
+    return names
+
+
+def _texts(texts: Sequence[bytes]) -> pa.Array:
+    offsets = np.zeros(len(texts) + 1, np.int32)
+    np.cumsum([len(text) for text in texts], out=offsets[1:])
+    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(offsets), pa.py_buffer(b"".join(texts)))
+
+
+def read_rows(file: Any, start: int, stop: int, columns: Iterable[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Rows `start` to `stop` (exclusive) of such a file; opens only the row groups that hold them.
+
+    Raises `OSError` where a page's bytes are not those written.
+    """
+    parquet = pq.ParquetFile(file, page_checksum_verification=True)
+    first = 0
+    for group in range(parquet.num_row_groups):
+        last = first + parquet.metadata.row_group(group).num_rows
+        if first < stop and start < last:
+            table = parquet.read_row_group(group, columns=list(columns) if columns else None)
+            for place in range(max(start, first) - first, min(stop, last) - first):
+                yield table.slice(place, 1).to_pylist()[0]
+        first = last

@@ -1,0 +1,200 @@
+"""LV-Eval: mixed contexts of five length levels, with confusing facts and replaced keywords."""
+
+from pathlib import Path
+
+from flows.construct.engine import Evaluation, Family, Paper, Part, all_, each, every, expand, rows
+from flows.families.lveval.contexts import bring_rules_together, bring_together, context_files, mix_contexts
+from flows.families.lveval.datasets import DEPTHS
+from flows.families.lveval.figures import document_figures, fact_figures, pair_figures, rule_figures
+from flows.families.lveval.inference import ANSWERS, requests
+from flows.families.lveval.layout import layout
+from flows.families.lveval.method import (
+    CHANGES,
+    both,
+    confuse,
+    find_conflicts,
+    mark_keywords,
+    part,
+    pools,
+    propose_rules,
+    ready,
+    where_confused,
+    where_marked,
+    where_replaced,
+)
+from flows.families.lveval.prompts import (
+    ANSWER_KEYWORDS,
+    ANSWER_UNAIDED,
+    BUILDER_PROMPTS,
+    CONFUSING_FACTS,
+    REPLACEMENT_RULES,
+)
+from flows.families.lveval.rubric import CONFLICTS, CONFUSING_FACT, KEYWORDS, REPLACEMENTS
+from flows.families.lveval.score import ScoredContext, score
+from flows.families.lveval.selection import (
+    asked_unaided,
+    datasets_of_document,
+    datasets_of_question,
+    pool_documents,
+    prescreen,
+    select_pairs,
+    to_document,
+    to_pair,
+    uses_of_documents,
+    uses_of_questions,
+)
+from flows.families.lveval.settings import LVEvalSettings
+from flows.families.lveval.show import show
+from flows.families.lveval.verify import (
+    verify_against_sources,
+    verify_conflicts,
+    verify_contexts,
+    verify_documents,
+    verify_facts,
+    verify_keywords,
+    verify_pairs,
+    verify_replacements,
+)
+from schemas.lveval import (
+    AnswerKeywords,
+    ConfusingFact,
+    LongContext,
+    Pair,
+    PoolDocument,
+    Replacements,
+    RuleConflicts,
+)
+from schemas.source import Passage, QASource
+
+FAMILY = Family(
+    name="lveval",
+    paper=Paper(
+        title="LV-Eval: A Balanced Long-Context Benchmark with 5 Length Levels Up to 256K",
+        short="LV-Eval",
+        year=2024,
+        authors="Yuan, Ning, Zhou, Yang, Li, Zhuang, Tan, Yao, Lin, Li, Dai, Yan, Wang",
+    ),
+    settings=LVEvalSettings,
+    ready=ready,
+    prompts=(*BUILDER_PROMPTS, *ANSWERS),
+    parts=(
+        Part(
+            "pairs",
+            source=QASource,
+            sources=("pair_sources",),
+            item=Pair,
+            verify=verify_pairs,
+            figures=pair_figures,
+            steps=(
+                expand(
+                    to_pair,
+                    slots=datasets_of_question,
+                    most=lambda settings: len(settings.datasets),
+                    prepare=uses_of_questions,
+                    settings=["datasets", "levels", "header"],
+                ),
+                each(
+                    prescreen, prompts=[ANSWER_UNAIDED], chosen=asked_unaided, settings=["prescreen"], asks="prescreen"
+                ),
+                all_(select_pairs, settings=["datasets"], creates=True),
+            ),
+        ),
+        Part(
+            "documents",
+            source=Passage,
+            sources=("document_sources",),
+            uses=("pairs",),
+            whole=True,
+            item=PoolDocument,
+            verify=verify_documents,
+            figures=document_figures,
+            steps=(
+                expand(
+                    to_document,
+                    slots=datasets_of_document,
+                    most=lambda settings: len(settings.datasets),
+                    prepare=uses_of_documents,
+                    settings=["datasets"],
+                ),
+                all_(pool_documents, settings=["header"]),
+            ),
+        ),
+        Part(
+            "confusing-facts",
+            source=Pair,
+            item=ConfusingFact,
+            people=every(CONFUSING_FACT.name),
+            verify=verify_facts,
+            figures=fact_figures,
+            steps=(
+                expand(
+                    confuse, slots=where_confused, most=lambda settings: 1, prepare=pools, prompts=[CONFUSING_FACTS]
+                ),
+                expand(part, slots=both, most=lambda settings: len(CHANGES)),
+            ),
+        ),
+        Part(
+            "replacements",
+            source=Pair,
+            item=Replacements,
+            people=every(REPLACEMENTS.name),
+            verify=verify_replacements,
+            figures=rule_figures,
+            steps=(
+                expand(
+                    propose_rules,
+                    slots=where_replaced,
+                    most=lambda settings: 1,
+                    prepare=pools,
+                    prompts=[REPLACEMENT_RULES],
+                ),
+            ),
+        ),
+        Part(
+            "conflicts",
+            source=Replacements,
+            uses=("pairs", "documents", "confusing-facts"),
+            item=RuleConflicts,
+            people=every(CONFLICTS.name),
+            verify=verify_conflicts,
+            steps=(each(find_conflicts, prepare=bring_rules_together, settings=["levels"]),),
+        ),
+        Part(
+            "keywords",
+            source=Pair,
+            item=AnswerKeywords,
+            people=every(KEYWORDS.name),
+            verify=verify_keywords,
+            steps=(expand(mark_keywords, slots=where_marked, most=lambda settings: 1, prompts=[ANSWER_KEYWORDS]),),
+        ),
+        Part(
+            "contexts",
+            source=Pair,
+            uses=("documents", "confusing-facts", "conflicts", "keywords"),
+            item=LongContext,
+            verify=verify_contexts,
+            against=verify_against_sources,
+            steps=(
+                rows(
+                    mix_contexts,
+                    files=context_files,
+                    long="context",
+                    most=lambda settings: len(settings.levels) * DEPTHS,
+                    prepare=bring_together,
+                    settings=["levels", "header"],
+                ),
+            ),
+        ),
+    ),
+    show=show,
+    layout=layout,
+    evaluation=Evaluation(
+        parts=("contexts",),
+        prompts=ANSWERS,
+        requests=requests,
+        scored=ScoredContext.of,
+        score=score,
+    ),
+    reads="contexts",
+    folder=Path(__file__).parent,
+)

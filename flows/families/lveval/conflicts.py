@@ -1,0 +1,154 @@
+"""What speaks against replacement rules (section 3.2.3): found by program, shown to people, until nothing is left."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
+
+import numpy as np
+
+from flows.families.lveval.library import Library, Numbers
+from flows.language import language_of
+from flows.language.boundaries import boundaries
+from flows.language.en_names import TITLES
+from flows.language.keywords import Replacer, met, problems, replacer
+from flows.language.zh_text import words
+from schemas.lveval import Conflict, Pair, Rule
+
+FREQUENT = 0.01
+"""Share of a dataset's documents up to which those that a rule cannot be applied to are left out of its pair's
+contexts; above it, the rule is in conflict."""
+INSIDE = "the keyword stands inside a longer name"
+STANDS = "the substitute stands there already"
+FOLLOWS = "the answer no longer follows"
+UNDONE = "it cannot be undone"
+AMONG_RULES = "it does not go with another rule"
+
+_BEFORE = re.compile(r"([A-Z][\w’'.-]*)[ \u00a0]$")
+_AFTER = re.compile(r"[ \u00a0]([A-Z][\w’'-]*)")
+_SHOWN = 200
+_NEAR = 12
+"""Characters on either side of a Chinese keyword in which a longer word is looked for."""
+
+
+def sides_of(rules: Sequence[Rule]) -> tuple[tuple[str, str], ...]:
+    """The rules as pairs of keyword and substitute."""
+    return tuple((rule.old, rule.new) for rule in rules)
+
+
+def conflicts(rules: Sequence[Rule], pair: Pair, facts: Sequence[str], library: Library) -> list[Conflict]:
+    """All that speaks against the rules of a pair, in the order of the rules."""
+    found = dict.fromkeys(_found(rules, pair, facts, library))
+    order = {rule.old: place for place, rule in enumerate(rules)}
+    return sorted(found, key=lambda one: order[one.old])
+
+
+def settled(rules: Sequence[Rule], pair: Pair, facts: Sequence[str], library: Library) -> tuple[Rule, ...]:
+    """The rules without those in conflict, until none is: a rule left out can bring another into conflict."""
+    left = tuple(rules)
+    while left and (harmful := {one.old for one in conflicts(left, pair, facts, library)}):
+        kept = tuple(rule for rule in left if rule.old not in harmful)
+        assert len(kept) < len(left), f"a conflict of no rule: {harmful}"
+        left = kept
+    return left
+
+
+def _found(rules: Sequence[Rule], pair: Pair, facts: Sequence[str], library: Library) -> Iterator[Conflict]:
+    for problem in problems(sides_of(rules), pair.language):
+        yield Conflict(old=problem.rule[0], kind=AMONG_RULES, excerpt=str(problem))
+    readable = [rule for rule in rules if _readable(rule)]
+    sides = sides_of(readable)
+    if not sides:
+        return
+    way = replacer(sides, pair.language)
+    own = [pair.question, *pair.answers, *(one.text for one in pair.documents), *facts]
+    for text in own:
+        for old, new in met(text, sides, pair.language):
+            yield Conflict(old=old, kind=STANDS, excerpt=excerpt(text, text.casefold().find(new.casefold()), pair))
+        for old, _ in way.unreturned(text):
+            yield Conflict(old=old, kind=UNDONE, excerpt=excerpt(text, text.casefold().find(old.casefold()), pair))
+        for edit in way.edits(text):
+            if longer_name(text, edit.start, edit.end, pair.language):
+                yield Conflict(old=_rule_of(edit.old, sides), kind=INSIDE, excerpt=excerpt(text, edit.start, pair))
+    for rule in readable:
+        if (number := len(library.holding(rule.new))) > FREQUENT * len(library):
+            yield Conflict(old=rule.old, kind=STANDS, excerpt=f"in {number:,} of {len(library):,} documents")
+        if (number := len(unfit(rule, library))) > FREQUENT * len(library):
+            yield Conflict(old=rule.old, kind=INSIDE, excerpt=f"in {number:,} and more of {len(library):,} documents")
+    yield from _unanswered(readable, way, pair)
+
+
+def _readable(rule: Rule) -> bool:
+    return all(any(sign.isalnum() for sign in side) for side in (rule.old, rule.new))
+
+
+def _rule_of(found: str, sides: Sequence[tuple[str, str]]) -> str:
+    """The keyword as its rule has it."""
+    folded = " ".join(found.replace("’", "'").casefold().split())
+    return next((old for old, _ in sides if " ".join(old.replace("’", "'").casefold().split()) == folded), sides[0][0])
+
+
+def _unanswered(rules: Sequence[Rule], way: Replacer, pair: Pair) -> Iterator[Conflict]:
+    """Rules after which an answer that stood in the documents stands there no more."""
+    language = language_of(pair.language)
+    for answer in pair.answers:
+        holding = [one.text for one in pair.documents if language.contains(one.text, answer)]
+        put = way.apply(answer)
+        if holding and not any(language.contains(way.apply(text), put) for text in holding):
+            for rule in rules:
+                if any(language.contains(text, rule.old) for text in (answer, holding[0])):
+                    yield Conflict(old=rule.old, kind=FOLLOWS, excerpt=f"{answer} would be {put}")
+
+
+def unfit(rule: Rule, library: Library) -> Numbers:
+    """The documents in which the keyword stands inside a longer name; looked for until they are too many."""
+    return library.once(f"unfit {rule.old}", lambda: np.fromiter(_unfit(rule, library), np.int64))
+
+
+def _unfit(rule: Rule, library: Library) -> Iterator[int]:
+    way = replacer([(rule.old, rule.new)], library.language)
+
+    def names_more(number: int) -> bool:
+        text = library.text(number)
+        return any(longer_name(text, edit.start, edit.end, library.language) for edit in way.edits(text))
+
+    return islice(filter(names_more, library.holding(rule.old).tolist()), int(FREQUENT * len(library)) + 1)
+
+
+def longer_name(text: str, start: int, end: int, language: str) -> str | None:
+    """The name that goes on before or after `text[start:end]`; None where there is none.
+
+    In English, capitalised words that stand beside a capitalised keyword, but for a title before it and a
+    word that opens a sentence; in Chinese, a word of which it is a part.
+    """
+    if language == "zh":
+        return _longer_word(text, start, end)
+    if not text[start:end][:1].isupper():
+        return None
+    after = _AFTER.match(text, end)
+    if after:
+        return text[start : after.end(1)]
+    before = _BEFORE.search(text, max(0, start - 40), start)
+    if before is None or before[1].rstrip(".").casefold() in TITLES:
+        return None
+    return None if _opens(text, before.start()) else text[before.start() : end]
+
+
+def _opens(text: str, place: int) -> bool:
+    """Whether a sentence begins at `place`."""
+    left = text[:place].rstrip(" \n\t\"'“‘(")
+    return not left or left[-1] in '.!?:;\n”’"' or text[:place].endswith("\n")
+
+
+def _longer_word(text: str, start: int, end: int) -> str | None:
+    first = max(0, start - _NEAR)
+    for word, begin, finish in words(text[first : end + _NEAR]):
+        if first + begin <= start and end <= first + finish and finish - begin > end - start:
+            return word
+    return None
+
+
+def excerpt(text: str, place: int, pair: Pair) -> str:
+    """The sentence that holds the place."""
+    ends = [0, *boundaries(text, pair.language), len(text)]
+    sentence = next((text[first:last] for first, last in pairwise(ends) if first <= max(0, place) < last), text)
+    return sentence.strip()[:_SHOWN]

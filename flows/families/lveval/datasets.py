@@ -1,0 +1,114 @@
+"""The eleven datasets of LV-Eval (table 2, appendix A), as data."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Hops = Literal["single-hop", "multi-hop"]
+
+LONGEST_DUREADER_ANSWER = 360  # appendix A: "answers are longer than 360 words" (characters, in Chinese)
+DEPTHS = 200  # appendix A: "inserting the fact at 200 evenly spaced positions"
+LEVELS = ("16k", "32k", "64k", "128k", "256k")  # section 3.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """What tells a dataset from the others."""
+
+    name: str
+    """In the configuration."""
+    released: str
+    """In the released benchmark, without the level."""
+    language: str
+    hops: Hops
+    pairs: int
+    """How many pairs the paper selects (table 2)."""
+    original: str
+    """What the paper builds it from (appendix A)."""
+    metric: str
+    """Name of the released metric (`touchstone metric`)."""
+    confusing_facts: bool = False
+    replacements: int = 0
+    """How many rules the paper has; none where it replaces nothing."""
+    keywords: bool = False
+    """Whether keywords are marked in the answers."""
+    scattered: bool = False
+    """Whether the supporting documents stand among the distractors one by one, and not as a unit (section 3.2.1)."""
+    titled: bool = False
+    """Whether each document stands under its title, which tells whose page it is."""
+    longest_answer: int | None = None
+    """Words (characters) beyond which an answer is not selected."""
+    unknown: bool = False
+    """Whether questions are left out that are answered without the context."""
+    recalls_fact: bool = False
+    """Whether it is one fact at many places of a book."""
+    answer_tokens: int = 64
+    """Longest answer of an evaluated model."""
+
+    @property
+    def kind(self) -> str:
+        """The type of dataset in the tables (figure 4): confusing facts make QA a CQA."""
+        if self.recalls_fact:
+            return "fact recall"
+        return f"{self.hops} {'CQA' if self.confusing_facts else 'QA'}"
+
+    def at(self, level: str) -> str:
+        """The released name with its level."""
+        return f"{self.released}_{level}"
+
+
+GATED_EN, GATED_ZH = "qa_f1_score_with_gold_ans", "qa_f1_zh_score_with_gold_ans"
+
+DATASETS = (
+    Dataset(
+        name="hotpotwikiqa-mixup", released="hotpotwikiqa_mixup", language="en", hops="multi-hop", pairs=124,
+        original="HotpotQA and 2WikiMultihopQA", metric=GATED_EN, confusing_facts=True, replacements=232,
+        keywords=True, scattered=True, titled=True,
+    ),
+    Dataset(
+        name="loogle-SD-mixup", released="loogle_SD_mixup", language="en", hops="single-hop", pairs=160,
+        original="LooGLE, short-dependency QA", metric=GATED_EN, keywords=True,
+    ),
+    Dataset(
+        name="loogle-CR-mixup", released="loogle_CR_mixup", language="en", hops="multi-hop", pairs=99,
+        original="LooGLE, comprehension and reasoning", metric=GATED_EN, keywords=True,
+    ),
+    Dataset(
+        name="loogle-MR-mixup", released="loogle_MIR_mixup", language="en", hops="multi-hop", pairs=139,
+        original="LooGLE, multiple information retrieval", metric=GATED_EN, keywords=True,
+    ),
+    Dataset(
+        name="multifieldqa-en-mixup", released="multifieldqa_en_mixup", language="en", hops="single-hop", pairs=101,
+        original="LongBench, MultiFieldQA-en", metric=GATED_EN, confusing_facts=True, replacements=476,
+        keywords=True, unknown=True,
+    ),
+    Dataset(
+        name="multifieldqa-zh-mixup", released="multifieldqa_zh_mixup", language="zh", hops="single-hop", pairs=133,
+        original="LongBench, MultiFieldQA-zh", metric=GATED_ZH, confusing_facts=True, replacements=424,
+        keywords=True, unknown=True,
+    ),
+    Dataset(
+        name="factrecall-en", released="factrecall_en", language="en", hops="single-hop", pairs=1,
+        original="PG-19 and a written fact", metric="qa_f1_score", confusing_facts=True, replacements=3,
+        keywords=True, recalls_fact=True, answer_tokens=16,
+    ),
+    Dataset(
+        name="factrecall-zh", released="factrecall_zh", language="zh", hops="single-hop", pairs=1,
+        original="Journey to the West and a written fact", metric="qa_f1_zh_score", confusing_facts=True,
+        replacements=3, keywords=True, recalls_fact=True, answer_tokens=16,
+    ),
+    Dataset(
+        name="cmrc-mixup", released="cmrc_mixup", language="zh", hops="single-hop", pairs=200,
+        original="CMRC 2018", metric=GATED_ZH, replacements=786,
+    ),
+    Dataset(
+        name="lic-mixup", released="lic_mixup", language="zh", hops="single-hop", pairs=197,
+        original="Long-instruction-en2zh", metric=GATED_ZH, confusing_facts=True, keywords=True,
+    ),
+    Dataset(
+        name="dureader-mixup", released="dureader_mixup", language="zh", hops="multi-hop", pairs=176,
+        original="DuReader", metric="rouge_zh_score_blacklist", scattered=True,
+        longest_answer=LONGEST_DUREADER_ANSWER,
+    ),
+)  # fmt: skip
+BY_NAME = {one.name: one for one in DATASETS}
+"""By the name in the configuration."""

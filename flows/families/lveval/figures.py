@@ -1,0 +1,55 @@
+"""LV-Eval's distributions: what was selected, how long documents are, how far facts are from the original."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from flows.construct.engine import FigureContext
+from flows.construct.exhibit import Bars, Figure, Histogram
+from flows.families.lveval.library import count
+from flows.language import language_of
+
+
+def pair_figures(ctx: FigureContext) -> Sequence[Figure]:
+    """Pairs of each dataset, and the length of their supporting documents."""
+    pairs: Counter[str] = Counter()
+    lengths: dict[str, Counter[float]] = {}
+    for pair in ctx.records:
+        pairs[pair.dataset] += 1
+        words = sum(count(one.text, pair.language) for one in pair.documents)
+        lengths.setdefault(pair.language, Counter())[words] += 1
+    return [
+        Bars(title="Pairs", counts=dict(pairs.most_common())),
+        Histogram(title="Supporting documents together", series=lengths, unit="words (characters in Chinese)"),
+    ]
+
+
+def document_figures(ctx: FigureContext) -> Sequence[Figure]:
+    """Words of each dataset's documents together: what its longest level can be."""
+    words: Counter[str] = Counter()
+    lengths: dict[str, Counter[float]] = {}
+    for document in ctx.records:
+        own = count(document.text, document.language)
+        words[document.dataset] += own
+        lengths.setdefault(document.language, Counter())[own] += 1
+    return [
+        Bars(title="Words to distract with (characters in Chinese)", counts=dict(words.most_common())),
+        Histogram(title="Document length", series=lengths, unit="words (characters in Chinese)"),
+    ]
+
+
+def fact_figures(ctx: FigureContext) -> Sequence[Figure]:
+    """How many content words a confusing fact shares with the question."""
+    shared: dict[str, Counter[float]] = {"subject changed": Counter(), "object changed": Counter()}
+    for fact in ctx.records:
+        language = language_of(fact.language)
+        common = language.content_words(fact.question) & language.content_words(fact.fact)
+        shared[f"{fact.changes} changed"][len(common)] += 1
+    return [Histogram(title="Words shared with the question", series=shared, unit="content words")]
+
+
+def rule_figures(ctx: FigureContext) -> Sequence[Figure]:
+    """Rules a pair."""
+    rules: dict[str, Counter[float]] = {}
+    for one in ctx.records:
+        rules.setdefault(one.dataset, Counter())[len(one.rules)] += 1
+    return [Histogram(title="Replacement rules", series=rules, unit="rules a pair")]

@@ -1,0 +1,188 @@
+"""The documents that may distract in a dataset's contexts: counted once, and searched once for all pairs together.
+
+A document is worked on once, however many contexts hold it: it is encoded, counted, and one pass over all of
+them finds which hold which phrase (answers, keywords, substitutes) of any pair.
+"""
+
+import threading
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from flows.language.boundaries import boundaries
+from flows.language.keywords import PhraseFinder
+from schemas.lveval import PoolDocument
+
+Numbers = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.uint64]
+
+WINDOW = 48
+"""Bytes of text that two documents share where a fingerprint of theirs is the same: about 8 words, 16 Chinese ones."""
+BATCH = 1 << 20
+"""Bytes of text that are looked at together: some ten times as much memory."""
+ONE_IN = 8
+"""Windows of which one is kept as a fingerprint, chosen by its content (Schleimer et al. 2003)."""
+NEAR_DUPLICATE = 0.4
+"""Share of the fingerprints of the shorter of two texts that the other has as well, from which they are one text."""
+
+_BASE = 0x9E3779B97F4A7C15
+"""Odd, so that it has an inverse modulo 2^64."""
+
+
+YES_OR_NO = frozenset(
+    ["yes", "no", "是", "否", "是的", "不是", "对", "不对", "有", "没有", "能", "不能", "可以", "不可以", "会", "不会"]
+)
+"""Answers that stand anywhere, so that no text can be said not to hold them."""
+
+
+def is_yes_or_no(answer: str) -> bool:
+    """Whether the answer is a yes or a no."""
+    return answer.strip(" .,!。，！").casefold() in YES_OR_NO
+
+
+def count(text: str, language: str) -> int:
+    """Words between white space; in Chinese, characters that are not white space (table 1)."""
+    return len(text.split()) if language != "zh" else sum(map(len, text.split()))
+
+
+def plain(text: str, language: str) -> str:
+    """The form in which spellings of a Chinese answer meet: one width, no white space; an English text as it is."""
+    return text if language != "zh" else "".join(unicodedata.normalize("NFKC", text).split())
+
+
+class Library:
+    """The documents of one dataset, in the order given."""
+
+    def __init__(self, documents: Sequence[PoolDocument], language: str) -> None:
+        self.language = language
+        self.ids = [document.id for document in documents]
+        self.texts = [document.text.encode() for document in documents]
+        self.counts: Numbers = np.fromiter((count(one.text, language) for one in documents), np.int64, len(documents))
+        self.lengths: Numbers = np.fromiter((len(one.text) for one in documents), np.int64, len(documents))
+        self._holding: dict[str, Numbers] = {}
+        self._answering: dict[str, Numbers] = {}
+        self._found: dict[str, Numbers] = {}
+        self._ends: dict[int, list[int]] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def text(self, number: int) -> str:
+        """The document as text."""
+        return self.texts[number].decode()
+
+    def search(self, phrases: Iterable[str], answers: Iterable[str] = ()) -> None:
+        """Find all documents that hold one of the phrases as whole words, in one pass; in another, the answers."""
+        self._find(self._holding, phrases, lambda text: text)
+        self._find(self._answering, answers, lambda text: plain(text, self.language))
+
+    def _find(self, known: dict[str, Numbers], phrases: Iterable[str], form: Callable[[str], str]) -> None:
+        wanted = sorted({phrase for phrase in phrases if phrase.strip()} - known.keys())
+        if not wanted:
+            return
+        finder = PhraseFinder([form(phrase) for phrase in wanted], self.language)
+        found = finder.holding([form(text.decode()) for text in self.texts])
+        for place, phrase in enumerate(wanted):
+            known[phrase] = np.asarray(found.get(place, ()), np.int64)
+
+    def holding(self, phrase: str) -> Numbers:
+        """The documents that hold the phrase as whole words, whatever the case, in order."""
+        if phrase not in self._holding:
+            with self._lock:
+                self.search([phrase])
+        return self._holding[phrase]
+
+    def answering(self, answer: str) -> Numbers:
+        """The documents that hold the answer as whole words, in any case; in Chinese in any width and spacing."""
+        if answer not in self._answering:
+            with self._lock:
+                self.search((), [answer])
+        return self._answering[answer]
+
+    def once(self, name: str, find: Callable[[], Numbers]) -> Numbers:
+        """What `find` gives, found once under this name."""
+        if name not in self._found:
+            self._found[name] = find()
+        return self._found[name]
+
+    def boundaries(self, number: int) -> list[int]:
+        """The offsets in the document at which a sentence begins after another."""
+        if number not in self._ends:
+            self._ends[number] = boundaries(self.text(number), self.language)
+        return self._ends[number]
+
+    @cached_property
+    def _fingerprints(self) -> tuple[Marks, Numbers, Numbers]:
+        """All fingerprints sorted, the document of each, and how many each document has."""
+        marks, documents = fingerprints(self.texts)
+        order = np.argsort(marks, kind="stable")
+        return marks[order], documents[order], np.bincount(documents, minlength=len(self.texts))
+
+    def near_duplicates(self, text: bytes) -> Numbers:
+        """The documents that are nearly the text, or hold nearly all of it, or are nearly all held by it."""
+        marks, documents, sizes = self._fingerprints
+        own, _ = fingerprints([text])
+        first, last = np.searchsorted(marks, own, "left"), np.searchsorted(marks, own, "right")
+        hits = [documents[start:end] for start, end in zip(first, last, strict=True) if start < end]
+        if not hits:
+            return np.empty(0, np.int64)
+        shared = np.bincount(np.concatenate(hits), minlength=len(sizes))
+        found: Numbers = np.flatnonzero(shared >= NEAR_DUPLICATE * np.maximum(1, np.minimum(sizes, len(own))))
+        return found
+
+
+def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
+    """Hashes of some windows of each text, each once a text: the same ones wherever the same words stand.
+
+    Beside each, the number of its text. White space and ASCII case do not count.
+    """
+    marks, documents = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+    for first, batch in _batches(texts):
+        plain = [b" ".join(text.lower().split()) for text in batch]
+        ends = np.cumsum([len(text) for text in plain])
+        letters = np.frombuffer(b"".join(plain), np.uint8).astype(np.uint64)
+        if len(letters) < WINDOW:
+            continue
+        powers, inverses = _powers(len(letters))
+        sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum((letters + np.uint64(1)) * powers, dtype=np.uint64)))
+        windows = (sums[WINDOW:] - sums[:-WINDOW]) * inverses[: len(letters) - WINDOW + 1]
+        windows ^= windows >> np.uint64(29)
+        starts = np.flatnonzero(windows & np.uint64(ONE_IN - 1) == 0)
+        owner = np.searchsorted(ends, starts, side="right")
+        inside = starts + WINDOW <= ends[owner]
+        owner, found = owner[inside], windows[starts[inside]]
+        order = np.lexsort((found, owner))
+        owner, found = owner[order], found[order]
+        fresh = np.ones(len(found), np.bool_)
+        fresh[1:] = (found[1:] != found[:-1]) | (owner[1:] != owner[:-1])
+        documents.append(owner[fresh] + first)
+        marks.append(found[fresh])
+    return np.concatenate(marks), np.concatenate(documents)
+
+
+def _batches(texts: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
+    """Texts of about `BATCH` bytes together, with the number of the first."""
+    start = held = 0
+    for number, text in enumerate(texts):
+        held += len(text)
+        if held >= BATCH or number + 1 == len(texts):
+            yield start, texts[start : number + 1]
+            start, held = number + 1, 0
+
+
+def _powers(length: int) -> tuple[Marks, Marks]:
+    """Powers of the base and of its inverse modulo 2^64, so many of them."""
+    powers, inverses = _table(1 << max(12, (length - 1).bit_length()))
+    return powers[:length], inverses[:length]
+
+
+@cache
+def _table(size: int) -> tuple[Marks, Marks]:
+    bases = (np.uint64(base) for base in (_BASE, pow(_BASE, -1, 1 << 64)))
+    one = np.ones(1, np.uint64)
+    powers, inverses = (np.cumprod(np.concatenate((one, np.full(size - 1, base))), dtype=np.uint64) for base in bases)
+    return powers, inverses

@@ -1,0 +1,281 @@
+"""LV-Eval: confusing facts, replacement rules and answer keywords, which people revise, for mixed contexts.
+
+Yuan et al., "LV-Eval: A Balanced Long-Context Benchmark with 5 Length Levels Up to 256K", 2024: section 3.2.2
+(confusing facts insertion, CFI), 3.2.3 (keyword and phrase replacement, KPR) and 3.3 (answer keywords). Pairs
+and documents are chosen in `selection.py` (sections 3.1 and 3.2.1), contexts made in `contexts.py`.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from flows.construct.engine import Context, Drop, Slot, StepContext
+from flows.families.lveval.conflicts import conflicts
+from flows.families.lveval.contexts import Shelves
+from flows.families.lveval.datasets import BY_NAME, Dataset
+from flows.families.lveval.library import is_yes_or_no
+from flows.families.lveval.pool import Alternatives, Pool, pool_of
+from flows.families.lveval.prompts import (
+    ANSWER_KEYWORDS,
+    CONFUSING_FACTS,
+    REPLACEMENT_RULES,
+    ToConfuse,
+    ToMark,
+    ToRename,
+)
+from flows.families.lveval.settings import MOST_RULES, LVEvalSettings
+from flows.language import language_of
+from flows.llm.model import Model
+from flows.llm.rules import Rules
+from schemas.errors import WrongInput
+from schemas.lveval import AnswerKeywords, ConfusingFact, Confusion, Pair, Replacements, RuleConflicts
+
+CHANGES = ("subject", "object")  # section 3.2.2, figure A7: "modify the subject and object respectively"
+EXCERPTS = 8
+"""Sentences of the supporting documents that are shown beside the rules, at most."""
+
+
+def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
+    """Raise `WrongInput` where a dataset has no sources, or a model that cannot answer is to prescreen."""
+    if not settings.datasets:
+        raise WrongInput(
+            f"families.lveval.datasets: is empty; name datasets with their sources (there are {', '.join(BY_NAME)})"
+        )
+    for name, dataset in settings.datasets.items():
+        place = f"families.lveval.datasets.{name}"
+        if not dataset.sources:
+            raise WrongInput(f"{place}.sources: is empty; name {_wanted(BY_NAME[name])}")
+        for spec in (*dataset.sources, *dataset.distractors):
+            if spec.language != BY_NAME[name].language:
+                raise WrongInput(
+                    f"{place}: {spec.name}: language {spec.language}, where the dataset is in "
+                    f"{BY_NAME[name].language}; correct the source's language, or name another source"
+                )
+    for model in settings.prescreen:
+        if isinstance(models[model], Rules):
+            raise WrongInput(
+                "families.lveval.prescreen: the rules model does not answer questions; leave it empty, or name an "
+                f"endpoint under models.{model}"
+            )
+    _ = settings.pair_sources, settings.document_sources
+
+
+def _wanted(dataset: Dataset) -> str:
+    return "a book" if dataset.recalls_fact else f"questions with their documents, like {dataset.original}"
+
+
+# ---- confusing facts (section 3.2.2) ----
+
+
+@dataclass
+class Pools:
+    """What other pairs of a dataset name, made when it is first asked for."""
+
+    pairs: Mapping[str, Sequence[Pair]]
+    _made: dict[str, Pool] = field(default_factory=dict)
+
+    def of(self, dataset: str) -> Pool:
+        """The pool of that dataset."""
+        if dataset not in self._made:
+            self._made[dataset] = pool_of(BY_NAME[dataset].language, self.pairs[dataset])
+        return self._made[dataset]
+
+
+def pools(step: StepContext) -> Pools:
+    """The pools of all datasets."""
+    found: dict[str, list[Pair]] = defaultdict(list)
+    for pair in step.inputs:
+        found[pair.dataset].append(pair)
+    return Pools(found)
+
+
+def where_confused(pair: Pair, prepared: Pools) -> Sequence[Slot]:
+    """The pairs of datasets that have confusing facts (table 2)."""
+    return [{}] if BY_NAME[pair.dataset].confusing_facts else []
+
+
+async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
+    """Section 3.2.2: two descriptions that are close to the original fact, by question and answer.
+
+    Departure: the builder sees the supporting sentence as well, which the paper shows to its annotators alone.
+    """
+    if pair.written is not None:
+        facts = pair.written.confusing_facts
+        if len(facts) != len(CHANGES):
+            raise Drop("no confusing facts", f"the fact record has {len(facts)}, where {len(CHANGES)} are wanted")
+        original, given = pair.documents[0].text, (facts[0], facts[1])
+    else:
+        original, title = supporting_sentence(pair)
+        asked = ToConfuse(
+            question=pair.question,
+            answers=pair.answers,
+            fact=original,
+            title=title,
+            language=pair.language,
+            candidates=_candidates(pair, [original], ctx),
+            like=ctx.prepared.of(pair.dataset).like(pair),
+            of_others=ctx.prepared.of(pair.dataset).of_others(pair, ctx.random(pair.key, "of others")),
+        )
+        answer = await ctx.ask(CONFUSING_FACTS, asked)
+        given = answer.subject, answer.object
+    return Confusion(
+        key=ctx.key,
+        pair_id=pair.id,
+        dataset=pair.dataset,
+        question=pair.question,
+        answers=pair.answers,
+        original_fact=original,
+        facts=given,
+        language=pair.language,
+        provenance=ctx.provenance(pair),
+    )
+
+
+def supporting_sentence(pair: Pair) -> tuple[str, str]:
+    """The sentence that supports the answer, without a title above it, and the first line of its document.
+
+    Of those that hold an answer (of all, where it is a yes or a no) the one that shares most words with the
+    question; raises `Drop` where there is none.
+    """
+    language = language_of(pair.language)
+    asked = language.content_words(pair.question)
+    best: tuple[int, str, str] | None = None
+    for document in pair.documents:
+        for sentence in (one.rpartition("\n")[2] for one in language.sentences(document.text)):
+            if not all(map(is_yes_or_no, pair.answers)) and not any(
+                language.contains(sentence, answer) for answer in pair.answers
+            ):
+                continue
+            near = len(asked & language.content_words(sentence))
+            if best is None or near > best[0]:
+                best = near, sentence, _opening(document.text)
+    if best is None:
+        raise Drop("no supporting sentence", pair.answers[0])
+    return best[1], best[2]
+
+
+def _opening(text: str) -> str:
+    return text.lstrip().partition("\n")[0][:80]
+
+
+def _candidates(pair: Pair, texts: Sequence[str], ctx: Context) -> tuple[Alternatives, ...]:
+    pool: Pool = ctx.prepared.of(pair.dataset)
+    return pool.candidates(pair, texts, ctx.random(pair.key))
+
+
+def both(confusion: Confusion, prepared: object) -> Sequence[Slot]:
+    """A record for each of the two facts, so that people decide on each."""
+    return [{"changes": change} for change in CHANGES]
+
+
+async def part(confusion: Confusion, slot: Slot, ctx: Context) -> ConfusingFact:
+    """One of the two facts."""
+    change = "subject" if slot["changes"] == "subject" else "object"
+    return ConfusingFact(
+        key=ctx.key,
+        pair_id=confusion.pair_id,
+        dataset=confusion.dataset,
+        question=confusion.question,
+        answers=confusion.answers,
+        original_fact=confusion.original_fact,
+        changes=change,
+        fact=confusion.facts[CHANGES.index(change)],
+        language=confusion.language,
+        provenance=ctx.provenance(confusion),
+    )
+
+
+# ---- keyword and phrase replacement (section 3.2.3) ----
+
+
+def where_replaced(pair: Pair, prepared: Pools) -> Sequence[Slot]:
+    """The pairs of datasets that have replacement rules (table 2)."""
+    return [{}] if BY_NAME[pair.dataset].replacements else []
+
+
+async def propose_rules(pair: Pair, slot: Slot, ctx: Context) -> Replacements:
+    """Section 3.2.3: keywords or phrases to be replaced, each with its substitute.
+
+    Departure: the builder proposes what the paper's annotators write; they revise it.
+    """
+    excerpts = _excerpts(pair)
+    if pair.written is not None:
+        rules = pair.written.replacements
+    else:
+        asked = ToRename(
+            question=pair.question,
+            answers=pair.answers,
+            sentences=excerpts,
+            language=pair.language,
+            most=MOST_RULES,
+            candidates=_candidates(pair, excerpts, ctx),
+        )
+        rules = (await ctx.ask(REPLACEMENT_RULES, asked)).rules
+    return Replacements(
+        key=ctx.key,
+        pair_id=pair.id,
+        dataset=pair.dataset,
+        question=pair.question,
+        answers=pair.answers,
+        excerpts=excerpts,
+        rules=rules,
+        language=pair.language,
+        provenance=ctx.provenance(pair),
+    )
+
+
+def _excerpts(pair: Pair) -> tuple[str, ...]:
+    """The sentences that share most words with question and answers, in their order."""
+    language = language_of(pair.language)
+    asked = language.content_words(" ".join((pair.question, *pair.answers)))
+    sentences = [sentence for document in pair.documents for sentence in language.sentences(document.text)]
+    ranked = sorted(range(len(sentences)), key=lambda at: (-len(asked & language.content_words(sentences[at])), at))
+    return tuple(sentences[at] for at in sorted(ranked[:EXCERPTS]))
+
+
+async def find_conflicts(rules: Replacements, ctx: Context) -> RuleConflicts:
+    """Section 3.2.3: what goes wrong where the rules are applied, for people to revise them by."""
+    shelves: Shelves = ctx.prepared
+    shelf = shelves.shelf(rules.dataset)
+    pair = next(pair for pair in shelf.pairs if pair.id == rules.pair_id)
+    return RuleConflicts(
+        key=ctx.key,
+        pair_id=rules.pair_id,
+        dataset=rules.dataset,
+        question=rules.question,
+        answers=rules.answers,
+        rules=rules.rules,
+        conflicts=tuple(conflicts(rules.rules, pair, shelf.facts_of(pair), shelf.library)),
+        language=rules.language,
+        provenance=ctx.provenance(rules),
+    )
+
+
+# ---- answer keywords (section 3.3) ----
+
+
+def where_marked(pair: Pair, prepared: object) -> Sequence[Slot]:
+    """The pairs of datasets whose answers have keywords (table 2)."""
+    return [{}] if BY_NAME[pair.dataset].keywords else []
+
+
+async def mark_keywords(pair: Pair, slot: Slot, ctx: Context) -> AnswerKeywords:
+    """Section 3.3: the words of the answer that a right prediction has to hold.
+
+    Departure: the builder proposes what the paper's annotators mark; they revise it.
+    """
+    if pair.written is not None:
+        keywords = pair.written.keywords
+    else:
+        asked = ToMark(question=pair.question, answer=pair.answers[0], language=pair.language)
+        keywords = (await ctx.ask(ANSWER_KEYWORDS, asked)).keywords
+    return AnswerKeywords(
+        key=ctx.key,
+        pair_id=pair.id,
+        dataset=pair.dataset,
+        question=pair.question,
+        answer=pair.answers[0],
+        keywords=keywords,
+        language=pair.language,
+        provenance=ctx.provenance(pair),
+    )

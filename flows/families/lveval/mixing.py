@@ -1,0 +1,292 @@
+"""Mixing up (section 3.2.1): distracting documents around a pair's supporting ones, at every level.
+
+What the levels of a pair share is made once (`mix`): the order in which distractors are drawn, their texts
+after replacement, and their lengths. `lay_out` then makes one context of it: it decides how many of them go
+in, and where everything stands. Texts are UTF-8 and are joined once, by whoever writes them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from flows.construct.engine import Drop
+from flows.families.lveval.library import Library, Numbers, count
+from flows.language.boundaries import boundaries
+from schemas.lveval import Position
+
+TOLERANCE = 0.01
+"""Share of its level by which a context may be longer or shorter. A departure: the paper's contexts run from 11,896
+to 387,406 words (table 1), since its last document is not cut."""
+SHORT_LEVEL, LONGEST_SENTENCE = 16_000, {"en": 60, "zh": 120}
+"""Below this level, a context may miss it by one sentence instead."""
+JOINT = "\n\n"
+LEAST_CUT = 10
+"""Words (characters) that are left of a document that is cut, at least."""
+GENEROUS = 1.05
+"""How much more text is drawn than the longest level needs, since replacement changes lengths."""
+
+LACKING = "not enough text"
+"""The reason of a drop."""
+
+Seeds = Callable[..., int]
+"""A number for what a random choice is for: the same whatever else is built."""
+
+
+def slack(level: int, language: str) -> float:
+    """Words by which a context may miss its level."""
+    return max(TOLERANCE * level, LONGEST_SENTENCE[language] if level < SHORT_LEVEL else 0)
+
+
+def drawn(number: int, seed: int) -> Numbers:
+    """A random order of `number` things. The raw stream of the generator is the same in every version of NumPy."""
+    order: Numbers = np.argsort(np.random.PCG64(seed).random_raw(number))
+    return order
+
+
+class Headers:
+    """What stands before the documents of a context, by their place."""
+
+    def __init__(self, form: str, language: str) -> None:
+        self._form = form
+        self._language = language
+        self._bytes: list[bytes] = []
+        self.counts: Numbers = np.zeros(1, np.int64)
+        """Words of the first `n` headers together."""
+        self.lengths: Numbers = np.zeros(0, np.int64)
+        """Characters of each header, with what parts it from the document before."""
+
+    def first(self, number: int) -> list[bytes]:
+        """The first headers."""
+        if number > len(self._bytes):
+            forms = [
+                f"{JOINT if place > 1 else ''}{self._form.format(number=place)}" for place in range(1, 2 * number + 1)
+            ]
+            counts = np.cumsum([count(form, self._language) for form in forms])
+            self.lengths = np.fromiter(map(len, forms), np.int64, len(forms))
+            self.counts = np.concatenate((np.zeros(1, np.int64), counts))
+            self._bytes = [form.encode() for form in forms]
+        return self._bytes[:number]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that goes into a context, after replacement."""
+
+    id: str
+    text: str
+    language: str
+
+    @cached_property
+    def bytes(self) -> bytes:
+        """In UTF-8."""
+        return self.text.encode()
+
+    @cached_property
+    def count(self) -> int:
+        """Words, or characters."""
+        return count(self.text, self.language)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """What the contexts of one pair have in common."""
+
+    language: str
+    support: tuple[Text, ...]
+    scattered: bool
+    facts: tuple[Text, ...]
+    texts: list[bytes]
+    """The distracting documents in the order in which they are drawn, after replacement."""
+    counts: Numbers
+    lengths: Numbers
+    ends: Callable[[int], Sequence[int]]
+    """Of the distractor drawn as the n-th: the offsets at which a sentence begins after another."""
+
+    @cached_property
+    def fixed(self) -> int:
+        """Words of the supporting documents and the confusing facts."""
+        return sum(one.count for one in (*self.support, *self.facts))
+
+    @cached_property
+    def cumulative(self) -> Numbers:
+        """Words of the first `n` distractors together."""
+        return np.concatenate((np.zeros(1, np.int64), np.cumsum(self.counts)))
+
+
+def mix(
+    library: Library,
+    excluded: npt.NDArray[np.bool_],
+    support: tuple[Text, ...],
+    facts: tuple[Text, ...],
+    replaced: Callable[[str], str] | None,
+    holding: Numbers,
+    *,
+    scattered: bool,
+    longest: int,
+    seed: int,
+) -> Mixture:
+    """Draw the distractors of a pair one by one, as many as its longest level may take, and replace in them.
+
+    `excluded` says of each document of the library whether it must not distract from this pair; `holding`
+    are those that hold a keyword, the only ones that are rewritten by `replaced`.
+    """
+    allowed = np.flatnonzero(~excluded)
+    order = allowed[drawn(len(allowed), seed)]
+    needed = int(np.searchsorted(np.cumsum(library.counts[order]), GENEROUS * longest)) + 1
+    order = order[:needed]
+    texts = list(map(library.texts.__getitem__, order.tolist()))
+    counts, lengths = library.counts[order], library.lengths[order]
+    rewritten: dict[int, str] = {}
+    if replaced is not None and len(holding):
+        counts, lengths = counts.copy(), lengths.copy()
+        for place in np.flatnonzero(np.isin(order, holding)).tolist():
+            text = rewritten[place] = replaced(library.text(int(order[place])))
+            texts[place], counts[place], lengths[place] = text.encode(), count(text, library.language), len(text)
+
+    def ends(place: int) -> Sequence[int]:
+        if place in rewritten:
+            return boundaries(rewritten[place], library.language)
+        return library.boundaries(int(order[place]))
+
+    return Mixture(library.language, support, scattered, facts, texts, counts, lengths, ends)
+
+
+@dataclass(frozen=True)
+class Laid:
+    """A context laid out."""
+
+    pieces: Sequence[bytes]
+    """What it is joined of."""
+    length: int
+    """Words, or characters."""
+    positions: tuple[Position, ...]
+
+    @cached_property
+    def joined(self) -> bytes:
+        """The context in UTF-8."""
+        return b"".join(self.pieces)
+
+    @cached_property
+    def checksum(self) -> str:
+        """Of the context: XXH3, 128 bits, in hexadecimal."""
+        return xxhash.xxh3_128_hexdigest(self.joined)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How much goes into a context."""
+
+    whole: int
+    """Distractors that go in whole."""
+    cut: str | None
+    """What goes in of the next one."""
+    length: int
+    """Words, or characters, of all."""
+
+
+def measure(mixture: Mixture, level: int, headers: Headers) -> Measured:
+    """What a context of `level` words holds. Raises `Drop` where the supporting documents are too long, or text lacks.
+
+    Distractors go in as they are drawn until the next would be too much; of that one sentences go in up to the level.
+    """
+    own = len(mixture.support)
+    headers.first(len(mixture.texts) + own)
+    whole = _whole(mixture, level, headers)
+    length = int(mixture.fixed + mixture.cumulative[whole] + headers.counts[whole + own])
+    cut = None
+    if whole < len(mixture.texts):
+        header = int(headers.counts[whole + own + 1] - headers.counts[whole + own])
+        if (found := _cut(mixture, whole, level - length - header)) is not None:
+            cut, words = found
+            length += header + words
+    if (missing := level - length) > slack(level, mixture.language):
+        raise Drop(LACKING, f"{missing:,} words are missing", value=float(missing))
+    with_sentences = (place for place in range(whole) if mixture.ends(place))
+    if sum(1 for _ in islice(with_sentences, len(mixture.facts))) < len(mixture.facts):
+        raise Drop("no place for the confusing facts", "too few distracting documents have two sentences")
+    return Measured(whole, cut, length)
+
+
+def lay_out(mixture: Mixture, level: int, headers: Headers, seeds: Seeds) -> Laid:
+    """One context of `level` words; raises what `measure` does.
+
+    All documents are shuffled (a pair's own as one unit, unless they are scattered), and each confusing fact is put
+    between two sentences of a distractor.
+    """
+    measured = measure(mixture, level, headers)
+    texts, lengths = mixture.texts[: measured.whole], mixture.lengths[: measured.whole]
+    if measured.cut is not None:
+        texts.append(measured.cut.encode())
+        lengths = np.append(lengths, len(measured.cut))
+    lengths = np.concatenate((lengths, [len(one.text) for one in mixture.support]))
+    placed = _facts(mixture, texts, lengths, measured.whole, seeds)
+    order = _arranged(len(texts), mixture, seeds("shuffle"))
+    first = len(texts)
+    texts += [one.bytes for one in mixture.support]
+    pieces: list[bytes] = [b""] * (2 * len(order))
+    pieces[::2] = headers.first(len(order))
+    pieces[1::2] = map(texts.__getitem__, order.tolist())
+    arranged = lengths[order]
+    start = np.empty_like(lengths)
+    start[order] = np.cumsum(headers.lengths[: len(order)] + arranged) - arranged
+    positions = [
+        Position(kind="support", source=one.id, start=begin, end=begin + len(one.text))
+        for one, begin in zip(mixture.support, start[first:].tolist(), strict=True)
+    ]
+    for fact, (place, offset) in zip(mixture.facts, placed, strict=True):
+        begin = int(start[place]) + offset
+        positions.append(Position(kind="confusing", source=fact.id, start=begin, end=begin + len(fact.text)))
+    return Laid(pieces, measured.length, tuple(sorted(positions, key=lambda one: one.start)))
+
+
+def _whole(mixture: Mixture, level: int, headers: Headers) -> int:
+    """How many distractors go in whole."""
+    own = len(mixture.support)
+    totals = mixture.fixed + mixture.cumulative + headers.counts[own : own + len(mixture.cumulative)]
+    if totals[0] > level:
+        raise Drop("supporting documents too long", f"they have {int(totals[0]):,} words", value=float(totals[0]))
+    return int(np.searchsorted(totals, level, side="right")) - 1
+
+
+def _cut(mixture: Mixture, place: int, spare: int) -> tuple[str, int] | None:
+    """The beginning of a distractor with about `spare` words, cut at a sentence's end; None where none is near."""
+    text = mixture.texts[place].decode()
+    best: tuple[str, int] | None = None
+    for end in mixture.ends(place):
+        stretch = text[:end].rstrip()
+        words = count(stretch, mixture.language)
+        if words > spare:
+            break
+        if words >= LEAST_CUT:
+            best = stretch, words
+    return best
+
+
+def _arranged(distractors: int, mixture: Mixture, seed: int) -> Numbers:
+    """The documents in the order of the context; those from `distractors` on are the supporting ones."""
+    own = len(mixture.support)
+    if mixture.scattered or own == 1:
+        return drawn(distractors + own, seed)
+    order = drawn(distractors + 1, seed)
+    unit = int(np.flatnonzero(order == distractors)[0])
+    return np.concatenate((order[:unit], np.arange(distractors, distractors + own), order[unit + 1 :]))
+
+
+def _facts(mixture: Mixture, texts: list[bytes], lengths: Numbers, whole: int, seeds: Seeds) -> list[tuple[int, int]]:
+    """Put each confusing fact between two sentences of a distractor; (distractor, offset in it) of each."""
+    placed: list[tuple[int, int]] = []
+    joint = "" if mixture.language == "zh" else " "
+    candidates = iter(drawn(whole, seeds("facts")).tolist() if mixture.facts else ())
+    for fact in mixture.facts:
+        place = next(one for one in candidates if mixture.ends(one))
+        text, ends = texts[place].decode(), mixture.ends(place)
+        offset = ends[seeds("place", fact.id) % len(ends)]
+        texts[place] = f"{text[:offset]}{fact.text}{joint}{text[offset:]}".encode()
+        lengths[place] += len(fact.text) + len(joint)
+        placed.append((place, offset))
+    return placed

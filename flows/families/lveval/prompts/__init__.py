@@ -1,0 +1,105 @@
+"""What LV-Eval asks of its builder (figure A7, sections 3.2.2 to 3.3, in our own words), and the form of an answer."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from flows.families.lveval import confusing, naming
+from flows.families.lveval.pool import Alternatives
+from flows.llm.model import Invalid, Prompt, Text
+from schemas.base import Frozen
+from schemas.lveval import Rule
+
+HERE = Path(__file__).parent
+
+
+class ToConfuse(Frozen):
+    """A question with the fact that answers it, to which confusing facts are wanted."""
+
+    question: str
+    answers: tuple[str, ...] = Field(description="The gold answer, then its other wordings")
+    fact: str = Field(description="The supporting sentence, as it stands in its document")
+    title: str = Field(description="What its document is about: title or first words; empty where it does not say")
+    language: str
+    candidates: tuple[Alternatives, ...] = Field(description="What other documents name of the same kinds")
+    like: tuple[str, ...] = Field(description="Sentences of other documents that share words with the question")
+    of_others: tuple[Alternatives, ...] = Field(
+        description="A name of the question; another of its type, and a sentence that begins with that"
+    )
+
+
+class ConfusingFacts(Frozen):
+    """Two sentences that resemble the fact and do not answer the question."""
+
+    subject: str = Field(description="Says the like of another subject")
+    object: str = Field(description="Says something else of the same subject")
+
+
+class ToRename(Frozen):
+    """A pair in whose texts names are to be replaced."""
+
+    question: str
+    answers: tuple[str, ...]
+    sentences: tuple[str, ...] = Field(description="The sentences of the supporting documents that matter")
+    language: str
+    most: int = Field(description="Rules wanted at most")
+    candidates: tuple[Alternatives, ...] = Field(description="What other documents name of the same kinds")
+
+
+class RuleList(Frozen):
+    """Replacement rules."""
+
+    rules: tuple[Rule, ...]
+
+
+class ToMark(Frozen):
+    """An answer whose keywords are to be marked."""
+
+    question: str
+    answer: str
+    language: str
+
+
+class Keywords(Frozen):
+    """Words of the answer, in its order, with single spaces between."""
+
+    keywords: str
+
+
+class ToAnswer(Frozen):
+    """A question without any document."""
+
+    question: str
+    language: str
+
+
+def _require(problem: tuple[str, str] | None) -> None:
+    if problem is not None:
+        raise Invalid(*problem)
+
+
+def _check_facts(asked: ToConfuse, given: ConfusingFacts) -> None:
+    _require(confusing.facts_problem(asked, given.subject, given.object))
+
+
+def _check_rules(asked: ToRename, given: RuleList) -> None:
+    _require(naming.rules_problem(asked, given.rules))
+
+
+def _check_keywords(asked: ToMark, given: Keywords) -> None:
+    _require(naming.keywords_problem(asked.language, asked.answer, given.keywords))
+
+
+CONFUSING_FACTS = Prompt(
+    "confusing_facts", 1, ConfusingFacts, HERE, checks=(_check_facts,), max_tokens=512, inputs=ToConfuse
+)
+REPLACEMENT_RULES = Prompt(
+    "replacement_rules", 1, RuleList, HERE, checks=(_check_rules,), max_tokens=512, inputs=ToRename
+)
+ANSWER_KEYWORDS = Prompt(
+    "answer_keywords", 1, Keywords, HERE, checks=(_check_keywords,), temperature=0.0, max_tokens=128, inputs=ToMark
+)
+ANSWER_UNAIDED = Prompt("answer_unaided", 1, Text, HERE, temperature=0.0, max_tokens=64, inputs=ToAnswer)
+
+BUILDER_PROMPTS: tuple[Prompt[Any], ...] = (CONFUSING_FACTS, REPLACEMENT_RULES, ANSWER_KEYWORDS, ANSWER_UNAIDED)

@@ -1,0 +1,117 @@
+"""Fact recall (appendix A): one fact at 200 evenly spaced positions of a book, at every level.
+
+The book is read and replaced in once; a context is its beginning, cut at the end of a sentence.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from flows.construct.engine import Drop
+from flows.families.lveval.datasets import DEPTHS
+from flows.families.lveval.library import Numbers, count
+from flows.families.lveval.mixing import LACKING, Laid, Seeds, Text, slack
+from flows.language.boundaries import boundaries
+from schemas.lveval import Position, PositionKind
+
+PARAGRAPHS = "\n\n"
+
+
+@dataclass(frozen=True)
+class Book:
+    """A book after replacement, and what is put into it."""
+
+    text: str
+    fact: Text
+    facts: tuple[Text, ...]
+    language: str
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """The offsets at which a sentence begins after another, from 0 to the end of the book."""
+        return [0, *boundaries(self.text, self.language), len(self.text)]
+
+    @cached_property
+    def words(self) -> Numbers:
+        """Words (characters) before each of them."""
+        return self._before(lambda stretch: count(stretch, self.language))
+
+    @cached_property
+    def bytes_before(self) -> Numbers:
+        """Bytes before each of them."""
+        return self._before(lambda stretch: len(stretch.encode()))
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """The book in UTF-8."""
+        return self.text.encode()
+
+    def _before(self, measure: Callable[[str], int]) -> Numbers:
+        stretches = [self.text[start:end] for start, end in pairwise(self.ends)]
+        return np.cumsum([0, *map(measure, stretches)])
+
+
+@dataclass(frozen=True)
+class Level:
+    """How much of the book a level takes, and where its confusing facts stand."""
+
+    last: int
+    """Of the book's boundaries, the one at which it is cut."""
+    length: int
+    confusing: tuple[int, ...]
+    """Of each confusing fact: before which boundary it stands."""
+
+
+def level_of(book: Book, level: int, seeds: Seeds) -> Level:
+    """The level's stretch of the book. Raises `Drop` where the book is too short."""
+    inserted = sum(one.count for one in (book.fact, *book.facts))
+    last = int(np.searchsorted(book.words, level - inserted, side="right")) - 1
+    if last < 1:
+        raise Drop("supporting documents too long", f"they have {inserted:,} words", value=float(inserted))
+    length = int(book.words[last]) + inserted
+    if (missing := level - length) > slack(level, book.language):
+        raise Drop(LACKING, f"{missing:,} words are missing", value=float(missing))
+    inner = max(1, last - 1)
+    return Level(last, length, tuple(1 + seeds("place", fact.id) % inner for fact in book.facts))
+
+
+def recalled(book: Book, level: Level, depth: int) -> Laid:
+    """The context with the fact at one of the 200 places: the first is its beginning, the last its end.
+
+    Each is moved to the nearest boundary of two sentences.
+    """
+    target = depth / (DEPTHS - 1) * book.ends[level.last]
+    place = _nearest(book.ends[: level.last + 1], target)
+    joint = "" if book.language == "zh" else " "
+    inserted: list[tuple[int, int, PositionKind, Text]] = [
+        (place, 0, "support", book.fact),
+        *(
+            (at, 1 + number, "confusing", one)
+            for number, (at, one) in enumerate(zip(level.confusing, book.facts, strict=True))
+        ),
+    ]
+    pieces: list[bytes] = []
+    positions: list[Position] = []
+    done = at = 0
+    for boundary, _, kind, text in sorted(inserted, key=lambda one: one[:2]):
+        stretch = book.encoded[book.bytes_before[done] : book.bytes_before[boundary]]
+        at += book.ends[boundary] - book.ends[done]
+        positions.append(Position(kind=kind, source=text.id, start=at, end=at + len(text.text)))
+        pieces += [stretch, text.bytes, joint.encode()]
+        at += len(text.text) + len(joint)
+        done = boundary
+    pieces.append(book.encoded[book.bytes_before[done] : book.bytes_before[level.last]])
+    return Laid(pieces, level.length, tuple(positions))
+
+
+def _nearest(ends: Sequence[int], target: float) -> int:
+    after = bisect_left(ends, target)
+    if after == 0:
+        return 0
+    if after == len(ends):
+        return len(ends) - 1
+    return after if ends[after] - target <= target - ends[after - 1] else after - 1

@@ -1,0 +1,61 @@
+"""What people revise of LV-Eval (sections 3.2.2, 3.2.3 and 3.3): facts, rules, conflicts, keywords, the blacklist."""
+
+from schemas.rubric import Choice, Rubric, Shown
+
+KEEP, EDIT, REJECT = "keep", "edit", "reject"
+DECISIONS = (KEEP, EDIT, REJECT)
+
+CONFUSING_FACT = Rubric(
+    name="lveval-confusing-fact",
+    version=1,
+    guideline="guideline.confusing-facts.md",
+    shows=(
+        Shown(name="question"),
+        Shown(name="answers", title="Right answers"),
+        Shown(name="original_fact", title="The original fact"),
+        Shown(name="fact", title="The confusing fact"),
+    ),
+    asks=(
+        Choice(
+            name="decision",
+            question="Is it like the original fact, without answering the question and without contradicting it?",
+            options=DECISIONS,
+        ),
+    ),
+    corrects=(Shown(name="fact", title="The confusing fact"),),
+)
+REPLACEMENTS = Rubric(
+    name="lveval-replacements",
+    version=1,
+    guideline="guideline.replacements.md",
+    shows=(Shown(name="question"), Shown(name="answers"), Shown(name="excerpts", title="Where the keywords stand")),
+    asks=(Choice(name="decision", question="Are these the keywords to be replaced, each by a sound substitute?",
+                 options=DECISIONS),),
+    corrects=(Shown(name="rules", title="A rule a line: keyword -> substitute"),),
+)  # fmt: skip
+CONFLICTS = Rubric(
+    name="lveval-conflicts",
+    version=1,
+    guideline="guideline.replacements.md",
+    shows=(Shown(name="question"), Shown(name="answers"), Shown(name="conflicts", title="What goes wrong")),
+    asks=(Choice(name="decision", question="Can the rules stay as they are? A rule in conflict is left out.",
+                 options=DECISIONS),),
+    corrects=(Shown(name="rules", title="A rule a line: keyword -> substitute"),),
+)  # fmt: skip
+KEYWORDS = Rubric(
+    name="lveval-keywords",
+    version=1,
+    guideline="guideline.keywords.md",
+    shows=(Shown(name="question"), Shown(name="answer"), Shown(name="keywords")),
+    asks=(Choice(name="decision", question="Must a right prediction hold these words, and no others?",
+                 options=DECISIONS),),
+    corrects=(Shown(name="keywords", title="Words of the answer, with spaces between"),),
+)  # fmt: skip
+BLACKLIST = Rubric(
+    name="lveval-blacklist",
+    version=1,
+    guideline="guideline.keywords.md",
+    shows=(Shown(name="word"), Shown(name="matches", title="Answers that hold it, as predictions do")),
+    asks=(Choice(name="informative", question="Does the word say something by itself?", options=("yes", "no")),),
+)
+RUBRICS = (CONFUSING_FACT, REPLACEMENTS, CONFLICTS, KEYWORDS, BLACKLIST)

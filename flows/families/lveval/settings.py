@@ -1,0 +1,125 @@
+"""LV-Eval's block of the configuration."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from data.sources import SourceSpec
+from flows.construct.engine import FamilySettings
+from flows.families.lveval.datasets import BY_NAME, LEVELS
+from schemas.base import Frozen
+from schemas.errors import WrongInput
+from schemas.lveval import FactRecord
+
+MOST_RULES = 6
+"""Rules proposed for a pair. The paper has 2 to 5 a pair (table 2: 232 rules for 124 pairs, 424 for 133)."""
+_LEVEL = re.compile(r"([1-9]\d*)(k?)")
+
+Level = Annotated[str, Field(pattern=_LEVEL.pattern)]
+Name = Annotated[str, Field(min_length=1)]
+
+
+def words_of(level: str) -> int:
+    """The words of a level: 16,000 of `16k`."""
+    found = _LEVEL.fullmatch(level)
+    assert found is not None
+    return int(found[1]) * (1000 if found[2] else 1)
+
+
+class DatasetSettings(Frozen):
+    """One dataset: what it is built from."""
+
+    pairs: int | None = Field(None, ge=1, description="How many pairs are selected; the paper's number by default")
+    sources: tuple[SourceSpec, ...] = Field((), description="Questions with their documents; a book, for fact recall")
+    distractors: tuple[SourceSpec, ...] = Field(
+        (), description="Further documents, where a level needs more text than the sources have; a departure"
+    )
+    several_answers: bool = Field(False, description="Select questions alone that have several answers")
+    fact: FactRecord | None = Field(None, description="Fact recall: the fact; a packaged one by default")
+
+
+class LVEvalSettings(FamilySettings):
+    """Settings of LV-Eval."""
+
+    levels: tuple[Level, ...] = Field(LEVELS, min_length=1, description="Words a context; characters, in Chinese")
+    datasets: Mapping[str, DatasetSettings] = Field(default_factory=dict, description="By the dataset's name")
+    header: str = Field(
+        "### Passage {number}\n", description="What stands before each document; `{number}` is its place, from 1"
+    )
+    prescreen: tuple[Name, ...] = Field(
+        (), description="Models asked without the context: what one of them answers rightly is left out (appendix A)"
+    )
+    metrics: Literal["released", "paper"] = Field("released", description="Whose variant of the metrics scores")
+    ablations: tuple[Literal["no-cfi", "no-kpr", "neither"], ...] = Field(
+        (), description="What `touchstone evaluate` asks beside the finished contexts (tables 3, A4 to A7)"
+    )
+    context_windows: Mapping[str, Annotated[int, Field(ge=1)]] = Field(
+        default_factory=dict, description="Model -> words that its window holds, for the ceiling of table A3"
+    )
+
+    @field_validator("levels")
+    @classmethod
+    def _rising(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        sizes = [words_of(level) for level in value]
+        if len(set(sizes)) < len(sizes):
+            raise ValueError("each level stands once")
+        return tuple(sorted(value, key=words_of))
+
+    @field_validator("datasets")
+    @classmethod
+    def _known(cls, value: Mapping[str, DatasetSettings]) -> Mapping[str, DatasetSettings]:
+        for name in value:
+            if name not in BY_NAME:
+                raise ValueError(f"no dataset is called {name!r}; there are {', '.join(BY_NAME)}")
+        return value
+
+    @field_validator("header")
+    @classmethod
+    def _numbered(cls, value: str) -> str:
+        try:
+            told = value.format(number=1) != value.format(number=2)
+        except (LookupError, ValueError) as error:
+            raise ValueError(
+                f"{value!r} cannot be filled in ({error}); it holds {{number}} and no other braces"
+            ) from error
+        if not told or not value.endswith("\n"):
+            raise ValueError("it holds {number} and ends with a line break")
+        return value
+
+    @property
+    def longest(self) -> int:
+        """Words of the longest level."""
+        return words_of(self.levels[-1])
+
+    @property
+    def pair_sources(self) -> Mapping[str, SourceSpec]:
+        """The sources of questions by their place in the settings, each once."""
+        return _each_once(self._placed("sources", recalls_fact=False))
+
+    @property
+    def document_sources(self) -> Mapping[str, SourceSpec]:
+        """The sources of documents by their place in the settings, each once."""
+        return _each_once([*self._placed("sources"), *self._placed("distractors")])
+
+    def _placed(self, field: str, *, recalls_fact: bool | None = None) -> list[tuple[str, SourceSpec]]:
+        return [
+            (f"datasets.{name}.{field}[{place}]", spec)
+            for name, dataset in self.datasets.items()
+            for place, spec in enumerate(getattr(dataset, field))
+            if recalls_fact is None or BY_NAME[name].recalls_fact == recalls_fact
+        ]
+
+
+def _each_once(placed: Iterable[tuple[str, SourceSpec]]) -> dict[str, SourceSpec]:
+    """The sources that several datasets share are read once. Raises `WrongInput` for one file read in two ways."""
+    read: dict[tuple[str, str], tuple[str, SourceSpec]] = {}
+    for place, spec in placed:
+        first = read.setdefault((spec.format, spec.path), (place, spec))
+        if first[1] != spec:
+            raise WrongInput(
+                f"families.lveval.{place}: {spec.name} is read here in another way than under {first[0]} (language, "
+                "fields, limit or licence); let all datasets read a file alike"
+            )
+    return dict(read.values())

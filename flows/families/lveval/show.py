@@ -1,0 +1,86 @@
+"""LV-Eval's records as a person reads them, in Markdown."""
+
+from collections.abc import Iterable
+
+from schemas.base import Record
+from schemas.lveval import (
+    AnswerKeywords,
+    ConfusingFact,
+    LongContext,
+    Pair,
+    PoolDocument,
+    Position,
+    Replacements,
+    Rule,
+    RuleConflicts,
+)
+
+AROUND = 160
+"""Characters shown of a context before and after what stands in it."""
+LONGEST = 700
+"""Characters shown of a document."""
+
+
+def show(record: Record) -> str:  # noqa: PLR0911 - one for each kind of record
+    """The record in Markdown."""
+    match record:
+        case Pair():
+            documents = "".join(f"\n\n> {_quoted(_cut(one.text))}" for one in record.documents)
+            return f"**{record.question}**\n\n{_answers(record.answers)} ({record.dataset}){documents}"
+        case PoolDocument():
+            return f"({record.dataset}; {record.source.source}, {record.source.id})\n\n> {_quoted(_cut(record.text))}"
+        case ConfusingFact():
+            return (
+                f"**{record.question}**\n\n{_answers(record.answers)}\n\nOriginal: {record.original_fact}\n\n"
+                f"Confusing ({record.changes} changed): {record.fact}"
+            )
+        case Replacements():
+            excerpts = "".join(f"\n\n> {_quoted(one)}" for one in record.excerpts)
+            return f"**{record.question}**\n\n{_answers(record.answers)}\n\n{_rules(record.rules)}{excerpts}"
+        case RuleConflicts():
+            conflicts = "".join(f"\n\n- {one.old}: {one.kind}: {one.excerpt}" for one in record.conflicts)
+            return f"**{record.question}**\n\n{_answers(record.answers)}\n\n{_rules(record.rules)}{conflicts}"
+        case AnswerKeywords():
+            return f"**{record.question}**\n\nAnswer: {record.answer}\n\nKeywords: **{record.keywords}**"
+        case LongContext():
+            return _context(record)
+    raise TypeError(f"LV-Eval has no {type(record).__name__}")
+
+
+def _context(row: LongContext) -> str:
+    depth = "" if row.depth is None else f", depth {row.depth}"
+    unit = "characters" if row.language == "zh" else "words"
+    keywords = f" (keywords: {row.answer_keywords})" if row.answer_keywords else ""
+    placed = "".join(f"\n\n{_placed(one, row.context)}" for one in row.positions)
+    replaced = f"\n\n{_rules(row.replacements)}" if row.replacements else ""
+    return (
+        f"**{row.input}**\n\n{_answers(row.answers)}{keywords}\n\n"
+        f"{row.dataset}: {row.length:,} {unit}{depth}; answers told by: {row.answer_test}{replaced}{placed}"
+    )
+
+
+def _placed(one: Position, context: str) -> str:
+    before, after = context[max(0, one.start - AROUND) : one.start], context[one.end : one.end + AROUND]
+    does = "supports" if one.kind == "support" else "confuses"
+    held = f"**{_quoted(_cut(context[one.start : one.end]))}**"
+    return f"{_percent(one.start, context)}, {does}:\n\n> {_quoted(before)} {held} {_quoted(after)}"
+
+
+def _answers(answers: Iterable[str]) -> str:
+    return f"Answer: **{' / '.join(answers)}**"
+
+
+def _rules(rules: Iterable[Rule]) -> str:
+    return "Replaced: " + ("; ".join(f"{rule.old} → {rule.new}" for rule in rules) or "nothing")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+
+
+def _quoted(text: str) -> str:
+    return text.strip().replace("\n", "\n> ")
+
+
+def _percent(start: int, context: str) -> str:
+    return f"At {100 * start / max(1, len(context)):.0f} %"

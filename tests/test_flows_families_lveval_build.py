@@ -1,0 +1,383 @@
+"""LV-Eval's whole line on small sources: what is selected, what people change, what the finished rows hold."""
+
+import asyncio
+import json
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pydantic import BaseModel
+
+from flows.compose import Project
+from flows.construct.engine import VerifyContext
+from flows.construct.stages import StageRef
+from flows.families.lveval import FAMILY
+from flows.families.lveval.conflicts import FOLLOWS, INSIDE, STANDS, UNDONE, conflicts, longer_name, settled
+from flows.families.lveval.contexts import keywords_after
+from flows.families.lveval.library import Library, count
+from flows.families.lveval.method import ready, supporting_sentence
+from flows.families.lveval.prompts import ConfusingFacts, Keywords, RuleList
+from flows.families.lveval.settings import LVEvalSettings, words_of
+from flows.llm.model import Out, Prompt, Usage
+from flows.outputs import write_outputs
+from flows.settings import ConfigError, load_config
+from schemas.base import Provenance, SourceRef
+from schemas.errors import WrongInput
+from schemas.lveval import Document, Pair, PoolDocument, Rule
+from tests.builds import bytes_of, write_config
+from tests.toy import run_all
+
+TOWNS = ("Varn", "Olde", "Tessin", "Orley", "Brask", "Kelm", "Dorn", "Ustel", "Mirow", "Pardubel")
+PEOPLE = ("Ida Holm", "Otto Brandt", "Lena Wirth", "Karl Stein", "Nora Falk", "Paul Lind", "Rosa Kern", "Emil Hagen",
+          "Ruth Adler", "Jan Vogel")  # fmt: skip
+
+
+class Scripted:
+    """A builder whose answers are known, and not checked."""
+
+    name = "scripted"
+
+    async def complete(self, prompt: Prompt[Out], inputs: Any, *, draw: int = 0, usage: Usage) -> Out:
+        usage.calls += 1
+        output: BaseModel
+        if prompt.name == "confusing_facts":
+            output = ConfusingFacts(
+                subject=f"The bridge of Farhaven was designed by nobody known, say {len(inputs.question)} guides.",
+                object=f"The bridge has a model with {len(inputs.fact)} arches, designed by a child.",
+            )
+        elif prompt.name == "replacement_rules":
+            town = next((town for town in TOWNS if town in inputs.question), None)
+            output = RuleList(rules=(Rule(old=town, new=f"{town}hausen"),) if town else ())
+        else:
+            output = Keywords(keywords=inputs.answer)
+        assert isinstance(output, prompt.output)
+        return output
+
+    def identity(self) -> Mapping[str, object]:
+        return {"model": "scripted"}
+
+
+def filling(rng: random.Random) -> str:
+    words = ["".join(rng.choices("abcdefghij", k=rng.randrange(3, 8))) for _ in range(rng.randrange(8, 16))]
+    return f"{' '.join(words).capitalize()}."
+
+
+def squad(folder: Path, *, articles: int = 60, seed: int = 1) -> Path:
+    """Ten paragraphs on bridges, and others to distract."""
+    rng = random.Random(seed)
+    data = []
+    for number in range(articles):
+        text = " ".join(filling(rng) for _ in range(5))
+        questions = []
+        if number < len(TOWNS):
+            town, person = TOWNS[number], PEOPLE[number]
+            first = f"The bridge at {town} was designed by the engineer {person} in {1900 + number}. "
+            text = first + text
+            questions = [{"id": f"q{number}", "question": f"Who designed the bridge at {town}?",
+                          "answers": [{"text": person, "answer_start": first.index(person)}]}]  # fmt: skip
+        data.append({"title": f"Page {number}", "paragraphs": [{"context": text, "qas": questions}]})
+    path = folder / "bridges.json"
+    path.write_text(json.dumps({"version": "1", "data": data}))
+    return path
+
+
+def project_of(folder: Path, out: str = "out", **more: Any) -> Project:
+    folder.mkdir(exist_ok=True, parents=True)
+    source = {"format": "squad", "path": str(squad(folder))}
+    dataset = {"pairs": 6, "sources": [source]}
+    block = {"levels": ["800", "2k"], "datasets": {"multifieldqa-en-mixup": dataset}, **more}
+    config = write_config(folder, store=str(folder / "store"), families={"lveval": block})
+    project = Project(config, folder / out)
+    scripted = Scripted()
+    for one in project.build.families.values():
+        one.models.update(dict.fromkeys(one.models, scripted))  # type: ignore[attr-defined]
+    return project
+
+
+def built(project: Project, order: int = 1) -> Project:
+    asyncio.run(run_all(project.build, order))
+    write_outputs(project)
+    return project
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """One build for the tests that only read it."""
+    return built(project_of(tmp_path_factory.mktemp("lveval")))
+
+
+def rows(project: Project, part: str = "contexts") -> list[Any]:
+    return list(project.build.accepted("lveval", part))
+
+
+def faults(project: Project, part: str) -> list[str]:
+    context = VerifyContext(
+        project.build.families["lveval"].settings, project.embedder, lambda name: rows(project, name)
+    )
+    return [fault.problem for fault in FAMILY.part(part).verify(rows(project, part), context)]
+
+
+def test_every_row_is_what_it_says(small: Project) -> None:
+    for family, part in small.build.parts():
+        assert faults(small, part.name) == [], part.name
+        summary = small.build.summary(family, part)
+        assert summary.planned == summary.kept + summary.waiting + sum(
+            sum(one.values()) for one in summary.dropped.values()
+        )
+    found = defaultdict(set)
+    for row in rows(small):
+        found[row.level].add(row.pair_id)
+        assert row.length == count(row.context, "en")
+        assert set(row.answers) <= set(PEOPLE)
+        assert row.answers[0] in row.context
+        assert [rule.new for rule in row.replacements] == [f"{rule.old}hausen" for rule in row.replacements]
+        assert row.replacements[0].new in row.input
+        assert f" {row.replacements[0].old} " not in row.context
+        assert len(row.confusing_facts) == 2
+        assert row.answer_keywords == row.answers[0]
+    assert len(found["800"]) == 6
+    assert found["800"] == found["2k"]
+
+
+def test_the_files_are_those_of_the_benchmark(small: Project) -> None:
+    from datasets import load_dataset
+
+    path = small.out / "accepted/lveval-multifieldqa_en_mixup_2k.parquet"
+    assert pq.ParquetFile(path).metadata.num_rows == 6
+    row = load_dataset("parquet", data_files=str(path), split="train", cache_dir=str(small.out / "cache"))[0]
+    assert {
+        "input",
+        "context",
+        "answers",
+        "length",
+        "dataset",
+        "language",
+        "answer_keywords",
+        "confusing_facts",
+    } <= set(row)
+    assert row["dataset"] == "multifieldqa_en_mixup_2k"
+    sifted = small.out / "sifted" / path.name
+    assert sifted.read_bytes() == path.read_bytes()
+
+
+def test_no_selected_pair_lends_its_document_to_another(small: Project) -> None:
+    selected = {pair.question for pair in rows(small, "pairs")}
+    texts = [document.text for document in rows(small, "documents")]
+    for town in TOWNS:
+        asked = f"Who designed the bridge at {town}?"
+        assert any(f"bridge at {town} " in text for text in texts) is (asked not in selected)
+
+
+def test_the_bytes_do_not_depend_on_the_order_of_work(tmp_path: Path, small: Project) -> None:
+    again = built(project_of(tmp_path / "again"), order=-1)
+    names = [name for name in bytes_of(small.out) if "_mixup_" in name]
+    assert len(names) == 4
+    first, second = rows(small), rows(again)
+    assert [row.id for row in first] == [row.id for row in second]
+    assert [row.context for row in first] == [row.context for row in second]
+
+
+def test_a_level_that_the_sources_cannot_fill_is_dropped_and_named(tmp_path: Path) -> None:
+    project = built(project_of(tmp_path, levels=["800", "2k", "64k"]))
+    assert {row.level for row in rows(project)} == {"800", "2k"}
+    manifest = project.build.manifest(StageRef("lveval", "contexts", "mix_contexts"))
+    assert manifest is not None
+    assert manifest.dropped == {"not enough text": 6}
+    (note,) = manifest.notes
+    assert "64k (" in note
+    assert "words missing" in note
+    assert "built at 800, 2k" in note
+
+
+def test_people_reject_and_mend_facts_and_rules(tmp_path: Path, small: Project) -> None:
+    first, second = rows(small, "confusing-facts")[:2]
+    replaced = rows(small, "replacements")[0]
+    folder = tmp_path / "out" / "verdicts"
+    folder.mkdir(parents=True)
+
+    def verdict(record: Any, rubric: str, decision: str, **changes: str) -> str:
+        return json.dumps(
+            {
+                "key": record.key,
+                "view_hash": record.view_hash,
+                "rubric": rubric,
+                "decision": decision,
+                "changes": changes,
+            }
+        )
+
+    (folder / "lveval-confusing-facts.jsonl").write_text(
+        verdict(first, "lveval-confusing-fact", "reject") + "\n"
+        + verdict(second, "lveval-confusing-fact", "fix", fact="The tower at Olmen was designed in vain.") + "\n"
+    )  # fmt: skip
+    old = replaced.rules[0].old
+    (folder / "lveval-replacements.jsonl").write_text(
+        verdict(replaced, "lveval-replacements", "fix", rules=f"{old} -> Quillford\nengineer -> surveyor") + "\n"
+    )
+    project = built(project_of(tmp_path))
+    mended = [row for row in rows(project) if row.pair_id == first.pair_id]
+    assert {row.confusing_facts for row in mended} == {("The tower at Olmen was designed in vain.",)}
+    other = [row for row in rows(project) if row.pair_id == replaced.pair_id]
+    assert all(f"bridge at Quillford was designed by the surveyor {row.answers[0]}" in row.context for row in other)
+    assert faults(project, "contexts") == []
+    assert not any(row.reviewed for row in rows(project))
+
+
+def test_a_row_is_reviewed_when_people_accepted_all_that_went_into_it(tmp_path: Path, small: Project) -> None:
+    chosen = rows(small, "conflicts")[0].pair_id
+    folder = tmp_path / "out" / "verdicts"
+    folder.mkdir(parents=True)
+    for part, rubric in (
+        ("confusing-facts", "lveval-confusing-fact"),
+        ("conflicts", "lveval-conflicts"),
+        ("keywords", "lveval-keywords"),
+    ):
+        own = [record for record in rows(small, part) if record.pair_id == chosen]
+        verdicts = [{"key": one.key, "view_hash": one.view_hash, "rubric": rubric, "decision": "accept"} for one in own]
+        (folder / f"lveval-{part}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in verdicts))
+    project = built(project_of(tmp_path))
+    assert {row.pair_id for row in rows(project) if row.reviewed} == {chosen}
+
+
+# ---- conflicts ----
+
+
+def pair_of(question: str, answers: Sequence[str], *texts: str, language: str = "en") -> Pair:
+    return Pair(
+        key="p",
+        dataset="hotpotwikiqa-mixup",
+        question=question,
+        answers=tuple(answers),
+        documents=tuple(Document(id=str(number), text=text) for number, text in enumerate(texts)),
+        language=language,
+        source="s",
+        row="r",
+        provenance=Provenance(seed=1),
+    )
+
+
+def library_of(*texts: str, language: str = "en") -> Library:
+    documents = [
+        PoolDocument(
+            key=str(number), dataset="d", text=text, language=language, source=SourceRef(source="s", id=str(number))
+        )
+        for number, text in enumerate(texts)
+    ]
+    return Library(documents, language)
+
+
+@pytest.mark.parametrize(
+    ("rules", "kind", "old"),
+    [
+        ([Rule(old="Lincoln", new="Harlan")], INSIDE, "Lincoln"),
+        ([Rule(old="Varn", new="Olde")], STANDS, "Varn"),
+        ([Rule(old="engineer", new="the engineer of")], None, "engineer"),
+        (
+            [Rule(old="Varn", new="Olmen"), Rule(old="engineer", new="Varn")],
+            "it does not go with another rule",
+            "engineer",
+        ),
+        ([Rule(old="engINEER", new="surveyor of old")], UNDONE, "engINEER"),
+    ],
+)
+def test_what_speaks_against_a_rule_is_found(rules: list[Rule], kind: str | None, old: str) -> None:
+    text = "The engINeer Ida Holm built it at Varn, not at Olde. It stands in Lincoln Park. Lincoln came."
+    pair = pair_of("Who built the bridge at Varn?", ["Ida Holm"], text)
+    found = conflicts(rules, pair, [], library_of(*(f"Nothing {number}." for number in range(200))))
+    if kind is not None:
+        assert (old, kind) in {(one.old, one.kind) for one in found}
+        assert old not in {rule.old for rule in settled(rules, pair, [], library_of())}
+
+
+def test_a_rule_without_conflict_stays() -> None:
+    pair = pair_of("Who built the bridge at Varn?", ["Ida Holm"], "The engineer Ida Holm built it at Varn.")
+    rules = [Rule(old="Ida Holm", new="Vera Lund"), Rule(old="Holm", new="Lund"), Rule(old="Varn", new="Olmen")]
+    assert settled(rules, pair, [], library_of("A text.")) == tuple(rules)
+
+
+@pytest.mark.parametrize(
+    ("text", "keyword", "language", "longer"),
+    [
+        ("He saw Lincoln Park.", "Lincoln", "en", "Lincoln Park"),
+        ("He saw President Lincoln.", "Lincoln", "en", None),
+        ("It was Abraham Lincoln.", "Lincoln", "en", "Abraham Lincoln"),
+        ("Then Lincoln came.", "Lincoln", "en", None),
+        ("the engineer Holm", "engineer", "en", None),
+    ],
+)
+def test_a_keyword_inside_a_longer_name(text: str, keyword: str, language: str, longer: str | None) -> None:
+    start = text.index(keyword)
+    assert longer_name(text, start, start + len(keyword), language) == longer
+
+
+def test_an_answer_that_no_longer_follows_is_a_conflict() -> None:
+    pair = pair_of("Which bridge?", ["Varn bridge"], "It is the Varn bridge of old.")
+    found = conflicts([Rule(old="bridge of old", new="ferry")], pair, [], library_of())
+    assert [one.kind for one in found] == [FOLLOWS]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "answer", "rules", "language", "after"),
+    [
+        ("Ida Holm", "the engineer Ida Holm", [("Ida Holm", "Vera Lund")], "en", "Vera Lund"),
+        ("engineer Holm", "the engineer Ida Holm", [("Ida Holm", "Vera Lund")], "en", "engineer Vera Lund"),
+        ("spring 1931", "in spring of 1931", [("Varn", "Olmen")], "en", "spring 1931"),
+        ("约瑟夫 拉斯特", "约瑟夫·拉斯特", [("约瑟夫·拉斯特", "费伦茨·埃里森")], "zh", "费伦茨·埃里森"),
+        ("", "Ida Holm", [("Ida Holm", "Vera Lund")], "en", ""),
+    ],
+)
+def test_keywords_follow_the_answer(
+    keywords: str, answer: str, rules: list[tuple[str, str]], language: str, after: str
+) -> None:
+    assert keywords_after(keywords, answer, rules, language) == after
+
+
+# ---- settings and input ----
+
+
+@pytest.mark.parametrize(("level", "words"), [("16k", 16_000), ("800", 800), ("256k", 256_000)])
+def test_levels_are_words(level: str, words: int) -> None:
+    assert words_of(level) == words
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ({"levels": ["16k", "16k"]}, "each level stands once"),
+        ({"levels": ["big"]}, "levels"),
+        ({"datasets": {"hotpotwiki": {}}}, "no dataset is called 'hotpotwiki'"),
+        ({"header": "Passage"}, "holds {number}"),
+        ({"header": "### {place}\n"}, "cannot be filled in"),
+    ],
+)
+def test_wrong_settings_are_refused_in_a_line(tmp_path: Path, block: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as error:
+        load_config(write_config(tmp_path, families={"lveval": block}))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("datasets", "said"),
+    [
+        ({}, "is empty; name datasets"),
+        ({"cmrc-mixup": {}}, "name questions with their documents, like CMRC 2018"),
+        ({"factrecall-zh": {}}, "name a book"),
+        (
+            {"cmrc-mixup": {"sources": [{"format": "squad", "path": "x.json"}]}},
+            "language en, where the dataset is in zh",
+        ),
+    ],
+)
+def test_datasets_without_sources_are_refused_before_all(datasets: dict[str, Any], said: str) -> None:
+    with pytest.raises(WrongInput, match=said):
+        ready(LVEvalSettings.model_validate({"datasets": datasets}), {})
+
+
+def test_the_supporting_sentence_holds_the_answer_and_most_of_the_question() -> None:
+    pair = pair_of("Who designed the bridge at Varn?", ["Ida Holm"],
+                   "Ida Holm was tall. The bridge at Varn was designed by Ida Holm. She left.")  # fmt: skip
+    assert supporting_sentence(pair)[0] == "The bridge at Varn was designed by Ida Holm."

@@ -1,0 +1,36 @@
+"""A step of LV-Eval whose bytes change must change its version: the store would go on giving the old ones."""
+
+import json
+from pathlib import Path
+
+from flows.construct.stages import StageRef
+from schemas.base import content_hash
+from tests.test_flows_families_lveval_build import built, project_of
+
+GOLDEN = {
+    "pairs to_pair": (1, "b297f3434bad6b10"),
+    "pairs prescreen": (1, "b297f3434bad6b10"),
+    "pairs select_pairs": (1, "ac44c65778e0fd71"),
+    "documents to_document": (1, "4c2ab0e5f316a885"),
+    "documents pool_documents": (1, "929decbc4065eaff"),
+    "confusing-facts confuse": (1, "6fd4bc91556cea46"),
+    "confusing-facts part": (1, "80d9c62b5d822d40"),
+    "replacements propose_rules": (1, "4e62a8e8eaaf0aa3"),
+    "conflicts find_conflicts": (1, "786c430689484e61"),
+    "keywords mark_keywords": (1, "1436c619b864ef56"),
+    "contexts mix_contexts": (1, "f4a6ff41ade85de6"),
+}
+"""Part and step -> its version, and the hash of what it makes. If a hash is to change, so is the version."""
+
+
+def test_no_step_changes_its_bytes_without_a_new_version(tmp_path: Path) -> None:
+    project = built(project_of(tmp_path))
+    (one,) = project.build.families.values()
+    found = {}
+    for part in one.family.parts:
+        for step in part.steps:
+            stage = project.build.read(StageRef("lveval", part.name, step.name))
+            made = [json.loads(record.model_dump_json(exclude={"provenance"})) for record in stage]
+            refused = [json.loads(dropped.model_dump_json()) for dropped in stage.dropped()]
+            found[f"{part.name} {step.name}"] = (step.version, content_hash(made, refused))
+    assert found == GOLDEN

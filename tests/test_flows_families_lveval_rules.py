@@ -1,0 +1,190 @@
+"""LV-Eval's proposals: what facts, rules and keywords must meet, and what the rules make of real-looking pairs."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from flows.families.lveval.confusing import fact_problem, facts_problem
+from flows.families.lveval.method import supporting_sentence
+from flows.families.lveval.naming import keywords_problem, rules_problem
+from flows.families.lveval.pool import names, pool_of
+from flows.families.lveval.prompts import BUILDER_PROMPTS, ToConfuse, ToMark, ToRename
+from flows.families.lveval.renaming import answer_keywords, chinese, replacement_rules
+from flows.families.lveval.rules import RULES, confusing_facts
+from flows.llm.model import Invalid
+from schemas.base import Provenance
+from schemas.lveval import Document, Pair, Rule
+
+
+def pair(number: int, question: str, answers: Sequence[str], text: str, language: str = "en") -> Pair:
+    return Pair(
+        key=str(number),
+        dataset="hotpotwikiqa-mixup",
+        question=question,
+        answers=tuple(answers),
+        documents=(Document(id=str(number), text=text),),
+        language=language,
+        source="s",
+        row=str(number),
+        provenance=Provenance(seed=1),
+    )
+
+
+PAIRS = (
+    pair(
+        0, "Where did Marie Curie study physics?", ["Paris"], "Marie Curie studied physics in Paris. She worked hard."
+    ),
+    pair(1, "Where did Ada Lovelace live?", ["London"], "Ada Lovelace translated an article on the engine. It was."),
+    pair(2, "Where did Lise Meitner teach physics?", ["Berlin"], "Lise Meitner taught physics in Berlin for years."),
+    pair(3, "Which town has the bridge?", ["Kelm"], "The bridge stands in the town of Kelm."),
+)
+
+
+def to_confuse(one: Pair) -> ToConfuse:
+    pool, (fact, title) = pool_of(one.language, PAIRS), supporting_sentence(one)
+    return ToConfuse(
+        question=one.question,
+        answers=one.answers,
+        fact=fact,
+        title=title,
+        language=one.language,
+        candidates=pool.candidates(one, [fact], random.Random(1)),
+        like=pool.like(one),
+        of_others=pool.of_others(one, random.Random(1)),
+    )
+
+
+# ---- confusing facts ----
+
+
+@pytest.mark.parametrize(
+    ("changes", "fact", "reason"),
+    [
+        ("subject", "Lise Meitner studied physics in Vienna.", None),
+        ("subject", "Did Lise Meitner study physics in Vienna?", "fact is no declarative sentence"),
+        ("subject", "Lise Meitner studied physics in Paris.", "fact holds the answer"),
+        ("subject", "Marie Curie studied physics in Vienna.", "fact has the same subject"),
+        ("subject", "Weather was fine in Vienna.", "fact is not like the question"),
+        ("subject", "She studied physics in Vienna.", "fact cannot be understood alone"),
+        ("subject", "Marie Curie studied physics in Paris.", "fact repeats the original"),
+        ("object", "Marie Curie translated an article on the engine.", None),
+        ("object", "Marie Curie studied physics in Vienna.", "fact may answer the question"),
+        ("object", "Lise Meitner studied physics in Vienna.", "fact has another subject"),
+    ],
+)
+def test_what_a_confusing_fact_must_meet(changes: str, fact: str, reason: str | None) -> None:
+    problem = fact_problem(to_confuse(PAIRS[0]), changes, fact)  # type: ignore[arg-type]
+    assert (problem[0] if problem else None) == reason
+
+
+def test_the_two_facts_differ() -> None:
+    fact = "Lise Meitner studied physics in Vienna."
+    assert facts_problem(to_confuse(PAIRS[0]), fact, fact.upper()) == ("the facts are one", fact)
+
+
+def test_the_rules_take_facts_from_other_pairs() -> None:
+    asked = to_confuse(PAIRS[0])
+    made = confusing_facts(asked, random.Random(1))
+    assert facts_problem(asked, made.subject, made.object) is None
+    assert "Marie Curie" not in made.subject
+    assert made.object == "Marie Curie translated an article on the engine."
+
+
+def test_a_pair_that_nothing_is_like_is_refused() -> None:
+    lonely = pair(9, "What is entropy?", ["disorder"], "Entropy is disorder, as they say.")
+    asked = to_confuse(lonely).model_copy(update={"like": ()})
+    with pytest.raises(Invalid, match="no other subject fits"):
+        confusing_facts(asked, random.Random(1))
+
+
+def test_names_are_told_by_their_type() -> None:
+    found = dict(names("en", "Marie Curie studied in Paris."))
+    assert found["Marie Curie"] == "person"
+    assert found["Paris"] == "place"
+
+
+# ---- replacement rules ----
+
+
+def to_rename(one: Pair, sentences: Sequence[str]) -> ToRename:
+    candidates = pool_of(one.language, PAIRS).candidates(one, sentences, random.Random(1))
+    return ToRename(
+        question=one.question, answers=one.answers, sentences=tuple(sentences), language=one.language, most=4,
+        candidates=candidates,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rules", "reason"),
+    [
+        ([("Marie Curie", "Vera Lund"), ("Curie", "Lund")], None),
+        ([], "no replacement rule"),
+        ([("Marie Curie", "Vera Lund"), ("Curie", "Vera Lund")], "rules in conflict with each other"),
+        ([("Einstein", "Hartmann")], "the keyword stands nowhere"),
+        ([("Marie Curie", "Paris")], "the substitute stands there already"),
+        ([("Marie Curie", "Marie Lund")], "keyword and substitute share a word"),
+        ([("Marie Curie", "the chemist")], "keyword and substitute differ in form"),
+        ([(f"w{number}", f"v{number}") for number in range(5)], "too many replacement rules"),
+    ],
+)
+def test_what_replacement_rules_must_meet(rules: list[tuple[str, str]], reason: str | None) -> None:
+    asked = to_rename(PAIRS[0], ["Marie Curie studied physics in Paris. Curie worked hard."])
+    problem = rules_problem(asked, [Rule(old=old, new=new) for old, new in rules])
+    assert (problem[0] if problem else None) == reason
+
+
+def test_parts_of_a_name_are_replaced_along_with_it() -> None:
+    asked = to_rename(PAIRS[0], ["Marie Curie studied physics in Paris. Curie worked hard."])
+    made = {rule.old: rule.new for rule in replacement_rules(asked, random.Random(1)).rules}
+    assert rules_problem(asked, [Rule(old=old, new=new) for old, new in made.items()]) is None
+    assert made["Curie"] == made["Marie Curie"].split()[-1]
+
+
+def test_chinese_cities_take_each_others_place() -> None:
+    one = pair(5, "谁住在北京？", ["李明"], "李明住在北京。", "zh")
+    asked = ToRename(
+        question=one.question, answers=one.answers, sentences=("李明住在北京。",), language="zh", most=4,
+        candidates=pool_of("zh", [one, pair(6, "谁住在上海？", ["王芳"], "王芳住在上海。", "zh")]).candidates(
+            one, ["李明住在北京。"], random.Random(1)
+        ),
+    )  # fmt: skip
+    made = {rule.old: rule.new for rule in replacement_rules(asked, random.Random(1)).rules}
+    assert made["北京"] in chinese("city")
+
+
+# ---- keywords ----
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "language", "keywords"),
+    [
+        ("When was it opened?", "in the spring of 1931", "en", "spring 1931"),
+        ("How high is it?", "2,300 feet", "en", "2,300"),
+        ("Who designed the bridge?", "the engineer Ida Holm", "en", "engineer Ida Holm"),
+        ("有多少人？", "6,300人", "zh", "6,300"),
+    ],
+)
+def test_keywords_are_the_words_that_tell(question: str, answer: str, language: str, keywords: str) -> None:
+    asked = ToMark(question=question, answer=answer, language=language)
+    assert answer_keywords(asked, random.Random(1)).keywords == keywords
+    assert keywords_problem(language, answer, keywords) is None
+
+
+@pytest.mark.parametrize(
+    ("keywords", "reason"),
+    [("", "no keyword"), ("Holm Ida", "keyword is no word of the answer"), ("Hol", "keyword is no word of the answer")],
+)
+def test_keywords_are_words_of_the_answer_in_its_order(keywords: str, reason: str) -> None:
+    problem = keywords_problem("en", "the engineer Ida Holm", keywords)
+    assert problem is not None
+    assert problem[0] == reason
+
+
+def test_the_rules_do_not_pretend_to_answer() -> None:
+    assert {prompt.name for prompt in BUILDER_PROMPTS} - set(RULES) == {"answer_unaided"}
+
+
+def test_every_template_renders() -> None:
+    for prompt in BUILDER_PROMPTS:
+        prompt.check_template()

@@ -1,0 +1,306 @@
+"""LV-Eval's tables by hand: rows few and short enough to know every score."""
+
+import math
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pytest
+
+from flows.families.lveval.datasets import BY_NAME, DATASETS
+from flows.families.lveval.inference import VARIANTS, Ablation, ablations_of, variants_of
+from flows.families.lveval.score import Asked, ScoredContext, heatmap, metric_of, score, words_of
+from flows.scoring.qa import METRICS
+from flows.scoring.tables import ScoreError, ScoreTables
+from schemas.base import Provenance
+from schemas.lveval import LongContext, Rule
+from schemas.prediction import Prediction
+
+Answer = Callable[[ScoredContext, str], str]
+HOTPOT, LOOGLE, CMRC, DUREADER = "hotpotwikiqa-mixup", "loogle-SD-mixup", "cmrc-mixup", "dureader-mixup"
+
+
+@dataclass(frozen=True)
+class Settings:
+    metrics: Literal["released", "paper"] = "released"
+    context_windows: Mapping[str, int] | None = field(default=None)
+
+
+def row(name: str, dataset: str = LOOGLE, level: str = "16k", **changes: Any) -> ScoredContext:
+    released = changes.pop("released", Asked(answer="red green", keywords="red green"))
+    return ScoredContext(
+        id=name, dataset=dataset, level=level, depth=changes.pop("depth", None),
+        language=BY_NAME[dataset].language, released=released, original=changes.pop("original", released), **changes,
+    )  # fmt: skip
+
+
+def right(one: ScoredContext, variant: str) -> str:
+    return one.released.answer
+
+
+def wrong(one: ScoredContext, variant: str) -> str:
+    return "nothing"
+
+
+def replies(
+    rows: Iterable[ScoredContext], answer: Answer = right, model: str = "m", prompting: Ablation | None = None,
+    shots: int | None = None,
+) -> list[Prediction]:  # fmt: skip
+    return [
+        Prediction(
+            id=one.id, variant=variant, prediction=answer(one, variant), model=model, prompting=prompting, shots=shots
+        )
+        for one in rows
+        for variant in variants_of(prompting)
+        if prompting is None or prompting in ablations_of(BY_NAME[one.dataset])
+    ]
+
+
+def value(scored: ScoreTables, table: str, at: str, column: str) -> tuple[float | None, int]:
+    (cell,) = [c for c in scored.tables if (c.table, c.row, c.column) == (table, at, column)]
+    return None if cell.value is None else round(cell.value, 9), cell.n
+
+
+def test_a_row_keeps_all_but_its_context() -> None:
+    long = LongContext(
+        key="k", input="Who?", context="### Passage 1\nBeethoven.", answers=("Beethoven", "Ludwig"), length=3,
+        dataset="loogle_MIR_mixup_32k", language="en", answer_keywords="Beethoven", confusing_facts=(), pair_id="p",
+        level="32k", depth=None, answer_test="whole-word", positions=(), replacements=(), sources=(),
+        context_xxh3="0", provenance=Provenance(seed=1),
+    )  # fmt: skip
+    kept = ScoredContext.of(long)
+    assert (kept.id, kept.dataset, kept.level, kept.language) == (long.id, "loogle-MR-mixup", "32k", "en")
+    assert kept.released == kept.original == Asked(answer="Beethoven", keywords="Beethoven")
+    assert "Passage" not in kept.model_dump_json()
+
+
+def test_a_row_knows_answer_and_keywords_from_before_replacement() -> None:
+    long = LongContext(
+        key="k", input="Who?", context="c", answers=("Ludwig Beethoven of Ulm",), length=1,
+        dataset="factrecall_en_16k", language="en", answer_keywords="Ludwig Beethoven", confusing_facts=(),
+        pair_id="p", level="16k", depth=7, answer_test="none", positions=(),
+        replacements=(Rule(old="Albert Einstein", new="Ludwig Beethoven"),), sources=(), context_xxh3="0",
+        provenance=Provenance(seed=1),
+    )  # fmt: skip
+    assert ScoredContext.of(long).original == Asked(answer="Albert Einstein of Ulm", keywords="Albert Einstein")
+
+
+def test_the_metric_of_every_dataset_as_released_and_in_the_paper() -> None:
+    assert {metric_of(one, "released") for one in DATASETS} <= set(METRICS)
+    assert {one.name: metric_of(one, "paper") for one in DATASETS} == {
+        **dict.fromkeys((one.name for one in DATASETS), "keyword_recall_f1"),
+        CMRC: "f1_with_blacklist",
+        DUREADER: "rouge_zh_score_blacklist",
+    }
+
+
+def test_scores_by_dataset_and_level() -> None:
+    rows = [row("1"), row("2"), row("3", level="256k"), row("4", level="32k")]
+    # "red": recall of the keywords 1/2, P = 1, R = 1/2, F1 = 2/3
+    scored = score(rows, replies(rows, lambda one, _: {"1": "red", "3": "blue"}.get(one.id, "red green")), False,
+                   Settings())  # fmt: skip
+    table = "score by dataset"
+    assert value(scored, table, f"m / {LOOGLE}", "16k") == (round((2 / 3 + 1) / 2, 9), 2)
+    assert value(scored, table, f"m / {LOOGLE}", "256k") == (0, 1)
+    assert value(scored, table, f"m / {LOOGLE}", "32k") == (1, 1)
+    assert list(scored.frames[table].columns) == ["16k", "32k", "256k"]
+
+
+def test_averages_weigh_every_dataset_alike() -> None:
+    rows = [row("1"), row("2"), row("3"), row("4", HOTPOT), row("5", "loogle-CR-mixup", "32k")]
+    scored = score(rows, replies(rows, lambda one, _: "red green" if one.id in "34" else "nothing"), False, Settings())
+    # loogle-SD 1/3, hotpotwikiqa 1/1: their mean is 2/3, over 4 replies
+    assert value(scored, "score by level", "m", "16k") == (round(2 / 3, 9), 4)
+    assert value(scored, "score by level", "m", "32k") == (0, 1)
+    # The mean of 1/3, 1 and 0
+    assert value(scored, "score by level", "m", "all levels") == (round(4 / 9, 9), 5)
+    assert value(scored, "score by type", "m / single-hop QA", "16k") == (round(1 / 3, 9), 3)
+    assert value(scored, "score by type", "m / multi-hop CQA", "all levels") == (1, 1)
+    assert value(scored, "score by type", "m / multi-hop QA", "32k") == (0, 1)
+    assert list(scored.frames["score by type"].columns) == ["16k", "32k", "all levels"]
+
+
+def test_the_five_types() -> None:
+    rows = [row(one.name, one.name, released=Asked(answer="1", keywords="1")) for one in DATASETS]
+    scored = score(rows, replies(rows), False, Settings())
+    assert list(scored.frames["score by type"].index) == [
+        "m / fact recall", "m / multi-hop CQA", "m / multi-hop QA", "m / single-hop CQA", "m / single-hop QA",
+    ]  # fmt: skip
+
+
+def test_the_metric_ablation_beside_the_ceiling() -> None:
+    # "在 红": of 在 红 绿 蓝 2 of 4, P = 1, R = 1/2, F1 = 2/3. The gate is at 2/4 of the answer's words; of those
+    # that tell something 1/4.
+    asked = Asked(answer="在 红 绿 蓝", keywords="")
+    rows = [row("1", CMRC, released=asked), row("2", CMRC, "64k", released=asked)]
+    predictions = replies(rows, lambda one, _: "在 红")
+    table, at = "metric ablation", f"m / {CMRC} / "
+    scored = score(rows, predictions, False, Settings(context_windows={"m": 32_000, "other": 1}))
+    assert list(scored.frames[table].index) == [
+        f"{at}F1", f"{at}ceiling Lm/Ld", f"{at}with keywords", f"{at}with keywords and blacklist",
+    ]  # fmt: skip
+    assert value(scored, table, f"{at}F1", "16k") == (round(2 / 3, 9), 1)
+    assert value(scored, table, f"{at}with keywords", "16k") == (round(2 / 3, 9), 1)
+    assert value(scored, table, f"{at}with keywords and blacklist", "16k") == (0, 1)
+    assert value(scored, table, f"{at}ceiling Lm/Ld", "16k") == (1, 1)
+    assert value(scored, table, f"{at}ceiling Lm/Ld", "64k") == (0.5, 1)
+    # In the paper there is no gate without keywords, and the F1 is of 红 and 红 绿 蓝: P = 1, R = 1/3
+    scored = score(rows, predictions, False, Settings("paper"))
+    assert value(scored, table, f"{at}with keywords", "16k") == (round(2 / 3, 9), 1)
+    assert value(scored, table, f"{at}with keywords and blacklist", "16k") == (0.5, 1)
+    assert value(scored, "score by dataset", f"m / {CMRC}", "16k") == (0.5, 1)
+    assert f"{at}ceiling Lm/Ld" not in scored.frames[table].index
+
+
+def test_rouge_has_no_metric_ablation() -> None:
+    rows = [row("1", DUREADER, released=Asked(answer="红 绿", keywords=""))]
+    scored = score(rows, replies(rows), False, Settings())
+    assert "metric ablation" not in scored.frames
+    assert value(scored, "score by dataset", f"m / {DUREADER}", "16k")[0] == pytest.approx(1)
+
+
+def test_the_two_variants_of_the_metrics_and_what_the_tables_say_of_them() -> None:
+    asked = Asked(answer="red green blue", keywords="red green blue")
+    rows = [row("1", released=asked), row("2", "factrecall-en", released=asked, depth=0)]
+    predictions = replies(rows, lambda one, _: "red")  # recall 1/3: P = 1, R = 1/3, F1 = 1/2
+    for variant, gated, recalled in (("released", 0.5, 0.5), ("paper", 0, 0)):
+        scored = score(rows, predictions, False, Settings(variant))  # type: ignore[arg-type]
+        assert value(scored, "score by dataset", f"m / {LOOGLE}", "16k") == (gated, 1)
+        assert value(scored, "score by dataset", "m / factrecall-en", "16k") == (recalled, 1)
+        assert scored.notes[0].startswith(f"{variant} metrics: ")
+
+
+def test_fact_recall_by_depth_is_a_grid_to_be_drawn() -> None:
+    asked = Asked(answer="Beethoven", keywords="Beethoven")
+    rows = [
+        row(f"{depth} {level}", "factrecall-en", level, released=asked, depth=depth)
+        for depth in (0, 5, 10, 100)
+        for level in ("128k", "16k")
+        if (depth, level) != (100, "16k")
+    ]
+    predictions = replies(rows, lambda one, _: "Beethoven" if one.depth == 10 else "Hahn")
+    predictions += replies(rows, prompting="no-cfi")
+    scored = score(rows, predictions, False, Settings())
+    assert value(scored, "fact recall by depth", "m / factrecall-en / 010", "16k") == (1, 1)
+    grid = heatmap(scored, "m", "factrecall-en")
+    assert list(grid.index) == [0, 5, 10, 100]
+    assert list(grid.columns) == ["16k", "128k"]
+    assert grid.loc[10].tolist() == [1, 1]
+    assert math.isnan(grid.loc[100, "16k"])
+    assert grid.loc[[0, 5, 100], "128k"].sum() == 0
+    assert heatmap(scored, "m, no-cfi", "factrecall-en")["128k"].tolist() == [1, 1, 1, 1]
+
+
+def test_an_ablation_stands_beside_the_rows_as_released_and_not_among_them() -> None:
+    original = Asked(answer="blue", keywords="blue")
+    rows = [row("1", HOTPOT, original=original), row("2")]
+    predictions = [
+        *replies(rows, wrong),
+        *replies(rows, right, prompting="no-cfi"),
+        *replies(rows, lambda one, _: "blue", prompting="no-kpr"),
+        *replies(rows, right, prompting="neither"),
+    ]
+    scored = score(rows, predictions, False, Settings())
+    table, at = "CFI and KPR", f"m / {HOTPOT} / "
+    assert {row: value(scored, table, row, "16k") for row in scored.frames[table].index} == {
+        f"{at}as released": (0, 1),
+        f"{at}neither": (0, 1),  # the answer from before replacement is asked for
+        f"{at}no-cfi": (1, 1),
+        f"{at}no-kpr": (1, 1),
+    }
+    assert list(scored.frames["score by level"].index) == ["m"]
+    assert value(scored, "score by level", "m", "16k") == (0, 2)
+
+
+def test_leakage_is_told_without_the_context() -> None:
+    rows = [
+        row(f"{number} {level}", HOTPOT, level, original=Asked(answer="blue", keywords="blue"))
+        for number in (1, 2)
+        for level in ("16k", "32k")
+    ]
+    rows.append(row("3"))
+    predictions = replies(rows, lambda one, variant: "red green" if variant == "context" else "nothing", shots=2)
+    predictions += replies(
+        rows, lambda one, variant: "blue" if one.id[0] == "1" else "nothing", prompting="no-kpr", shots=2
+    )
+    scored = score(rows, predictions, False, Settings())
+    table, at = "leakage", f"m, 2 shots / {HOTPOT} / "
+    assert value(scored, table, f"{at}direct, with KPR", "all levels") == (0, 4)
+    assert value(scored, table, f"{at}direct, without KPR", "all levels") == (0.5, 4)
+    assert value(scored, table, f"{at}context, with KPR", "32k") == (1, 2)
+    assert value(scored, table, f"{at}context, without KPR", "16k") == (0.5, 2)
+    assert value(scored, table, f"m, 2 shots / {LOOGLE} / direct", "all levels") == (0, 1)
+    assert list(scored.frames[table].columns) == ["16k", "32k", "all levels"]
+
+
+def test_replies_under_an_ablation_that_changes_nothing_are_left_out_and_said() -> None:
+    rows = [row("1", HOTPOT), row("2"), row("3")]
+    predictions = [
+        *replies(rows),
+        *replies(rows, prompting="no-cfi"),
+        *(Prediction(id=id_, variant="context", prediction="red", model="m", prompting="no-cfi") for id_ in "23"),
+    ]
+    scored = score(rows, predictions, False, Settings())
+    assert scored.notes[1:] == ["2 replies under no-cfi are left out: it changes nothing in their datasets"]
+    assert list(scored.frames["CFI and KPR"].index) == [f"m / {HOTPOT} / as released", f"m / {HOTPOT} / no-cfi"]
+
+
+def test_any_other_prompting_is_a_model_of_its_own() -> None:
+    rows = [row("1")]
+    cot = [one.model_copy(update={"prompting": "cot"}) for one in replies(rows, wrong)]
+    scored = score(rows, [*replies(rows), *cot], False, Settings())
+    assert value(scored, "score by level", "m", "16k") == (1, 1)
+    assert value(scored, "score by level", "m, cot", "16k") == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda all_: all_[1:], "expected one for each of 4, found 1 missing (first: 1 context)"),
+        (lambda all_: [*all_, all_[0]], "1 double (first: 1 context)"),
+        (lambda all_: [*all_, all_[0].model_copy(update={"id": "x"})], "1 unknown (first: x context)"),
+        (lambda all_: [*all_, all_[0].model_copy(update={"variant": "closed"})], "1 unknown (first: 1 closed)"),
+        (lambda all_: [*all_, all_[0].model_copy(update={"prompting": "no-cfi"})], "1 missing (first: 2 context)"),
+        (lambda all_: [], "found none"),
+    ],
+)
+def test_predictions_that_do_not_fit_are_counted(
+    change: Callable[[list[Prediction]], list[Prediction]], said: str
+) -> None:
+    rows = [row("1", HOTPOT), row("2", HOTPOT)]
+    with pytest.raises(ScoreError, match=said.replace("(", r"\(").replace(")", r"\)")):
+        score(rows, change(replies(rows)), False, Settings())
+
+
+def test_partial_scores_what_is_there() -> None:
+    rows = [row("1"), row("2")]
+    predictions = [one for one in replies(rows) if (one.id, one.variant) == ("1", "context")]
+    scored = score(rows, predictions, True, Settings())
+    assert value(scored, "score by dataset", f"m / {LOOGLE}", "16k") == (1, 1)
+    assert "leakage" not in scored.frames
+    direct = [one for one in replies(rows) if one.variant == "direct"]
+    assert list(score(rows, direct, True, Settings()).frames) == ["leakage"]
+    hotpot = [row("3", HOTPOT)]
+    for variant, named in (("context", ["CFI and KPR"]), ("direct", [])):
+        alone = [Prediction(id="3", variant=variant, prediction="red", model="m", prompting="no-cfi")]
+        assert list(score(hotpot, alone, True, Settings()).frames) == named
+
+
+def test_no_rows_are_an_error() -> None:
+    with pytest.raises(ScoreError, match="expected contexts, found none"):
+        score([], [], False, Settings())
+
+
+def test_the_order_of_rows_and_predictions_changes_nothing() -> None:
+    rows = [row(f"{dataset} {level}", dataset, level) for dataset in (HOTPOT, LOOGLE) for level in ("16k", "256k")]
+    predictions = [*replies(rows, wrong, "b"), *replies(rows, right, "a"), *replies(rows, right, "a", "no-kpr")]
+    ours = score(rows, predictions, False, Settings()).tables
+    random.Random(1).shuffle(rows)
+    random.Random(2).shuffle(predictions)
+    assert score(rows, predictions, False, Settings()).tables == ours
+
+
+def test_the_words_of_a_level() -> None:
+    assert [words_of(level) for level in ("16k", "256k", "500")] == [16_000, 256_000, 500]
+    assert set(VARIANTS) == {"context", "direct"}
