@@ -259,7 +259,10 @@ class Stage(Generic[R]):
         for shard in self.manifest.shards:
             if shard.dropped:
                 for line in self.files.lines(shard.index, "dropped", shard.dropped_sha256):
-                    yield Dropped.model_validate_json(line)
+                    try:
+                        yield Dropped.model_validate_json(line)
+                    except ValidationError as error:
+                        raise _damaged(self.files.path(shard.index, "dropped")) from error
 
     def _rows(self, shard: ShardManifest, start: int, stop: int) -> Iterator[R]:
         path = self.files.rows_path(shard.index)

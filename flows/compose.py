@@ -255,12 +255,26 @@ class Project:
 
 def built_config(path: Path, built: BuildManifest, store: str | None) -> Config:
     """The configuration that a build was made with; models and prices are those of the file, if it is still there."""
-    made = parse_config({**built.config, "store": store, "prompts": None, "prices": None}, str(path))
+    config: dict[str, Any] = {**built.config, "store": store, "prompts": None, "prices": None}
     try:
         now = load_config(path)
     except ConfigError:
-        return made
+        return parse_config(config, str(path))
+    known = {name: one.model_dump(mode="json") for name, one in now.families.items()}
+    config["families"] = _with_paths(config["families"], known)
+    made = parse_config(config, str(path))
     return now.model_copy(update={"families": made.families, "seed": made.seed, "store": made.store, "name": made.name})
+
+
+def _with_paths(built: Any, now: Any) -> Any:
+    """A manifest's values, where it has a name only with the path of that name that the configuration has there."""
+    if isinstance(built, dict) and isinstance(now, dict):
+        return {key: _with_paths(one, now.get(key)) for key, one in built.items()}
+    if isinstance(built, list) and isinstance(now, list) and len(built) == len(now):
+        return [_with_paths(one, other) for one, other in zip(built, now, strict=True)]
+    if isinstance(built, str) and isinstance(now, str) and Path(now).is_absolute() and Path(now).name == built:
+        return now
+    return built
 
 
 @cache

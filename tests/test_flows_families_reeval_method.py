@@ -20,7 +20,7 @@ from flows.families.reeval.prompts import Alternative, Replaced
 from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Text, Usage
 from flows.llm.rules import Rules
 from flows.settings import packaged
-from schemas.base import SourceRef
+from schemas.base import Provenance, SourceRef
 from schemas.errors import WrongInput
 from schemas.reeval import Case, Edit, EnrichedCase, SwapCase
 from schemas.source import QASource
@@ -487,3 +487,41 @@ def test_real_sources_run_and_prove_themselves(tmp_path: Path, shared: Path) -> 
     kept = rows(limited, "category1")
     assert {case.language for case in kept} == {"en", "zh"}
     assert faults(limited, "category1") == []
+
+
+# ---- what a model may not smuggle in ----
+
+
+def test_text_beside_the_new_answer_is_a_change() -> None:
+    old = "The fair was held in London. It drew many people from all over the country, and it went on for weeks."
+    put = old.replace("London", "Zanzibar")
+    assert checks.swap_problem("en", old, "London", (), "Zanzibar", put) is None
+    more = old.replace("London", "Zanzibar, which by the way is nonsense because the earth is flat")
+    problem = checks.swap_problem("en", old, "London", (), "Zanzibar", more)
+    assert problem is not None
+    assert problem[0] == "evidence changed beyond the answer"
+
+
+@pytest.mark.parametrize(
+    ("alternative", "reason"),
+    [
+        ("Zan\x00zibar", "alternative is no plain text"),
+        ("Zan\nzibar", "alternative is no plain text"),
+        ("<b>Zanzibar</b>", "alternative is no plain text"),
+        ("[red]Zanzibar[/red]", "alternative is no plain text"),
+        ("桑给巴尔", "alternative in another script"),
+        ("Zanzibar", None),
+    ],
+)
+def test_an_alternative_is_plain_text_of_the_passages_language(alternative: str, reason: str | None) -> None:
+    case = Case(
+        key="k",
+        question="Where was the fair held?",
+        answer="London",
+        evidence="The fair was held in London.",
+        pivot="pivot",
+        source="s",
+        provenance=Provenance(seed=1),
+    )
+    problem = checks.alternative_problem(case, alternative)
+    assert (problem[0] if problem else None) == reason

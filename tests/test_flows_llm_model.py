@@ -136,3 +136,8 @@ def test_text_is_read_as_it_stands_but_not_when_there_is_none(tmp_path: Path) ->
     assert prompt.parse(Asked(topic="t"), " {x} ") == Text(text=" {x} ")
     with pytest.raises(Invalid, match="empty answer"):
         prompt.parse(Asked(topic="t"), " \n")
+
+
+def test_half_a_character_is_an_invalid_answer() -> None:
+    with pytest.raises(Invalid, match="answer is not text"):
+        first_json_object('{"answer": "Zan\\ud800"}')

@@ -340,8 +340,14 @@ class Endpoint:
         # What is sent may be paid for: from here on it is seen through to the cache, even where nobody waits.
         call = asyncio.create_task(self._call(prompt, form, messages, written, key, reserved))
         self._calls.add(call)
-        call.add_done_callback(self._calls.discard)
+        call.add_done_callback(self._answered)
         return await asyncio.shield(call)
+
+    def _answered(self, call: "asyncio.Task[Completion]") -> None:
+        """A call is over. What it failed with is known to whoever waits; where nobody does, it is not to be printed."""
+        self._calls.discard(call)
+        if not call.cancelled():
+            call.exception()
 
     async def _call(
         self,
@@ -364,7 +370,8 @@ class Endpoint:
         finally:
             self.budget.settle(reserved, cost)
             self.limits.leave()
-        completion = Completion(self._without_key(reply.answer), reply.kind, input_tokens, output_tokens, cost)
+        answer = reply.answer.encode("utf-8", "replace").decode()  # half a character is no text to be kept
+        completion = Completion(self._without_key(answer), reply.kind, input_tokens, output_tokens, cost)
         self._cache.put(key, completion)
         return completion
 

@@ -240,6 +240,10 @@ def first_json_object(answer: str) -> object:
             raise Invalid("answer is not JSON", str(error)) from error
     if not isinstance(value, dict):
         raise Invalid("answer is not JSON", "a JSON object was asked for")
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:  # half a character, which JSON can write and UTF-8 cannot
+        raise Invalid("answer is not text", "it holds a lone surrogate") from error
     return value
 
 

@@ -29,6 +29,11 @@ first it may well answer the question otherwise; above the second it is for peop
 Problem = tuple[str, str] | None
 """(reason, what is wrong), or None."""
 
+_NO_ANSWER = re.compile(r"[\x00-\x1f\x7f]|<[^<>]*>|\[/?\w+\]")
+"""Control characters and markup."""
+_HAN = re.compile(r"[㐀-鿿豈-﫿]")
+MOST_BESIDE = 2
+"""Tokens that a mention's place may gain beyond the longer of both answers: an article, a preposition."""
 _TOKEN = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
 
 
@@ -65,6 +70,10 @@ def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: P
     """
     language, limits = language_of(case.language), LANGUAGES[case.language]
     names = (case.answer, *case.aliases)
+    if (found := _NO_ANSWER.search(alternative)) is not None:
+        return "alternative is no plain text", f"{found[0]!r} must not stand in it"
+    if case.language == "en" and _HAN.search(alternative) and not _HAN.search(case.evidence):
+        return "alternative in another script", f"{alternative!r} must be in the language of the passage"
     if not any(character.isalnum() for character in alternative):
         return "no alternative answer", "it has no letter and no digit"
     if language.count(alternative) > limits.most_answer or len(alternative) > MOST_CHARACTERS:
@@ -99,10 +108,19 @@ def swap_problem(
     compared = compare(language_code, old, answer, aliases, new)
     if not compared.replacements:
         return "nothing was replaced", f"replace every mention of {answer!r}"
-    if compared.changed > MOST_CHANGED * compared.tokens:
-        shown = "; ".join(f"{edit.old!r} -> {edit.new!r}" for edit in compared.agreement[:3])
+    beside = _beside(compared.replacements, alternative)
+    if compared.changed + beside > MOST_CHANGED * compared.tokens:
+        edits = compared.replacements if beside else compared.agreement
+        shown = "; ".join(f"{edit.old!r} -> {edit.new!r}" for edit in edits[:3])
         return "evidence changed beyond the answer", f"leave everything else as it was: {shown}"
     return language_problem(language, new, alternative)
+
+
+def _beside(replacements: Sequence[Edit], alternative: str) -> int:
+    """Tokens that were added beside the new answer where it was put."""
+    own = len(_TOKEN.findall(alternative))
+    lengths = ((len(_TOKEN.findall(edit.new)), len(_TOKEN.findall(edit.old))) for edit in replacements)
+    return sum(max(0, new - max(old, own) - MOST_BESIDE) for new, old in lengths)
 
 
 def left_over(language: Language, text: str, answer: str, aliases: Sequence[str], alternative: str) -> str | None:

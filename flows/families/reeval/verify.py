@@ -16,6 +16,8 @@ from schemas.source import Passage
 
 MOST_CHANGED = 0.02
 """Share of the evidence's words that may differ outside the listed replacements."""
+MOST_BESIDE = 2
+"""Words that a replacement may add beside the new answer, where it is longer than what stood there."""
 LEAST_SUPPORT = 0.8
 """Share of the supporting sentence's content words in two neighbouring sentences of the new evidence."""
 LEAST_DRAWN = 3
@@ -117,6 +119,11 @@ def _swap_problems(row: SwapCase, language: Language) -> Iterator[str]:
     listed = sum(max(len(_WORD.findall(edit.old)), len(_WORD.findall(edit.new))) for edit in row.agreement)
     if changed:
         yield f"the evidence differs where no edit is listed: {changed[0]}"
+    own = len(_WORD.findall(row.answer))
+    listed += sum(
+        max(0, len(_WORD.findall(edit.new)) - max(len(_WORD.findall(edit.old)), own) - MOST_BESIDE)
+        for edit in row.replacements
+    )
     if listed > MOST_CHANGED * len(_WORD.findall(row.original_evidence)):
         yield f"{listed} words beside the answer were changed"
     if row.answer_position != _third(row.evidence, row.answer):
