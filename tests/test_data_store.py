@@ -9,8 +9,9 @@ import pytest
 
 from data import output
 from data.output import write_parquet
-from data.store import ShardWriter, Store, StoreError
+from data.store import ShardWriter, Stage, Store, StoreError
 from schemas.base import Dropped
+from schemas.manifest import StageManifest
 from schemas.source import Statement
 from schemas.uraq import EvaluationRow
 from tests.toy import run_all, toy_build
@@ -89,3 +90,18 @@ def test_no_rows_make_an_empty_file_with_its_columns(tmp_path: Path) -> None:
     table = pq.read_table(tmp_path.parent / tmp_path.name / "e.parquet")
     assert file.rows == len(table) == 0
     assert set(table.column_names) == set(EvaluationRow.model_fields)
+
+
+async def test_a_damaged_file_of_drops_is_one_line(tmp_path: Path) -> None:
+    files = Store(str(tmp_path)).stage("f", "p", "s", "0" * 16)
+    with ShardWriter(files, 0) as writer:
+        writer.drop(Dropped(item_id="x", key="k", step="s", reason="r"))
+    made = writer.finish(1, {})
+    manifest = StageManifest(
+        family="f", part="p", step="s", version=1, fingerprint="0" * 16, record="Statement", inputs=(), planned=1,
+        kept=0, dropped={"r": 1}, shards=(made,),
+    )  # fmt: skip
+    path = Path(files.path(0, "dropped"))
+    path.write_bytes(path.read_bytes()[:10])
+    with pytest.raises(StoreError, match="damaged or missing stage file"):
+        list(Stage(files, manifest, Statement).dropped())

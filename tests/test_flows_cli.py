@@ -206,7 +206,10 @@ def test_evaluate_then_score_and_what_is_missing(folder: Path) -> None:
     wrong = Outcome("score", "uraq", "--input", "some.jsonl")
     assert wrong.code == 2
     assert "3" in str(wrong.error)
-    assert Outcome("score", "uraq", "--input", "some.jsonl", "--partial", "--output", "t.json").code == 0
+    scored = Outcome("score", "uraq", "--input", "some.jsonl", "--partial", "--output", "t.json")
+    assert scored.code == 0
+    assert "predictions are scored" in scored.output
+    assert " missing" in scored.output
 
 
 def test_scores_do_not_overwrite_the_predictions(folder: Path) -> None:

@@ -62,6 +62,7 @@ def to_confuse(one: Pair) -> ToConfuse:
     ("changes", "fact", "reason"),
     [
         ("subject", "Lise Meitner studied physics in Vienna.", None),
+        ("subject", "Lise Meitner\nLise Meitner studied physics in Vienna.", "fact is no declarative sentence"),
         ("subject", "Did Lise Meitner study physics in Vienna?", "fact is no declarative sentence"),
         ("subject", "Lise Meitner studied physics in Paris.", "fact holds the answer"),
         ("subject", "Marie Curie studied physics in Vienna.", "fact has the same subject"),

@@ -1,6 +1,7 @@
 """Evaluates and scores: predictions in, tables out."""
 
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from flows.construct.engine import Family
 from flows.evaluate import EVALUATED, EvaluatedRows, evaluated_rows, predict
 from flows.report.evaluation import write_evaluation
 from flows.scoring.qa import METRICS
-from flows.scoring.tables import ScoreError
+from flows.scoring.tables import PartialScores, ScoreError
 from flows.settings import nearest
 from schemas.errors import WrongInput, first_problem
 from schemas.prediction import Prediction
@@ -83,7 +84,8 @@ def _score(
         if written.resolve() == path.resolve() or (written == output and written.resolve() == page.resolve()):
             raise WrongInput(f"{written}: tables, page and predictions are three files; name another under --output")
     try:
-        with console.status(f"scoring {path}"):
+        with console.status(f"scoring {path}"), warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", PartialScores)
             result = family.evaluation.score(
                 map(family.evaluation.scored, rows), read_predictions(path), partial, settings
             )
@@ -99,7 +101,8 @@ def _score(
         console.print(table)
         if len(shown) > LINES_SHOWN:
             console.print(f"and {len(shown) - LINES_SHOWN:,} lines more; the page has all of them")
-    for note in result.notes:
+    partly = [str(one.message) for one in told if issubclass(one.category, PartialScores)]
+    for note in (*partly, *result.notes):
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
     write_evaluation(page, f"{project.config.name}: {family.name} on {path.stem}", result.frames)
     console.print(f"{page}: the tables with their curves", soft_wrap=True)

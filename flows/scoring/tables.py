@@ -1,5 +1,6 @@
 """What every family's scorer shares: predictions that fit their rows, and tables of shares."""
 
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -15,6 +16,10 @@ Line = TypeVar("Line")
 
 class ScoreError(WrongInput):
     """Predictions that do not fit the rows: one line with the counts and what to do."""
+
+
+class PartialScores(UserWarning):
+    """Scores of what is there: how many predictions were missing, double or unknown."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,8 @@ def fitting(
 
     Each group (model, prompting, shots) needs one for each row and variant; `may_lack` names the variants
     that a prompting can do without. Raises `ScoreError` where one is missing, double, or of a row or
-    variant that is not there. With `partial` the unknown are left out, and of two the first counts.
+    variant that is not there. With `partial` the unknown are left out, of two the first counts, and a
+    warning, `PartialScores`, says how many were missing, double and unknown.
     """
     lines: dict[tuple[str, str, str], Line] = {}
     faults: dict[str, list[str]] = {"missing": [], "double": [], "unknown": []}
@@ -69,10 +75,12 @@ def fitting(
         needed = [(id_, variant) for id_, row in rows.items() for variant in variants(row) if variant not in spared]
         expected += len(needed)
         faults["missing"] += [f"{id_} {variant}" for id_, variant in needed if (group, id_, variant) not in lines]
+    counts = ", ".join(
+        f"{len(found)} {fault}" + (f" (first: {found[0]})" if found else "") for fault, found in faults.items()
+    )
+    if lines and partial and any(faults.values()):
+        warnings.warn(PartialScores(f"{len(lines)} of {expected} predictions are scored: {counts}"), stacklevel=2)
     if not lines or (any(faults.values()) and not partial):
-        counts = ", ".join(
-            f"{len(found)} {fault}" + (f" (first: {found[0]})" if found else "") for fault, found in faults.items()
-        )
         wanted = expected or sum(len(variants(row)) for row in rows.values())
         advice = "give one for each row and variant, or score what is there with --partial"
         if not groups:

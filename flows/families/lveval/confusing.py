@@ -51,7 +51,7 @@ def fact_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
 
 def _form_problem(asked: Asked, fact: str) -> Problem:
     language = language_of(asked.language)
-    if not _DECLARED[asked.language].search(fact) or not _STARTS.search(fact):
+    if not _DECLARED[asked.language].search(fact) or not _STARTS.search(fact) or "\n" in fact:
         return "fact is no declarative sentence", fact
     if count(fact, asked.language) > LONGEST_FACT[asked.language]:
         return "fact too long", f"at most {LONGEST_FACT[asked.language]} words, or characters in Chinese"
