@@ -1,12 +1,13 @@
 """What speaks against replacement rules (section 3.2.3): found by program, shown to people, until nothing is left."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import accumulate, groupby, islice, pairwise
 
 import numpy as np
 
-from flows.families.lveval.library import Library, Numbers
+from flows.families.lveval.library import BETWEEN, Library, Numbers
 from flows.language import language_of
 from flows.language.boundaries import boundaries
 from flows.language.en_names import TITLES
@@ -60,15 +61,16 @@ def _found(rules: Sequence[Rule], pair: Pair, facts: Sequence[str], library: Lib
     if not sides:
         return
     way = replacer(sides, pair.language)
-    own = [pair.question, *pair.answers, *(one.text for one in pair.documents), *facts]
-    for text in own:
-        for old, new in met(text, sides, pair.language):
-            yield Conflict(old=old, kind=STANDS, excerpt=excerpt(text, text.casefold().find(new.casefold()), pair))
-        for old, _ in way.unreturned(text):
-            yield Conflict(old=old, kind=UNDONE, excerpt=excerpt(text, text.casefold().find(old.casefold()), pair))
-        for edit in way.edits(text):
-            if longer_name(text, edit.start, edit.end, pair.language):
-                yield Conflict(old=_rule_of(edit.old, sides), kind=INSIDE, excerpt=excerpt(text, edit.start, pair))
+    own = BETWEEN.join((pair.question, *pair.answers, *(one.text for one in pair.documents), *facts))
+    folded = own.casefold()
+    for old, new in met(own, sides, pair.language):
+        yield Conflict(old=old, kind=STANDS, excerpt=excerpt(own, folded.find(new.casefold()), pair.language))
+    for old, _ in way.unreturned(own):
+        yield Conflict(old=old, kind=UNDONE, excerpt=excerpt(own, folded.find(old.casefold()), pair.language))
+    for edit in way.edits(own):
+        if longer_name(own, edit.start, edit.end, pair.language):
+            old = _rule_of(edit.old, sides)
+            yield Conflict(old=old, kind=INSIDE, excerpt=excerpt(own, edit.start, pair.language))
     for rule in readable:
         if (number := len(library.holding(rule.new))) > FREQUENT * len(library):
             yield Conflict(old=rule.old, kind=STANDS, excerpt=f"in {number:,} of {len(library):,} documents")
@@ -105,13 +107,15 @@ def unfit(rule: Rule, library: Library) -> Numbers:
 
 
 def _unfit(rule: Rule, library: Library) -> Iterator[int]:
-    way = replacer([(rule.old, rule.new)], library.language)
-
-    def names_more(number: int) -> bool:
-        text = library.text(number)
-        return any(longer_name(text, edit.start, edit.end, library.language) for edit in way.edits(text))
-
-    return islice(filter(names_more, library.holding(rule.old).tolist()), int(FREQUENT * len(library)) + 1)
+    holding = library.holding(rule.old).tolist()
+    together = BETWEEN.join(map(library.text, holding))
+    ends = list(accumulate(len(library.text(number)) + len(BETWEEN) for number in holding))
+    found = (
+        holding[bisect_right(ends, edit.start)]
+        for edit in replacer([(rule.old, rule.new)], library.language).edits(together)
+        if longer_name(together, edit.start, edit.end, library.language)
+    )
+    return islice((number for number, _ in groupby(found)), int(FREQUENT * len(library)) + 1)
 
 
 def longer_name(text: str, start: int, end: int, language: str) -> str | None:
@@ -147,8 +151,12 @@ def _longer_word(text: str, start: int, end: int) -> str | None:
     return None
 
 
-def excerpt(text: str, place: int, pair: Pair) -> str:
-    """The sentence that holds the place."""
-    ends = [0, *boundaries(text, pair.language), len(text)]
-    sentence = next((text[first:last] for first, last in pairwise(ends) if first <= max(0, place) < last), text)
+def excerpt(texts: str, place: int, language: str) -> str:
+    """The sentence that holds the place, in texts that stand together."""
+    place = max(0, place)
+    first, last = texts.rfind(BETWEEN, 0, place), texts.find(BETWEEN, place)
+    begin = first + len(BETWEEN) if first >= 0 else 0
+    text = texts[begin : last if last >= 0 else len(texts)]
+    ends = [0, *boundaries(text, language), len(text)]
+    sentence = next((text[one:other] for one, other in pairwise(ends) if one <= place - begin < other), text)
     return sentence.strip()[:_SHOWN]

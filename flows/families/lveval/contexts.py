@@ -14,7 +14,7 @@ import numpy.typing as npt
 from flows.construct.engine import Drop, RowFile, RowsContext, Slot, StepContext
 from flows.families.lveval.conflicts import settled, sides_of, unfit
 from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset
-from flows.families.lveval.library import Library, Numbers, is_yes_or_no
+from flows.families.lveval.library import BETWEEN, Library, Numbers, is_yes_or_no
 from flows.families.lveval.mixing import LACKING, Headers, Laid, Mixture, Seeds, Text, lay_out, measure, mix
 from flows.families.lveval.recall import PARAGRAPHS, Book, Level, level_of, recalled
 from flows.families.lveval.settings import LVEvalSettings, words_of
@@ -72,18 +72,24 @@ class Settled:
         """Replacement through question, answers, keywords, supporting documents and facts alike (section 3.2.3)."""
 
         sides = sides_of(material.rules)
-
-        def put(text: str) -> str:
-            return apply(text, sides, pair.language) if sides else text
-
+        texts = [
+            pair.question,
+            *pair.answers,
+            *(one.text for one in pair.documents),
+            *(one.text for one in material.facts),
+        ]
+        put = apply(BETWEEN.join(texts), sides, pair.language).split(BETWEEN) if sides else texts
+        question, put = put[0], put[1:]
+        answers, put = tuple(put[: len(pair.answers)]), put[len(pair.answers) :]
+        support, facts = put[: len(pair.documents)], put[len(pair.documents) :]
         parts = [pair.provenance, *material.provenance]
         return cls(
             pair=pair,
-            question=put(pair.question),
-            answers=tuple(map(put, pair.answers)),
+            question=question,
+            answers=answers,
             keywords=keywords_after(material.keywords, pair.answers[0], sides, pair.language),
-            facts=tuple(Text(one.id, put(one.text), pair.language) for one in material.facts),
-            support=tuple(Text(one.id, put(one.text), pair.language) for one in pair.documents),
+            facts=tuple(Text(one.id, to, pair.language) for one, to in zip(material.facts, facts, strict=True)),
+            support=tuple(Text(one.id, to, pair.language) for one, to in zip(pair.documents, support, strict=True)),
             rules=material.rules,
             sources=tuple(SourceDocument.of(one) for one in pair.documents),
             provenance=Provenance(

@@ -28,6 +28,9 @@ ONE_IN = 8
 NEAR_DUPLICATE = 0.4
 """Share of the fingerprints of the shorter of two texts that the other has as well, from which they are one text."""
 
+BETWEEN = "\n\x1e\n"
+"""Between documents that are looked at together: no document holds it, and no word or phrase goes across it."""
+
 _BASE = 0x9E3779B97F4A7C15
 """Odd, so that it has an inverse modulo 2^64."""
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import xxhash
 
 from flows.construct.engine import Drop
-from flows.families.lveval.library import Library, Numbers, count
+from flows.families.lveval.library import BETWEEN, Library, Numbers, count
 from flows.language.boundaries import boundaries
 from schemas.lveval import Position
 
@@ -144,8 +144,10 @@ def mix(
     rewritten: dict[int, str] = {}
     if replaced is not None and len(holding):
         counts, lengths = counts.copy(), lengths.copy()
-        for place in np.flatnonzero(np.isin(order, holding)).tolist():
-            text = rewritten[place] = replaced(library.text(int(order[place])))
+        places = np.flatnonzero(np.isin(order, holding)).tolist()
+        together = replaced(BETWEEN.join(library.text(int(order[place])) for place in places))
+        for place, text in zip(places, together.split(BETWEEN) if places else (), strict=True):
+            rewritten[place] = text
             texts[place], counts[place], lengths[place] = text.encode(), count(text, library.language), len(text)
 
     def ends(place: int) -> Sequence[int]:
