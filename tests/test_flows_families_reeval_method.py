@@ -525,3 +525,25 @@ def test_an_alternative_is_plain_text_of_the_passages_language(alternative: str,
     )
     problem = checks.alternative_problem(case, alternative)
     assert (problem[0] if problem else None) == reason
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "told"),
+    [
+        ("en", "Who designed the bridge at Varn?", True),
+        ("en", "José Isbert was a Spanish actor.", True),
+        ("en", "En quelle année est né Victor Hugo?", False),
+        ("en", "¿En qué año nació Cervantes?", False),
+        ("en", "Ada Lovelace wurde 1785 in London geboren und ist dort begraben, wie der Vater.", False),
+        ("en", "Siapa yang menulis buku ini dan kapan?", False),
+        ("en", "Leonardo da Vinci painted it.", True),
+        ("en", "谁写了这本书？", False),
+        ("zh", "谁写了这本书？", True),
+        ("zh", "NASUWT是什么？", True),
+        ("zh", "复杂性类 RP、BPP、PP、BQP、MA 和 PH 在哪里可以找到？", True),
+        ("zh", "これは誰が書いた本ですか？", False),
+        ("zh", "Who wrote this book 书?", False),
+    ],
+)
+def test_the_language_of_a_text_is_told(language: str, text: str, told: bool) -> None:
+    assert filters.is_in(language, text) is told

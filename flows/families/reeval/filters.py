@@ -40,14 +40,28 @@ MOST_EVIDENCE_CHARACTERS = 100_000
 """Of evidence as the source has it, markup and all."""
 LEAST_SCRIPT = 0.5
 """Share of the letters that must be of the language's script."""
-ENGLISH_ONLY = frozenset(
-    ["the", "of", "and", "to", "is", "that", "with", "by", "from", "it", "his", "this", "were", "which", "be", "are",
-     "at", "has", "had", "been", "their", "who", "she", "they", "its", "but", "not", "have"]
-)  # fmt: skip
+_ENGLISH = (
+    "the of and to is that with by from it his this were which be are at has had been their who she they its but not "
+    "have what how did does when where"
+)
+ENGLISH_ONLY = frozenset(_ENGLISH.split())
 """Frequent English words that other languages in Latin letters do not have, or hardly."""
-LEAST_ENGLISH = 0.03
-ENGLISH_FROM = 30
-"""English text of so many words has this share of them at the least: on SQuAD, NQ and TimeQA 0.06, in a bare list."""
+_FOREIGN = (
+    "der das und ist nicht ein eine von mit den dem auf für wurde welche wann wer wo wie",  # German
+    "le les des du une est dans qui que quelle quel où sur avec été pour au aux en né",  # French
+    "el los las del una es en qué quién cuándo dónde cómo fue por con para nació su",  # Spanish
+    "il lo gli della di che è nel una chi quando dove fu nato",  # Italian
+    "os um uma foi em quem onde não dos das",  # Portuguese
+    "het een van zijn dat niet wie wanneer waar hoe werd voor",  # Dutch
+    "yang di dari pada ini itu adalah siapa kapan dengan untuk",  # Indonesian
+    "och är som på av för vem när",  # Swedish
+)
+FOREIGN_ONLY = frozenset(" ".join(_FOREIGN).split())
+"""Frequent words of other languages in Latin letters that English does not have, or hardly."""
+LEAST_FOREIGN = 2
+"""So many of them, and more than of English ones, and a text is not English: names have one ("Leonardo da Vinci")."""
+HAN_TO_A_WORD = 1
+"""Chinese text has as many Chinese characters as words in Latin letters at the least, and more than kana and hangul."""
 
 _TAG = re.compile(
     r"</?(?:a|abbr|article|aside|b|blockquote|br|button|cite|code|dd|div|dl|dt|em|figcaption|figure|font|footer|form|"
@@ -58,6 +72,9 @@ _TAG = re.compile(
 )
 _HAN = re.compile(r"[㐀-鿿豈-﫿]")
 _LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
+_LATIN_WORD = re.compile(r"[A-Za-zÀ-ɏ]+")
+_EAST = re.compile(r"[぀-ヿ가-힯]")
+"""Kana and hangul."""
 
 
 @dataclass(frozen=True)
@@ -118,14 +135,15 @@ def _evidence(source: QASource, language: Language, limits: Limits) -> tuple[str
 
 def is_in(language: str, text: str) -> bool:
     """Whether a text is written in the language, by its script and, in English, by its frequent words."""
+    if language == "zh":
+        han = len(_HAN.findall(text))
+        return han > len(_EAST.findall(text)) and han >= HAN_TO_A_WORD * len(_LATIN_WORD.findall(text))
     letters = sum(character.isalpha() for character in text)
-    script = len((_HAN if language == "zh" else _LATIN).findall(text))
-    if script < LEAST_SCRIPT * letters:
+    if len(_LATIN.findall(text)) < LEAST_SCRIPT * letters:
         return False
-    words = text.lower().split()
-    if language != "en" or len(words) < ENGLISH_FROM:
-        return True
-    return sum(word in ENGLISH_ONLY for word in words) >= LEAST_ENGLISH * len(words)
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    foreign = sum(word in FOREIGN_ONLY for word in words)
+    return foreign < LEAST_FOREIGN or foreign <= sum(word in ENGLISH_ONLY for word in words)
 
 
 def _with_true_offsets(source: QASource, answers: Sequence[str], evidence: str) -> tuple[list[str], list[str]]:
