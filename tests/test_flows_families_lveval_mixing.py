@@ -71,6 +71,10 @@ def mixture(language: str, *, scattered: bool = True, longest: int = 4000, seed:
                scattered=scattered, longest=longest, seed=seeds()("order"))  # fmt: skip
 
 
+def laid_out(mixed: Mixture, level: int, language: str, seed: Callable[..., int]) -> Laid:
+    return lay_out(mixed, measure(mixed, level, HEADERS[language]), HEADERS[language], seed)
+
+
 def joined(laid: Laid) -> str:
     return laid.joined.decode()
 
@@ -79,7 +83,7 @@ def joined(laid: Laid) -> str:
 @pytest.mark.parametrize("level", [800, 1000, 2000, 3000, 4000])
 def test_a_context_is_of_its_level_and_holds_everything_where_it_says(language: str, level: int) -> None:
     mixed = mixture(language)
-    laid = lay_out(mixed, level, HEADERS[language], seeds())
+    laid = laid_out(mixed, level, language, seeds())
     context = joined(laid)
     assert laid.length == count(context, language)
     assert abs(laid.length - level) <= slack(level, language)
@@ -92,7 +96,7 @@ def test_a_context_is_of_its_level_and_holds_everything_where_it_says(language: 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_documents_are_headed_in_their_order(language: str) -> None:
-    context = joined(lay_out(mixture(language), 2000, HEADERS[language], seeds()))
+    context = joined(laid_out(mixture(language), 2000, language, seeds()))
     parts = context.split("\n\n")
     assert [part.split("\n")[0] for part in parts] == [f"### Passage {place}" for place in range(1, len(parts) + 1)]
 
@@ -101,7 +105,7 @@ def test_documents_are_headed_in_their_order(language: str) -> None:
 def test_confusing_facts_stand_between_two_sentences_of_a_distractor(language: str) -> None:
     mixed = mixture(language)
     for level in (1000, 2000, 4000):
-        laid = lay_out(mixed, level, HEADERS[language], seeds())
+        laid = laid_out(mixed, level, language, seeds())
         context = joined(laid)
         supports = [(one.start, one.end) for one in laid.positions if one.kind == "support"]
         for one in laid.positions:
@@ -113,7 +117,7 @@ def test_confusing_facts_stand_between_two_sentences_of_a_distractor(language: s
 
 def test_a_pairs_documents_stand_together_unless_they_are_scattered() -> None:
     def places(scattered: bool) -> list[int]:
-        laid = lay_out(mixture("en", scattered=scattered), 4000, HEADERS["en"], seeds())
+        laid = laid_out(mixture("en", scattered=scattered), 4000, "en", seeds())
         context = joined(laid)
         return [context[: one.start].count("### Passage") for one in laid.positions if one.kind == "support"]
 
@@ -127,7 +131,7 @@ def test_a_longer_level_draws_what_a_shorter_one_does_and_more() -> None:
     mixed = mixture("en")
     wholes = [measure(mixed, level, HEADERS["en"]).whole for level in (1000, 2000, 4000)]
     assert wholes == sorted(wholes)
-    contexts = [joined(lay_out(mixed, level, HEADERS["en"], seeds())) for level in (1000, 4000)]
+    contexts = [joined(laid_out(mixed, level, "en", seeds())) for level in (1000, 4000)]
     held = [text.decode() for text in mixed.texts[: wholes[0]]]
     facts = [one.text for one in mixed.facts]
     bare = [context.replace(f"{facts[0]} ", "").replace(f"{facts[1]} ", "") for context in contexts]
@@ -135,11 +139,11 @@ def test_a_longer_level_draws_what_a_shorter_one_does_and_more() -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes_in_whatever_order_levels_are_made() -> None:
-    forth = {level: lay_out(mixture("en"), level, HEADERS["en"], seeds()).joined for level in (1000, 2000, 4000)}
+    forth = {level: laid_out(mixture("en"), level, "en", seeds()).joined for level in (1000, 2000, 4000)}
     mixed = mixture("en")
-    back = {level: lay_out(mixed, level, HEADERS["en"], seeds()).joined for level in (4000, 2000, 1000)}
+    back = {level: laid_out(mixed, level, "en", seeds()).joined for level in (4000, 2000, 1000)}
     assert forth == back
-    assert lay_out(mixed, 4000, HEADERS["en"], seeds("another")).joined != back[4000]
+    assert laid_out(mixed, 4000, "en", seeds("another")).joined != back[4000]
 
 
 def test_what_cannot_be_built_is_refused_with_what_is_missing() -> None:

@@ -107,7 +107,7 @@ def is_known_word(word: str) -> bool:
 
 def words(text: str) -> Iterator[tuple[str, int, int]]:
     """The words of `text` that the dictionary has, and what is left, with start and end; no unknown word is guessed."""
-    segmenter()
     import jieba
 
+    jieba.setLogLevel(logging.WARNING)
     yield from jieba.tokenize(text, HMM=False)

@@ -15,7 +15,7 @@ from flows.construct.engine import Drop, RowFile, RowsContext, Slot, StepContext
 from flows.families.lveval.conflicts import settled, sides_of, unfit
 from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset
 from flows.families.lveval.library import BETWEEN, Library, Numbers, is_yes_or_no
-from flows.families.lveval.mixing import LACKING, Headers, Laid, Mixture, Seeds, Text, lay_out, measure, mix
+from flows.families.lveval.mixing import LACKING, Headers, Laid, Measured, Mixture, Seeds, Text, lay_out, measure, mix
 from flows.families.lveval.recall import PARAGRAPHS, Book, Level, level_of, recalled
 from flows.families.lveval.settings import LVEvalSettings, words_of
 from flows.language import language_of
@@ -131,6 +131,8 @@ class Shelf:
         self._longest = longest
         self._settled: dict[str, Settled] = {}
         self._mixtures: dict[str, tuple[Mixture, AnswerTest]] = {}
+        self.measured: dict[tuple[str, str], Measured] = {}
+        """What goes into the context of a pair's key at a level."""
         self.levels: dict[str, Level] = {}
         """Fact recall: how much of the book each level takes."""
         self.missing: dict[str, int] = {}
@@ -187,7 +189,8 @@ class Shelf:
                     if self.dataset.recalls_fact:
                         self.levels[level] = level_of(self.book, words_of(level), seeds(pair, level))
                     else:
-                        measure(self.mixture(pair, seeds(pair))[0], words_of(level), headers)
+                        mixture, _ = self.mixture(pair, seeds(pair))
+                        self.measured[pair.key, level] = measure(mixture, words_of(level), headers)
                 except Drop as drop:
                     own[level] = drop
         for level in levels:
@@ -388,7 +391,8 @@ def mix_contexts(file: RowFile, ctx: RowsContext) -> Iterator[tuple[Mapping[str,
             ctx.drop(pair, file.slot, refusal)
             continue
         mixture, test = shelf.mixture(pair, mixer.seeds(pair))
-        laid = lay_out(mixture, words_of(level), mixer.headers(pair.language), mixer.seeds(pair, level))
+        measured = shelf.measured[pair.key, level]
+        laid = lay_out(mixture, measured, mixer.headers(pair.language), mixer.seeds(pair, level))
         yield _row(shelf, pair, level, None, laid, test, ctx.key(pair, file.slot))
 
 

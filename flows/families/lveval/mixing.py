@@ -214,13 +214,12 @@ def measure(mixture: Mixture, level: int, headers: Headers) -> Measured:
     return Measured(whole, cut, length)
 
 
-def lay_out(mixture: Mixture, level: int, headers: Headers, seeds: Seeds) -> Laid:
-    """One context of `level` words; raises what `measure` does.
+def lay_out(mixture: Mixture, measured: Measured, headers: Headers, seeds: Seeds) -> Laid:
+    """One context of what was measured.
 
     All documents are shuffled (a pair's own as one unit, unless they are scattered), and each confusing fact is put
     between two sentences of a distractor.
     """
-    measured = measure(mixture, level, headers)
     texts, lengths = mixture.texts[: measured.whole], mixture.lengths[: measured.whole]
     if measured.cut is not None:
         texts.append(measured.cut.encode())
