@@ -209,6 +209,14 @@ def test_answers_are_found_whatever_case_and_width() -> None:
     assert shelf.answering("北京").tolist() == [0]
 
 
+def test_chinese_scripts_are_kept_apart() -> None:
+    shelf = shelf_of("zh", "这个国家的经济发展很快。", "這個國家的經濟發展很快。", "2024")
+    assert shelf.in_other_script("他们来自这个国家。").tolist() == [1]
+    assert shelf.in_other_script("他們來自這個國家。").tolist() == [0]
+    assert shelf.in_other_script("2024").tolist() == []
+    assert shelf_of("en", "One.").in_other_script("這個國家").tolist() == []
+
+
 @pytest.mark.parametrize(("answer", "told"), [("Yes", True), ("no.", True), ("是的。", True), ("No one", False)])
 def test_yes_and_no_are_no_words_to_look_for(answer: str, told: bool) -> None:
     assert is_yes_or_no(answer) is told

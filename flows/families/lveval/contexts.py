@@ -211,7 +211,8 @@ class Shelf:
     def excluded(self, pair: Pair, rules: Sequence[Rule]) -> tuple[npt.NDArray[np.bool_], AnswerTest]:
         """The documents that must not distract from the pair.
 
-        They answer its question, nearly repeat one of its documents, or hold a substitute already.
+        They answer its question, nearly repeat one of its documents, hold a substitute already, or are
+        written in the other of the two Chinese scripts, which would tell them from its own.
         """
         library = self.library
         out = np.zeros(len(library), np.bool_)
@@ -229,6 +230,7 @@ class Shelf:
         for rule in rules:
             out[library.holding(rule.new)] = True
             out[unfit(rule, library)] = True
+        out[library.in_other_script(pair.documents[0].text)] = True
         for document in pair.documents:
             out[library.near_duplicates(document.text.encode())] = True
         return out, test

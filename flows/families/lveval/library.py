@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from flows.language.boundaries import boundaries
 from flows.language.keywords import PhraseFinder
+from flows.language.zh_script import script
 from schemas.lveval import PoolDocument
 
 Numbers = npt.NDArray[np.int64]
@@ -117,6 +118,17 @@ class Library:
         if number not in self._ends:
             self._ends[number] = boundaries(self.text(number), self.language)
         return self._ends[number]
+
+    def in_other_script(self, text: str) -> Numbers:
+        """The Chinese documents in Traditional characters where the text is in Simplified ones, or the other way."""
+        own = script(text) if self.language == "zh" else None
+        return np.asarray(
+            [] if own is None else [at for at, one in enumerate(self._scripts) if one not in (own, None)], np.int64
+        )
+
+    @cached_property
+    def _scripts(self) -> list[str | None]:
+        return [script(text.decode()) for text in self.texts]
 
     @cached_property
     def _fingerprints(self) -> tuple[Marks, Numbers, Numbers]:
