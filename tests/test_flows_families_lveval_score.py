@@ -304,3 +304,12 @@ def test_the_order_of_rows_and_predictions_changes_nothing() -> None:
 def test_the_words_of_a_level() -> None:
     assert [words_of(level) for level in ("16k", "256k", "500")] == [16_000, 256_000, 500]
     assert set(VARIANTS) == {"context", "direct"}
+
+
+def test_the_words_that_replies_share_with_their_answers_are_counted() -> None:
+    rows = [row("1"), row("2"), row("3")]
+    scored = score(
+        rows, replies(rows, lambda one, _: "the red one" if one.id == "1" else "red green"), False, Settings()
+    )
+    shared = {cell.row: cell.value for cell in scored.tables if cell.table == "words shared with answers"}
+    assert shared == {"en / red": 3, "en / green": 2}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,7 @@ from flows.llm.rules import Rules
 from flows.outputs import NoBuild, write_outputs
 from flows.report import read, report_page, write_report
 from flows.report.bins import binned, median, nice, ticks
+from flows.report.evaluation import table_view
 from flows.report.view import Segment, clip, compared, figure_view, percent, sheet_view
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
@@ -426,3 +428,21 @@ async def test_the_page_is_legible_in_a_browser(
     assert HOSTILE in await page.inner_text("h1")
     assert said == []
     assert asked == [sample_report.as_uri()]
+
+
+def test_a_table_of_many_lines_is_drawn_as_a_heatmap_for_each_group() -> None:
+    lines = [f"{group} / {depth:03}" for group in ("m / one", "m / other") for depth in range(40)]
+    frame = pd.DataFrame({"16k": [0.5] * 80, "32k": [*[1.0] * 79, float("nan")]}, index=lines)
+    view = table_view("recall", frame)
+    assert view.folded
+    assert view.chart is not None
+    assert view.chart.count("<svg") == 2
+    assert view.chart.count("<rect") == 159
+    assert "m / other" in view.chart
+
+
+def test_levels_are_places_on_a_scale() -> None:
+    view = table_view("scores", pd.DataFrame({"16k": [1.0], "256k": [0.5]}, index=["m"]))
+    assert view.chart is not None
+    assert ">256k</text>" in view.chart
+    assert not view.folded

@@ -60,7 +60,9 @@ def table_view(name: str, frame: pd.DataFrame) -> TableView:
         (str(row), [float(value) for value in values]) for row, values in zip(frame.index, frame.values, strict=True)
     ]
     folded = len(rows) > MOST_LINES
-    chart = heatmaps(columns, rows) if folded else curves(columns, rows) if scaled and rows else None
+    chart = (
+        heatmaps(columns, rows) if folded and len(columns) > 1 else curves(columns, rows) if scaled and rows else None
+    )
     shown = tuple((row, tuple(_shown(value) for value in values)) for row, values in rows)
     return TableView(name, tuple(columns), shown, chart, folded)
 

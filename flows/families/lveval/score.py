@@ -26,13 +26,18 @@ from flows.families.lveval.inference import (
     variants_of,
     without_rules,
 )
+from flows.families.lveval.settings import words_of
 from flows.scoring.qa import METRICS
 from flows.scoring.tables import ScoreError, ScoreTables, cells, fitting, means
+from flows.scoring.words import chinese_words, english_words
 from schemas.base import Frozen
 from schemas.lveval import LongContext
 from schemas.prediction import Prediction
 
 MetricsVariant = Literal["released", "paper"]
+SHARED = "words shared with answers"
+MOST_SHARED = 100  # section 3.3: "the top 100 words that matched the GT answer most frequently"
+TOKENS = {"en": english_words, "zh": chinese_words}
 BY_DEPTH = "fact recall by depth"
 ALL_LEVELS = "all levels"
 CEILING = "ceiling Lm/Ld"
@@ -120,11 +125,6 @@ def _is_rouge(dataset: Dataset) -> bool:
     return dataset.metric.startswith("rouge")
 
 
-def words_of(level: str) -> int:
-    """The words of a level: 16,000 for `16k`."""
-    return 1000 * int(level.removesuffix("k")) if level.endswith("k") else int(level)
-
-
 def score(
     rows: Iterable[ScoredContext], predictions: Iterable[Prediction], partial: bool, settings: ScoreSettings
 ) -> ScoreTables:
@@ -140,7 +140,8 @@ def score(
     if not found:
         raise ScoreError("rows: expected contexts, found none; check which build is scored")
     notes = [f"{settings.metrics} metrics: {METRICS_SAID[settings.metrics]}"]
-    replies = pd.DataFrame(_line(reply, settings) for reply in _replies(found, predictions, partial, notes))
+    given = _replies(found, predictions, partial, notes)
+    replies = pd.DataFrame(_line(reply, settings) for reply in given)
     asked = replies[replies["variant"] == "context"]
     released = asked[asked["ablation"] == AS_RELEASED]
     undone = replies[replies["ablation"].isin(list(KPR))]
@@ -154,6 +155,8 @@ def score(
         "leakage": (_leakage, _beside(undone, undone["variant"] == "direct")),
     }
     frames = {name: table(chosen) for name, (table, chosen) in made.items() if not chosen.empty}
+    if not (shared := _shared_words(given)).empty:
+        frames[SHARED] = shared
     return ScoreTables.of(frames, notes)
 
 
@@ -267,6 +270,26 @@ def _line(reply: Reply, settings: ScoreSettings) -> dict[str, object]:
 
 
 # ---- tables ----
+
+
+def _shared_words(replies: Iterable[Reply]) -> pd.DataFrame:
+    """Section 3.3: the words that replies have most often in common with their answers.
+
+    People mark the uninformative ones (`lveval-blacklist`), which make a blacklist; the released lists are ours.
+    """
+    shared: dict[str, Counter[str]] = {language: Counter() for language in TOKENS}
+    total: Counter[str] = Counter()
+    for reply in replies:
+        if reply.variant == "context" and reply.ablation is None:
+            language, tokens = reply.row.language, TOKENS[reply.row.language]
+            total[language] += 1
+            shared[language].update(set(tokens(reply.output)) & set(tokens(reply.asked.answer)))
+    lines = [
+        {"row": f"{language} / {word}", "column": "replies", "value": float(count), "n": total[language]}
+        for language, own in shared.items()
+        for word, count in sorted(own.items(), key=lambda one: (-one[1], one[0]))[:MOST_SHARED]
+    ]
+    return pd.DataFrame(lines, columns=["row", "column", "value", "n"])
 
 
 def _in_order(frame: pd.DataFrame) -> pd.DataFrame:
