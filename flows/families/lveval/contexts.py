@@ -140,7 +140,10 @@ class Shelf:
         self._refusals: dict[str, dict[str, Drop]] = {}
         """By pair and level, why a context cannot be built."""
         library.search(
-            (side for one in materials.values() for rule in one.rules for side in (rule.old, rule.new)),
+            [
+                *(side for one in materials.values() for rule in one.rules for side in (rule.old, rule.new)),
+                *(fact.text for one in materials.values() for fact in one.facts),
+            ],
             (answer for pair in pairs for answer in pair.answers if not is_yes_or_no(answer)),
         )
 
@@ -211,8 +214,8 @@ class Shelf:
     def excluded(self, pair: Pair, rules: Sequence[Rule]) -> tuple[npt.NDArray[np.bool_], AnswerTest]:
         """The documents that must not distract from the pair.
 
-        They answer its question, nearly repeat one of its documents, hold a substitute already, or are
-        written in the other of the two Chinese scripts, which would tell them from its own.
+        They answer its question, nearly repeat one of its documents, hold a substitute or a confusing fact
+        already, or are written in the other of the two Chinese scripts, which would tell them from its own.
         """
         library = self.library
         out = np.zeros(len(library), np.bool_)
@@ -227,6 +230,8 @@ class Shelf:
                 asked = self._asked(pair)
                 holding = holding[[self._answers(int(number), answer, asked) for number in holding]]
             out[holding] = True
+        for fact in self.facts_of(pair):
+            out[library.holding(fact)] = True
         for rule in rules:
             out[library.holding(rule.new)] = True
             out[unfit(rule, library)] = True
