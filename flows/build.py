@@ -5,6 +5,7 @@ names travel between tasks, not data. What is finished is not run again; the sto
 """
 
 import json
+import logging
 import os
 import signal
 import socket
@@ -207,6 +208,8 @@ def task_runner(name: str) -> TaskRunner[Any]:
     if name == "dask":
         from prefect_dask import DaskTaskRunner
 
+        # A connection that closes while the workers end is no fault, and is said with a traceback.
+        logging.getLogger("distributed.batched").setLevel(logging.CRITICAL)
         runner: TaskRunner[Any] = DaskTaskRunner(
             cluster_kwargs={"n_workers": DASK_WORKERS, "threads_per_worker": 1, "dashboard_address": None}
         )

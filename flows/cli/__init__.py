@@ -1,5 +1,6 @@
 """The command line. Modules are imported when their command runs, so that `--help` is quick."""
 
+import os
 import signal
 import sys
 import traceback
@@ -57,6 +58,9 @@ def main() -> None:
     if debug and caught is not None:
         traceback.print_exception(caught)
     _say(said)
+    if status == INTERRUPTED and not debug:
+        # What libraries say while a process that was stopped takes itself down is of no use to anybody.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     sys.exit(status)
 
 
