@@ -118,6 +118,9 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
         )
         answer = await ctx.ask(CONFUSING_FACTS, asked)
         given = answer.subject, answer.object
+    for fact in given:
+        if any(fact in document.text for document in pair.documents):
+            raise Drop("the supporting document says it", fact)
     return Confusion(
         key=ctx.key,
         pair_id=pair.id,

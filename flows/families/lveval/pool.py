@@ -95,9 +95,8 @@ class Pool:
         asked = language_of(self.language).content_words(pair.question)
         shared = Counter(number for word in sorted(asked) for number in self.holding.get(word, ()))
         ranked = sorted(shared, key=lambda number: (-shared[number], number))
-        return tuple(
-            self.said[number].text for number in ranked[: 4 * SENTENCES] if self.said[number].pair_id != pair.id
-        )[:SENTENCES]
+        found = (self.said[number] for number in ranked[: 4 * SENTENCES])
+        return tuple(one.text for one in found if not _own(one, pair))[:SENTENCES]
 
     def of_others(self, pair: Pair, rng: random.Random) -> tuple[Alternatives, ...]:
         """For each name of the question: sentences of other pairs that begin with a name of its type.
@@ -106,11 +105,16 @@ class Pool:
         """
         found = []
         for name, of in names(self.language, pair.question):
-            told = [one for one in self.said if one.pair_id != pair.id and one.opens_with and one.opens_with[1] == of]
+            told = [one for one in self.said if one.opens_with and one.opens_with[1] == of and not _own(one, pair)]
             for one in rng.sample(told, min(len(told), SENTENCES)):
                 assert one.opens_with is not None
                 found.append(Alternatives(name=name, others=(one.opens_with[0], one.text)))
         return tuple(found)
+
+
+def _own(said: Said, pair: Pair) -> bool:
+    """Whether the pair's own documents say it: several pairs may be about one document."""
+    return said.pair_id == pair.id or any(said.text in document.text for document in pair.documents)
 
 
 def pool_of(language: str, pairs: Iterable[Pair]) -> Pool:
