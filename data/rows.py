@@ -1,11 +1,11 @@
 """Parquet files of rows that hold one long text: written as they come, read one at a time.
 
-A context of 256k words is 1.5 MB. It is joined out of pieces straight into the buffer that is compressed, and
-never passes through a record on its way; a reader holds one row group, of a few rows, at a time.
+A context of 256k words is 1.5 MB. It is compressed where it was joined, and never passes through a record on
+its way; a reader holds one row group, of a few rows, at a time.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class _Digesting:
 
 
 class RowsWriter:
-    """Writes rows of one type to a Parquet file; `long` names the field whose text comes as UTF-8 pieces."""
+    """Writes rows of one type to a Parquet file; `long` names the field whose text comes in UTF-8."""
 
     def __init__(self, file: IO[bytes], model: type[BaseModel], long: str) -> None:
         self._long = long
@@ -56,14 +56,12 @@ class RowsWriter:
         self._rows: list[Mapping[str, Any]] = []
         self._texts: list[bytes] = []
         self._held = 0
-        self.count = 0
 
     def write(self, row: Mapping[str, Any], text: bytes) -> None:
         """Write a row: all of its fields but the long one, as JSON values, and the long one."""
         self._rows.append(row)
         self._texts.append(text)
         self._held += len(text)
-        self.count += 1
         if self._held >= GROUP_BYTES:
             self._flush()
 
@@ -129,7 +127,7 @@ def _texts(texts: Sequence[bytes]) -> pa.ChunkedArray:
     )
 
 
-def read_rows(file: Any, start: int, stop: int, columns: Iterable[str] | None = None) -> Iterator[dict[str, Any]]:
+def read_rows(file: Any, start: int, stop: int) -> Iterator[dict[str, Any]]:
     """Rows `start` to `stop` (exclusive) of such a file; opens only the row groups that hold them.
 
     Raises `OSError` where a page's bytes are not those written.
@@ -139,7 +137,7 @@ def read_rows(file: Any, start: int, stop: int, columns: Iterable[str] | None = 
     for group in range(parquet.num_row_groups):
         last = first + parquet.metadata.row_group(group).num_rows
         if first < stop and start < last:
-            table = parquet.read_row_group(group, columns=list(columns) if columns else None)
+            table = parquet.read_row_group(group)
             for place in range(max(start, first) - first, min(stop, last) - first):
                 yield table.slice(place, 1).to_pylist()[0]
         first = last

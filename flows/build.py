@@ -131,7 +131,8 @@ def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher:
             run_set(project, ref, watcher)
         else:
             if step.shape == "rows":
-                futures = [run_file.submit(project, ref, *one) for one in enumerate(builder.row_files(ref))]
+                files_of_rows = reversed(list(enumerate(builder.row_files(ref))))
+                futures = [run_file.submit(project, ref, *one) for one in files_of_rows]
             else:
                 spans = builder.shards(ref)
                 futures = [run_shard.submit(project, ref, index, *span) for index, span in enumerate(spans)]

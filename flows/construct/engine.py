@@ -90,8 +90,8 @@ class StepContext:
     """All records the step runs over."""
     uses: Mapping[str, Records[Any]]
     """The parts that `Part.uses` names."""
-    reviewed: Mapping[str, frozenset[str]]
-    """Of each of them, the keys of the records that people accepted or mended."""
+    reviewed: Callable[[str], frozenset[str]]
+    """Of one of them, the keys of the records that people accepted or mended."""
     embedder: Embedder
     models: Mapping[str, Model]
     """By role, and by the model's name in the configuration."""
@@ -274,18 +274,11 @@ class RowFile:
 class RowsContext:
     """What a `rows` step may read and refuse while it writes one file."""
 
-    step: StepContext
-    step_name: str
     prepared: Any
     """What the step's `prepare` gave."""
     key: Callable[[Record, Slot], str]
     """The key of the row that is made of a record at a slot."""
     drop: Callable[[Record, Slot, Drop], None]
-
-    @property
-    def settings(self) -> Any:
-        """The family's settings."""
-        return self.step.settings
 
 
 def rows(
@@ -293,7 +286,6 @@ def rows(
     *,
     files: Callable[[StepContext, Any], Sequence[RowFile]],
     long: str,
-    most: Callable[[Any], int],
     version: int = 1,
     settings: Sequence[str] = (),
     prepare: Callable[[StepContext], Any] | None = None,
@@ -303,9 +295,9 @@ def rows(
     It is the last step of its part. `files(context, prepared)` lists the files, which are known before any
     is written; `function(file, ctx)` yields, for each of its rows, the fields as JSON has them and the field
     `long` in UTF-8, or refuses it with `ctx.drop(record, slot, Drop(...))`. Files are written side by side,
-    in threads. `most(settings)` is how many rows a record gives at most, for estimates.
+    in threads, the last of the list first: it is to be the longest.
     """
-    return Step("rows", function, version, (), tuple(settings), None, prepare, most=most, files=files, long=long)
+    return Step("rows", function, version, (), tuple(settings), None, prepare, files=files, long=long)
 
 
 @dataclass(frozen=True)

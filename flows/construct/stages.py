@@ -261,10 +261,7 @@ class Build:
             limit=self.limit,
             inputs=self.inputs(ref),
             uses={name: self.read(used) for name, used in self._uses(ref).items()},
-            reviewed={
-                name: self.reviewed(self._family(ref).family, self._family(ref).family.part(name))
-                for name in self._uses(ref)
-            },
+            reviewed=lambda name: self.reviewed(self._family(ref).family, self._family(ref).family.part(name)),
             embedder=self.embedder,
             models=self._family(ref).models,
             prompts=self._family(ref).prompts,
@@ -400,7 +397,7 @@ class Build:
             def drop(record: Record, slot: Slot, refusal: Drop) -> None:
                 writer.drop(refusal.of(record, ref.step, key(record, slot)))
 
-            for values, text in step.function(file, RowsContext(context, ref.step, prepared, key, drop)):
+            for values, text in step.function(file, RowsContext(prepared, key, drop)):
                 writer.write(values, text)
         return writer.finish(file.planned)
 

@@ -50,6 +50,16 @@ class Invalid(Exception):  # noqa: N818 - it names the answer, not a fault of ou
         self.detail = detail
 
 
+Problem = tuple[str, str] | None
+"""What a check finds in an answer: (reason, what is wrong), or None."""
+
+
+def require(problem: Problem) -> None:
+    """Raise `Invalid` where there is a problem."""
+    if problem is not None:
+        raise Invalid(*problem)
+
+
 class InvalidAnswer(Exception):  # noqa: N818
     """Every answer was invalid: the record is to be dropped, with the last answer as evidence."""
 

@@ -141,7 +141,7 @@ def ours(mixer: Mixer, settings: LVEvalSettings, folder: Path) -> tuple[int, dic
             drops[refusal.reason] += 1
 
         with RowShardWriter(store, index, file.name, LongContext, "context") as writer:
-            for values, text in mix_contexts(file, RowsContext(step, "mix_contexts", mixer, key, drop)):
+            for values, text in mix_contexts(file, RowsContext(mixer, key, drop)):
                 writer.write(values, text)
         return writer.kept
 

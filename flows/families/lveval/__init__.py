@@ -4,7 +4,6 @@ from pathlib import Path
 
 from flows.construct.engine import Evaluation, Family, Paper, Part, all_, each, every, expand, rows
 from flows.families.lveval.contexts import bring_rules_together, bring_together, context_files, mix_contexts
-from flows.families.lveval.datasets import DEPTHS
 from flows.families.lveval.figures import document_figures, fact_figures, pair_figures, rule_figures
 from flows.families.lveval.inference import ANSWERS, requests
 from flows.families.lveval.layout import layout
@@ -179,7 +178,6 @@ FAMILY = Family(
                     mix_contexts,
                     files=context_files,
                     long="context",
-                    most=lambda settings: len(settings.levels) * DEPTHS,
                     prepare=bring_together,
                     settings=["levels", "header"],
                 ),

@@ -6,10 +6,8 @@ from typing import Protocol
 from flows.families.lveval.library import count, is_yes_or_no
 from flows.families.lveval.pool import names
 from flows.language import language_of
+from flows.llm.model import Problem
 from schemas.lveval import Changed
-
-Problem = tuple[str, str] | None
-"""(reason, what is wrong), or None."""
 
 LEAST_SHARED = 2
 """Content words of the question that a confusing fact holds."""

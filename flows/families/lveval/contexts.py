@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,6 @@ class Settled:
     @classmethod
     def of(cls, pair: Pair, material: Material) -> "Settled":
         """Replacement through question, answers, keywords, supporting documents and facts alike (section 3.2.3)."""
-
         sides = sides_of(material.rules)
         texts = [
             pair.question,
@@ -78,18 +77,15 @@ class Settled:
             *(one.text for one in pair.documents),
             *(one.text for one in material.facts),
         ]
-        put = apply(BETWEEN.join(texts), sides, pair.language).split(BETWEEN) if sides else texts
-        question, put = put[0], put[1:]
-        answers, put = tuple(put[: len(pair.answers)]), put[len(pair.answers) :]
-        support, facts = put[: len(pair.documents)], put[len(pair.documents) :]
+        put = iter(apply(BETWEEN.join(texts), sides, pair.language).split(BETWEEN) if sides else texts)
         parts = [pair.provenance, *material.provenance]
         return cls(
             pair=pair,
-            question=question,
-            answers=answers,
+            question=next(put),
+            answers=tuple(islice(put, len(pair.answers))),
             keywords=keywords_after(material.keywords, pair.answers[0], sides, pair.language),
-            facts=tuple(Text(one.id, to, pair.language) for one, to in zip(material.facts, facts, strict=True)),
-            support=tuple(Text(one.id, to, pair.language) for one, to in zip(pair.documents, support, strict=True)),
+            support=tuple(Text(one.id, next(put), pair.language) for one in pair.documents),
+            facts=tuple(Text(one.id, next(put), pair.language) for one in material.facts),
             rules=material.rules,
             sources=tuple(SourceDocument.of(one) for one in pair.documents),
             provenance=Provenance(
@@ -190,7 +186,7 @@ class Shelf:
             for level in levels:
                 try:
                     if self.dataset.recalls_fact:
-                        self.levels[level] = level_of(self.book, words_of(level), seeds(pair, level))
+                        self.levels[level] = level_of(self.book[0], words_of(level), seeds(pair, level))
                     else:
                         mixture, _ = self.mixture(pair, seeds(pair))
                         self.measured[pair.key, level] = measure(mixture, words_of(level), headers)
@@ -255,15 +251,15 @@ class Shelf:
         )
 
     @cached_property
-    def book(self) -> Book:
-        """Fact recall: the documents as one text, without those that hold the answer or a substitute."""
+    def book(self) -> tuple[Book, AnswerTest]:
+        """Fact recall: the documents as one text, without those that must not distract, and how they were told."""
         (pair,) = self.pairs
         own = self.settled(pair)
-        excluded, _ = self.excluded(pair, own.rules)
+        excluded, test = self.excluded(pair, own.rules)
         text = PARAGRAPHS.join(self.library.text(number) for number in np.flatnonzero(~excluded).tolist()) + PARAGRAPHS
         sides = sides_of(own.rules)
         put = apply(text, sides, pair.language) if sides else text
-        return Book(put, own.support[0], own.facts, pair.language)
+        return Book(put, own.support[0], own.facts, pair.language), test
 
 
 @dataclass
@@ -352,18 +348,21 @@ def _gathered(
         by_dataset[pair.dataset].append(pair)
     made: dict[str, Material] = defaultdict(Material)
 
-    def add(part: str, record: Any, **more: Any) -> None:
+    reviewed = frozenset().union(*(step.reviewed(part) for part in ("confusing-facts", "conflicts", "keywords")
+                                   if part in step.uses))  # fmt: skip
+
+    def add(record: Any, **more: Any) -> None:
         own = made[record.pair_id]
-        seen = own.reviewed and record.key in step.reviewed.get(part, ())
+        seen = own.reviewed and record.key in reviewed
         made[record.pair_id] = replace(own, provenance=(*own.provenance, record.provenance), reviewed=seen, **more)
 
     for fact in step.uses["confusing-facts"]:
         own = made[fact.pair_id].facts
-        add("confusing-facts", fact, facts=(*own, Text(fact.id, fact.fact, fact.language)))
+        add(fact, facts=(*own, Text(fact.id, fact.fact, fact.language)))
     for one in rules:
-        add("conflicts", one, rules=one.rules)
+        add(one, rules=one.rules)
     for marked in keywords:
-        add("keywords", marked, keywords=marked.keywords)
+        add(marked, keywords=marked.keywords)
     return {
         "settings": step.settings, "seed": step.seed, "documents": documents, "pairs": by_dataset, "materials": made
     }  # fmt: skip
@@ -405,14 +404,14 @@ def mix_contexts(file: RowFile, ctx: RowsContext) -> Iterator[tuple[Mapping[str,
 
 def _recall(shelf: Shelf, pair: Pair, level: str, ctx: RowsContext) -> Iterator[tuple[Mapping[str, Any], bytes]]:
     """The fact at each of its places; of a level that cannot be built, all are dropped."""
-    _, test = shelf.excluded(pair, ())
+    book, test = shelf.book
     refusal = shelf.refusal(pair, level)
     for depth in range(DEPTHS):
         slot: Slot = {"level": level, "depth": depth}
         if refusal is not None:
             ctx.drop(pair, slot, refusal)
         else:
-            laid = recalled(shelf.book, shelf.levels[level], depth)
+            laid = recalled(book, shelf.levels[level], depth)
             yield _row(shelf, pair, level, depth, laid, test, ctx.key(pair, slot))
 
 

@@ -112,3 +112,5 @@ DATASETS = (
 )  # fmt: skip
 BY_NAME = {one.name: one for one in DATASETS}
 """By the name in the configuration."""
+BY_RELEASED = {one.released: one for one in DATASETS}
+"""By the name in the released benchmark, without the level."""

@@ -5,13 +5,13 @@ again, question, cue. So a prompt that is cut in its middle (`truncation.py`) ke
 are greedy. Departure: without a context every answer may have 64 tokens, those of fact recall too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, get_args
 
 from flows.construct.engine import Request
-from flows.families.lveval.datasets import BY_NAME, DATASETS, Dataset
+from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, Dataset
 from flows.llm.model import Prompt, Text
 from schemas.base import Frozen
 from schemas.lveval import LongContext
@@ -26,7 +26,6 @@ Ablation = Literal["no-cfi", "no-kpr", "neither"]
 ABLATIONS: tuple[Ablation, ...] = get_args(Ablation)
 WITHOUT_FACTS: tuple[Ablation, ...] = ("no-cfi", "neither")
 WITHOUT_RULES: tuple[Ablation, ...] = ("no-kpr", "neither")
-BY_RELEASED: Mapping[str, Dataset] = MappingProxyType({one.released: one for one in DATASETS})
 
 
 class InContext(Frozen):

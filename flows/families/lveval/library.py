@@ -62,7 +62,6 @@ class Library:
 
     def __init__(self, documents: Sequence[PoolDocument], language: str) -> None:
         self.language = language
-        self.ids = [document.id for document in documents]
         self.texts = [document.text.encode() for document in documents]
         self.counts: Numbers = np.fromiter((count(one.text, language) for one in documents), np.int64, len(documents))
         self.lengths: Numbers = np.fromiter((len(one.text) for one in documents), np.int64, len(documents))
@@ -122,13 +121,15 @@ class Library:
     def in_other_script(self, text: str) -> Numbers:
         """The Chinese documents in Traditional characters where the text is in Simplified ones, or the other way."""
         own = script(text) if self.language == "zh" else None
-        return np.asarray(
-            [] if own is None else [at for at, one in enumerate(self._scripts) if one not in (own, None)], np.int64
-        )
+        if own is None:
+            return np.empty(0, np.int64)
+        found: Numbers = np.flatnonzero((self._scripts != own) & (self._scripts != ""))
+        return found
 
     @cached_property
-    def _scripts(self) -> list[str | None]:
-        return [script(text.decode()) for text in self.texts]
+    def _scripts(self) -> npt.NDArray[np.str_]:
+        """The script of each document, empty where it is not told."""
+        return np.array([script(text.decode()) or "" for text in self.texts])
 
     @cached_property
     def _fingerprints(self) -> tuple[Marks, Numbers, Numbers]:

@@ -1,8 +1,8 @@
 """Mixing up (section 3.2.1): distracting documents around a pair's supporting ones, at every level.
 
 What the levels of a pair share is made once (`mix`): the order in which distractors are drawn, their texts
-after replacement, and their lengths. `lay_out` then makes one context of it: it decides how many of them go
-in, and where everything stands. Texts are UTF-8 and are joined once, by whoever writes them.
+after replacement, and their lengths. `measure` decides how many of them a level takes, and `lay_out` where
+everything stands in its context. Texts are UTF-8.
 """
 
 from collections.abc import Callable, Sequence

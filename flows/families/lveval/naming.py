@@ -5,10 +5,8 @@ from typing import Protocol
 
 from flows.language import language_of
 from flows.language.keywords import occurs, problems
+from flows.llm.model import Problem
 from schemas.lveval import Rule
-
-Problem = tuple[str, str] | None
-"""(reason, what is wrong), or None."""
 
 
 class Renamed(Protocol):

@@ -5,6 +5,11 @@ from schemas.rubric import Choice, Rubric, Shown
 KEEP, EDIT, REJECT = "keep", "edit", "reject"
 DECISIONS = (KEEP, EDIT, REJECT)
 
+
+def _decision(question: str) -> tuple[Choice]:
+    return (Choice(name="decision", question=question, options=DECISIONS),)
+
+
 CONFUSING_FACT = Rubric(
     name="lveval-confusing-fact",
     version=1,
@@ -15,13 +20,7 @@ CONFUSING_FACT = Rubric(
         Shown(name="original_fact", title="The original fact"),
         Shown(name="fact", title="The confusing fact"),
     ),
-    asks=(
-        Choice(
-            name="decision",
-            question="Is it like the original fact, without answering the question and without contradicting it?",
-            options=DECISIONS,
-        ),
-    ),
+    asks=_decision("Is it like the original fact, without answering the question and without contradicting it?"),
     corrects=(Shown(name="fact", title="The confusing fact"),),
 )
 REPLACEMENTS = Rubric(
@@ -29,28 +28,25 @@ REPLACEMENTS = Rubric(
     version=1,
     guideline="guideline.replacements.md",
     shows=(Shown(name="question"), Shown(name="answers"), Shown(name="excerpts", title="Where the keywords stand")),
-    asks=(Choice(name="decision", question="Are these the keywords to be replaced, each by a sound substitute?",
-                 options=DECISIONS),),
+    asks=_decision("Are these the keywords to be replaced, each by a sound substitute?"),
     corrects=(Shown(name="rules", title="A rule a line: keyword -> substitute"),),
-)  # fmt: skip
+)
 CONFLICTS = Rubric(
     name="lveval-conflicts",
     version=1,
     guideline="guideline.replacements.md",
     shows=(Shown(name="question"), Shown(name="answers"), Shown(name="conflicts", title="What goes wrong")),
-    asks=(Choice(name="decision", question="Can the rules stay as they are? A rule in conflict is left out.",
-                 options=DECISIONS),),
+    asks=_decision("Can the rules stay as they are? A rule in conflict is left out."),
     corrects=(Shown(name="rules", title="A rule a line: keyword -> substitute"),),
-)  # fmt: skip
+)
 KEYWORDS = Rubric(
     name="lveval-keywords",
     version=1,
     guideline="guideline.keywords.md",
     shows=(Shown(name="question"), Shown(name="answer"), Shown(name="keywords")),
-    asks=(Choice(name="decision", question="Must a right prediction hold these words, and no others?",
-                 options=DECISIONS),),
+    asks=_decision("Must a right prediction hold these words, and no others?"),
     corrects=(Shown(name="keywords", title="Words of the answer, with spaces between"),),
-)  # fmt: skip
+)
 BLACKLIST = Rubric(
     name="lveval-blacklist",
     version=1,

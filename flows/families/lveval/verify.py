@@ -58,7 +58,6 @@ YES_OR_NO = frozenset(
     ("yes", "no", "是", "否", "是的", "不是", "对", "不对", "有", "没有", "能", "不能", "可以", "不可以", "会", "不会")
 )
 
-_RELEASED = {one.released: one for one in datasets.DATASETS}
 _LEVEL = re.compile(r"([1-9][0-9]*)(k?)")
 _SHARED = ("input", "answers", "answer_keywords", "replacements", "sources", "confusing_facts")
 """What is the same at all levels of a pair."""
@@ -95,7 +94,7 @@ def verify_contexts(rows: Iterable[LongContext], ctx: VerifyContext) -> Iterator
     levels = _Levels()
     for row in rows:
         released, _, level = row.dataset.rpartition("_")
-        dataset = _RELEASED.get(released)
+        dataset = datasets.BY_RELEASED.get(released)
         if dataset is None:
             yield Fault(id=row.id, problem=f"no dataset is called {row.dataset!r}")
             continue
@@ -133,7 +132,7 @@ def verify_against_sources(
             plain[f"{name}#{number}"] = cleaned
             titled[f"{name}#{number}"] = f"{title}\n{cleaned}" if title else cleaned
     for row in rows:
-        dataset = _RELEASED[row.dataset.removesuffix(f"_{row.level}")]
+        dataset = datasets.BY_RELEASED[row.dataset.removesuffix(f"_{row.level}")]
         yield from verify_sources([row], titled if dataset.titled else plain)
 
 

@@ -11,7 +11,7 @@ from rapidfuzz.distance import Levenshtein, Opcode, Postfix, Prefix
 
 from flows.families.reeval.filters import LANGUAGES, MOST_CHARACTERS
 from flows.language import Language, Mention, language_of
-from flows.llm.model import Invalid
+from flows.llm.model import Problem
 from schemas.reeval import AnswerPosition, Edit
 
 MOST_CHANGED = 0.02
@@ -26,21 +26,12 @@ RIVAL_ABOVE, UNSURE_ABOVE = 0.6, 0.4
 """Shares of the question's content words in a sentence that names something of the answer's type: above the
 first it may well answer the question otherwise; above the second it is for people to look at."""
 
-Problem = tuple[str, str] | None
-"""(reason, what is wrong), or None."""
-
 _NO_ANSWER = re.compile(r"[\x00-\x1f\x7f]|<[^<>]*>|\[/?\w+\]")
 """Control characters and markup."""
 _HAN = re.compile(r"[㐀-鿿豈-﫿]")
 MOST_BESIDE = 2
 """Tokens that a mention's place may gain beyond the longer of both answers: an article, a preposition."""
 _TOKEN = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
-
-
-def require(problem: Problem) -> None:
-    """Raise `Invalid` where there is a problem."""
-    if problem is not None:
-        raise Invalid(*problem)
 
 
 # ---- category 1 ----

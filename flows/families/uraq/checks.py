@@ -4,7 +4,6 @@ import re
 
 from flows.construct.engine import Drop
 from flows.language import en
-from flows.llm.model import Invalid
 from schemas.uraq import AnswerType
 
 MAX_STATEMENT_WORDS = 30
@@ -130,9 +129,3 @@ def question_problem(
             if en.contains(question, answer):
                 return "question contains an answer", f"the question must not contain {answer!r}"
     return None
-
-
-def require(problem: tuple[str, str] | None) -> None:
-    """Raise `Invalid` where there is a problem."""
-    if problem is not None:
-        raise Invalid(*problem)

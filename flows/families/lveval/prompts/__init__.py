@@ -7,7 +7,7 @@ from pydantic import Field
 
 from flows.families.lveval import confusing, naming
 from flows.families.lveval.pool import Alternatives
-from flows.llm.model import Invalid, Prompt, Text
+from flows.llm.model import Prompt, Text, require
 from schemas.base import Frozen
 from schemas.lveval import Rule
 
@@ -74,21 +74,16 @@ class ToAnswer(Frozen):
     language: str
 
 
-def _require(problem: tuple[str, str] | None) -> None:
-    if problem is not None:
-        raise Invalid(*problem)
-
-
 def _check_facts(asked: ToConfuse, given: ConfusingFacts) -> None:
-    _require(confusing.facts_problem(asked, given.subject, given.object))
+    require(confusing.facts_problem(asked, given.subject, given.object))
 
 
 def _check_rules(asked: ToRename, given: RuleList) -> None:
-    _require(naming.rules_problem(asked, given.rules))
+    require(naming.rules_problem(asked, given.rules))
 
 
 def _check_keywords(asked: ToMark, given: Keywords) -> None:
-    _require(naming.keywords_problem(asked.language, asked.answer, given.keywords))
+    require(naming.keywords_problem(asked.language, asked.answer, given.keywords))
 
 
 CONFUSING_FACTS = Prompt(

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from flows.families.reeval import checks
 from flows.families.reeval.inference import ANSWERS
-from flows.llm.model import Prompt
+from flows.llm.model import Prompt, require
 from schemas.base import Frozen
 from schemas.reeval import Case
 
@@ -102,11 +102,11 @@ class Passage(Frozen):
 
 
 def _check_alternative(asked: ToAlter, given: Alternative) -> None:
-    checks.require(checks.alternative_problem(asked, given.answer))
+    require(checks.alternative_problem(asked, given.answer))
 
 
 def _check_replaced(asked: ToReplace, given: Replaced) -> None:
-    checks.require(
+    require(
         checks.swap_problem(
             asked.language, asked.evidence, asked.answer, asked.aliases, asked.alternative, given.evidence
         )
@@ -114,19 +114,19 @@ def _check_replaced(asked: ToReplace, given: Replaced) -> None:
 
 
 def _check_sentence(asked: ToSelect, given: Sentence) -> None:
-    checks.require(checks.sentence_problem(asked.language, asked.evidence, asked.answer, given.sentence))
+    require(checks.sentence_problem(asked.language, asked.evidence, asked.answer, given.sentence))
 
 
 def _check_resolved(asked: ToResolve, given: Sentence) -> None:
-    checks.require(checks.resolved_problem(asked.language, asked.sentence, asked.answer, given.sentence))
+    require(checks.resolved_problem(asked.language, asked.sentence, asked.answer, given.sentence))
 
 
 def _check_condensed(asked: ToCondense, given: Passage) -> None:
-    checks.require(checks.condensed_problem(asked.language, asked.passages, given.text))
+    require(checks.condensed_problem(asked.language, asked.passages, given.text))
 
 
 def _check_merged(asked: ToMerge, given: Passage) -> None:
-    checks.require(checks.merged_problem(asked.language, asked.sentence, asked.condensed, asked.answer, given.text))
+    require(checks.merged_problem(asked.language, asked.sentence, asked.condensed, asked.answer, given.text))
 
 
 # methods/reeval.md: generation at temperature 1, with 100 tokens for an answer, 3,000 for a rewrite and 1,000

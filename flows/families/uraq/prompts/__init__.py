@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import Field
 
 from flows.families.uraq import checks, conflicts
-from flows.llm.model import Invalid, Prompt, Text
+from flows.llm.model import Invalid, Prompt, Text, require
 from schemas.base import Frozen
 from schemas.uraq import AnswerType, Manipulation, Need, Step
 
@@ -90,7 +90,7 @@ class ToRead(Frozen):
 
 
 def _check_manipulation(asked: ToManipulate, answer: Manipulated) -> None:
-    checks.require(checks.manipulation_problem(asked.statement, answer.manipulated, answer.manipulation))
+    require(checks.manipulation_problem(asked.statement, answer.manipulated, answer.manipulation))
 
 
 def _check_steps(asked: ToAsk, answer: Question) -> None:
@@ -103,7 +103,7 @@ def _check_steps(asked: ToAsk, answer: Question) -> None:
 
 
 def _check_question(asked: ToAsk, answer: Question) -> None:
-    checks.require(
+    require(
         checks.question_problem(answer.question, answer.answer_type, answer.answer_original, answer.answer_manipulated)
     )
 
@@ -114,7 +114,7 @@ def _check_single_hop(asked: ToAsk, answer: Question) -> None:
 
 
 def _check_contradiction(asked: ToContradict, answer: Contradiction) -> None:
-    checks.require(conflicts.contradiction_problem(asked.question, asked.answer, asked.evidence, answer))
+    require(conflicts.contradiction_problem(asked.question, asked.answer, asked.evidence, answer))
 
 
 WRITE_STATEMENTS = Prompt("write_statements", 1, Statements, HERE, max_tokens=2048, inputs=StatementsWanted)
