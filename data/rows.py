@@ -5,7 +5,7 @@ its way; a reader holds one row group, of a few rows, at a time.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from data.output import arrow_fields
 
 GROUP_BYTES = 32 * 2**20
 """Text of a row group: what a reader, and the Hub's viewer, holds at once."""
+WRITTEN_AT_ONCE = 2**23
+"""Bytes that go to the file together: Python is called for each, and waits there for its other threads."""
 PAGE_BYTES = 2**20
 """A page holds one row of 256k words, or several shorter ones; its index lets one row be read without the others."""
 COMPRESSION = {"compression": "zstd", "compression_level": 3}
@@ -32,6 +34,8 @@ class _Digesting:
         self.closed = False
 
     def write(self, content: Any) -> int:
+        if self._file.closed:  # writing was broken off, and Arrow would put out what it holds
+            return len(content)
         self.digest.update(content)
         return self._file.write(content)
 
@@ -44,43 +48,59 @@ class _Digesting:
     def writable(self) -> bool:
         return True
 
+    def close(self) -> None:
+        self.closed = True
+
 
 class RowsWriter:
-    """Writes rows of one type to a Parquet file; `long` names the field whose text comes in UTF-8."""
+    """Writes rows of one type to a Parquet file; `long` names the field whose text comes in UTF-8.
+
+    The long texts of a row group are gathered in memory that is used again for the next: asking the system for
+    so much anew each time takes longer than copying.
+    """
 
     def __init__(self, file: IO[bytes], model: type[BaseModel], long: str) -> None:
         self._long = long
         self._schema = pa.schema(arrow_fields(model))
-        self._out = _Digesting(file)
+        self._digesting = _Digesting(file)
+        self._out = pa.BufferedOutputStream(pa.PythonFile(self._digesting, "w"), WRITTEN_AT_ONCE)
         self._writer = pq.ParquetWriter(self._out, self._schema, **options(self._schema, long))
         self._rows: list[Mapping[str, Any]] = []
-        self._texts: list[bytes] = []
-        self._held = 0
+        self._texts = np.empty(GROUP_BYTES, np.uint8)
+        self._ends = [0]
 
     def write(self, row: Mapping[str, Any], text: bytes) -> None:
         """Write a row: all of its fields but the long one, as JSON values, and the long one."""
+        start, end = self._ends[-1], self._ends[-1] + len(text)
+        if end > len(self._texts):
+            self._texts = np.concatenate((self._texts, np.empty(end, np.uint8)))
+        self._texts[start:end] = np.frombuffer(text, np.uint8)
         self._rows.append(row)
-        self._texts.append(text)
-        self._held += len(text)
-        if self._held >= GROUP_BYTES:
+        self._ends.append(end)
+        if end >= GROUP_BYTES:
             self._flush()
 
     def close(self) -> str:
         """Finish the file; its SHA-256."""
         self._flush()
         self._writer.close()
-        return self._out.digest.hexdigest()
+        self._out.close()
+        return self._digesting.digest.hexdigest()
 
     def _flush(self) -> None:
         if not self._rows:
             return
         columns = [
-            _texts(self._texts) if field.name == self._long
+            self._long_column() if field.name == self._long
             else pa.array([row[field.name] for row in self._rows], field.type)
             for field in self._schema
         ]  # fmt: skip
         self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
-        self._rows, self._texts, self._held = [], [], 0
+        self._rows, self._ends = [], [0]
+
+    def _long_column(self) -> pa.StringArray:
+        ends = np.array(self._ends, np.int32)
+        return pa.StringArray.from_buffers(len(self._rows), pa.py_buffer(ends), pa.py_buffer(self._texts))
 
 
 def options(schema: pa.Schema, long: str) -> dict[str, Any]:
@@ -113,18 +133,6 @@ def _leaves(schema: pa.Schema) -> list[str]:
     for field in schema:
         walk(field.name, field.type)
     return names
-
-
-def _texts(texts: Sequence[bytes]) -> pa.ChunkedArray:
-    """The texts as one column, a chunk each: none is copied."""
-    offsets = (np.array([0, len(text)], np.int32) for text in texts)
-    return pa.chunked_array(
-        [
-            pa.StringArray.from_buffers(1, pa.py_buffer(ends), pa.py_buffer(text))
-            for ends, text in zip(offsets, texts, strict=True)
-        ],
-        pa.string(),
-    )
 
 
 def read_rows(file: Any, start: int, stop: int) -> Iterator[dict[str, Any]]:

@@ -183,11 +183,12 @@ def test_the_drawn_order_is_pinned() -> None:
 def test_near_duplicates_are_found_by_what_they_share() -> None:
     shelf = library("en", documents=50)
     whole = shelf.texts[7]
-    assert 7 in shelf.near_duplicates(whole)
+    assert 7 in shelf.near_duplicates([whole])[0]
     longer = b"Something else stands before it. " + whole.upper() + b" And after."
     if len(fingerprints([whole])[0]) > 4:
-        assert 7 in shelf.near_duplicates(longer)
-    assert not len(shelf.near_duplicates(text(random.Random(99), "en", 6).encode()))
+        assert 7 in shelf.near_duplicates([longer])[0]
+    [none] = shelf.near_duplicates([text(random.Random(99), "en", 6).encode()])
+    assert not len(none)
 
 
 def shelf_of(language: str, *texts: str) -> Library:

@@ -249,7 +249,7 @@ async def test_retry_after_is_honoured(tmp_path: Path, words: Prompt[Text]) -> N
     with ChatServer(answer=lambda _: "x", faults=Faults(bursts=[(0, 1)], retry_after_s=1.1)) as server:
         assert await ask(server, tmp_path, words, [1]) == [Text(text="x")]
         refused, answered = server.requests
-        assert 1.1 <= answered.arrived - refused.arrived < 1.6
+        assert answered.arrived - refused.arrived >= 1.1
 
 
 async def test_a_burst_of_429s_cuts_once_and_the_places_come_back(tmp_path: Path, words: Prompt[Text]) -> None:
@@ -273,13 +273,21 @@ async def test_a_burst_of_429s_cuts_once_and_the_places_come_back(tmp_path: Path
 
 
 async def test_no_more_requests_a_minute_than_allowed_and_retries_count(tmp_path: Path, words: Prompt[Text]) -> None:
+    class Noting(Limits):
+        """Notes when requests are let through; when they arrive depends on the machine."""
+
+        async def send(self) -> float:
+            sent.append(await super().send())
+            return sent[-1]
+
+    sent: list[float] = []
     with ChatServer(answer=lambda _: "x", faults=Faults(bursts=[(0, 5)])) as server:
-        await ask(server, tmp_path, words, range(35), requests_per_minute=1200)
-        arrivals = sorted(request.arrived for request in server.requests)
-    assert len(arrivals) == 40
+        await ask(server, tmp_path, words, range(35), limits=Noting(concurrency=35, requests_per_minute=1200))
+        assert len(server.requests) == 40
+    assert len(sent) == 40
     # 20 at once, then 1180 a minute.
-    assert arrivals[-1] - arrivals[0] >= 20 / (1180 / 60) - 0.1
-    assert all(sum(start <= other < start + 0.5 for other in arrivals) <= 20 + 11 for start in arrivals)
+    assert sent[-1] - sent[0] >= 20 / (1180 / 60) - 0.01
+    assert all(sum(start <= other < start + 0.5 for other in sent) <= 20 + 10 for start in sent)
 
 
 async def test_the_ceiling_is_never_passed_and_the_run_goes_on_from_there(tmp_path: Path, words: Prompt[Text]) -> None:

@@ -26,7 +26,8 @@ import numpy as np
 from flows.language.keywords_find import Integers, PhraseFinder, folded, lower, readable, upper
 
 __all__ = [
-    "Edit", "PhraseFinder", "Problem", "Replacer", "Rule", "apply", "met", "occurs", "problems", "replacer", "undo",
+    "Edit", "PhraseFinder", "Problem", "Replacer", "Rule", "apply", "met", "occurs", "problems", "readable",
+    "replacer", "undo",
 ]  # fmt: skip
 
 Rule = tuple[str, str]

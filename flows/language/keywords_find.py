@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -318,7 +318,7 @@ class _English(_Tables):
         longer = text.kinds[ends + 2] != _OTHER
         ending = _CODES * first.astype(np.int64) + np.where(longer, second, 0)
         over = ~longer | (text.kinds[ends + 3] == _OTHER)
-        clitic: Mask = (text.codes[ends] == _APOSTROPHE) & over & np.isin(ending, self._CLITICS)
+        clitic: Mask = (text.codes[ends] == _APOSTROPHE) & over & _among(ending, self._CLITICS)
         return clitic
 
 
@@ -367,8 +367,14 @@ _POINTS = np.array([ord(point) for point in ".,．"])
 
 def _decimal(next_to: Codes, inside: Kinds, beyond: Kinds) -> Mask:
     """Whether digits stand on both sides of a point or comma."""
-    decimal: Mask = (inside == _DIGIT) & (beyond == _DIGIT) & np.isin(next_to, _POINTS)
+    decimal: Mask = (inside == _DIGIT) & (beyond == _DIGIT) & _among(next_to, _POINTS)
     return decimal
+
+
+def _among(values: NDArray[Any], few: NDArray[Any]) -> Mask:
+    """Which values are one of a few; `np.isin` takes longer for all but the longest arrays."""
+    among: Mask = (values[:, None] == few).any(axis=1)
+    return among
 
 
 @cache

@@ -2,16 +2,16 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import accumulate, groupby, islice, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 
 import numpy as np
 
-from flows.families.lveval.library import BETWEEN, Library, Numbers
+from flows.families.lveval.library import BETWEEN, Library, Numbers, batches
 from flows.language import language_of
 from flows.language.boundaries import boundaries
 from flows.language.en_names import TITLES
-from flows.language.keywords import Replacer, met, problems, replacer
+from flows.language.keywords import PhraseFinder, Replacer, met, problems, readable, replacer
 from flows.language.zh_text import words
 from schemas.lveval import Conflict, Pair, Rule
 
@@ -80,7 +80,7 @@ def _found(rules: Sequence[Rule], pair: Pair, facts: Sequence[str], library: Lib
 
 
 def _readable(rule: Rule) -> bool:
-    return all(any(sign.isalnum() for sign in side) for side in (rule.old, rule.new))
+    return readable(rule.old) and readable(rule.new)
 
 
 def _rule_of(found: str, sides: Sequence[tuple[str, str]]) -> str:
@@ -103,19 +103,29 @@ def _unanswered(rules: Sequence[Rule], way: Replacer, pair: Pair) -> Iterator[Co
 
 def unfit(rule: Rule, library: Library) -> Numbers:
     """The documents in which the keyword stands inside a longer name; looked for until they are too many."""
-    return library.once(f"unfit {rule.old}", lambda: np.fromiter(_unfit(rule, library), np.int64))
+    look_for_unfit([rule.old], library)
+    return library.unfit[rule.old]
 
 
-def _unfit(rule: Rule, library: Library) -> Iterator[int]:
-    holding = library.holding(rule.old).tolist()
-    together = BETWEEN.join(map(library.text, holding))
-    ends = list(accumulate(len(library.text(number)) + len(BETWEEN) for number in holding))
-    found = (
-        holding[bisect_right(ends, edit.start)]
-        for edit in replacer([(rule.old, rule.new)], library.language).edits(together)
-        if longer_name(together, edit.start, edit.end, library.language)
-    )
-    return islice((number for number, _ in groupby(found)), int(FREQUENT * len(library)) + 1)
+def look_for_unfit(keywords: Iterable[str], library: Library) -> None:
+    """Find what `unfit` tells of many keywords in one pass over the documents that hold them."""
+    wanted = sorted({one for one in keywords if readable(one)} - library.unfit.keys())
+    if not wanted:
+        return
+    found: list[dict[int, None]] = [{} for _ in wanted]
+    finder = PhraseFinder(wanted, library.language)
+    holding = np.unique(np.concatenate([library.holding(one) for one in wanted])).tolist()
+    for first, texts in batches([library.texts[number] for number in holding]):
+        decoded = [text.decode() for text in texts]
+        together = BETWEEN.join(decoded)
+        ends = list(accumulate(len(text) + len(BETWEEN) for text in decoded))
+        for which, start, end in finder.find(together):
+            if len(found[which]) <= FREQUENT * len(library):
+                number = holding[first + bisect_right(ends, start)]
+                if number not in found[which] and longer_name(together, start, end, library.language):
+                    found[which][number] = None
+    for keyword, numbers in zip(wanted, found, strict=True):
+        library.unfit[keyword] = np.fromiter(numbers, np.int64, len(numbers))
 
 
 def longer_name(text: str, start: int, end: int, language: str) -> str | None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flows.construct.engine import Drop, RowFile, RowsContext, Slot, StepContext
-from flows.families.lveval.conflicts import settled, sides_of, unfit
+from flows.families.lveval.conflicts import look_for_unfit, settled, sides_of, unfit
 from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset
 from flows.families.lveval.library import BETWEEN, Library, Numbers, is_yes_or_no
 from flows.families.lveval.mixing import LACKING, Headers, Laid, Measured, Mixture, Seeds, Text, lay_out, measure, mix
@@ -142,6 +142,7 @@ class Shelf:
             ],
             (answer for pair in pairs for answer in pair.answers if not is_yes_or_no(answer)),
         )
+        look_for_unfit((rule.old for one in materials.values() for rule in one.rules), library)
 
     def facts_of(self, pair: Pair) -> list[str]:
         """The pair's confusing facts, as they were written."""
@@ -232,9 +233,15 @@ class Shelf:
             out[library.holding(rule.new)] = True
             out[unfit(rule, library)] = True
         out[library.in_other_script(pair.documents[0].text)] = True
-        for document in pair.documents:
-            out[library.near_duplicates(document.text.encode())] = True
+        for number in self._near_duplicates[pair.key]:
+            out[number] = True
         return out, test
+
+    @cached_property
+    def _near_duplicates(self) -> dict[str, list[Numbers]]:
+        """By a pair's key, the near-duplicates of each of its documents."""
+        found = iter(self.library.near_duplicates([one.text.encode() for pair in self.pairs for one in pair.documents]))
+        return {pair.key: list(islice(found, len(pair.documents))) for pair in self.pairs}
 
     def _asked(self, pair: Pair) -> frozenset[str]:
         language = language_of(pair.language)

@@ -8,6 +8,7 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +23,8 @@ Marks = npt.NDArray[np.uint64]
 
 WINDOW = 48
 """Bytes of text that two documents share where a fingerprint of theirs is the same: about 8 words, 16 Chinese ones."""
-BATCH = 1 << 20
-"""Bytes of text that are looked at together: some ten times as much memory."""
+BATCH = 1 << 16
+"""Bytes of text that are looked at together: some ten times as much memory, which stays in the processor's cache."""
 ONE_IN = 8
 """Windows of which one is kept as a fingerprint, chosen by its content (Schleimer et al. 2003)."""
 NEAR_DUPLICATE = 0.4
@@ -66,10 +67,12 @@ class Library:
         self.counts: Numbers = np.fromiter((count(one.text, language) for one in documents), np.int64, len(documents))
         self.lengths: Numbers = np.fromiter((len(one.text) for one in documents), np.int64, len(documents))
         self._holding: dict[str, Numbers] = {}
-        self._answering: dict[str, Numbers] = {}
-        self._found: dict[str, Numbers] = {}
+        # An English answer is looked for as any phrase is, so one pass finds both.
+        self._answering: dict[str, Numbers] = {} if language == "zh" else self._holding
         self._ends: dict[int, list[int]] = {}
         self._lock = threading.Lock()
+        self.unfit: dict[str, Numbers] = {}
+        """By keyword, where it was looked for: the documents in which it stands inside a longer name."""
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -79,7 +82,9 @@ class Library:
         return self.texts[number].decode()
 
     def search(self, phrases: Iterable[str], answers: Iterable[str] = ()) -> None:
-        """Find all documents that hold one of the phrases as whole words, in one pass; in another, the answers."""
+        """Find all documents that hold a phrase or an answer as whole words; in one pass, in Chinese in two."""
+        if self._answering is self._holding:
+            phrases, answers = chain(phrases, answers), ()
         self._find(self._holding, phrases, lambda text: text)
         self._find(self._answering, answers, lambda text: plain(text, self.language))
 
@@ -106,12 +111,6 @@ class Library:
                 self.search((), [answer])
         return self._answering[answer]
 
-    def once(self, name: str, find: Callable[[], Numbers]) -> Numbers:
-        """What `find` gives, found once under this name."""
-        if name not in self._found:
-            self._found[name] = find()
-        return self._found[name]
-
     def boundaries(self, number: int) -> list[int]:
         """The offsets in the document at which a sentence begins after another."""
         if number not in self._ends:
@@ -135,19 +134,19 @@ class Library:
     def _fingerprints(self) -> tuple[Marks, Numbers, Numbers]:
         """All fingerprints sorted, the document of each, and how many each document has."""
         marks, documents = fingerprints(self.texts)
-        order = np.argsort(marks, kind="stable")
+        order = np.argsort(marks)
         return marks[order], documents[order], np.bincount(documents, minlength=len(self.texts))
 
-    def near_duplicates(self, text: bytes) -> Numbers:
-        """The documents that are nearly the text, or hold nearly all of it, or are nearly all held by it."""
+    def near_duplicates(self, texts: Sequence[bytes]) -> list[Numbers]:
+        """The documents that are nearly one of the texts, hold nearly all of it, or are nearly all held by it."""
         marks, documents, sizes = self._fingerprints
-        own, _ = fingerprints([text])
+        own, owners = fingerprints(texts)
         first, last = np.searchsorted(marks, own, "left"), np.searchsorted(marks, own, "right")
-        hits = [documents[start:end] for start, end in zip(first, last, strict=True) if start < end]
-        if not hits:
-            return np.empty(0, np.int64)
-        shared = np.bincount(np.concatenate(hits), minlength=len(sizes))
-        found: Numbers = np.flatnonzero(shared >= NEAR_DUPLICATE * np.maximum(1, np.minimum(sizes, len(own))))
+        found: list[Numbers] = []
+        for start, end in pairwise(np.searchsorted(owners, np.arange(len(texts) + 1)).tolist()):
+            hits = [documents[first[mark] : last[mark]] for mark in range(start, end) if first[mark] < last[mark]]
+            shared = np.bincount(np.concatenate([np.empty(0, np.int64), *hits]), minlength=len(sizes))
+            found.append(np.flatnonzero(shared >= NEAR_DUPLICATE * np.maximum(1, np.minimum(sizes, end - start))))
         return found
 
 
@@ -157,7 +156,7 @@ def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
     Beside each, the number of its text. White space and ASCII case do not count.
     """
     marks, documents = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-    for first, batch in _batches(texts):
+    for first, batch in batches(texts):
         plain = [b" ".join(text.lower().split()) for text in batch]
         ends = np.cumsum([len(text) for text in plain])
         letters = np.frombuffer(b"".join(plain), np.uint8).astype(np.uint64)
@@ -180,7 +179,7 @@ def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
     return np.concatenate(marks), np.concatenate(documents)
 
 
-def _batches(texts: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
+def batches(texts: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
     """Texts of about `BATCH` bytes together, with the number of the first."""
     start = held = 0
     for number, text in enumerate(texts):

@@ -144,7 +144,9 @@ def mix(
     rewritten: dict[int, str] = {}
     if replaced is not None and len(holding):
         counts, lengths = counts.copy(), lengths.copy()
-        places = np.flatnonzero(np.isin(order, holding)).tolist()
+        holds = np.zeros(len(library), np.bool_)
+        holds[holding] = True
+        places = np.flatnonzero(holds[order]).tolist()
         together = replaced(BETWEEN.join(library.text(int(order[place])) for place in places))
         for place, text in zip(places, together.split(BETWEEN) if places else (), strict=True):
             rewritten[place] = text
