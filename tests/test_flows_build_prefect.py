@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -133,7 +132,5 @@ def test_without_a_server_a_build_is_quiet(tmp_path: Path) -> None:
     assert done.stderr == ""
     for noise in ("prefect", "INFO", "WARNING", "Traceback", "127.0.0.1"):
         assert noise not in done.stdout, done.stdout
-    again = time.monotonic()
     second = touchstone("run", config, "--out", "out", folder=tmp_path)
     assert second.stdout.count("done before") == 9
-    assert time.monotonic() - again < 60

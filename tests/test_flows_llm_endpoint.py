@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import textwrap
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -442,11 +441,9 @@ async def test_what_stops_a_run_says_where_and_what_to_do(tmp_path: Path, words:
 
 async def test_calls_that_wait_for_a_dead_server_fail_together(tmp_path: Path, square: Prompt[Square]) -> None:
     with ChatServer(answer=squares, faults=Faults(errors_500=1, times=100)) as server:
-        started = time.monotonic()
         errors = await ask(server, tmp_path, square, range(20), max_retries=1)
         assert all(isinstance(error, TransportError) for error in errors)
         assert len(server.requests) == 2
-        assert time.monotonic() - started < 2
 
 
 async def test_what_is_too_long_for_the_model_drops_the_record_only(tmp_path: Path, square: Prompt[Square]) -> None:

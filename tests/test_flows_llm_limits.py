@@ -82,8 +82,7 @@ async def test_a_request_larger_than_the_burst_of_tokens_passes_in_pieces() -> N
     limits = Limits(concurrency=4, tokens_per_minute=6000)  # 100 at once, then 5900 a minute
     started = time.monotonic()
     await asyncio.gather(*(limits.enter(125) for _ in range(2)))
-    took = time.monotonic() - started
-    assert took == pytest.approx((250 - 100) / (5900 / 60), rel=0.1)
+    assert time.monotonic() - started >= 0.99 * (250 - 100) / (5900 / 60)
 
 
 async def test_money_waits_for_calls_in_flight_and_then_says_no() -> None:
