@@ -406,6 +406,24 @@ def test_a_missing_key_is_said_before_anything_is_asked(
         assert "sk-" not in str(raised.value)
 
 
+async def test_a_server_that_hangs_is_asked_twice_whatever_the_retries(tmp_path: Path, words: Prompt[Text]) -> None:
+    with ChatServer(answer=lambda _: "x", faults=Faults(latency_s=(60, 60))) as server:
+        [error] = await ask(server, tmp_path, words, [1], max_retries=5, timeout_s=0.2)
+        assert isinstance(error, TransportError)
+        assert "no answer within 0.2 s in 2 tries; raise timeout_s" in str(error)
+        assert not error.transient  # the engine would try the whole shard again
+        assert server.most_running == 2
+        assert server.answered == []
+        server.faults = Faults()
+        assert await ask(server, tmp_path, words, [1], max_retries=5, timeout_s=0.2) == [Text(text="x")]
+
+
+async def test_a_server_that_is_slow_within_the_timeout_is_waited_for(tmp_path: Path, words: Prompt[Text]) -> None:
+    with ChatServer(answer=lambda _: "x", faults=Faults(latency_s=(0.3, 0.3), errors_500=1, times=2)) as server:
+        assert await ask(server, tmp_path, words, [1], max_retries=2, timeout_s=5) == [Text(text="x")]
+        assert server.outcomes() == {"500": 2, "200": 1}
+
+
 async def test_what_stops_a_run_says_where_and_what_to_do(tmp_path: Path, words: Prompt[Text]) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -424,7 +442,7 @@ async def test_what_stops_a_run_says_where_and_what_to_do(tmp_path: Path, words:
             assert "not found (404) (The model `none` does not exist)" in await said(name="none")
             assert "check name and base_url" in await said(base_url=server.url + "/v2")
             server.faults = Faults(latency_s=(0.5, 0.5))
-            assert "at URL: no answer within 0.1 s in 1 tries" in await said(timeout_s=0.1)
+            assert "at URL: no answer within 0.1 s in one try" in await said(timeout_s=0.1)
             server.faults = Faults(errors_500=1)
             server.clear()
             assert "server error 500 after 0 retries (The server had an error)" in await said()

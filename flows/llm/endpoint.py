@@ -47,6 +47,13 @@ DRAIN_S = 20.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0
 """Between two tries after an unreadable reply the pause doubles from the first to the longest, in seconds."""
 
+SILENT_TRIES = 2
+"""A server that takes a request and says nothing is asked once more, whatever `max_retries`: one that hangs is given
+up after twice `timeout_s`, and a shard that met it is not tried again."""
+
+SILENCE = {"x-should-retry": "false", "x-touchstone-silence": "true"}
+"""Headers of the reply that `_connect` makes up for a server that is silent: the SDK is not to try again by itself."""
+
 SHOWN_CHARACTERS = 300
 """How much of a server's own message an error shows."""
 
@@ -74,8 +81,8 @@ class EndpointSettings(Frozen):
     requests_per_minute: float | None = Field(None, gt=0)
     tokens_per_minute: float | None = Field(None, gt=0, description="Estimated prompt tokens plus max_tokens")
     concurrency: int = Field(64, ge=1, le=1000, description="Requests in flight at once")
-    timeout_s: float = Field(120.0, gt=0, description="Longest silence of the server, in seconds")
-    max_retries: int = Field(5, ge=0, description="After 429, 5xx, timeouts and dropped connections")
+    timeout_s: float = Field(180.0, gt=0, description="Longest silence of the server, in seconds; then asked once more")
+    max_retries: int = Field(5, ge=0, description="After 429, 5xx and dropped connections")
     structured: Structured = Field(
         "auto", description="How the answer's form is asked for; auto takes the best that the server offers"
     )
@@ -447,7 +454,21 @@ class Endpoint:
     # The wire.
 
     def _connect(self) -> "openai.AsyncOpenAI":
+        import aiohttp
+        import httpx2
         import openai
+
+        class Client(openai.DefaultAioHttpClient):
+            """Answers for a server that is silent, so that the SDK does not add its retries to ours."""
+
+            async def send(self, request: httpx2.Request, **kwargs: Any) -> httpx2.Response:
+                try:
+                    return await super().send(request, **kwargs)
+                except httpx2.TimeoutException as error:
+                    cause = _innermost(error)
+                    if not isinstance(cause, TimeoutError) or isinstance(cause, aiohttp.ConnectionTimeoutError):
+                        raise
+                    return httpx2.Response(408, headers=SILENCE, request=request)
 
         timeout = openai.Timeout(self.settings.timeout_s, connect=min(CONNECT_S, self.settings.timeout_s))
         return openai.AsyncOpenAI(
@@ -455,7 +476,7 @@ class Endpoint:
             base_url=self.settings.base_url,
             timeout=timeout,
             max_retries=self.settings.max_retries,
-            http_client=openai.DefaultAioHttpClient(
+            http_client=Client(
                 timeout=timeout, event_hooks={"request": [self._before_send], "response": [self._after_send]}
             ),
         )
@@ -476,13 +497,17 @@ class Endpoint:
         import httpx2
         import openai
 
-        pause, said = FIRST_PAUSE_S, ""
+        pause, said, silences = FIRST_PAUSE_S, "", 0
         for tries_left in reversed(range(self.settings.max_retries + 1)):
             try:
                 # The body is ready and the reply is checked here, so the SDK's own types would be made in vain.
                 response = await self._client.post("/chat/completions", cast_to=httpx2.Response, content=body)
             except openai.APIStatusError as error:
-                raise self._refused(error) from None
+                if "x-touchstone-silence" not in error.response.headers:
+                    raise self._refused(error) from None
+                silences += 1
+                if silences == SILENT_TRIES or not tries_left:
+                    raise self._silent(silences) from None
             except openai.APIConnectionError as error:
                 raise self._no_answer(error) from None
             except aiohttp.ClientError as error:  # a reply that is no HTTP; the transport lets it through
@@ -512,19 +537,20 @@ class Endpoint:
         code = error.code if isinstance(error.code, str) else ""
         return RefusedRequest(error.status_code, code, self._short(said if isinstance(said, str) else ""))
 
+    def _silent(self, tries: int) -> TransportError:
+        times = "one try" if tries == 1 else f"{tries} tries"
+        return TransportError(
+            f"model {self.name} at {self.base_url}: no answer within {self.settings.timeout_s:g} s in {times}; raise "
+            "timeout_s or lower concurrency, and run again: what was answered is kept",
+            transient=False,
+        )
+
     def _no_answer(self, error: "openai.APIConnectionError") -> TransportError:
         # The transport calls every fault of a connection a timeout: the innermost cause says what it was.
-        cause: BaseException = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
+        cause = _innermost(error)
         where = f"model {self.name} at {self.base_url}"
         tries = self.settings.max_retries + 1
         kept = "run again: what was answered is kept"
-        if isinstance(cause, TimeoutError):
-            return TransportError(
-                f"{where}: no answer within {self.settings.timeout_s:g} s in {tries} tries; raise timeout_s or "
-                f"lower concurrency, and {kept}"
-            )
         return TransportError(
             f"{where}: cannot be reached in {tries} tries ({self._short(str(cause) or type(cause).__name__)}); "
             f"check base_url and that the server is up, and {kept}"
@@ -541,6 +567,12 @@ class Endpoint:
         """A server's words on one line, without the key, should it repeat it."""
         line = self._without_key(" ".join(said.split()))
         return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 def _public_url(url: str) -> str:
