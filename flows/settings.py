@@ -163,7 +163,31 @@ def parse_config(raw: dict[str, Any], name: str) -> Config:
 def _resolved(raw: dict[str, Any], base: Path, folder: Path) -> dict[str, Any]:
     """The raw configuration with its paths made absolute: those of sources from `folder`, others from `base`."""
     top = {key: _joined(one, base) if key in ("prices", "prompts", "store") else one for key, one in raw.items()}
-    return {**top, "families": _with_source_paths(raw.get("families"), folder)}
+    return _with_model_folders({**top, "families": _with_source_paths(raw.get("families"), folder)}, base)
+
+
+def _with_model_folders(raw: dict[str, Any], base: Path) -> dict[str, Any]:
+    """The raw configuration with what it names by name or path made absolute where `base` holds such a path.
+
+    So a build and a score of it find the same model wherever they are started.
+    """
+
+    def found(settings: Any, key: str) -> Any:
+        if not isinstance(settings, dict) or not isinstance(settings.get(key), str):
+            return settings
+        path = base / settings[key]
+        return {**settings, key: str(path)} if settings[key] and path.exists() else settings
+
+    def each(several: Any, key: str) -> Any:
+        return {name: found(one, key) for name, one in several.items()} if isinstance(several, dict) else several
+
+    known = {
+        "model": found(raw.get("model"), "tokenizer"),
+        "models": each(raw.get("models"), "tokenizer"),
+        "embedder": found(raw.get("embedder"), "name"),
+        "families": each(raw.get("families"), "entailment"),
+    }
+    return {key: known.get(key, one) for key, one in raw.items()}
 
 
 def _with_source_paths(value: Any, base: Path) -> Any:

@@ -118,3 +118,20 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     assert config.prices == str(tmp_path / "p.yaml")
     assert config.families["uraq"].statements_from.path == str(tmp_path / "a/b.jsonl")
     assert config.families["uraq"].qa_sources[0].path == "acme/qa"
+
+
+def test_a_model_named_by_path_lies_beside_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "nli").mkdir()
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "name: x\nembedder: {name: nli, languages: [en]}\nfamilies: {reeval: {entailment: nli}}\n"
+        "models: {default: {provider: endpoint, name: m, window: 9, tokenizer: nli}, other: {provider: rules}}\n"
+    )
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    config = load_config(path)
+    assert config.families["reeval"].entailment == str(tmp_path / "nli")
+    assert config.embedder.name == str(tmp_path / "nli")  # type: ignore[union-attr]
+    assert config.models["default"].tokenizer == str(tmp_path / "nli")  # type: ignore[union-attr]
+    path.write_text("name: x\nfamilies: {reeval: {entailment: cross-encoder/nli}}\n")
+    assert load_config(path).families["reeval"].entailment == "cross-encoder/nli"
