@@ -219,10 +219,9 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         console.print(
             f"  [yellow]nothing of {part.family} {part.part} was kept; the report opens each reason to examples[/]"
         )
-        if all(model == "rules" for model in manifest.models.values()):
-            console.print(
-                "  [yellow]the rules know the packaged facts alone: for other sources name a model, see below[/]"
-            )
+        advice = load_family(part.family).rules_advice
+        if advice and all(model == "rules" for model in manifest.models.values()):
+            console.print(f"  [yellow]{advice}, see below[/]")
     if kept:
         family = kept[0].family
         console.print(f"  touchstone show {family}-{kept[-1].part} --sample 5{' ' * 10}read what was made")

@@ -459,6 +459,8 @@ class Family:
     """Called with settings and models before anything is read: raises `WrongInput` where they cannot do."""
     layout: Callable[[Record], Sheet] | None = None
     """An item of one of the parts as the build report shows it; by its fields where there is none."""
+    rules_advice: str = ""
+    """What to do where the rules kept nothing of a part."""
 
     def part(self, name: str) -> Part:
         """The part of that name."""

@@ -117,4 +117,5 @@ FAMILY = Family(
     ),
     reads="items",
     folder=Path(__file__).parent,
+    rules_advice="the rules know the packaged facts alone: for other sources name a model",
 )
