@@ -30,12 +30,12 @@ GOLDEN = {
     "category1 filter_source": (1, "4b7af13c2429d790"),
     "category1 drop_duplicates": (1, "4b7af13c2429d790"),
     "category1 select_seed": (1, "4b7af13c2429d790"),
-    "category1 swap_answer": (1, "9ff6baea57c71f17"),
+    "category1 swap_answer": (2, "9ff6baea57c71f17"),
     "category2 filter_source": (1, "d6ec4eb4b6a057f9"),
     "category2 drop_duplicates": (1, "d6ec4eb4b6a057f9"),
     "category2 select_seed": (1, "d6ec4eb4b6a057f9"),
     "category2 select_unknown": (1, "d6ec4eb4b6a057f9"),
-    "category2 enrich": (1, "15b236ba5a735a13"),
+    "category2 enrich": (2, "15b236ba5a735a13"),
 }
 """Part and step -> its version, and the hash of what it makes. If a hash is to change, so is the version."""
 

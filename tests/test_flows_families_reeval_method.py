@@ -16,7 +16,8 @@ from flows.construct.engine import Drop, VerifyContext
 from flows.construct.stages import StageRef
 from flows.families.reeval import FAMILY, checks, filters
 from flows.families.reeval.method import ReEvalSettings, ready
-from flows.families.reeval.prompts import Alternative, Replaced
+from flows.families.reeval.prompts import Alternative, Replaced, ToAlter
+from flows.families.reeval.rules import alternative_answer
 from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Text, Usage
 from flows.llm.rules import Rules
 from flows.settings import packaged
@@ -547,3 +548,43 @@ def test_an_alternative_is_plain_text_of_the_passages_language(alternative: str,
 )
 def test_the_language_of_a_text_is_told(language: str, text: str, told: bool) -> None:
     assert filters.is_in(language, text) is told
+
+
+# ---- alternatives by the rules ----
+
+
+def asked_about(answer: str, question: str, *candidates: str) -> ToAlter:
+    evidence = f"As is well known, it was {answer} that the long and quiet story speaks of in the end."
+    return ToAlter(
+        question=question, answer=answer, aliases=(), evidence=evidence, language="en", candidates=candidates
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "reason"),
+    [
+        ("the war", "What is it about?", "kind of the answer cannot be told"),
+        ("gas turbines", "Which engines?", "no other answer of its kind"),
+    ],
+)
+def test_without_an_alternative_the_drop_says_whether_the_kind_was_told(
+    answer: str, question: str, reason: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        alternative_answer(asked_about(answer, question), random.Random(0))
+    assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("evidence", "answer", "third"),
+    [
+        ("他于1944年去世，此前一直住在北京的一个小院里。", "1944 年", "first"),
+        ("这里住着很多很多人，据说他于 1944 年去世。", "1944年", "last"),
+        ("1944 年和1944年。", "1944年", None),
+        ("他于1945年去世。", "1944 年", None),
+    ],
+)
+def test_blanks_beside_chinese_characters_do_not_matter_to_the_position(
+    evidence: str, answer: str, third: str | None
+) -> None:
+    assert checks.answer_position("zh", evidence, answer) == third

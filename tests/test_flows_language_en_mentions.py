@@ -83,6 +83,11 @@ def test_an_answer_has_a_type(answer: str, question: str, of: str) -> None:
         ("France", "Spain", "Where?"),
         ("Treaty of Paris", "Treaty of Rome", "Which treaty?"),
         ("five", "7", "How many?"),
+        ("gas turbines", "motor engines", "Which engines?"),
+        ("colonialism", "secularism", "What?"),
+        ("the Ramones", "The Royalettes", "who sang it"),
+        ("Austin, Texas", "Brooklyn, New York", "Where?"),
+        ("the Supreme Court", "Civil Service Tribunal", "Who decides?"),
     ],
 )
 def test_answers_that_can_stand_for_each_other_share_a_kind(first: str, second: str, question: str) -> None:
@@ -105,6 +110,13 @@ def test_answers_that_can_stand_for_each_other_share_a_kind(first: str, second: 
         ("engines", "engine", "What?"),
         ("engine", "oxygen", "What?"),
         ("because it rained", "since he left", "Why?"),
+        ("the war", "the Bible", "What is it about?"),
+        ("a bank", "a hole", "Where is it kept?"),
+        ("the Supreme Court", "The House of Representatives", "Who decides?"),
+        ("Saxon Garden", "Roger Dean Stadium", "Where?"),
+        ("First World War", "London Exhibition", "What?"),
+        ("Fort Niagara", "Upstate New York", "Where?"),
+        ("Daewoo", "Nala", "What is the name?"),
     ],
 )
 def test_answers_that_cannot_stand_for_each_other_differ_in_kind(first: str, second: str, question: str) -> None:
@@ -445,6 +457,22 @@ def test_any_text_has_a_type_a_kind_and_spans(answer: str, question: str) -> Non
         ("There are five.", None),
         ("Although the king left, Paris stood.", None),
         ("", None),
+        ("Most of them were destroyed in 1944.", "Most of them"),
+        ("Some of these were sold.", "Some of these"),
+        ("One of its planes fell.", "One of its"),
+        ("The most famous of these is Paris.", "The most famous of these"),
+        ("Both were destroyed.", "Both"),
+        ("Both teams played there.", "Both"),
+        ("All declared war.", "All"),
+        ("Most however have a pump.", "Most"),
+        ("Some time later, Paris fell.", "Some time later"),
+        ("Three years later in 1917, Paris fell.", "Three years later"),
+        ("Both Paris and Rome fell.", None),
+        ("Most Norman knights were poor.", None),
+        ("Some of the Norman knights were poor.", None),
+        ("Chrysler ended production of its sedans.", None),
+        ("Those of them who stayed were poor.", "Those of them"),
+        ("Paris lost most of its towers.", None),
     ],
 )
 def test_a_subject_that_needs_earlier_text_is_named(sentence: str, subject: str | None) -> None:

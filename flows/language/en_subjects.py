@@ -5,7 +5,7 @@ import re
 from flows.language.en_phrases import PREPOSITIONS, parts_of_speech
 from flows.language.en_tokens import Tokens, tokens, word_set
 
-_PRONOUNS = word_set("he she it they this these those that his her its their such both")
+_PRONOUNS = word_set("he she it they this these those that his her its their such")
 _OWNING = word_set("his her its their this these those that such")
 _OPENERS = word_set(
     "however moreover furthermore therefore thus also then later meanwhile but and yet so nevertheless "
@@ -40,18 +40,68 @@ _CLASSES_AS_NAMES = word_set(
 """Nouns that texts capitalise when they speak of one again: "The Island was ..."."""
 
 
-def dangling_subject(sentence: str) -> str | None:
-    """The pronoun or bare definite at the subject of `sentence` that needs the text before it; else None."""
+_QUANTIFIERS = word_set("most some many all both each several few none neither either others")
+_LEANING = re.compile(
+    r"(?:[\w'’-]+\s+){1,5}?(?:of|among|amongst|between)\s+(?:them|these|this|it|its|his|her|their|"
+    r"those(?!\s+(?:who|that|which|in|of|with|from)\b))\b",
+    re.IGNORECASE,
+)
+""" "Most of them", "The best known of these": part of what was named before."""
+_PRECEDING = word_set("of among amongst between them these those this it its his her their")
+_LATER = re.compile(
+    r"(?:\w+|a few|a couple of)\s+(?:years?|months?|weeks?|days?|hours?|minutes?|decades?|"
+    r"centuries|century|time|seasons?)"
+    r"\s+(?:later|earlier|afterwards?|before that|after that|prior)\b",
+    re.IGNORECASE,
+)
+_LONGEST_PAIR = 12
+"""Words in which "both" has its "and"."""
+
+
+def dangling_subject(sentence: str) -> str | None:  # noqa: PLR0911 - one for each form
+    """What at the subject of `sentence` needs the text before it; else None.
+
+    A pronoun, a bare definite, a part of what was named before ("most of them"), or a time counted from it.
+    """
     words = tokens(sentence)
+    if len(words) and (later := _LATER.match(words.text, words.starts[0])) is not None:
+        return later.group()
     place = _subject(words)
     if place is None:
         return None
     form = words.word(place).lower()
+    if (leaning := _leaning(words, place)) is not None:
+        return leaning
+    if form in _QUANTIFIERS and (phrase := _bare_quantity(words, place, form)) is not None:
+        return phrase
     if form in _PRONOUNS:
         return _pronoun(words, place, form)
     if form == "the":
         return _bare_definite(words, place)
     return None
+
+
+def _leaning(words: Tokens, place: int) -> str | None:
+    """A part of what was named before; a name on the way to it may be what it is a part of."""
+    found = _LEANING.match(words.text, words.starts[place])
+    if found is None:
+        return None
+    inside = [at for at in range(place + 1, len(words)) if words.ends[at] <= found.end()]
+    before = {words.word(at).lower() for at in inside} - _PRECEDING
+    said = (parts_of_speech(word) for word in before)
+    if any(words.capitalised(at) for at in inside) or any("AUX" in of or of == {"VERB"} for of in said):
+        return None
+    return found.group()
+
+
+def _bare_quantity(words: Tokens, place: int, form: str) -> str | None:
+    """ "All declared ...", "Both teams ...": so many of whom or what stands before the sentence."""
+    if form == "both":
+        pair = (words.word(at).lower() for at in range(place + 1, min(len(words), place + _LONGEST_PAIR)))
+        return None if "and" in pair else words.word(place)
+    of = parts_of_speech(words.word(place + 1))
+    alone = "AUX" in of or of == {"VERB"} or words.word(place + 1).lower() == "however"
+    return words.word(place) if alone and words.word(place + 1).islower() else None
 
 
 def _subject(words: Tokens) -> int | None:
@@ -92,7 +142,7 @@ def _pronoun(words: Tokens, place: int, form: str) -> str | None:
         if form in ("these", "those", "that") and words.word(last + 1).lower() in ("who", "that", "which", "of"):
             return None
         return words.text[words.starts[place] : words.ends[last]]
-    if form in ("those", "both", "such"):
+    if form in ("those", "such"):
         return words.word(place) if "AUX" in parts_of_speech(follows) or follows in ("were", "are", "have") else None
     return words.word(place)
 

@@ -98,6 +98,8 @@ def focus(question: str) -> Focus | None:
             return None
         if word in _FOCUS_SKIPPED:
             continue
+        if word.endswith(("'s", "’s", "s'", "s’")):  # "which industry's positions": an owner, not what is asked for
+            continue
         singular = word if word in known else word.removesuffix("s")
         if singular in known:
             return Focus(singular, *known[singular])
@@ -416,9 +418,12 @@ def _place_shape(answer: str, question: str) -> str | None:
     elif asked is not None and asked.type == "place" and asked.group:
         group = asked.group
     else:
-        group = "somewhere" if len(found) == 1 else "somewhere of several words"
+        group = "town" if "," in inner else ""
     if known is None and _is_of_people(found):
         group = "people"
+    group = _parted(group, inner, asked)
+    if not group:
+        return None
     return f"{group}:{_article_class(answer)}:{_comma(inner)}"
 
 
@@ -442,10 +447,47 @@ def _name_shape(answer: str, question: str) -> str | None:
     elif asked and asked.type == "organisation":
         group = str(asked.group)
     else:
-        group = "team" if _TEAM_QUESTION.search(question) else "body"
+        group = "team" if _TEAM_QUESTION.search(question) and _can_be_team(inner, tokens(inner)) else ""
+    if _BAND_QUESTION.search(question):
+        group = "band"
+    group = _parted(group, inner, asked)
+    if not group:
+        return None
     group = f"people of {group}" if _is_of_people(tokens(inner)) else f"{_described(inner)}{group}"
     acronym = "acronym" if _ACRONYM.fullmatch(inner) else "name"
     return f"{group}:{acronym}:{_article_class(answer)}:{'plural' if is_plural(inner) else ''}"
+
+
+_PARTS = {
+    "building": (
+        "museum gallery library archive", "stadium arena pavilion gymnasium", "park garden gardens", "castle palace",
+        "theatre theater opera", "church cathedral abbey temple mosque", "airport station", "bridge", "tower", "hotel",
+        "prison", "house hall",
+    ),
+    "region": ("forest desert", "valley", "empire kingdom duchy", "district county province"),
+    "event": ("war", "battle siege", "revolution revolt uprising", "exhibition festival games", "crisis"),
+    "law": ("treaty", "act bill law", "directive"),
+    "agency": (
+        "council assembly", "commission committee", "department ministry", "agency authority bureau office service",
+    ),
+    "body": (
+        "court tribunal", "parliament congress house senate assembly council", "committee commission",
+        "association league union front alliance society", "government cabinet ministry",
+    ),
+}  # fmt: skip
+"""Classes that hold things too different to stand for each other: the words by which their members are told apart."""
+
+
+def _parted(group: str, inner: str, asked: Focus | None) -> str:
+    """The part of a class that a name is of, by its own words or by what is asked for; empty where neither tells."""
+    if group not in _PARTS:
+        return group
+    words = tokens(inner).normals
+    for own in ((words[-1], words[0], head(inner).lower()), (asked.noun,) if asked else ()):
+        for part in _PARTS[group]:
+            if set(own) & set(part.split()):
+                return part.split()[0]
+    return asked.noun if asked and asked.group == group and asked.noun not in (group, "place", "area") else ""
 
 
 _LONGEST_PHRASE = 4
@@ -466,10 +508,33 @@ def _other_shape(answer: str, question: str) -> str | None:
     number = "plural" if is_plural(inner) else _countability(noun)
     if len(found) == 1 and found.capitalised(0):
         number = f"{number} or name"
-    asked = focus(question)
     group = classes("common").get(noun.lower(), ("", ""))[1]
-    wanted = (asked.group or asked.noun) if asked else "who" if _question_form(question) == "who" else ""
-    return f"common:{number}:{group or wanted}:{_by_ending(noun)}" if group or wanted else None
+    sort = group or _asked_sort(question) or (_by_ending(noun) if _by_ending(noun) in _TELLING else "")
+    if not sort and number.startswith("plural") and _asks_person(question):
+        sort = "people"
+    return f"common:{number}:{sort}:{_by_ending(noun)}" if sort else None
+
+
+def _asked_sort(question: str) -> str:
+    """What sort of thing the question asks for: a class or a noun; empty where it does not tell."""
+    asked = focus(question)
+    if asked is not None:
+        if asked.noun in _SAYS_NO_SORT or asked.type in ("number", "date"):
+            return ""
+        return asked.group if asked.group and asked.group not in _BROAD else asked.noun
+    return "band" if _BAND_QUESTION.search(question) else ""
+
+
+_BROAD = frozenset(("work",))
+"""Classes of which the noun asked for says more: a song is no episode."""
+_BAND_QUESTION = re.compile(r"\bwho (?:sings?|sang|sung|performs?|performed|recorded|records)\b", re.IGNORECASE)
+_SAYS_NO_SORT = word_set(
+    "first second third last next another other one two three four five kind given thought called name named thing "
+    "things way reason result cause effect example examples part final full main major best most something someone "
+    "subject meaning left out take use used role part idea lies means people number group groups "
+    "entity entities being variable case concept form aspect area areas factor factors location locations category"
+)
+"""Words after "what" that name nothing of a sort of its own: "what was the first ...", "what is another ..."."""
 
 
 def _countability(noun: str) -> str:
@@ -479,8 +544,11 @@ def _countability(noun: str) -> str:
     return "either" if is_mass(noun) else "count"
 
 
+_TELLING = frozenset(("doctrine", "disease", "field"))
+"""Sorts of things that an ending tells by itself."""
 _ENDINGS = (
-    ("abstract", re.compile(r"(?:tion|sion|ment|ance|ence|ity|ness|ism|ship|hood|ty|cy)s?$")),
+    ("doctrine", re.compile(r"ism$")),
+    ("abstract", re.compile(r"(?:tion|sion|ment|ance|ence|ity|ness|ship|hood|ty|cy)s?$")),
     ("agent", re.compile(r"(?:er|or|ist|ian|ant|man|men)s?$")),
     ("substance", re.compile(r"(?:ium|ine|gen|ol|ide|ate|ose|in)s?$")),
     ("disease", re.compile(r"(?:itis|osis|emia|oma)$")),
@@ -493,20 +561,21 @@ def _by_ending(noun: str) -> str:
     return next((sort for sort, ending in _ENDINGS if ending.search(noun.lower())), "thing")
 
 
-def _question_form(question: str) -> str:
-    """How the question leads to the answer, where it names no class of thing."""
-    words = question.lower().split()
-    return next((word for word in ("who", "where", "when", "why", "how") if word in words), "what")
-
-
 def _proper_shape(answer: str, inner: str, question: str) -> str | None:
-    of_head, asked = classes("head").get(head(inner).lower()), focus(question)
-    group = asked.group or asked.noun if asked else ""
+    of_head = classes("head").get(head(inner).lower())
+    group = _asked_sort(question)
     if of_head is not None and len(tokens(inner)) > 1:
         group = of_head[1]
+    elif not group and _asks_person(question) and _is_a_people(answer, inner):
+        group = "people"
+    group = _parted(group, inner, focus(question))
     number = "plural" if is_plural(inner) else "one"
-    group = group or (_question_form(question) if _question_form(question) in ("who", "where") else "")
     return f"name:{number}:{_described(inner)}{group}:{_article_class(answer)}" if group else None
+
+
+def _is_a_people(answer: str, inner: str) -> bool:
+    """ "The Anglo-Saxons", "the English": a plural or a word of descent behind an article."""
+    return answer[:4].lower() == "the " and (_is_plural_name(inner) or _is_of_people(tokens(inner)))
 
 
 def _described(inner: str) -> str:
@@ -517,6 +586,14 @@ def _described(inner: str) -> str:
         for place in range(len(found))
     )
     return "described:" if small else ""
+
+
+def _can_be_team(inner: str, found: Tokens) -> bool:
+    """Whether a name may be a team's: a place's, a plural, or one that ends in a word of the dictionary."""
+    last = found.word(len(found) - 1)
+    if is_familiar_place(inner) or place_class(inner) is not None or _is_plural_name(last):
+        return True
+    return len(found) > 1 and is_dictionary_word(last) and not is_first_name(found.word(0))
 
 
 _PEOPLE = re.compile(r"(?:ist|ian|ish|ese|ists|ians)$")
@@ -531,7 +608,7 @@ def _adjective_shape(found: Tokens, question: str) -> str | None:
     """A single adjective shares a kind with those that answer the same sort of question."""
     asked = focus(question)
     if len(found) == 1 and "ADJ" in parts_of_speech(found.word(0)) and asked is not None:
-        return f"adjective:{asked.group or asked.noun}"
+        return f"adjective:{asked.noun}:"
     return None
 
 

@@ -127,7 +127,12 @@ FAMILY = Family(
             figures=fact_figures,
             steps=(
                 expand(
-                    confuse, slots=where_confused, most=lambda settings: 1, prepare=pools, prompts=[CONFUSING_FACTS]
+                    confuse,
+                    slots=where_confused,
+                    most=lambda settings: 1,
+                    version=2,
+                    prepare=pools,
+                    prompts=[CONFUSING_FACTS],
                 ),
                 expand(part, slots=both, most=lambda settings: len(CHANGES)),
             ),
@@ -144,6 +149,7 @@ FAMILY = Family(
                     propose_rules,
                     slots=where_replaced,
                     most=lambda settings: 1,
+                    version=2,
                     prepare=pools,
                     prompts=[REPLACEMENT_RULES],
                 ),

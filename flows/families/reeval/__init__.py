@@ -101,6 +101,7 @@ FAMILY = Family(
                 *FILTERED,
                 each(
                     swap_answer,
+                    version=2,
                     prompts=[ALTERNATIVE_ANSWER, REPLACE_ANSWER],
                     asks="pivots",
                     prepare=pool_answers,
@@ -121,6 +122,7 @@ FAMILY = Family(
                 each(select_unknown, **SELECTS),
                 each(
                     enrich,
+                    version=2,
                     prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE],
                     asks="pivots",
                     prepare=retrieve,
@@ -141,4 +143,5 @@ FAMILY = Family(
     ),
     reads="category1",
     folder=Path(__file__).parent,
+    rules_advice="the rules take answers and sentences from the sources as they are: give more, or name a model",
 )

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from flows.construct.embed import Embedder
 from flows.families.reeval import checks
-from flows.language import en, language_of
-from flows.language.en_phrases import parts_of_speech
+from flows.language import language_of
 from schemas.reeval import Case
 
 CANDIDATES = 24
@@ -23,14 +22,11 @@ CANDIDATES = 24
 LEAST_LIKE, MOST_LIKE = 0.2, 0.8
 """Cosines of an answer and an alternative: below the first they have nothing in common ("cadmium", "ceramic art"),
 above the second they may be two names of one thing."""
-NEAR_LIKE = 0.4
-"""Cosine that makes up for a kind that is not the same, where the form is."""
-LOOSE_PARTS = 3
-"""Parts of a kind that must agree where there are too few of the whole kind: "other:common:count:theory"."""
-LONGEST_NOUN_PHRASE = 3
 FEW = 8
 _DRAWN = ("person", "number", "date")
 """Types whose members are as good as each other: drawn, not compared."""
+_YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,-–])")
+"""Moved alone where other numbers stand beside it: "15 February 1763"."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 YEARS = 30
 """How far a year is moved at most, and never beyond `LAST_YEAR`."""
@@ -44,7 +40,7 @@ class AnswerPool:
     """The answers of all cases, by what they can stand in for."""
 
     by_kind: Mapping[tuple[str, str], tuple[str, ...]]
-    """(shelf, kind, or the first parts of it) -> answers, sorted."""
+    """(shelf, kind, or the kind without its last part) -> answers, sorted."""
     vectors: Mapping[str, NDArray[np.float32]]
     """Unit vectors of the English answers that are compared; of a Chinese one any of its kind may do."""
 
@@ -60,13 +56,13 @@ class AnswerPool:
         counted = kind.partition(":")[0] in _DRAWN
         if counted or case.answer not in self.vectors:
             yield from rng.sample(own, len(own))
-            movable = len(_NUMBER.findall(case.answer)) == 1 and not _CENTURY.search(case.answer)
-            yield from (_moved(case.answer, rng) for _ in range(FEW if movable else 0))
+            yield from _counted_anew(case.answer, rng)
+            numbers = _YEAR if len(_YEAR.findall(case.answer)) == 1 else _NUMBER
+            movable = len(numbers.findall(case.answer)) == 1 and not _CENTURY.search(case.answer)
+            yield from (_moved(case.answer, numbers, rng) for _ in range(FEW if movable else 0))
             return
         yield from self._nearest(case.answer, own, LEAST_LIKE)
-        if len(own) <= FEW:
-            yield from self._nearest(case.answer, self.by_kind.get((_shelf(case), _loose(kind)), ()), LEAST_LIKE)
-            yield from self._nearest(case.answer, self.by_kind.get((_shelf(case), _form(case.answer)), ()), NEAR_LIKE)
+        yield from self._nearest(case.answer, self.by_kind.get((_shelf(case), _sort(kind)), ()), LEAST_LIKE)
 
     def _nearest(self, answer: str, others: Sequence[str], least: float) -> list[str]:
         """Those close enough in meaning, the closest first, of equals by the alphabet."""
@@ -82,7 +78,7 @@ def pool_of(cases: Sequence[Case], embedder: Embedder) -> AnswerPool:
     compared: set[str] = set()
     for case in cases:
         kind = language_of(case.language).kind(case.answer, case.question)
-        for one in (kind, _loose(kind), _form(case.answer) if case.language == "en" else kind):
+        for one in (kind, _sort(kind)):
             pool.setdefault((_shelf(case), one), set()).add(case.answer)
         if case.language == "en" and kind.partition(":")[0] not in _DRAWN and embedder.reads(case.answer):
             compared.add(case.answer)
@@ -97,32 +93,34 @@ def _shelf(case: Case) -> str:
     return case.language if case.language == "en" else f"{case.language} {case.source}"
 
 
-def _loose(kind: str) -> str:
-    return ":".join(kind.split(":")[:LOOSE_PARTS])
+def _sort(kind: str) -> str:
+    """A kind without its last part, which says of a noun what it ends in and of a name how it stands in a sentence.
 
-
-def _form(answer: str) -> str:
-    """Form of an English noun phrase: its article, whether it is a name and whether it is plural.
-
-    Any other answer has a form of its own.
+    A kind of its own stays what it is: nothing else is of it.
     """
+    return kind if is_alone(kind) else kind.rpartition(":")[0]
+
+
+def is_alone(kind: str) -> bool:
+    """Whether a kind holds one answer only: no words told what else could stand in its place."""
+    return kind.partition(":")[2].startswith("alone:")
+
+
+_COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def _counted_anew(answer: str, rng: random.Random) -> Iterator[str]:
+    """An answer with a number in words ("three museums", "the fourth season") with other numbers in its place."""
     words = answer.split()
-    article = words[0].lower() if words[0].lower() in ("a", "an", "the") else "no article"
-    if not _is_noun_phrase(words[article != "no article" :]):
-        return f"form:{answer}"
-    name = all(word[:1].isupper() for word in words if len(word) > 3)
-    return f"form:{article}:{'name' if name else 'common'}:{'plural' if en.is_plural(answer) else 'singular'}"
+    for series in (_COUNTS, _PLACES):
+        at = [place for place, word in enumerate(words) if word in series]
+        if len(at) == 1:
+            others = rng.sample(series, len(series))
+            yield from (" ".join([*words[: at[0]], one, *words[at[0] + 1 :]]) for one in others if one != words[at[0]])
 
 
-def _is_noun_phrase(words: Sequence[str]) -> bool:
-    """Whether it is a noun, or one with an adjective or noun or two before it, by what the words can be."""
-    if not 0 < len(words) <= LONGEST_NOUN_PHRASE or not all(word.isalpha() for word in words):
-        return False
-    *before, last = map(parts_of_speech, words)
-    return "NOUN" in last <= {"NOUN", "VERB"} and all({"NOUN", "ADJ"} & word for word in before)
-
-
-def _moved(answer: str, rng: random.Random) -> str:
+def _moved(answer: str, numbers: re.Pattern[str], rng: random.Random) -> str:
     """The answer with its number changed to another as long; a year moves by `YEARS` at most, as does a decade."""
 
     def other(found: re.Match[str]) -> str:
@@ -135,4 +133,4 @@ def _moved(answer: str, rng: random.Random) -> str:
         first = rng.choice([one for one in "123456789" if one != digits[0]])
         return first + "".join(rng.choice("0123456789") if one.isdigit() else one for one in digits[1:])
 
-    return _NUMBER.sub(other, answer, count=1)
+    return numbers.sub(other, answer, count=1)

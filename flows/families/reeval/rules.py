@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from flows.families.reeval import checks
+from flows.families.reeval.alternatives import is_alone
 from flows.families.reeval.prompts import (
     Alternative,
     Passage,
@@ -30,7 +31,8 @@ LEAST_ASKED = {"en": 0.4, "zh": 0.5}
 """Share of the question's content words that a sentence must hold to support its answer by itself. Chinese sentences
 leave their subject out more often."""
 PERSONAL = frozenset(["he", "she", "his", "her", "him", "他", "她"])
-UNCLEAR = frozenset(["they", "their", "these", "those", "this", "that", "such", "both"])
+CLEAR = PERSONAL | {"it", "its", "the"}
+"""What a name may stand for; they, these, both and most of them may be anybody, and "a year later" is no one."""
 NAMED_IN_CHINESE = frozenset(["他", "她", "它"])
 """Subjects that a name can stand for as it is; sentences without a subject are left alone."""
 POSSESSIVES = frozenset(["his", "her", "its"])
@@ -40,7 +42,11 @@ def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
     """The first of the candidates, in their seeded order, that can take the answer's place in the evidence."""
     language = language_of(asked.language)
     names = names_of(asked.language, asked.answer, asked.aliases)
-    refusal = "no other answer of its kind"
+    kind = language.kind(asked.answer, asked.question)
+    if not asked.candidates:
+        reason = "kind of the answer cannot be told" if is_alone(kind) else "no other answer of its kind"
+        raise Invalid(reason, f"{asked.answer} ({asked.question})")
+    refusal = ""
     for candidate in asked.candidates:
         try:
             evidence = language.replace(asked.evidence, asked.answer, candidate, names).text
@@ -135,7 +141,7 @@ def referent(language: Language, subject: str, title: str | None, before: str) -
     """
     word = subject.split(maxsplit=1)[0].casefold()
     chinese = language is language_of("zh")
-    if word in UNCLEAR or (chinese and word not in NAMED_IN_CHINESE):
+    if word not in (NAMED_IN_CHINESE if chinese else CLEAR):
         return None
     named = _BRACKETED.sub("", (title or "").replace("_", " ")).strip()
     same_script = chinese == bool(_HAN.search(named))

@@ -26,6 +26,7 @@ PASSAGES = 3
 MOST_WORDS = {"en": 5, "zh": 10}
 LEAST_EVIDENCE = {"en": 10, "zh": 20}
 
+_HAN = "[㐀-鿿豈-﫿]"
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
 
 
@@ -164,7 +165,10 @@ def _bag(texts: Iterable[str]) -> set[str]:
 
 
 def _third(evidence: str, answer: str) -> str | None:
-    places = [found.start() for found in re.finditer(re.escape(answer), evidence, re.IGNORECASE)]
+    # Chinese texts put blanks beside numbers and names, or none: neither says anything.
+    close = re.sub(rf"(?<={_HAN})\s+|\s+(?={_HAN})", "", answer)
+    wanted = r"\s*".join(map(re.escape, re.split(rf"(?<={_HAN})(?=.)|(?<=.)(?={_HAN})", close)))
+    places = [found.start() for found in re.finditer(wanted, evidence, re.IGNORECASE)]
     if len(places) != 1:
         return None
     return ("first", "middle", "last")[min(2, 3 * places[0] // len(evidence))]
