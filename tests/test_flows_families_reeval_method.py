@@ -579,7 +579,7 @@ def test_without_an_alternative_the_drop_says_whether_the_kind_was_told(
     ("evidence", "answer", "third"),
     [
         ("他于1944年去世，此前一直住在北京的一个小院里。", "1944 年", "first"),
-        ("这里住着很多很多人，据说他于 1944 年去世。", "1944年", "last"),
+        ("这里住着很多很多人，据说他于 1944 年去世。", "1944年", "middle"),
         ("1944 年和1944年。", "1944年", None),
         ("他于1945年去世。", "1944 年", None),
     ],
