@@ -25,7 +25,7 @@ above the second they may be two names of one thing."""
 FEW = 8
 _DRAWN = ("person", "number", "date")
 """Types whose members are as good as each other: drawn, not compared."""
-_YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,-–])")
+_YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,–-])")
 """Moved alone where other numbers stand beside it: "15 February 1763"."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 YEARS = 30
