@@ -121,6 +121,7 @@ FAMILY = Family(
         Part(
             "confusing-facts",
             source=Pair,
+            uses=("documents",),
             item=ConfusingFact,
             people=every(CONFUSING_FACT.name),
             verify=verify_facts,
@@ -133,6 +134,7 @@ FAMILY = Family(
                     version=2,
                     prepare=pools,
                     prompts=[CONFUSING_FACTS],
+                    embeds=True,
                 ),
                 expand(part, slots=both, most=lambda settings: len(CHANGES)),
             ),

@@ -8,13 +8,15 @@ and documents are chosen in `selection.py` (sections 3.1 and 3.2.1), contexts ma
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from flows.construct.engine import Context, Drop, Slot, StepContext
 from flows.families.lveval.conflicts import conflicts
+from flows.families.lveval.confusing import LEAST_NEAR, fact_problem, nearness
 from flows.families.lveval.contexts import Shelves
 from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.library import is_yes_or_no
-from flows.families.lveval.pool import Alternatives, Pool, pool_of
+from flows.families.lveval.pool import RANKED, Alternatives, Pool, pool_of
 from flows.families.lveval.prompts import (
     ANSWER_KEYWORDS,
     CONFUSING_FACTS,
@@ -28,9 +30,13 @@ from flows.language import language_of
 from flows.llm.model import Model
 from flows.llm.rules import Rules
 from schemas.errors import WrongInput
-from schemas.lveval import AnswerKeywords, ConfusingFact, Confusion, Pair, Replacements, RuleConflicts
+from schemas.lveval import AnswerKeywords, Changed, ConfusingFact, Confusion, Pair, Replacements, RuleConflicts
 
-CHANGES = ("subject", "object")  # section 3.2.2, figure A7: "modify the subject and object respectively"
+CHANGES: tuple[Changed, Changed] = ("subject", "object")
+"""Section 3.2.2, figure A7: "modify the subject and object respectively"."""
+COMPARED = {"en": 16, "zh": RANKED}
+"""Sentences of other documents that are compared with the original fact, for each of the two facts, at most: embedding
+an English one takes some 10 ms."""
 EXCERPTS = 8
 """Sentences of the supporting documents that are shown beside the rules, at most."""
 
@@ -69,15 +75,18 @@ def _wanted(dataset: Dataset) -> str:
 
 @dataclass
 class Pools:
-    """What other pairs of a dataset name, made when it is first asked for."""
+    """What other pairs of a dataset name and its documents say, made when it is first asked for."""
 
     pairs: Mapping[str, Sequence[Pair]]
+    documents: Mapping[str, Sequence[str]]
     _made: dict[str, Pool] = field(default_factory=dict)
 
     def of(self, dataset: str) -> Pool:
         """The pool of that dataset."""
         if dataset not in self._made:
-            self._made[dataset] = pool_of(BY_NAME[dataset].language, self.pairs[dataset])
+            self._made[dataset] = pool_of(
+                BY_NAME[dataset].language, self.pairs[dataset], self.documents.get(dataset, ())
+            )
         return self._made[dataset]
 
 
@@ -86,7 +95,10 @@ def pools(step: StepContext) -> Pools:
     found: dict[str, list[Pair]] = defaultdict(list)
     for pair in step.inputs:
         found[pair.dataset].append(pair)
-    return Pools(found)
+    documents: dict[str, list[str]] = defaultdict(list)
+    for document in step.uses.get("documents", ()):
+        documents[document.dataset].append(document.text)
+    return Pools(found, documents)
 
 
 def where_confused(pair: Pair, prepared: Pools) -> Sequence[Slot]:
@@ -113,11 +125,14 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
             title=title,
             language=pair.language,
             candidates=_candidates(pair, [original], ctx),
-            like=ctx.prepared.of(pair.dataset).like(pair),
-            of_others=ctx.prepared.of(pair.dataset).of_others(pair, ctx.random(pair.key, "of others")),
         )
-        answer = await ctx.ask(CONFUSING_FACTS, asked)
+        said = ctx.prepared.of(pair.dataset).sentences_like(f"{asked.question} {original}", pair)
+        like, of_subject = (_nearest(asked, changes, said, ctx) for changes in CHANGES)
+        answer = await ctx.ask(CONFUSING_FACTS, asked.model_copy(update={"like": like, "of_subject": of_subject}))
         given = answer.subject, answer.object
+        for fact, near in zip(given, nearness(asked, given, ctx.step.embedder), strict=True):
+            if near < LEAST_NEAR[pair.language]:
+                raise Drop("fact is not near the original", fact, value=near)
     for fact in given:
         if any(fact in document.text for document in pair.documents):
             raise Drop("the supporting document says it", fact)
@@ -132,6 +147,14 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
         language=pair.language,
         provenance=ctx.provenance(pair),
     )
+
+
+def _nearest(asked: ToConfuse, changes: Changed, said: Sequence[str], ctx: Context) -> tuple[str, ...]:
+    """The sentences that are confusing facts as they stand and near the original, the nearest first."""
+    fit = list(islice((one for one in said if fact_problem(asked, changes, one) is None), COMPARED[asked.language]))
+    near = nearness(asked, fit, ctx.step.embedder)
+    ranked = sorted(zip(near, fit, strict=True), key=lambda one: (-one[0], one[1]))
+    return tuple(one for how_near, one in ranked if how_near >= LEAST_NEAR[asked.language])
 
 
 def supporting_sentence(pair: Pair) -> tuple[str, str]:

@@ -1,12 +1,13 @@
 """What the other pairs of a dataset name and say: names and sentences to confuse with, and to replace by."""
 
 import random
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
+from flows.construct.retrieve import BM25Index
 from flows.families.lveval.library import is_yes_or_no
 from flows.language import language_of
 from schemas.base import Frozen
@@ -16,8 +17,8 @@ NameType = Literal["person", "place", "organisation"]
 NAMED: tuple[NameType, ...] = get_args(NameType)
 OTHERS = 24
 """Names that are offered in place of one, at most."""
-SENTENCES = 12
-"""Sentences of other pairs that are offered, at most."""
+RANKED = 100
+"""Sentences of other documents that are looked at for one pair, at most."""
 LONGEST = {"en": 45, "zh": 90}
 SHORTEST = {"en": 5, "zh": 10}
 """Words (characters) of such a sentence."""
@@ -29,17 +30,6 @@ class Alternatives(Frozen):
 
     name: str
     others: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Said:
-    """A sentence of a supporting document."""
-
-    text: str
-    pair_id: str
-    words: frozenset[str]
-    opens_with: tuple[str, NameType] | None
-    """The name that it begins with."""
 
 
 @lru_cache(_KEPT)
@@ -55,15 +45,13 @@ def names(language: str, text: str) -> tuple[tuple[str, NameType], ...]:
 
 @dataclass(frozen=True)
 class Pool:
-    """Names and sentences of all pairs of a dataset."""
+    """Names of all pairs of a dataset, and sentences of all its documents."""
 
     language: str
     names: Mapping[NameType, tuple[str, ...]]
     answers: Mapping[str, tuple[str, ...]]
     """Kind -> answers of that kind."""
-    said: tuple[Said, ...]
-    holding: Mapping[str, tuple[int, ...]]
-    """Content word -> the sentences that hold it."""
+    documents: tuple[str, ...]
 
     def candidates(self, pair: Pair, texts: Sequence[str], rng: random.Random) -> tuple[Alternatives, ...]:
         """For the answers and every name of question and texts, others of its kind that the pair's texts lack."""
@@ -90,58 +78,37 @@ class Pool:
         fit = (one for one in drawn if not module.contains(known, one) and not own & module.content_words(one))
         return tuple(dict.fromkeys(fit))[:OTHERS]
 
-    def like(self, pair: Pair) -> tuple[str, ...]:
-        """The sentences on other pairs' documents that share most content words with the question."""
-        asked = language_of(self.language).content_words(pair.question)
-        shared = Counter(number for word in sorted(asked) for number in self.holding.get(word, ()))
-        ranked = sorted(shared, key=lambda number: (-shared[number], number))
-        found = (self.said[number] for number in ranked[: 4 * SENTENCES])
-        return tuple(one.text for one in found if not _own(one, pair))[:SENTENCES]
+    @cached_property
+    def _sentences(self) -> BM25Index:
+        module = language_of(self.language)
+        shortest, longest = SHORTEST[self.language], LONGEST[self.language]
+        found = (one for text in self.documents for one in module.sentences(text))
+        return BM25Index([one for one in dict.fromkeys(found) if shortest <= module.count(one) <= longest])
 
-    def of_others(self, pair: Pair, rng: random.Random) -> tuple[Alternatives, ...]:
-        """For each name of the question: sentences of other pairs that begin with a name of its type.
-
-        Each is given as the name that it begins with, and the sentence.
-        """
-        found = []
-        for name, of in names(self.language, pair.question):
-            told = [one for one in self.said if one.opens_with and one.opens_with[1] == of and not _own(one, pair)]
-            for one in rng.sample(told, min(len(told), SENTENCES)):
-                assert one.opens_with is not None
-                found.append(Alternatives(name=name, others=(one.opens_with[0], one.text)))
-        return tuple(found)
+    def sentences_like(self, text: str, pair: Pair) -> list[str]:
+        """The sentences that share most words with the text, the rare ones above all; none of the pair's documents."""
+        texts = self._sentences.texts
+        ranked = (texts[place] for place in self._sentences.rank([text], RANKED)[0].tolist() if place >= 0)
+        return [one for one in ranked if not any(one in document.text for document in pair.documents)]
 
 
-def _own(said: Said, pair: Pair) -> bool:
-    """Whether the pair's own documents say it: several pairs may be about one document."""
-    return said.pair_id == pair.id or any(said.text in document.text for document in pair.documents)
-
-
-def pool_of(language: str, pairs: Iterable[Pair]) -> Pool:
-    """The pool of a dataset's pairs."""
+def pool_of(language: str, pairs: Iterable[Pair], documents: Iterable[str] = ()) -> Pool:
+    """The pool of a dataset's pairs, and of its other documents."""
     module = language_of(language)
     named: dict[NameType, set[str]] = {of: set() for of in NAMED}
     answers: dict[str, set[str]] = defaultdict(set)
-    said: list[Said] = []
+    texts: list[str] = []
     for pair in pairs:
+        texts += [document.text for document in pair.documents]
         for answer in pair.answers[:1]:
             if not is_yes_or_no(answer):
                 answers[module.kind(answer, pair.question)].add(answer)
         for text in (pair.question, *(document.text for document in pair.documents)):
             for name, of in names(language, text):
                 named[of].add(name)
-        for sentence in dict.fromkeys(one for document in pair.documents for one in module.sentences(document.text)):
-            if SHORTEST[language] <= module.count(sentence) <= LONGEST[language] and "\n" not in sentence:
-                first = next(((name, of) for name, of in names(language, sentence) if sentence.startswith(name)), None)
-                said.append(Said(sentence, pair.id, module.content_words(sentence), first))
-    holding: dict[str, list[int]] = defaultdict(list)
-    for number, one in enumerate(said):
-        for word in one.words:
-            holding[word].append(number)
     return Pool(
         language,
         {of: tuple(sorted(own)) for of, own in named.items()},
         {kind: tuple(sorted(own)) for kind, own in answers.items()},
-        tuple(said),
-        {word: tuple(numbers) for word, numbers in holding.items()},
+        (*texts, *documents),
     )

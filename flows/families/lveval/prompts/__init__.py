@@ -23,10 +23,8 @@ class ToConfuse(Frozen):
     title: str = Field(description="What its document is about: title or first words; empty where it does not say")
     language: str
     candidates: tuple[Alternatives, ...] = Field(description="What other documents name of the same kinds")
-    like: tuple[str, ...] = Field(description="Sentences of other documents that share words with the question")
-    of_others: tuple[Alternatives, ...] = Field(
-        description="A name of the question; another of its type, and a sentence that begins with that"
-    )
+    like: tuple[str, ...] = Field((), description="What other documents say of another subject, the nearest first")
+    of_subject: tuple[str, ...] = Field((), description="What they say else of the question's subject")
 
 
 class ConfusingFacts(Frozen):
