@@ -270,7 +270,7 @@ class Stage(Generic[R]):
             with self.files.store.fs.open(path, "rb") as file:
                 for values in read_rows(file, start, stop):
                     yield self.record.model_validate(values)
-        except (OSError, pa.ArrowException, ValidationError) as error:
+        except (OSError, ValueError, pa.ArrowException) as error:  # bytes that are no text, or no such record
             raise _damaged(path) from error
 
     def _parse(self, line: bytes, shard: int) -> R:

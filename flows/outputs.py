@@ -191,12 +191,14 @@ def _files_if_unchanged(
 
 
 def _remove_stale(out: Path, parts: Iterable[PartManifest]) -> None:
-    """Remove Parquet files of parts that this build no longer has."""
+    """Remove Parquet files of parts that this build no longer has, and what a killed one left half written."""
     known = {file.path for part in parts for file in part.files}
     for folder in ("sifted", "dropped", "accepted"):
         for path in (out / folder).glob("*.parquet"):
             if f"{folder}/{path.name}" not in known:
                 path.unlink()
+        for path in (out / folder).glob(".*.parquet.tmp"):
+            path.unlink()
 
 
 def _versions() -> dict[str, str]:

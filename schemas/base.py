@@ -1,11 +1,12 @@
 """What every record is: frozen, closed, and named by three hashes."""
 
 import hashlib
+import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 HASH_LENGTH = 16
 """Hexadecimal digits of a name: 64 bits, one chance in 10^8 of a clash among half a million records."""
@@ -19,6 +20,24 @@ def canonical_json(value: object) -> bytes:
 def content_hash(*parts: object) -> str:
     """The first `HASH_LENGTH` hexadecimal digits of the SHA-256 of the parts' canonical JSON."""
     return hashlib.sha256(canonical_json(parts)).hexdigest()[:HASH_LENGTH]
+
+
+def odd_character(text: str) -> str | None:
+    """The first character that is no part of a line of plain text: a control, a format mark, a line's end."""
+    return next((one for one in text if unicodedata.category(one) in _ODD), None)
+
+
+_ODD = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
+
+
+def _one_line(text: str) -> str:
+    if (odd := odd_character(text)) is not None:
+        raise ValueError(f"holds the character U+{ord(odd):04X}; write plain text on one line")
+    return text
+
+
+Line = Annotated[str, AfterValidator(_one_line)]
+"""A line of plain text."""
 
 
 class Frozen(BaseModel):

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from schemas.base import Frozen, Provenance, Record, SourceRef
+from schemas.base import Frozen, Line, Provenance, Record, SourceRef
 
 AnswerTest = Literal["whole-word", "with-question-word", "none"]
 """How it was made sure that no distracting document answers the question."""
@@ -15,6 +15,10 @@ PositionKind = Literal["support", "confusing"]
 
 _ARROW = re.compile(r"\s*(?:->|=>|→)\s*")
 _SIDES = 2
+LONGEST_SIDE = 100
+"""Characters of a keyword or a substitute, at most."""
+LONGEST_FACT = 1000
+"""Characters of a confusing fact, at most; the paper's have up to 100 words (figure A10)."""
 
 
 class Document(Frozen):
@@ -27,8 +31,8 @@ class Document(Frozen):
 class Rule(Frozen):
     """A keyword or phrase, and what stands in its place everywhere (section 3.2.3)."""
 
-    old: str = Field(min_length=1)
-    new: str = Field(min_length=1)
+    old: Line = Field(min_length=1, max_length=LONGEST_SIDE)
+    new: Line = Field(min_length=1, max_length=LONGEST_SIDE)
 
 
 class FactRecord(Frozen):
@@ -96,9 +100,13 @@ class ConfusingFact(Record):
     answers: tuple[str, ...]
     original_fact: str = Field(description="The supporting sentence that it resembles")
     changes: Changed = Field(description="What of the original fact it changes")
-    fact: str = Field(min_length=1)
+    fact: Line = Field(min_length=1, max_length=LONGEST_FACT)
     language: str
     provenance: Provenance
+
+
+def _single_spaced(value: object) -> object:
+    return " ".join(value.split()) if isinstance(value, str) else value
 
 
 def _of_lines(value: object) -> object:
@@ -167,7 +175,9 @@ class AnswerKeywords(Record):
     dataset: str
     question: str
     answer: str
-    keywords: str = Field(description="Words of the answer, in its order, with single spaces between")
+    keywords: Annotated[Line, BeforeValidator(_single_spaced)] = Field(
+        description="Words of the answer, in its order, with single spaces between"
+    )
     language: str
     provenance: Provenance
 

@@ -12,6 +12,7 @@ from flows.construct.engine import Drop
 from flows.construct.stages import AccountingError, Build, StageRef
 from flows.llm.model import Prompt, TransportError, Usage
 from schemas.base import Dropped
+from schemas.errors import WrongInput
 from schemas.verdict import Verdict
 from tests.toy import FAMILY, SHOUT, ToShout, run_all, run_stage, toy_build
 
@@ -145,6 +146,25 @@ async def test_verdicts_reject_fix_and_accept_and_the_rest_waits(tmp_path: Path)
     assert zebra.key == list(build.accepted("toy", "words"))[1].key
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"rubric": "other", "decision": "accept"}, "its rubric is 'other', where people are asked by 'toy-words'"),
+        (
+            {"decision": "fix", "changes": {"text": "wasp"}},
+            "text is not for people to change; toy-words corrects upper",
+        ),
+    ],
+)
+async def test_a_verdict_that_cannot_count_is_refused(tmp_path: Path, more: dict[str, Any], said: str) -> None:
+    plain = toy_build(tmp_path, WORDS)
+    await run_all(plain)
+    ant = next(iter(plain.accepted("toy", "words")))
+    given = Verdict.model_validate({"key": ant.key, "view_hash": ant.view_hash, "rubric": "toy-words", **more})
+    with pytest.raises(WrongInput, match=said):
+        await run_all(toy_build(tmp_path, WORDS, verdicts={ant.key: given}))
+
+
 async def test_a_verdict_on_an_earlier_view_does_not_count(tmp_path: Path) -> None:
     plain = toy_build(tmp_path, WORDS)
     await run_all(plain)
@@ -155,7 +175,7 @@ async def test_a_verdict_on_an_earlier_view_does_not_count(tmp_path: Path) -> No
     assert len(build.accepted("toy", "words")) == 3
     manifest = build.manifest(StageRef("toy", "words", "people"))
     assert manifest is not None
-    assert "1 verdicts" in manifest.notes[0]
+    assert "do not count: 1" in manifest.notes[0]
 
 
 async def test_a_step_that_loses_a_record_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

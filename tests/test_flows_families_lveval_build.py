@@ -10,13 +10,23 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from flows.compose import Project
 from flows.construct.engine import VerifyContext
 from flows.construct.stages import StageRef
 from flows.families.lveval import FAMILY
-from flows.families.lveval.conflicts import FOLLOWS, INSIDE, STANDS, UNDONE, conflicts, longer_name, settled
+from flows.families.lveval.conflicts import (
+    FOLLOWS,
+    HEADER,
+    INSIDE,
+    PART,
+    STANDS,
+    UNDONE,
+    conflicts,
+    longer_name,
+    settled,
+)
 from flows.families.lveval.contexts import keywords_after
 from flows.families.lveval.library import Library, count
 from flows.families.lveval.method import ready, supporting_sentence
@@ -227,6 +237,34 @@ def test_people_reject_and_mend_facts_and_rules(tmp_path: Path, small: Project) 
     assert not any(row.reviewed for row in rows(project))
 
 
+@pytest.mark.parametrize(
+    ("part", "rubric", "changes", "said"),
+    [
+        ("confusing-facts", "lveval-confusing-fact", {"fact": "It was {answer} who came."}, "fact holds the answer"),
+        ("confusing-facts", "lveval-confusing-fact", {"fact": "Two\nlines."}, "U\\+000A"),
+        ("keywords", "lveval-keywords", {"keywords": "elsewhere"}, "keyword is no word of the answer"),
+    ],
+)
+def test_what_people_write_meets_what_the_builder_has_to(
+    tmp_path: Path, small: Project, part: str, rubric: str, changes: dict[str, str], said: str
+) -> None:
+    record = rows(small, part)[0]
+    answer = record.answers[0] if part == "confusing-facts" else record.answer
+    folder = tmp_path / "out" / "verdicts"
+    folder.mkdir(parents=True)
+    written = {field: text.format(answer=answer) for field, text in changes.items()}
+    verdict = {
+        "key": record.key,
+        "view_hash": record.view_hash,
+        "rubric": rubric,
+        "decision": "fix",
+        "changes": written,
+    }
+    (folder / f"lveval-{part}.jsonl").write_text(json.dumps(verdict) + "\n")
+    with pytest.raises(WrongInput, match=said):
+        built(project_of(tmp_path))
+
+
 def test_a_row_is_reviewed_when_people_accepted_all_that_went_into_it(tmp_path: Path, small: Project) -> None:
     chosen = rows(small, "conflicts")[0].pair_id
     folder = tmp_path / "out" / "verdicts"
@@ -267,7 +305,7 @@ def library_of(*texts: str, language: str = "en") -> Library:
         )
         for number, text in enumerate(texts)
     ]
-    return Library(documents, language)
+    return Library(documents, language, "### Passage {number}\n")
 
 
 @pytest.mark.parametrize(
@@ -282,15 +320,29 @@ def library_of(*texts: str, language: str = "en") -> Library:
             "engineer",
         ),
         ([Rule(old="engINEER", new="surveyor of old")], UNDONE, "engINEER"),
+        ([Rule(old="Varn", new="Passage")], HEADER, "Varn"),
+        ([Rule(old="Ida Holm", new="Vera Lund")], PART, "Ida Holm"),
     ],
 )
 def test_what_speaks_against_a_rule_is_found(rules: list[Rule], kind: str | None, old: str) -> None:
-    text = "The engINeer Ida Holm built it at Varn, not at Olde. It stands in Lincoln Park. Lincoln came."
+    text = "The engINeer Ida Holm built it at Varn, not at Olde. Holm saw it in Lincoln Park. Lincoln came."
     pair = pair_of("Who built the bridge at Varn?", ["Ida Holm"], text)
     found = conflicts(rules, pair, [], library_of(*(f"Nothing {number}." for number in range(200))))
     if kind is not None:
         assert (old, kind) in {(one.old, one.kind) for one in found}
         assert old not in {rule.old for rule in settled(rules, pair, [], library_of())}
+
+
+def test_the_rules_for_one_name_are_left_out_together() -> None:
+    pair = pair_of("Who built it?", ["Ida Holm"], "Ida Holm built it. Holm came back. It stands in Holm Park at Varn.")
+    rules = [Rule(old="Ida Holm", new="Vera Lund"), Rule(old="Holm", new="Lund"), Rule(old="Varn", new="Olmen")]
+    assert settled(rules, pair, [], library_of("A text.")) == (rules[2],)
+
+
+@pytest.mark.parametrize("side", ["Zorb\n\x1e\nQuux", "Zorb\u200bla", "\u202eZorbla", "Zorbla\u2028Q", "", "Z" * 101])
+def test_a_side_of_a_rule_is_a_line_of_plain_text(side: str) -> None:
+    with pytest.raises(ValidationError):
+        Rule(old="Holm", new=side)
 
 
 def test_a_rule_without_conflict_stays() -> None:
@@ -351,7 +403,11 @@ def test_levels_are_words(level: str, words: int) -> None:
         ({"levels": ["big"]}, "levels"),
         ({"datasets": {"hotpotwiki": {}}}, "no dataset is called 'hotpotwiki'"),
         ({"header": "Passage"}, "holds {number}"),
-        ({"header": "### {place}\n"}, "cannot be filled in"),
+        ({"header": "### {place}\n"}, "holds {number} once, no other braces"),
+        ({"header": "### {number:>9}\n"}, "holds {number} once, no other braces"),
+        ({"header": "### {number}\x1e\n"}, "the character U\\+001E"),
+        ({"levels": ["16kk"]}, "'16kk' is no level"),
+        ({"datasets": {"factrecall-en": {"pairs": 6}}}, "has one pair, its fact"),
     ],
 )
 def test_wrong_settings_are_refused_in_a_line(tmp_path: Path, block: dict[str, Any], said: str) -> None:

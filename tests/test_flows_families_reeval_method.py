@@ -340,6 +340,11 @@ REWRITTEN = EVIDENCE.replace("Ada Lindqvist", "Eve Sørensen").replace("Lindqvis
             REWRITTEN.replace("great success", "flop"),
             "evidence changed beyond the answer",
         ),
+        (REWRITTEN + "\x00", "evidence changed beyond the answer"),
+        ("\u202e" + REWRITTEN, "evidence changed beyond the answer"),
+        (REWRITTEN.replace(" ", "\u00a0", 1), "evidence changed beyond the answer"),
+        (REWRITTEN.replace(" early", "  early"), "evidence changed beyond the answer"),
+        (REWRITTEN.replace(". ", ".\n\n", 1), "evidence changed beyond the answer"),
     ],
 )
 def test_a_bad_rewrite_is_told_what_is_wrong(new: str, reason: str) -> None:

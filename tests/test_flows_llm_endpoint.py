@@ -243,6 +243,21 @@ async def test_half_an_emoji_is_no_reason_to_lose_an_answer(tmp_path: Path, word
         assert await ask(server, tmp_path, words, [1]) == [Text(text="x\ufffd")]
 
 
+async def test_the_same_question_asked_at_once_is_paid_for_once(tmp_path: Path, words: Prompt[Text]) -> None:
+    usage = Usage()
+    with ChatServer(answer=lambda _: "x", faults=Faults(latency_s=(0.05, 0.05))) as server:
+        assert await ask(server, tmp_path, words, [1] * 20 + [2] * 20, usage) == [Text(text="x")] * 40
+        assert len(server.requests) == 2
+    assert (usage.calls, usage.cached) == (2, 38)
+
+
+async def test_who_waits_for_anothers_answer_fails_with_it(tmp_path: Path, words: Prompt[Text]) -> None:
+    with ChatServer(answer=lambda _: "x", faults=Faults(errors_500=1, times=100)) as server:
+        errors = await ask(server, tmp_path, words, [1] * 20, max_retries=0)
+        assert all(isinstance(error, TransportError) for error in errors)
+        assert len(server.requests) == 1
+
+
 async def test_retry_after_is_honoured(tmp_path: Path, words: Prompt[Text]) -> None:
     # Without the header the SDK would come back after at most 0.5 s.
     with ChatServer(answer=lambda _: "x", faults=Faults(bursts=[(0, 1)], retry_after_s=1.1)) as server:

@@ -33,6 +33,7 @@ from flows.llm.model import Invalid, Model, Prompt, Text
 from flows.llm.rules import Rules
 from flows.scoring.tables import ScoreTables
 from schemas.base import Frozen, Provenance, Record
+from schemas.rubric import Choice, Rubric, Shown
 from schemas.source import Statement
 from schemas.verdict import Verdict
 
@@ -113,6 +114,14 @@ def verify_nothing(rows: Iterable[Any], ctx: VerifyContext) -> Iterator[Fault]:
     yield from ()
 
 
+WORDS = Rubric(
+    name="toy-words",
+    version=1,
+    guideline="guideline.md",
+    shows=(Shown(name="text"),),
+    asks=(Choice(name="decision", question="Is it a word?", options=("yes", "no")),),
+    corrects=(Shown(name="upper"),),
+)
 FAMILY = Family(
     name="toy",
     paper=Paper(title="Toy", short="toy", year=2026, authors="nobody"),
@@ -124,7 +133,7 @@ FAMILY = Family(
             source=Statement,
             item=Word,
             steps=(all_(shorten), each(shout, prompts=[SHOUT])),
-            people=every("toy-words"),
+            people=every(WORDS),
             verify=verify_nothing,
         ),
         Part(

@@ -33,7 +33,14 @@ def main() -> None:
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     # Schedulers and containers stop a process so; what is begun is to be left as by Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    told: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        told.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
     caught: BaseException | None = None
     try:
         # On Ctrl-C the library gives a status in place of raising.
@@ -51,7 +58,9 @@ def main() -> None:
         said, status = f"{error.filename or 'a file'}: {error.strerror or error}; nothing that was finished is lost", 1
     except Exception as error:  # noqa: BLE001 - the last place: a person gets a line, not a traceback
         caught = error
-        if hasattr(error, "format_message"):  # how the command line itself refuses its arguments
+        if told:  # what a library made of it, or of a server that was stopped along with this process
+            said, status = STOPPED, INTERRUPTED
+        elif hasattr(error, "format_message"):  # how the command line itself refuses its arguments
             said, status = f"{error.format_message()}; `touchstone --help` lists the commands and their options", 2
         else:
             said, status = f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1

@@ -16,10 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from flows.construct.embed import Embedder
 from flows.construct.exhibit import Figure, Sheet
-from flows.llm.model import Model, Out, Prompt, Usage
+from flows.llm.model import Model, Out, Problem, Prompt, Usage
 from flows.scoring.tables import ScoreTables
 from schemas.base import Dropped, Frozen, PromptRef, Provenance, Record, SourceRef, content_hash
 from schemas.prediction import Prediction
+from schemas.rubric import Rubric
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 Slot = Mapping[str, str | int]
@@ -329,11 +330,15 @@ class People:
 
     rubric: str
     share: Literal["every", "sample"]
+    corrects: frozenset[str] | None = None
+    """The fields that they may rewrite; None for any."""
+    unfit: Callable[[Any], Problem] = lambda record: None
+    """Why a record cannot be what people made of it; None where it can."""
 
 
-def every(rubric: str) -> People:
+def every(rubric: Rubric, unfit: Callable[[Any], Problem] = lambda record: None) -> People:
     """People decide on every record."""
-    return People(rubric, "every")
+    return People(rubric.name, "every", frozenset(one.name for one in rubric.corrects), unfit)
 
 
 def sample(rubric: str) -> People:

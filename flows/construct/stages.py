@@ -23,6 +23,7 @@ from flows.construct.engine import (
     Family,
     FamilySettings,
     Part,
+    People,
     RowFile,
     RowsContext,
     SetContext,
@@ -429,6 +430,8 @@ class Build:
     def run_people(self, ref: StageRef) -> StageManifest:
         """Apply the verdicts: what people rejected is dropped, what they fixed is revised."""
         verdicts = self.verdicts(ref.family, ref.part)
+        people = self.families[ref.family].family.part(ref.part).people
+        assert people is not None, f"{ref}: nobody is asked"
         writer = _SetWriter(self.files(ref))
         inputs = self.inputs(ref)
         stale = 0
@@ -436,6 +439,11 @@ class Build:
         with writer:
             for record in inputs:
                 verdict = verdicts.get(record.key)
+                if verdict is not None and verdict.rubric != people.rubric:
+                    raise WrongInput(
+                        f"verdict on {record.key}: its rubric is {verdict.rubric!r}, where people are asked by "
+                        f"{people.rubric!r}; correct it in verdicts/{ref.family}-{ref.part}.jsonl"
+                    )
                 if verdict is not None and verdict.view_hash != record.view_hash:
                     stale += 1
                     verdict = None
@@ -444,11 +452,11 @@ class Build:
                 elif verdict.decision == "reject":
                     writer.drop(Drop("rejected by people", verdict.comment).of(record, PEOPLE))
                 else:
-                    writer.keep(_fixed(record, verdict))
+                    writer.keep(_fixed(record, verdict, people))
                 seen.add(record.key)
         strangers = len(set(verdicts) - seen)
-        notes = [f"{stale} verdicts were given on an earlier state of their record and do not count"] if stale else []
-        notes += [f"{strangers} verdicts are on records that are not there"] if strangers else []
+        notes = [f"verdicts given on an earlier state of their record, which do not count: {stale}"] if stale else []
+        notes += [f"verdicts on records that are not there: {strangers}"] if strangers else []
         return self.finish(ref, writer.finish({}), planned=len(inputs), notes=notes)
 
     def finish(
@@ -532,15 +540,23 @@ def sources_of(settings: FamilySettings, part: Part) -> Iterator[tuple[str, Sour
             yield from ((f"{name}[{place}]", spec) for place, spec in enumerate(value or ()))
 
 
-def _fixed(record: Record, verdict: Verdict) -> Record:
+def _fixed(record: Record, verdict: Verdict, people: People) -> Record:
     """The record with the texts that people corrected. Raises `WrongInput` where it would be no such record."""
     if {"id", "key", "provenance"}.intersection(verdict.changes):
         raise WrongInput(f"verdict on {record.key}: id, key and provenance are not for people to change")
+    if people.corrects is not None and (other := sorted(set(verdict.changes) - people.corrects)):
+        raise WrongInput(
+            f"verdict on {record.key}: {', '.join(other)} is not for people to change; {people.rubric} corrects "
+            f"{', '.join(sorted(people.corrects))}"
+        )
     try:
-        return record.revised(**verdict.changes)
+        fixed = record.revised(**verdict.changes)
     except ValidationError as error:
         problem = first_problem(error, "the record")
         raise WrongInput(f"verdict on {record.key}: {problem}; correct its `changes`") from error
+    if (unfit := people.unfit(fixed)) is not None:
+        raise WrongInput(f"verdict on {record.key}: {unfit[0]} ({unfit[1]}); correct its `changes`")
+    return fixed
 
 
 class _SetWriter:

@@ -58,7 +58,7 @@ def dangling_subject(sentence: str) -> str | None:
         return pronoun.group() if pronoun else pointing.group()
     while (match := _TIME.match(text, start) or _INTRODUCTION.match(text, start)) and match.end() < len(text):
         start = match.end()
-    if start and text[start] == "有":
+    if start and text[start:].startswith("有"):
         return "有"
     return _at_subject(text[start:])
 

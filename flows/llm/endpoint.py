@@ -174,6 +174,8 @@ class Endpoint:
         self._cache = cache
         self._key = _api_key(settings.api_key_env)
         self._client: openai.AsyncOpenAI | None = None
+        self._asked: dict[str, asyncio.Future[Completion]] = {}
+        """What is being asked, by the key of its answer."""
         self._calls: set[asyncio.Task[Completion]] = set()
         self._forms: dict[Prompt[Any], _Form] = {}
         self._level: Level = LEVELS[0] if settings.structured == "auto" else settings.structured
@@ -294,12 +296,36 @@ class Endpoint:
         written = orjson.dumps(messages)
         key = self._completion_key(form, written, draw)
         known = self._cache.get(key)
+        if known is None and key in self._asked:  # the same is being asked: one answer, paid for once
+            known = await asyncio.shield(self._asked[key])
         if known is not None:
             usage.cached += 1
             return known
+        asked = self._asked[key] = asyncio.get_running_loop().create_future()
+        try:
+            completion = await self._paid(prompt, form, messages, written, key)
+        except BaseException as error:
+            stopped = TransportError(f"model {self.name}: a call like this one was broken off", transient=True)
+            asked.set_exception(error if isinstance(error, Exception) else stopped)
+            asked.exception()  # known to whoever waits; where nobody does, it is not to be printed
+            raise
+        else:
+            asked.set_result(completion)
+        finally:
+            del self._asked[key]
+        usage.calls += 1
+        usage.input_tokens += completion.input_tokens
+        usage.output_tokens += completion.output_tokens
+        usage.cost_usd += completion.cost_usd
+        return completion
+
+    async def _paid(
+        self, prompt: Prompt[Any], form: _Form, messages: list[Message], written: bytes, key: str
+    ) -> Completion:
+        """Ask the server; where nothing is known of the forms that it offers, as the one that finds out."""
         probe = await self._may_probe(form)
         try:
-            completion = await self._pay(prompt, form, messages, written, key)
+            return await self._pay(prompt, form, messages, written, key)
         except TransportError as error:
             if probe is not None:
                 probe.error = error
@@ -308,11 +334,6 @@ class Endpoint:
             if probe is not None:
                 self._probe = None
                 probe.done.set()
-        usage.calls += 1
-        usage.input_tokens += completion.input_tokens
-        usage.output_tokens += completion.output_tokens
-        usage.cost_usd += completion.cost_usd
-        return completion
 
     async def _may_probe(self, form: _Form) -> _Probe | None:
         """Wait until it is known what the server offers; a probe where this call is to find out."""

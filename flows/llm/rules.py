@@ -4,10 +4,11 @@ import random
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from flows.llm.model import Invalid, InvalidAnswer, ModelSetupError, Out, Prompt, RuleSet, Usage
 from schemas.base import Frozen, content_hash
+from schemas.errors import first_problem
 
 
 class MissingRule(ModelSetupError):  # noqa: N818
@@ -56,6 +57,9 @@ class Rules:
                 check(inputs, output)
         except Invalid as error:
             raise InvalidAnswer(error.reason, answer or error.detail, error.detail) from error
+        except ValidationError as error:
+            problem = first_problem(error, "the answer")
+            raise InvalidAnswer("answer of the wrong form", answer or problem, problem) from error
         return output
 
     def identity(self) -> Mapping[str, object]:

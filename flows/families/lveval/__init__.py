@@ -28,7 +28,7 @@ from flows.families.lveval.prompts import (
     CONFUSING_FACTS,
     REPLACEMENT_RULES,
 )
-from flows.families.lveval.rubric import CONFLICTS, CONFUSING_FACT, KEYWORDS, REPLACEMENTS
+from flows.families.lveval.rubric import CONFLICTS, CONFUSING_FACT, KEYWORDS, REPLACEMENTS, unfit_fact, unfit_keywords
 from flows.families.lveval.score import ScoredContext, score
 from flows.families.lveval.selection import (
     asked_unaided,
@@ -123,7 +123,7 @@ FAMILY = Family(
             source=Pair,
             uses=("documents",),
             item=ConfusingFact,
-            people=every(CONFUSING_FACT.name),
+            people=every(CONFUSING_FACT, unfit_fact),
             verify=verify_facts,
             figures=fact_figures,
             steps=(
@@ -143,7 +143,7 @@ FAMILY = Family(
             "replacements",
             source=Pair,
             item=Replacements,
-            people=every(REPLACEMENTS.name),
+            people=every(REPLACEMENTS),
             verify=verify_replacements,
             figures=rule_figures,
             steps=(
@@ -162,15 +162,15 @@ FAMILY = Family(
             source=Replacements,
             uses=("pairs", "documents", "confusing-facts"),
             item=RuleConflicts,
-            people=every(CONFLICTS.name),
+            people=every(CONFLICTS),
             verify=verify_conflicts,
-            steps=(each(find_conflicts, prepare=bring_rules_together, settings=["levels"]),),
+            steps=(each(find_conflicts, version=2, prepare=bring_rules_together, settings=["levels", "header"]),),
         ),
         Part(
             "keywords",
             source=Pair,
             item=AnswerKeywords,
-            people=every(KEYWORDS.name),
+            people=every(KEYWORDS, unfit_keywords),
             verify=verify_keywords,
             steps=(expand(mark_keywords, slots=where_marked, most=lambda settings: 1, prompts=[ANSWER_KEYWORDS]),),
         ),
@@ -186,6 +186,7 @@ FAMILY = Family(
                     mix_contexts,
                     files=context_files,
                     long="context",
+                    version=2,
                     prepare=bring_together,
                     settings=["levels", "header"],
                 ),

@@ -11,7 +11,7 @@ from flows.families.lveval.library import BETWEEN, Library, Numbers, batches
 from flows.language import language_of
 from flows.language.boundaries import boundaries
 from flows.language.en_names import TITLES
-from flows.language.keywords import PhraseFinder, Replacer, met, problems, readable, replacer
+from flows.language.keywords import PhraseFinder, Replacer, met, occurs, problems, readable, replacer
 from flows.language.zh_text import words
 from schemas.lveval import Conflict, Pair, Rule
 
@@ -22,10 +22,13 @@ INSIDE = "the keyword stands inside a longer name"
 STANDS = "the substitute stands there already"
 FOLLOWS = "the answer no longer follows"
 UNDONE = "it cannot be undone"
+PART = "a part of the name goes on to stand there"
+HEADER = "it touches the headers of documents"
 AMONG_RULES = "it does not go with another rule"
 
 _BEFORE = re.compile(r"([A-Z][\w’'.-]*)[ \u00a0]$")
 _AFTER = re.compile(r"[ \u00a0]([A-Z][\w’'-]*)")
+_PARTS = re.compile(r"[ ·・•‧]")
 _SHOWN = 200
 _NEAR = 12
 """Characters on either side of a Chinese keyword in which a longer word is looked for."""
@@ -44,13 +47,23 @@ def conflicts(rules: Sequence[Rule], pair: Pair, facts: Sequence[str], library: 
 
 
 def settled(rules: Sequence[Rule], pair: Pair, facts: Sequence[str], library: Library) -> tuple[Rule, ...]:
-    """The rules without those in conflict, until none is: a rule left out can bring another into conflict."""
+    """The rules without those in conflict, until none is: a rule left out can bring another into conflict.
+
+    With a rule go those for the same name in full or for a part of it, so that nobody is named in two ways.
+    """
     left = tuple(rules)
     while left and (harmful := {one.old for one in conflicts(left, pair, facts, library)}):
+        while more := {rule.old for rule in left if any(_of_one_name(rule.old, one) for one in harmful)} - harmful:
+            harmful |= more
         kept = tuple(rule for rule in left if rule.old not in harmful)
         assert len(kept) < len(left), f"a conflict of no rule: {harmful}"
         left = kept
     return left
+
+
+def _of_one_name(keyword: str, other: str) -> bool:
+    first, second = sorted((keyword.casefold(), other.casefold()), key=len)
+    return first in second
 
 
 def _found(rules: Sequence[Rule], pair: Pair, facts: Sequence[str], library: Library) -> Iterator[Conflict]:
@@ -63,6 +76,8 @@ def _found(rules: Sequence[Rule], pair: Pair, facts: Sequence[str], library: Lib
     way = replacer(sides, pair.language)
     own = BETWEEN.join((pair.question, *pair.answers, *(one.text for one in pair.documents), *facts))
     folded = own.casefold()
+    for old, _ in _in_header(sides, library):
+        yield Conflict(old=old, kind=HEADER, excerpt=library.header.strip())
     for old, new in met(own, sides, pair.language):
         yield Conflict(old=old, kind=STANDS, excerpt=excerpt(own, folded.find(new.casefold()), pair.language))
     for old, _ in way.unreturned(own):
@@ -76,7 +91,24 @@ def _found(rules: Sequence[Rule], pair: Pair, facts: Sequence[str], library: Lib
             yield Conflict(old=rule.old, kind=STANDS, excerpt=f"in {number:,} of {len(library):,} documents")
         if (number := len(unfit(rule, library))) > FREQUENT * len(library):
             yield Conflict(old=rule.old, kind=INSIDE, excerpt=f"in {number:,} and more of {len(library):,} documents")
+    yield from _named_in_part(readable, way.apply(own), pair.language)
     yield from _unanswered(readable, way, pair)
+
+
+def _in_header(sides: Sequence[tuple[str, str]], library: Library) -> list[tuple[str, str]]:
+    """The rules of which a side stands in the headers of documents."""
+    there = occurs(library.header, [side for rule in sides for side in rule], library.language)
+    return [rule for rule in sides if not there.isdisjoint(rule)]
+
+
+def _named_in_part(rules: Sequence[Rule], applied: str, language: str) -> Iterator[Conflict]:
+    """Rules for a person whose family name goes on to stand in the texts after replacement."""
+    for rule in rules:
+        family_name = _PARTS.split(rule.old)[-1]
+        person = family_name != rule.old and language_of(language).answer_type(rule.old) == "person"
+        if person and occurs(applied, [family_name], language):
+            place = applied.casefold().find(family_name.casefold())
+            yield Conflict(old=rule.old, kind=PART, excerpt=excerpt(applied, place, language))
 
 
 def _readable(rule: Rule) -> bool:

@@ -10,6 +10,8 @@ from flows.families.lveval.library import count, is_yes_or_no
 from flows.families.lveval.pool import names
 from flows.language import language_of
 from flows.llm.model import Problem
+from schemas.base import odd_character
+from schemas.lveval import LONGEST_FACT as LONGEST
 from schemas.lveval import Changed
 
 LEAST_SHARED = 2
@@ -67,7 +69,11 @@ def facts_problem(asked: Asked, subject: str, other: str) -> Problem:
 
 def fact_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
     """Why `fact` is no confusing fact: its form, its likeness, the answer in it, or what it says of the subject."""
-    return _form_problem(asked, fact) or _answer_problem(asked, fact) or _subject_problem(asked, changes, fact)
+    return (
+        _form_problem(asked, fact)
+        or answer_problem(asked.language, asked.answers, fact)
+        or _subject_problem(asked, changes, fact)
+    )
 
 
 def _form_problem(asked: Asked, fact: str) -> Problem:
@@ -89,13 +95,14 @@ def _form_problem(asked: Asked, fact: str) -> Problem:
 def _is_declarative(fact: str, language: str) -> bool:
     """Whether it begins and ends as a sentence does, and no bracket or quotation mark is alone in it."""
     paired = fact.count('"') % 2 == 0 and all(fact.count(opening) == fact.count(end) for opening, end in _BRACKETS)
-    return bool(paired and _DECLARED[language].search(fact) and _STARTS.search(fact)) and "\n" not in fact
+    plain = odd_character(fact) is None and len(fact) <= LONGEST
+    return bool(paired and plain and _DECLARED[language].search(fact) and _STARTS.search(fact))
 
 
-def _answer_problem(asked: Asked, fact: str) -> Problem:
-    language = language_of(asked.language)
-    for answer in asked.answers:
-        if not is_yes_or_no(answer) and language.contains(fact, answer):
+def answer_problem(language: str, answers: Sequence[str], fact: str) -> Problem:
+    """Why a confusing fact gives the answer away."""
+    for answer in answers:
+        if not is_yes_or_no(answer) and language_of(language).contains(fact, answer):
             return "fact holds the answer", f"{answer!r} must not stand in it"
     return None
 

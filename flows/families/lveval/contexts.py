@@ -49,7 +49,7 @@ class Material:
     keywords: str = ""
     provenance: tuple[Provenance, ...] = ()
     reviewed: bool = True
-    """Whether people accepted all of it; nothing is nothing to be accepted."""
+    """Whether people accepted all of it."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Settled:
                 seed=pair.provenance.seed,
                 notes=tuple(dict.fromkeys(note for one in parts for note in one.notes)),
             ).model_dump(mode="json"),
-            reviewed=material.reviewed,
+            reviewed=material.reviewed and bool(material.provenance),
         )
 
 
@@ -287,7 +287,7 @@ class Shelves:
         with self._locks[name]:
             if name not in self._made:
                 dataset = BY_NAME[name]
-                library = Library(self.documents.get(name, ()), dataset.language)
+                library = Library(self.documents.get(name, ()), dataset.language, self.settings.header)
                 pairs = self.pairs[name]
                 own = {pair.id: self.materials[pair.id] for pair in pairs if pair.id in self.materials}
                 self._made[name] = Shelf(dataset, library, pairs, own, self.settings.longest)

@@ -61,8 +61,10 @@ def plain(text: str, language: str) -> str:
 class Library:
     """The documents of one dataset, in the order given."""
 
-    def __init__(self, documents: Sequence[PoolDocument], language: str) -> None:
+    def __init__(self, documents: Sequence[PoolDocument], language: str, header: str = "") -> None:
+        """`header` is what stands before each document in a context, where no rule may replace anything."""
         self.language = language
+        self.header = header
         self.texts = [document.text.encode() for document in documents]
         self.counts: Numbers = np.fromiter((count(one.text, language) for one in documents), np.int64, len(documents))
         self.lengths: Numbers = np.fromiter((len(one.text) for one in documents), np.int64, len(documents))

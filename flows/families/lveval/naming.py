@@ -1,5 +1,6 @@
 """What replacement rules and answer keywords must meet before people see them (sections 3.2.3 and 3.3)."""
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -7,6 +8,8 @@ from flows.language import language_of
 from flows.language.keywords import occurs, problems
 from flows.llm.model import Problem
 from schemas.lveval import Rule
+
+_SENTENCE_ENDS = re.compile(r"[?!;。？！；]")
 
 
 class Renamed(Protocol):
@@ -41,7 +44,7 @@ def rules_problem(asked: Renamed, rules: Sequence[Rule]) -> Problem:
     return None
 
 
-def _rule_problem(asked: Renamed, rule: Rule, there: frozenset[str]) -> Problem:
+def _rule_problem(asked: Renamed, rule: Rule, there: frozenset[str]) -> Problem:  # noqa: PLR0911 - one for each
     language = language_of(asked.language)
     if rule.old not in there:
         return "the keyword stands nowhere", f"{rule.old!r} must stand in question, answers or sentences"
@@ -52,6 +55,10 @@ def _rule_problem(asked: Renamed, rule: Rule, there: frozenset[str]) -> Problem:
     kinds = {language.answer_type(side) for side in (rule.old, rule.new)}
     if kinds & {"number", "date"}:
         return "a number or a date is replaced", f"{rule.old!r} -> {rule.new!r}"
+    if 2 * len(rule.old) > len(asked.question):
+        return "the keyword is most of the question", rule.old
+    if _SENTENCE_ENDS.search(rule.new):
+        return "the substitute ends a sentence", rule.new
     if asked.language == "en" and rule.old[:1].isupper() != rule.new[:1].isupper():
         return "keyword and substitute differ in form", f"{rule.old!r} -> {rule.new!r}: capitals"
     return None

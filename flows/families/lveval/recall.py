@@ -70,8 +70,10 @@ def level_of(book: Book, level: int, seeds: Seeds) -> Level:
     """The level's stretch of the book. Raises `Drop` where the book is too short."""
     inserted = sum(one.count for one in (book.fact, *book.facts))
     last = int(np.searchsorted(book.words, level - inserted, side="right")) - 1
-    if last < 1:
+    if inserted > level:
         raise Drop("supporting documents too long", f"they have {inserted:,} words", value=float(inserted))
+    if last < 1:
+        raise Drop("no end of a sentence within the level", f"the book's first one comes after {level:,} words")
     length = int(book.words[last]) + inserted
     if (missing := level - length) > slack(level, book.language):
         raise Drop(LACKING, f"{missing:,} words are missing", value=float(missing))

@@ -141,6 +141,8 @@ def answer_keywords(asked: ToMark, rng: random.Random) -> Keywords:
     said = language.content_words(asked.question)
     telling = [word for word in words if language.content_words(word)]
     new = [word for word in telling if not language.content_words(word) <= said]
+    if telling and telling[-1] not in new:
+        new = telling  # the question names what there is to choose from
     if not (chosen := new or telling or words):
         raise Invalid("no keyword", asked.answer)
     return Keywords(keywords=" ".join(chosen))

@@ -1,5 +1,9 @@
 """What people revise of LV-Eval (sections 3.2.2, 3.2.3 and 3.3): facts, rules, conflicts, keywords, the blacklist."""
 
+from flows.families.lveval.confusing import answer_problem
+from flows.families.lveval.naming import keywords_problem
+from flows.llm.model import Problem
+from schemas.lveval import AnswerKeywords, ConfusingFact
 from schemas.rubric import Choice, Rubric, Shown
 
 KEEP, EDIT, REJECT = "keep", "edit", "reject"
@@ -55,3 +59,13 @@ BLACKLIST = Rubric(
     asks=(Choice(name="informative", question="Does the word say something by itself?", options=("yes", "no")),),
 )
 RUBRICS = (CONFUSING_FACT, REPLACEMENTS, CONFLICTS, KEYWORDS, BLACKLIST)
+
+
+def unfit_fact(record: ConfusingFact) -> Problem:
+    """Why what people wrote is no confusing fact."""
+    return answer_problem(record.language, record.answers, record.fact)
+
+
+def unfit_keywords(record: AnswerKeywords) -> Problem:
+    """Why what people marked are no keywords of the answer."""
+    return keywords_problem(record.language, record.answer, record.keywords)

@@ -4,34 +4,40 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.engine import FamilySettings
 from flows.families.lveval.datasets import BY_NAME, LEVELS
-from schemas.base import Frozen
+from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInput
 from schemas.lveval import FactRecord
 
 MOST_RULES = 6
 """Rules proposed for a pair. The paper has 2 to 5 a pair (table 2: 232 rules for 124 pairs, 424 for 133)."""
-_LEVEL = re.compile(r"([1-9]\d*)(k?)")
+_LEVEL = re.compile(r"([1-9]\d{0,6})(k?)")
 
-Level = Annotated[str, Field(pattern=_LEVEL.pattern)]
+Level = Annotated[
+    str,
+    BeforeValidator(lambda value: str(value) if type(value) is int else value),  # YAML reads 800 as a number
+]
 Name = Annotated[str, Field(min_length=1)]
 
 
 def words_of(level: str) -> int:
     """The words of a level: 16,000 of `16k`."""
     found = _LEVEL.fullmatch(level)
-    assert found is not None
+    if found is None:
+        raise ValueError(f"{level!r} is no level; write words as `16k` or `800`")
     return int(found[1]) * (1000 if found[2] else 1)
 
 
 class DatasetSettings(Frozen):
     """One dataset: what it is built from."""
 
-    pairs: int | None = Field(None, ge=1, description="How many pairs are selected; the paper's number by default")
+    pairs: int | None = Field(
+        None, ge=1, le=1_000_000, description="How many pairs are selected; the paper's number by default"
+    )
     sources: tuple[SourceSpec, ...] = Field((), description="Questions with their documents; a book, for fact recall")
     distractors: tuple[SourceSpec, ...] = Field(
         (), description="Further documents, where a level needs more text than the sources have; a departure"
@@ -73,19 +79,18 @@ class LVEvalSettings(FamilySettings):
         for name in value:
             if name not in BY_NAME:
                 raise ValueError(f"no dataset is called {name!r}; there are {', '.join(BY_NAME)}")
+            if BY_NAME[name].recalls_fact and value[name].pairs not in (None, 1):
+                raise ValueError(f"{name}: has one pair, its fact; leave `pairs` out")
         return value
 
     @field_validator("header")
     @classmethod
     def _numbered(cls, value: str) -> str:
-        try:
-            told = value.format(number=1) != value.format(number=2)
-        except (LookupError, ValueError) as error:
-            raise ValueError(
-                f"{value!r} cannot be filled in ({error}); it holds {{number}} and no other braces"
-            ) from error
-        if not told or not value.endswith("\n"):
-            raise ValueError("it holds {number} and ends with a line break")
+        before, number, after = value.partition("{number}")
+        if not number or set("{}") & {*before, *after} or not after.endswith("\n"):
+            raise ValueError("it holds {number} once, no other braces, and ends with a line break")
+        if odd := odd_character((before + after).replace("\n", "")):
+            raise ValueError(f"it holds the character U+{ord(odd):04X}; write plain text")
         return value
 
     @property

@@ -12,6 +12,7 @@ from rapidfuzz.distance import Levenshtein, Opcode, Postfix, Prefix
 from flows.families.reeval.filters import LANGUAGES, MOST_CHARACTERS
 from flows.language import Language, Mention, language_of
 from flows.llm.model import Problem
+from schemas.base import odd_character
 from schemas.reeval import AnswerPosition, Edit
 
 MOST_CHANGED = 0.02
@@ -61,8 +62,9 @@ def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: P
     """
     language, limits = language_of(case.language), LANGUAGES[case.language]
     names = (case.answer, *case.aliases)
-    if (found := _NO_ANSWER.search(alternative)) is not None:
-        return "alternative is no plain text", f"{found[0]!r} must not stand in it"
+    found = _NO_ANSWER.search(alternative)
+    if (unfit := found[0] if found else odd_character(alternative)) is not None:
+        return "alternative is no plain text", f"{unfit!r} must not stand in it"
     if case.language == "en" and _HAN.search(alternative) and not _HAN.search(case.evidence):
         return "alternative in another script", f"{alternative!r} must be in the language of the passage"
     if not any(character.isalnum() for character in alternative):
@@ -96,6 +98,8 @@ def swap_problem(
         return "new answer is not in the new evidence", f"the passage must hold {alternative!r}"
     if left := left_over(language, new, answer, aliases, alternative):
         return "old answer is left in the new evidence", f"replace {left!r} as well"
+    if (odd := _new_signs(old, new)) is not None:
+        return "evidence changed beyond the answer", f"leave line breaks and blanks as they were: {odd!r}"
     compared = compare(language_code, old, answer, aliases, new)
     if not compared.replacements:
         return "nothing was replaced", f"replace every mention of {answer!r}"
@@ -105,6 +109,14 @@ def swap_problem(
         shown = "; ".join(f"{edit.old!r} -> {edit.new!r}" for edit in edits[:3])
         return "evidence changed beyond the answer", f"leave everything else as it was: {shown}"
     return language_problem(language, new, alternative)
+
+
+def _new_signs(old: str, new: str) -> str | None:
+    """A sign that nobody reads and that came with a rewrite: a control or format character, a blank, a line break."""
+    for sign in sorted({one for one in new if one.isspace() or odd_character(one)} - {" "}):
+        if new.count(sign) > old.count(sign):
+            return sign
+    return "  " if new.count("  ") > old.count("  ") else None
 
 
 def _beside(replacements: Sequence[Edit], alternative: str) -> int:

@@ -27,6 +27,8 @@ MOST_WORDS = {"en": 5, "zh": 10}
 LEAST_EVIDENCE = {"en": 10, "zh": 20}
 
 _HAN = "[㐀-鿿豈-﫿]"
+_UNREAD = re.compile(r"[\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202f\u2060-\u2064\u3000\ufeff]|  ")
+"""Signs that no word shows."""
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
 
 
@@ -127,6 +129,9 @@ def _swap_problems(row: SwapCase, language: Language) -> Iterator[str]:
     )
     if listed > MOST_CHANGED * len(_WORD.findall(row.original_evidence)):
         yield f"{listed} words beside the answer were changed"
+    before, after = (Counter(_UNREAD.findall(text)) for text in (row.original_evidence, row.evidence))
+    if come := after - before:
+        yield f"line breaks, blanks or control characters came: {next(iter(come))!r}"
     if row.answer_position != _third(row.evidence, row.answer):
         yield f"the answer does not start in the {row.answer_position} third"
 

@@ -8,8 +8,8 @@ from pydantic import Field
 from flows.families.lveval import confusing, naming
 from flows.families.lveval.pool import Alternatives
 from flows.llm.model import Prompt, Text, require
-from schemas.base import Frozen
-from schemas.lveval import Rule
+from schemas.base import Frozen, Line
+from schemas.lveval import LONGEST_FACT, Rule
 
 HERE = Path(__file__).parent
 
@@ -30,8 +30,8 @@ class ToConfuse(Frozen):
 class ConfusingFacts(Frozen):
     """Two sentences that resemble the fact and do not answer the question."""
 
-    subject: str = Field(description="Says the like of another subject")
-    object: str = Field(description="Says something else of the same subject")
+    subject: Line = Field(max_length=LONGEST_FACT, description="Says the like of another subject")
+    object: Line = Field(max_length=LONGEST_FACT, description="Says something else of the same subject")
 
 
 class ToRename(Frozen):
@@ -62,7 +62,7 @@ class ToMark(Frozen):
 class Keywords(Frozen):
     """Words of the answer, in its order, with single spaces between."""
 
-    keywords: str
+    keywords: Line
 
 
 class ToAnswer(Frozen):
