@@ -281,6 +281,29 @@ def test_a_row_is_reviewed_when_people_accepted_all_that_went_into_it(tmp_path: 
     assert {row.pair_id for row in rows(project) if row.reviewed} == {chosen}
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"input": "Who was it?"}, "its question is not its pair's"),
+        ({"answers": ("Nobody",)}, "its answers are not its pair's"),
+        ({"confusing_facts": ()}, "its confusing facts are not those of its pair"),
+        ({"answer_keywords": ""}, "its pair has keywords"),
+        ({"replacements": (Rule(old="moon", new="sun"),)}, "the rule moon -> sun is not among those of its pair"),
+        ({"pair_id": "0" * 16}, "its pair 0000000000000000 is not among the pairs"),
+        ({"sources": ()}, "its source documents are not those of its pair"),
+    ],
+)
+def test_a_row_that_says_the_same_wrong_thing_at_all_levels_is_found_out(
+    small: Project, changed: dict[str, Any], said: str
+) -> None:
+    chosen = next(row.pair_id for row in rows(small) if row.answer_keywords and row.confusing_facts)
+    damaged = [row.revised(**changed) if row.pair_id == chosen else row for row in rows(small)]
+    settings = small.build.families["lveval"].settings
+    context = VerifyContext(settings, small.embedder, lambda name: rows(small, name))
+    found = [fault.problem for fault in FAMILY.part("contexts").verify(damaged, context)]
+    assert any(problem.startswith(said) for problem in found)
+
+
 # ---- conflicts ----
 
 

@@ -9,7 +9,7 @@ import hashlib
 import re
 import textwrap
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -90,8 +90,8 @@ _DECLARED = {"en": re.compile(rf"[.!…]{_CLOSING}\Z"), "zh": re.compile(rf"[。
 
 
 def verify_contexts(rows: Iterable[LongContext], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each context is of its length, holds all that it says and nothing else that answers; levels agree."""
-    levels = _Levels()
+    """Each context is of its length, holds all that it says and nothing else that answers; levels and parts agree."""
+    levels, origins = _Levels(), _Origins.of(ctx)
     for row in rows:
         released, _, level = row.dataset.rpartition("_")
         dataset = datasets.BY_RELEASED.get(released)
@@ -99,6 +99,7 @@ def verify_contexts(rows: Iterable[LongContext], ctx: VerifyContext) -> Iterator
             yield Fault(id=row.id, problem=f"no dataset is called {row.dataset!r}")
             continue
         problems = [*_row_problems(row, dataset, level, ctx.settings.header), *levels.add(row, dataset)]
+        problems += origins.problems(row, dataset)
         yield from (Fault(id=row.id, problem=problem) for problem in problems)
     yield from levels.faults()
 
@@ -746,6 +747,54 @@ class _Levels:
 def _listed(numbers: Iterable[int | None]) -> str:
     names = [str(number) for number in sorted(number for number in numbers if number is not None)]
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+@dataclass(frozen=True)
+class _Origins:
+    """What the contexts were made from, as the other parts have it."""
+
+    pairs: Mapping[str, Pair]
+    facts: Mapping[str, list[str]]
+    rules: Mapping[str, set[tuple[str, str]]]
+    marked: frozenset[str]
+    """The pairs whose answer has keywords."""
+
+    @classmethod
+    def of(cls, ctx: VerifyContext) -> "_Origins":
+        facts: dict[str, list[str]] = defaultdict(list)
+        for fact in ctx.rows("confusing-facts"):
+            facts[fact.pair_id].append(fact.fact)
+        rules = {one.pair_id: {(rule.old, rule.new) for rule in one.rules} for one in ctx.rows("conflicts")}
+        marked = frozenset(one.pair_id for one in ctx.rows("keywords"))
+        return cls({pair.id: pair for pair in ctx.rows("pairs")}, facts, rules, marked)
+
+    def problems(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
+        """Where a row, its replacements undone, is not what the other parts say; nothing where there are none."""
+        if not self.pairs:
+            return
+        pair = self.pairs.get(row.pair_id)
+        if pair is None:
+            yield f"its pair {row.pair_id} is not among the pairs"
+            return
+        rules = [(rule.old, rule.new) for rule in row.replacements]
+        if strange := [rule for rule in rules if rule not in self.rules.get(pair.id, ())]:
+            yield f"the rule {' -> '.join(strange[0])} is not among those of its pair"
+            return
+
+        def undone(texts: Iterable[str]) -> list[str]:
+            return [keywords.undo(text, rules, dataset.language) if rules else text for text in texts]
+
+        if undone([row.input]) != [pair.question]:
+            yield f"its question is not its pair's: {pair.question!r}"
+        if undone(row.answers) != list(pair.answers):
+            yield f"its answers are not its pair's: {', '.join(map(repr, pair.answers))}"
+        if sorted(undone(row.confusing_facts)) != sorted(self.facts.get(pair.id, ())):
+            yield "its confusing facts are not those of its pair"
+        if bool(row.answer_keywords) != (pair.id in self.marked):
+            yield "its pair has keywords" if pair.id in self.marked else "its pair has no keywords"
+        sources = [(document.id, _sha256(document.text)) for document in pair.documents]
+        if [(source.id, source.sha256) for source in row.sources] != sources:
+            yield "its source documents are not those of its pair"
 
 
 # ---- what goes into the contexts ----
