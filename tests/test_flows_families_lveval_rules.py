@@ -9,7 +9,7 @@ from flows.construct.embed import SentenceBert
 from flows.families.lveval.confusing import LEAST_NEAR, fact_problem, facts_problem, nearness
 from flows.families.lveval.method import supporting_sentence
 from flows.families.lveval.naming import keywords_problem, rules_problem
-from flows.families.lveval.pool import names, pool_of
+from flows.families.lveval.pool import Alternatives, names, pool_of
 from flows.families.lveval.prompts import BUILDER_PROMPTS, ToConfuse, ToMark, ToRename
 from flows.families.lveval.renaming import answer_keywords, chinese, replacement_rules
 from flows.families.lveval.rules import RULES, confusing_facts
@@ -181,6 +181,20 @@ def test_chinese_cities_take_each_others_place() -> None:
     )  # fmt: skip
     made = {rule.old: rule.new for rule in replacement_rules(asked, random.Random(1)).rules}
     assert made["北京"] in chinese("city")
+
+
+def test_a_piece_of_a_foreign_name_is_not_taken_for_a_chinese_one() -> None:
+    others = tuple(f"王{given}" for given in "芳明强")
+    for name, replaced in (("马赞德", False), ("李明", True)):
+        asked = ToRename(
+            question=f"{name}兰省的首府在哪里，是谁建的？", answers=("萨里",), sentences=(f"{name}兰省的首府是萨里。",),
+            language="zh", most=4, candidates=(Alternatives(name=name, others=others),),
+        )  # fmt: skip
+        if replaced:
+            assert replacement_rules(asked, random.Random(1)).rules[0].old == name
+        else:
+            with pytest.raises(Invalid, match="no name to be replaced"):
+                replacement_rules(asked, random.Random(1))
 
 
 # ---- keywords ----

@@ -21,6 +21,11 @@ TRIED = 12
 _DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch)$")
 """Ends of words for peoples and languages, which are no names to be replaced."""
 _DOT = re.compile(r"[·・•‧]")
+_TRANSCRIBED = re.compile(
+    "[阿埃艾安奥巴贝比彼波布查达戴德迪多厄尔法菲费弗夫盖格古哈海赫胡基吉加杰卡坎科克库拉莱兰劳勒雷里利林隆卢鲁伦罗洛马麦曼梅米"
+    "莫姆穆纳内尼涅努诺欧帕佩皮珀普奇乔切萨塞赛森沙圣施史斯索塔泰特提图托瓦万威韦维温沃伍西希谢辛休雅亚扬耶伊因英约泽扎詹赞兹]+"
+)
+"""Characters that write foreign names: a name of them alone may be a piece of a longer one."""
 _WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 _NUMBER = re.compile(r"[0-9０-９]+(?:[.,．，][0-9０-９]+)*")
 
@@ -123,7 +128,12 @@ def _in_chinese(name: str, others: list[str], texts: str, rng: random.Random) ->
             if parts[-1] in texts.replace(name, " "):
                 made.append(Rule(old=parts[-1], new=last[-1]))
             yield made
-    elif len(name) in (2, 3) and name[0] in chinese("surname") and zh.answer_type(name) == "person":
+    elif (
+        len(name) in (2, 3)
+        and name[0] in chinese("surname")
+        and not _TRANSCRIBED.fullmatch(name)
+        and (zh.answer_type(name) == "person")
+    ):
         for _ in range(TRIED):
             given = "".join(rng.sample(chinese("given"), len(name) - 1))
             yield [Rule(old=name, new=f"{rng.choice([one for one in chinese('surname') if one != name[0]])}{given}")]
