@@ -91,24 +91,28 @@ def _found(rules: Sequence[Rule], pair: Pair, facts: Sequence[str], library: Lib
             yield Conflict(old=rule.old, kind=STANDS, excerpt=f"in {number:,} of {len(library):,} documents")
         if (number := len(unfit(rule, library))) > FREQUENT * len(library):
             yield Conflict(old=rule.old, kind=INSIDE, excerpt=f"in {number:,} and more of {len(library):,} documents")
-    yield from _named_in_part(readable, way.apply(own), pair.language)
+    yield from _named_in_part(readable, way, own)
     yield from _unanswered(readable, way, pair)
 
 
 def _in_header(sides: Sequence[tuple[str, str]], library: Library) -> list[tuple[str, str]]:
     """The rules of which a side stands in the headers of documents."""
-    there = occurs(library.header, [side for rule in sides for side in rule], library.language)
-    return [rule for rule in sides if not there.isdisjoint(rule)]
+    header = library.header.casefold()
+    near = [rule for rule in sides if any(side.casefold() in header for side in rule)]
+    there = occurs(library.header, [side for rule in near for side in rule], library.language) if near else frozenset()
+    return [rule for rule in near if not there.isdisjoint(rule)]
 
 
-def _named_in_part(rules: Sequence[Rule], applied: str, language: str) -> Iterator[Conflict]:
+def _named_in_part(rules: Sequence[Rule], way: Replacer, own: str) -> Iterator[Conflict]:
     """Rules for a person whose family name goes on to stand in the texts after replacement."""
-    for rule in rules:
-        family_name = _PARTS.split(rule.old)[-1]
-        person = family_name != rule.old and language_of(language).answer_type(rule.old) == "person"
-        if person and occurs(applied, [family_name], language):
-            place = applied.casefold().find(family_name.casefold())
-            yield Conflict(old=rule.old, kind=PART, excerpt=excerpt(applied, place, language))
+    family_names = {rule.old: _PARTS.split(rule.old)[-1] for rule in rules}
+    several = [rule for rule in rules if family_names[rule.old] != rule.old]
+    people = [rule for rule in several if language_of(way.language).answer_type(rule.old) == "person"]
+    applied = way.apply(own) if people else ""
+    for rule in people:
+        if occurs(applied, [family_names[rule.old]], way.language):
+            place = applied.casefold().find(family_names[rule.old].casefold())
+            yield Conflict(old=rule.old, kind=PART, excerpt=excerpt(applied, place, way.language))
 
 
 def _readable(rule: Rule) -> bool:
