@@ -113,7 +113,7 @@ def swap_problem(
 
 def _new_signs(old: str, new: str) -> str | None:
     """A sign that nobody reads and that came with a rewrite: a control or format character, a blank, a line break."""
-    for sign in sorted(one for one in {*new} - {" "} if one.isspace() or odd_character(one)):
+    for sign in sorted(one for one in set(new) - {" "} if one.isspace() or odd_character(one)):
         if new.count(sign) > old.count(sign):
             return sign
     return "  " if new.count("  ") > old.count("  ") else None
