@@ -351,6 +351,9 @@ def _problems(rules: Sequence[Rule], language: str) -> Iterator[Problem]:
 
 
 def _holding(phrases: Sequence[str], documents: Sequence[str], language: str) -> Iterator[list[int]]:
+    together = "\n".join(documents)
+    if not any(phrase in together for phrase in phrases):  # as with most rules; a search costs more than a look
+        return ([] for _ in phrases)
     held = PhraseFinder(phrases, language).holding(documents)
     return (held.get(index, []) for index in range(len(phrases)))
 
