@@ -58,12 +58,12 @@ def main() -> None:
         said, status = f"{error.filename or 'a file'}: {error.strerror or error}; nothing that was finished is lost", 1
     except Exception as error:  # noqa: BLE001 - the last place: a person gets a line, not a traceback
         caught = error
-        if told:  # what a library made of it, or of a server that was stopped along with this process
-            said, status = STOPPED, INTERRUPTED
-        elif hasattr(error, "format_message"):  # how the command line itself refuses its arguments
+        if hasattr(error, "format_message"):  # how the command line itself refuses its arguments
             said, status = f"{error.format_message()}; `touchstone --help` lists the commands and their options", 2
         else:
             said, status = f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1
+    if told:  # whatever a library made of it, or of a server that was stopped along with this process
+        said, status = STOPPED, INTERRUPTED
     if debug and caught is not None:
         traceback.print_exception(caught)
     _say(said)

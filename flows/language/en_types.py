@@ -509,10 +509,11 @@ def _other_shape(answer: str, question: str) -> str | None:
     if len(found) == 1 and found.capitalised(0):
         number = f"{number} or name"
     group = classes("common").get(noun.lower(), ("", ""))[1]
-    sort = group or _asked_sort(question) or (_by_ending(noun) if _by_ending(noun) in _TELLING else "")
+    ending = _by_ending(noun)
+    sort = group or _asked_sort(question) or (ending if ending in _TELLING else "")
     if not sort and number.startswith("plural") and _asks_person(question):
         sort = "people"
-    return f"common:{number}:{sort}:{_by_ending(noun)}" if sort else None
+    return f"common:{number}:{sort}:{ending}" if sort else None
 
 
 def _asked_sort(question: str) -> str:

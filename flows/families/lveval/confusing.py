@@ -11,8 +11,7 @@ from flows.families.lveval.pool import names
 from flows.language import language_of
 from flows.llm.model import Problem
 from schemas.base import odd_character
-from schemas.lveval import LONGEST_FACT as LONGEST
-from schemas.lveval import Changed
+from schemas.lveval import LONGEST_FACT, Changed
 
 LEAST_SHARED = 2
 """Content words of the question that a confusing fact holds."""
@@ -20,7 +19,7 @@ MOST_ASKED = 0.6
 """Share of the question's other content words in a sentence on the same subject, from which it may well answer it."""
 MOST_SAID = 0.5
 """Share of the original fact's other content words in one on the same subject, from which it may contradict it."""
-LONGEST_FACT = {"en": 80, "zh": 160}
+LONGEST = {"en": 80, "zh": 160}
 """Words (characters); the paper's examples have up to 100 words (figure A10)."""
 
 LEAST_NEAR = {"en": 0.4, "zh": 0.15}
@@ -80,8 +79,8 @@ def _form_problem(asked: Asked, fact: str) -> Problem:
     language = language_of(asked.language)
     if not _is_declarative(fact, asked.language):
         return "fact is no declarative sentence", fact
-    if count(fact, asked.language) > LONGEST_FACT[asked.language]:
-        return "fact too long", f"at most {LONGEST_FACT[asked.language]} words, or characters in Chinese"
+    if count(fact, asked.language) > LONGEST[asked.language] or len(fact) > LONGEST_FACT:
+        return "fact too long", f"at most {LONGEST[asked.language]} words, or characters in Chinese"
     if _plain(fact) == _plain(asked.fact):
         return "fact repeats the original", fact
     if language.dangling_subject(fact) is not None or _LEANS[asked.language].match(fact):
@@ -95,8 +94,7 @@ def _form_problem(asked: Asked, fact: str) -> Problem:
 def _is_declarative(fact: str, language: str) -> bool:
     """Whether it begins and ends as a sentence does, and no bracket or quotation mark is alone in it."""
     paired = fact.count('"') % 2 == 0 and all(fact.count(opening) == fact.count(end) for opening, end in _BRACKETS)
-    plain = odd_character(fact) is None and len(fact) <= LONGEST
-    return bool(paired and plain and _DECLARED[language].search(fact) and _STARTS.search(fact))
+    return bool(paired and odd_character(fact) is None and _DECLARED[language].search(fact) and _STARTS.search(fact))
 
 
 def answer_problem(language: str, answers: Sequence[str], fact: str) -> Problem:

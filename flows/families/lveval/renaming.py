@@ -132,7 +132,7 @@ def _in_chinese(name: str, others: list[str], texts: str, rng: random.Random) ->
         len(name) in (2, 3)
         and name[0] in chinese("surname")
         and not _TRANSCRIBED.fullmatch(name)
-        and (zh.answer_type(name) == "person")
+        and zh.answer_type(name) == "person"
     ):
         for _ in range(TRIED):
             given = "".join(rng.sample(chinese("given"), len(name) - 1))

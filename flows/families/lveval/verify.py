@@ -758,6 +758,8 @@ class _Origins:
     rules: Mapping[str, set[tuple[str, str]]]
     marked: frozenset[str]
     """The pairs whose answer has keywords."""
+    sources: Mapping[str, list[tuple[str, str]]]
+    """Id and checksum of a pair's documents."""
 
     @classmethod
     def of(cls, ctx: VerifyContext) -> "_Origins":
@@ -766,7 +768,9 @@ class _Origins:
             facts[fact.pair_id].append(fact.fact)
         rules = {one.pair_id: {(rule.old, rule.new) for rule in one.rules} for one in ctx.rows("conflicts")}
         marked = frozenset(one.pair_id for one in ctx.rows("keywords"))
-        return cls({pair.id: pair for pair in ctx.rows("pairs")}, facts, rules, marked)
+        pairs = {pair.id: pair for pair in ctx.rows("pairs")}
+        sources = {pair.id: [(one.id, _sha256(one.text)) for one in pair.documents] for pair in pairs.values()}
+        return cls(pairs, facts, rules, marked, sources)
 
     def problems(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
         """Where a row, its replacements undone, is not what the other parts say; nothing where there are none."""
@@ -792,8 +796,7 @@ class _Origins:
             yield "its confusing facts are not those of its pair"
         if bool(row.answer_keywords) != (pair.id in self.marked):
             yield "its pair has keywords" if pair.id in self.marked else "its pair has no keywords"
-        sources = [(document.id, _sha256(document.text)) for document in pair.documents]
-        if [(source.id, source.sha256) for source in row.sources] != sources:
+        if [(source.id, source.sha256) for source in row.sources] != self.sources[pair.id]:
             yield "its source documents are not those of its pair"
 
 

@@ -27,8 +27,7 @@ RIVAL_ABOVE, UNSURE_ABOVE = 0.6, 0.4
 """Shares of the question's content words in a sentence that names something of the answer's type: above the
 first it may well answer the question otherwise; above the second it is for people to look at."""
 
-_NO_ANSWER = re.compile(r"[\x00-\x1f\x7f]|<[^<>]*>|\[/?\w+\]")
-"""Control characters and markup."""
+_MARKUP = re.compile(r"<[^<>]*>|\[/?\w+\]")
 _HAN = re.compile(r"[㐀-鿿豈-﫿]")
 MOST_BESIDE = 2
 """Tokens that a mention's place may gain beyond the longer of both answers: an article, a preposition."""
@@ -62,7 +61,7 @@ def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: P
     """
     language, limits = language_of(case.language), LANGUAGES[case.language]
     names = (case.answer, *case.aliases)
-    found = _NO_ANSWER.search(alternative)
+    found = _MARKUP.search(alternative)
     if (unfit := found[0] if found else odd_character(alternative)) is not None:
         return "alternative is no plain text", f"{unfit!r} must not stand in it"
     if case.language == "en" and _HAN.search(alternative) and not _HAN.search(case.evidence):
