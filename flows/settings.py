@@ -191,16 +191,20 @@ def _with_model_folders(raw: dict[str, Any], base: Path) -> dict[str, Any]:
 
 
 def _with_source_paths(value: Any, base: Path) -> Any:
-    """`value` with the path of every source in it (`{format, path, ...}`) made absolute."""
+    """`value` with the path of every source in it (`{format, path, ...}`), and of every blacklist, made absolute."""
     if isinstance(value, list):
         return [_with_source_paths(one, base) for one in value]
     if not isinstance(value, dict):
         return value
-    is_file = "format" in value and value["format"] != "hub"
-    return {
-        key: _joined(one, base) if key == "path" and is_file else _with_source_paths(one, base)
-        for key, one in value.items()
-    }
+
+    def placed(key: str, one: Any) -> Any:
+        if key == "path" and value.get("format", "hub") != "hub":
+            return _joined(one, base)
+        if key == "blacklists" and isinstance(one, dict):
+            return {language: _joined(path, base) for language, path in one.items()}
+        return _with_source_paths(one, base)
+
+    return {key: placed(key, one) for key, one in value.items()}
 
 
 def _joined(path: Any, base: Path) -> Any:

@@ -4,6 +4,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -14,6 +15,7 @@ from flows.families.lveval.score import Asked, ScoredContext, heatmap, metric_of
 from flows.scoring.qa import METRICS
 from flows.scoring.tables import ScoreError, ScoreTables
 from schemas.base import Provenance
+from schemas.errors import WrongInput
 from schemas.lveval import LongContext, Rule
 from schemas.prediction import Prediction
 
@@ -25,6 +27,7 @@ HOTPOT, LOOGLE, CMRC, DUREADER = "hotpotwikiqa-mixup", "loogle-SD-mixup", "cmrc-
 class Settings:
     metrics: Literal["released", "paper"] = "released"
     context_windows: Mapping[str, int] | None = field(default=None)
+    blacklists: Mapping[Literal["en", "zh"], str] = field(default_factory=dict)
 
 
 def row(name: str, dataset: str = LOOGLE, level: str = "16k", **changes: Any) -> ScoredContext:
@@ -151,6 +154,33 @@ def test_the_metric_ablation_beside_the_ceiling() -> None:
     assert value(scored, table, f"{at}with keywords and blacklist", "16k") == (0.5, 1)
     assert value(scored, "score by dataset", f"m / {CMRC}", "16k") == (0.5, 1)
     assert f"{at}ceiling Lm/Ld" not in scored.frames[table].index
+
+
+def test_a_blacklist_of_ones_own_takes_the_place_of_the_released_one(tmp_path: Path) -> None:
+    # Of "red blue" and "red green": P = R = F1 = 1/2, and nothing is shared where red is left out.
+    # Of "红 在" and "红 绿", without 在: P = 1, R = 1/2, F1 = 2/3.
+    rows = [
+        row("1", released=Asked(answer="red green", keywords="red")),
+        row("2", CMRC, released=Asked(answer="红 绿", keywords="")),
+    ]
+    predictions = replies(rows, lambda one, _: "Red blue" if one.language == "en" else "红 在")
+    (own := tmp_path / "en.txt").write_text("Red\n\n", encoding="utf-8")
+    table, at = "score by dataset", "16k"
+    scored = score(rows, predictions, False, Settings("paper"))
+    assert value(scored, table, f"m / {LOOGLE}", at) == (0.5, 1)
+    assert value(scored, table, f"m / {CMRC}", at) == (round(2 / 3, 9), 1)
+    scored = score(rows, predictions, False, Settings("paper", blacklists={"en": str(own)}))
+    assert value(scored, table, f"m / {LOOGLE}", at) == (0, 1)
+    assert value(scored, table, f"m / {CMRC}", at) == (round(2 / 3, 9), 1), "Chinese keeps the released one"
+    assert f"en: the blacklist is {own}" in scored.notes
+
+
+@pytest.mark.parametrize(("text", "said"), [("", "has no words"), ("of the\n", "'of the' is more than a word")])
+def test_what_is_no_blacklist_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (own := tmp_path / "en.txt").write_text(text, encoding="utf-8")
+    for path, expected in ((own, said), (tmp_path / "none", "cannot be read")):
+        with pytest.raises(WrongInput, match=expected):
+            score([row("1")], replies([row("1")]), False, Settings(blacklists={"en": str(path)}))
 
 
 def test_rouge_has_no_metric_ablation() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flows.scoring.qa import METRICS
-from flows.scoring.words import blacklist, chinese_segments, chinese_words, english_words
+from flows.scoring.words import chinese_segments, chinese_words, english_words, released_blacklist
 
 CLOCK = "The harbour clock was repaired by Odessa Marlowe in 1987."
 FIVE_EN, FIVE_ZH = "red green blue grey black", "红 绿 蓝 灰 黑"
@@ -27,7 +27,7 @@ def test_every_score_of_the_released_program_is_met(shared: Path) -> None:
 
 def test_the_blacklists_are_the_released_ones(shared: Path) -> None:
     released = json.loads((shared / "vectors" / "lveval_blacklist.json").read_text(encoding="utf-8"))
-    assert {language: blacklist(language) for language in ("en", "zh")} == {
+    assert {language: released_blacklist(language) for language in ("en", "zh")} == {
         language: frozenset(words) for language, words in released.items()
     }
 

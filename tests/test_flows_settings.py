@@ -131,6 +131,8 @@ def test_a_model_named_by_path_lies_beside_the_configuration(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path / "elsewhere")
     config = load_config(path)
     assert config.families["reeval"].entailment == str(tmp_path / "nli")
+    path.write_text("name: x\nfamilies: {lveval: {blacklists: {en: words.txt}}}\n")
+    assert load_config(path).families["lveval"].blacklists == {"en": str(tmp_path / "words.txt")}
     assert config.embedder.name == str(tmp_path / "nli")  # type: ignore[union-attr]
     assert config.models["default"].tokenizer == str(tmp_path / "nli")  # type: ignore[union-attr]
     path.write_text("name: x\nfamilies: {reeval: {entailment: cross-encoder/nli}}\n")

@@ -7,7 +7,7 @@ lies in 0..1 (not in per cent) and is the best over the gold answers.
 import re
 import string
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from fractions import Fraction
 
 from flows.scoring import keyword_recall, rouge
@@ -62,7 +62,9 @@ def f1(prediction: str, answers: Sequence[str], lang: str = "en") -> float:
 
 
 def _normalised(metric: Callable[[str, Sequence[str], str], float]) -> Metric:
-    def of_case(prediction: str, answers: Sequence[str], keywords: str | None, lang: str) -> float:
+    def of_case(
+        prediction: str, answers: Sequence[str], keywords: str | None, lang: str, blacklist: Set[str] | None = None
+    ) -> float:
         if lang not in NORMAL_FORMS:
             known = " and ".join(f'"{code}"' for code in NORMAL_FORMS)
             raise ValueError(f'{metric.__name__} is for lang {known}, not "{lang}"')

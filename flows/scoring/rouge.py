@@ -3,40 +3,42 @@
 A score lies in 0..1 (not in per cent) and is that of the first answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
-from flows.scoring.words import blacklist, chinese_segments, chinese_words, of_first_answer
+from flows.scoring.words import chinese_segments, chinese_words, of_first_answer
 
 EPSILON = 1e-8
 """In the denominator of F, which so stays a little below 1."""
 
 
 @of_first_answer("en")
-def rouge_score(prediction: str, answer: str, keywords: str | None, lang: str) -> float:
+def rouge_score(prediction: str, answer: str, keywords: str | None, lang: str, blacklist: Set[str]) -> float:
     """Released: ROUGE-L of the texts as they stand; no dataset's metric."""
     return rouge_l(prediction, answer)
 
 
 @of_first_answer("zh")
-def rouge_zh_score(prediction: str, answer: str, keywords: str | None, lang: str) -> float:
+def rouge_zh_score(prediction: str, answer: str, keywords: str | None, lang: str, blacklist: Set[str]) -> float:
     """Released: ROUGE-L of jieba's segments, as they stand; no dataset's metric."""
     return rouge_l(*(" ".join(chinese_segments(text)) for text in (prediction, answer)))
 
 
 @of_first_answer("zh")
-def rouge_zh_score_blacklist(prediction: str, answer: str, keywords: str | None, lang: str) -> float:
+def rouge_zh_score_blacklist(
+    prediction: str, answer: str, keywords: str | None, lang: str, blacklist: Set[str]
+) -> float:
     """Released and paper: ROUGE-L of Chinese words without the blacklisted; the metric of dureader-mixup.
 
     The text is divided twice: jieba's segments with single spaces between go through jieba again.
     """
-    return rouge_l(*(" ".join(_telling_words(text, lang)) for text in (prediction, answer)))
+    return rouge_l(*(" ".join(_telling_words(text, blacklist)) for text in (prediction, answer)))
 
 
-def _telling_words(text: str, lang: str) -> list[str]:
+def _telling_words(text: str, blacklist: Set[str]) -> list[str]:
     words = chinese_words(" ".join(chinese_segments(text)))
-    return [word for word in words if word not in blacklist(lang)]
+    return [word for word in words if word not in blacklist]
 
 
 def rouge_l(hypothesis: str, reference: str) -> float:

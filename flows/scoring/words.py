@@ -5,15 +5,31 @@ import logging
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-Metric = Callable[[str, Sequence[str], str | None, str], float]
-"""(prediction, answers, keywords, lang) -> score; `keywords` is for metrics that ask for some words."""
-Comparison = Callable[[str, str, str | None, str], float]
-"""(prediction, answer, keywords, lang) -> score."""
+from schemas.errors import WrongInput
+
+Comparison = Callable[[str, str, str | None, str, Set[str]], float]
+"""(prediction, answer, keywords, lang, blacklist) -> score."""
+
+
+class Metric(Protocol):
+    """Scores a prediction. `keywords` and `blacklist` are for metrics that ask for some words, and disregard others."""
+
+    def __call__(
+        self,
+        prediction: str,
+        answers: Sequence[str],
+        keywords: str | None,
+        lang: str,
+        blacklist: Set[str] | None = None,
+    ) -> float:
+        """The score; by the released blacklist of `lang`, where none is given."""
+        ...
+
 
 HERE = Path(__file__).parent
 KEPT_TEXTS = 4096
@@ -60,9 +76,22 @@ def _segmenter() -> Any:
 
 
 @cache
-def blacklist(language: str) -> frozenset[str]:
+def released_blacklist(language: str) -> frozenset[str]:
     """LV-Eval's words that tell nothing of an answer (section 3.3), as released: `blacklist.en.txt`, `.zh.txt`."""
     return frozenset((HERE / f"blacklist.{language}.txt").read_text(encoding="utf-8").split())
+
+
+def read_blacklist(path: Path) -> frozenset[str]:
+    """A blacklist of one's own: a word a line, in any case. Raises `WrongInput` where it is none."""
+    try:
+        words = [line.strip().lower() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongInput(f"{path}: cannot be read as a blacklist: {error}") from error
+    if several := next((word for word in words if len(word.split()) > 1), None):
+        raise WrongInput(f"{path}: {several!r} is more than a word; a blacklist has one a line")
+    if not words:
+        raise WrongInput(f"{path}: has no words; leave the setting out for the released blacklist")
+    return frozenset(words)
 
 
 def f1_of_words(predicted: Sequence[str], gold: Sequence[str]) -> float:
@@ -93,13 +122,20 @@ def of_first_answer(*languages: str) -> Callable[[Comparison], Metric]:
 
     def metric_of(compare: Comparison) -> Metric:
         @functools.wraps(compare)
-        def metric(prediction: str, answers: Sequence[str], keywords: str | None, lang: str) -> float:
+        def metric(
+            prediction: str,
+            answers: Sequence[str],
+            keywords: str | None,
+            lang: str,
+            blacklist: Set[str] | None = None,
+        ) -> float:
             if lang not in languages:
                 known = " and ".join(f'"{code}"' for code in languages)
                 raise ValueError(f'{compare.__name__} is for lang {known}, not "{lang}"')
             if not answers:
                 raise ValueError("the list of answers is empty")
-            return compare(prediction, answers[0], keywords, lang)
+            left_out = released_blacklist(lang) if blacklist is None else blacklist
+            return compare(prediction, answers[0], keywords, lang, left_out)
 
         return metric
 

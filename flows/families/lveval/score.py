@@ -9,8 +9,9 @@ Tables of figure 4 and A2, A3 hold the rows as released. The ablations (`Predict
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol
 
 import pandas as pd
@@ -29,7 +30,7 @@ from flows.families.lveval.inference import (
 from flows.families.lveval.settings import words_of
 from flows.scoring.qa import METRICS
 from flows.scoring.tables import ScoreError, ScoreTables, cells, fitting, means
-from flows.scoring.words import chinese_words, english_words
+from flows.scoring.words import chinese_words, english_words, read_blacklist
 from schemas.base import Frozen
 from schemas.lveval import LongContext
 from schemas.prediction import Prediction
@@ -71,6 +72,11 @@ class ScoreSettings(Protocol):
     @property
     def context_windows(self) -> Mapping[str, int] | None:
         """Words that a model's window holds, by the model's name in the predictions."""
+        ...
+
+    @property
+    def blacklists(self) -> Mapping[Literal["en", "zh"], str]:
+        """Files of words that take the place of the released ones, by language."""
         ...
 
 
@@ -131,17 +137,21 @@ def score(
     """Every table.
 
     Raises `ScoreError` where a group (model, prompting, shots) lacks a reply to a row under a variant, has
-    two, or has one to a row or variant that is not there. Under an ablation, the rows are those of the
-    datasets that it changes (`ablations_of`); replies to other rows are left out, and said in the notes.
-    "no-cfi" and "neither" need no reply without a context. With `partial`, faulty replies are left out, and
-    of two the first counts.
+    two, or has one to a row or variant that is not there, and `WrongInput` for a blacklist that is none. Under
+    an ablation, the rows are those of the datasets that it changes (`ablations_of`); replies to other rows are
+    left out, and said in the notes. "no-cfi" and "neither" need no reply without a context. With `partial`,
+    faulty replies are left out, and of two the first counts.
     """
     found = list(rows)
     if not found:
         raise ScoreError("rows: expected contexts, found none; check which build is scored")
     notes = [f"{settings.metrics} metrics: {METRICS_SAID[settings.metrics]}"]
+    notes += [f"{language}: the blacklist is {path}" for language, path in sorted(settings.blacklists.items())]
+    blacklists: dict[str, Set[str]] = {
+        language: read_blacklist(Path(path)) for language, path in settings.blacklists.items()
+    }
     given = _replies(found, predictions, partial, notes)
-    replies = pd.DataFrame(_line(reply, settings) for reply in given)
+    replies = pd.DataFrame(_line(reply, settings, blacklists) for reply in given)
     asked = replies[replies["variant"] == "context"]
     released = asked[asked["ablation"] == AS_RELEASED]
     undone = replies[replies["ablation"].isin(list(KPR))]
@@ -240,13 +250,13 @@ def _reply(row: ScoredContext, one: Prediction) -> Reply:
     return Reply(row, one.variant, one.model, one.group, base, ablation, one.prediction)
 
 
-def _line(reply: Reply, settings: ScoreSettings) -> dict[str, object]:
+def _line(reply: Reply, settings: ScoreSettings, blacklists: Mapping[str, Set[str]]) -> dict[str, object]:
     """Where a reply belongs, its score, and that of each stage of the metric in the rows of table A3."""
     row, asked = reply.row, reply.asked
-    dataset, variant = BY_NAME[row.dataset], settings.metrics
+    dataset, variant, own = BY_NAME[row.dataset], settings.metrics, blacklists.get(row.language)
 
     def by(metric: str) -> float:
-        return METRICS[metric](reply.output, (asked.answer,), asked.keywords or None, row.language)
+        return METRICS[metric](reply.output, (asked.answer,), asked.keywords or None, row.language, own)
 
     stages = dict.fromkeys((*STAGES, CEILING), float("nan"))
     if reply.variant == "context" and reply.ablation is None and not _is_rouge(dataset):
@@ -275,7 +285,7 @@ def _line(reply: Reply, settings: ScoreSettings) -> dict[str, object]:
 def _shared_words(replies: Iterable[Reply]) -> pd.DataFrame:
     """Section 3.3: the words that replies have most often in common with their answers.
 
-    People mark the uninformative ones (`lveval-blacklist`), which make a blacklist; the released lists are ours.
+    People mark the uninformative ones (`lveval-blacklist`), which make a blacklist (setting `blacklists`).
     """
     shared: dict[str, Counter[str]] = {language: Counter() for language in TOKENS}
     total: Counter[str] = Counter()

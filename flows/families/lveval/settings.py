@@ -58,6 +58,10 @@ class LVEvalSettings(FamilySettings):
         (), description="Models asked without the context: what one of them answers rightly is left out (appendix A)"
     )
     metrics: Literal["released", "paper"] = Field("released", description="Whose variant of the metrics scores")
+    blacklists: Mapping[Literal["en", "zh"], Annotated[str, Field(min_length=1)]] = Field(
+        default_factory=dict,
+        description="Language -> a file of words that tell nothing, one a line, in place of the released ones",
+    )
     ablations: tuple[Literal["no-cfi", "no-kpr", "neither"], ...] = Field(
         (), description="What `touchstone evaluate` asks beside the finished contexts (tables 3, A4 to A7)"
     )
