@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,22 +32,38 @@ class EvaluatedRows:
     """The accepted rows that are put to a model, part after part, read from disk as they are asked for."""
 
     def __init__(self, stages: list[Stage[Any]], limit: int | None) -> None:
-        """With a `limit`, so many rows of each part."""
-        self._stages = [(stage, min(limit or len(stage), len(stage))) for stage in stages]
+        """With a `limit`, so many rows of each part: of one in several files, of each file as many as of the others."""
+        self._pieces = [piece for stage in stages for piece in _pieces(stage, limit)]
 
     def __len__(self) -> int:
-        return sum(count for _, count in self._stages)
+        return sum(stop - start for _, start, stop in self._pieces)
 
     def __iter__(self) -> Iterator[Any]:
-        for stage, count in self._stages:
-            yield from stage.slice(0, count)
+        for stage, start, stop in self._pieces:
+            yield from stage.slice(start, stop)
 
     def batches(self) -> Iterator[list[Any]]:
         """The rows, some at a time."""
-        for stage, count in self._stages:
-            size = LONG_ROWS_AT_ONCE if any(shard.rows for shard in stage.manifest.shards) else ROWS_AT_ONCE
-            for start in range(0, count, size):
-                yield list(stage.slice(start, min(start + size, count)))
+        for stage, first, last in self._pieces:
+            size = LONG_ROWS_AT_ONCE if _in_files(stage) else ROWS_AT_ONCE
+            for start in range(first, last, size):
+                yield list(stage.slice(start, min(start + size, last)))
+
+
+def _in_files(stage: Stage[Any]) -> bool:
+    """Whether its rows are finished files, each of one kind (a dataset and level), of long texts."""
+    return any(shard.rows for shard in stage.manifest.shards)
+
+
+def _pieces(stage: Stage[Any], limit: int | None) -> list[tuple[Stage[Any], int, int]]:
+    """The stretches of a stage that are asked about, as start and stop."""
+    sizes = [shard.kept for shard in stage.manifest.shards] if _in_files(stage) else [len(stage)]
+    taken, left = [0] * len(sizes), len(stage) if limit is None else limit
+    for number, place in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):  # the small ones leave more
+        taken[place] = min(sizes[place], -(-left // (len(sizes) - number)))
+        left -= taken[place]
+    starts = [stop - size for stop, size in zip(accumulate(sizes), sizes, strict=True)]
+    return [(stage, start, start + count) for start, count in zip(starts, taken, strict=True) if count]
 
 
 def evaluated_rows(project: Project, family: Family, limit: int | None) -> EvaluatedRows:

@@ -78,6 +78,37 @@ def test_every_part_s_rows_are_asked_with_their_prompting_and_shots(build: Build
     assert told[-1] == (9, 9)
 
 
+class InFiles:
+    """A stage of rows in finished files, of these sizes."""
+
+    def __init__(self, *sizes: int) -> None:
+        self.manifest = SimpleNamespace(shards=[SimpleNamespace(kept=size, rows=True) for size in sizes])
+        self._rows = [f"{file}.{row}" for file, size in enumerate(sizes) for row in range(size)]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def slice(self, start: int, stop: int) -> list[str]:
+        return self._rows[start:stop]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "limit", "taken"),
+    [
+        ((3, 3), 2, ["0.0", "1.0"]),
+        ((5, 1, 5), 6, ["0.0", "0.1", "0.2", "1.0", "2.0", "2.1"]),
+        ((0, 2, 9), 7, ["1.0", "1.1", "2.0", "2.1", "2.2", "2.3", "2.4"]),
+        ((2, 1), 9, ["0.0", "0.1", "1.0"]),
+        ((2, 1), None, ["0.0", "0.1", "1.0"]),
+    ],
+)
+def test_a_limit_takes_rows_of_each_file(sizes: tuple[int, ...], limit: int | None, taken: list[str]) -> None:
+    stage: Any = InFiles(*sizes)
+    rows = EvaluatedRows([stage], limit)
+    assert (list(rows), len(rows)) == (taken, len(taken))
+    assert [row for batch in rows.batches() for row in batch] == taken
+
+
 def test_a_limit_takes_rows_of_each_part(build: Build, tmp_path: Path) -> None:
     found, _, told = evaluate(build, tmp_path / "predictions.jsonl", limit=1)
     assert [row["variant"] for row in found] == ["loud", "loud", "echo 2"]
