@@ -34,6 +34,10 @@ class Rule(Frozen):
     old: Line = Field(min_length=1, max_length=LONGEST_SIDE)
     new: Line = Field(min_length=1, max_length=LONGEST_SIDE)
 
+    def __str__(self) -> str:
+        """As people write it."""
+        return f"{self.old} -> {self.new}"
+
 
 class FactRecord(Frozen):
     """A fact to be recalled, written by hand with all that belongs to it (figures A10 and A11)."""
@@ -147,6 +151,10 @@ class Conflict(Frozen):
     old: str = Field(description="The rule's keyword")
     kind: str
     excerpt: str = Field(description="The sentence that shows it")
+
+    def __str__(self) -> str:
+        """As people read it."""
+        return f"{self.old}: {self.kind}: {self.excerpt}"
 
 
 class RuleConflicts(Record):

@@ -1,18 +1,26 @@
-"""An annotation task as data: what people are shown and asked, how many of them, and what they answered."""
+"""An annotation task as data: what people are shown, asked and may write, and how many of them."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from schemas.base import Frozen, Record
+from schemas.base import Frozen, Record, key_of
+
+
+class Turn(Frozen):
+    """What somebody says in a dialogue."""
+
+    speaker: str
+    text: str
 
 
 class Shown(Frozen):
-    """A text that people read."""
+    """What people read."""
 
     name: str
     title: str = Field("", description="What stands over it; the name, where there is nothing")
+    kind: Literal["text", "dialogue"] = "text"
 
 
 class Choice(Frozen):
@@ -21,6 +29,39 @@ class Choice(Frozen):
     name: str
     question: str
     options: tuple[str, ...] = Field(min_length=2)
+    ordered: bool = Field(False, description="The options are a scale: being one apart is no whole disagreement")
+    accepts: tuple[str, ...] = Field((), description="Options by which the record is accepted as it stands")
+    fixes: tuple[str, ...] = Field((), description="Options by which it is accepted with the texts people wrote")
+
+    @property
+    def decides(self) -> bool:
+        """Whether a record is accepted or rejected by it: by an option that neither accepts nor fixes, rejected."""
+        return bool(self.accepts or self.fixes)
+
+    @model_validator(mode="after")
+    def _deciding_options_are_options(self) -> Self:
+        if unknown := {*self.accepts, *self.fixes}.difference(self.options):
+            raise ValueError(f"{self.name}: {', '.join(sorted(unknown))} is none of its options")
+        return self
+
+
+class Written(Frozen):
+    """A text that people write, or mend."""
+
+    name: str
+    title: str
+    hint: str = Field("", description="What to write, in the empty box")
+    corrects: bool = Field(False, description="It is a field of the record, whose text stands in the box to begin with")
+    required: bool = False
+    lines: int = Field(2, ge=1, description="Height of the box")
+
+
+class Marked(Frozen):
+    """Stretches of a shown text that people mark."""
+
+    name: str
+    title: str
+    of: str = Field(description="Name of what is shown")
 
 
 class Sample(Frozen):
@@ -31,48 +72,82 @@ class Sample(Frozen):
 
 
 class Rubric(Frozen):
-    """An annotation task, from which its form, its guideline and its quality checks follow."""
+    """An annotation task, from which its form, its guideline page and its quality checks follow."""
 
-    name: str
-    version: int = Field(ge=1, description="Raised when what is shown or asked changes")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)
+    title: str = Field("", description="What annotators call it; the name, where there is nothing")
+    version: int = Field(ge=1, description="Raised when what is shown or asked, or the guideline, changes")
     guideline: str = Field(description="File with the guideline, in the family's folder")
     shows: tuple[Shown, ...] = Field(min_length=1)
-    asks: tuple[Choice, ...] = Field(min_length=1)
-    corrects: tuple[Shown, ...] = Field((), description="Fields of the record that people may rewrite")
+    asks: tuple[Choice, ...] = ()
+    writes: tuple[Written, ...] = ()
+    marks: tuple[Marked, ...] = ()
     people_per_item: int = Field(1, ge=1)
+    overlaps: bool = Field(False, description="The first items go to one person more, to see how far people agree")
     samples: tuple[Sample, ...] = Field((), description="Empty: people see every record")
     validation_share: float = Field(0.0, ge=0, lt=1, description="Share of what a person sees whose answer is known")
     pass_share: float = Field(0.0, ge=0, le=1, description="Share of those that a person must answer rightly")
 
+    @property
+    def corrects(self) -> tuple[str, ...]:
+        """The fields of the record that people may rewrite."""
+        return tuple(one.name for one in self.writes if one.corrects)
+
     @model_validator(mode="after")
-    def _names_are_unique(self) -> Self:
-        for named in (self.shows, self.asks, self.corrects, self.samples):
-            names = [one.name for one in named]
+    def _names_are_sound(self) -> Self:
+        shown = [one.name for one in self.shows]
+        asked: tuple[Choice | Written | Marked, ...] = (*self.asks, *self.writes, *self.marks)
+        answered = [one.name for one in asked]
+        for names in (shown, answered, [one.name for one in self.samples]):
             if len(set(names)) < len(names):
                 raise ValueError(f"rubric {self.name}: a name stands twice among {', '.join(names)}")
+        if not answered:
+            raise ValueError(f"rubric {self.name}: nothing is asked")
+        texts = {one.name for one in self.shows if one.kind == "text"}
+        if unknown := [one.of for one in self.marks if one.of not in texts]:
+            raise ValueError(f"rubric {self.name}: {unknown[0]} is no text that is shown, and cannot be marked")
         return self
 
 
 class Task(Record):
-    """What one person is shown at a time. `key` is of the record and the sample; `item_id` is the record's."""
+    """What one person is shown at a time. `key` is of the record and the sample; the id is that of what is seen."""
 
     DEFINES: ClassVar[tuple[str, ...]] = ("rubric", "version", "shown")
-    SHOWS: ClassVar[tuple[str, ...]] = ("rubric", "version", "shown")
 
     rubric: str
     version: int = Field(description="The rubric's")
-    sample: str
+    sample: str = Field("", description="Of the rubric's samples; empty where people see every record")
     item_id: str
-    shown: Mapping[str, str] = Field(description="By name of what the rubric shows")
+    item_key: str
+    item_view: str = Field(description="The record's `view_hash`")
+    shown: Mapping[str, str | tuple[Turn, ...]] = Field(description="By name of what the rubric shows")
+    drafts: Mapping[str, str] = Field(
+        default_factory=dict, description="Texts that stand in the boxes to begin with, by name of what is written"
+    )
     known: Mapping[str, str] = Field(
         default_factory=dict, description="By question, the right answer to a validation item; never shown"
     )
 
 
-class Judgement(Frozen):
-    """What one person answered to one task."""
-
-    task: str = Field(description="The task's id")
-    by: str = Field(description="The person's code, never a name")
-    answers: Mapping[str, str] = Field(description="By name of what the rubric asks")
-    at: str = Field("", description="ISO 8601 time")
+def task_of(
+    record: Record,
+    rubric: Rubric,
+    shown: Mapping[str, str | tuple[Turn, ...]],
+    *,
+    sample: str = "",
+    drafts: Mapping[str, str] | None = None,
+    known: Mapping[str, str] | None = None,
+) -> Task:
+    """The task of a record."""
+    return Task(
+        key=key_of("task", rubric.name, record.key, {"sample": sample} if sample else None),
+        rubric=rubric.name,
+        version=rubric.version,
+        sample=sample,
+        item_id=record.id,
+        item_key=record.key,
+        item_view=record.view_hash,
+        shown=shown,
+        drafts=drafts or {},
+        known=known or {},
+    )

@@ -18,9 +18,10 @@ from flows.families.reeval.rubric import (
     validation_tasks,
     without_answer,
 )
+from schemas.annotation import Annotation
 from schemas.base import Provenance
 from schemas.reeval import EnrichedCase, SwapCase
-from schemas.rubric import Choice, Judgement, Rubric, Sample, Shown, Task
+from schemas.rubric import Choice, Rubric, Sample, Shown, Task
 
 SMALL = SUPPORT.model_copy(update={"samples": tuple(Sample(name=sample.name, size=20) for sample in SUPPORT.samples)})
 
@@ -126,8 +127,8 @@ def test_an_item_that_is_nothing_without_its_answer_can_still_be_a_yes() -> None
     assert [task.known["supports"] for task in known] == ["yes"]
 
 
-def judged(task: str, by: str, supports: str, readable: str = "yes") -> Judgement:
-    return Judgement(task=task, by=by, answers={"supports": supports, "readable": readable})
+def judged(task: str, by: str, supports: str, readable: str = "yes") -> Annotation:
+    return Annotation(task=task, by=by, answers={"supports": supports, "readable": readable})
 
 
 def test_the_majority_of_three() -> None:
@@ -153,7 +154,8 @@ def test_people_under_nine_tenths_on_the_known_items_are_set_aside() -> None:
     known = [
         Task(
             key=str(number), rubric="reeval-support", version=1, sample="validation", item_id=str(number),
-            shown={"evidence": str(number), "question": "", "answer": ""}, known={"supports": "yes"},
+            item_key="k", item_view="v", shown={"evidence": str(number), "question": "", "answer": ""},
+            known={"supports": "yes"},
         )
         for number in range(10)
     ]  # fmt: skip

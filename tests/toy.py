@@ -33,7 +33,7 @@ from flows.llm.model import Invalid, Model, Prompt, Text
 from flows.llm.rules import Rules
 from flows.scoring.tables import ScoreTables
 from schemas.base import Frozen, Provenance, Record
-from schemas.rubric import Choice, Rubric, Shown
+from schemas.rubric import Choice, Rubric, Shown, Written
 from schemas.source import Statement
 from schemas.verdict import Verdict
 
@@ -119,8 +119,8 @@ WORDS = Rubric(
     version=1,
     guideline="guideline.md",
     shows=(Shown(name="text"),),
-    asks=(Choice(name="decision", question="Is it a word?", options=("yes", "no")),),
-    corrects=(Shown(name="upper"),),
+    asks=(Choice(name="decision", question="Is it a word?", options=("yes", "no"), accepts=("yes",)),),
+    writes=(Written(name="upper", title="In capitals", corrects=True),),
 )
 FAMILY = Family(
     name="toy",

@@ -18,9 +18,10 @@ from flows.construct.embed import Embedder
 from flows.construct.exhibit import Figure, Sheet
 from flows.llm.model import Model, Out, Problem, Prompt, Usage
 from flows.scoring.tables import ScoreTables
+from schemas.annotation import Finding
 from schemas.base import Dropped, Frozen, PromptRef, Provenance, Record, SourceRef, content_hash
 from schemas.prediction import Prediction
-from schemas.rubric import Rubric
+from schemas.rubric import Rubric, Task, Turn, task_of
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 Slot = Mapping[str, str | int]
@@ -326,24 +327,62 @@ class SetContext:
 
 @dataclass(frozen=True)
 class People:
-    """Which people a part needs: `every` record, or a `sample` of them."""
+    """Which people a part needs: `every` record, or a `sample` of them, and what they are asked."""
 
-    rubric: str
+    rubric: Rubric
     share: Literal["every", "sample"]
-    corrects: frozenset[str] | None = None
-    """The fields that they may rewrite; None for any."""
+    tasks: Callable[[Iterable[Any], int], Sequence[Task]]
+    """(sifted records, run seed): what people are shown of them, each task once."""
+    validation: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None
+    """(sifted records, their tasks, run seed): tasks whose answers are known, to tell who judges well."""
     unfit: Callable[[Any], Problem] = lambda record: None
     """Why a record cannot be what people made of it; None where it can."""
+    checks: Callable[[Any, Mapping[str, str], Embedder], Sequence[Finding]] = lambda record, answers, embedder: ()
+    """(record, a person's answers and texts, embedder): what is wrong with them."""
+    review: Rubric | None = None
+    """What an author's work goes through before it counts; None where it counts as it comes."""
 
 
-def every(rubric: Rubric, unfit: Callable[[Any], Problem] = lambda record: None) -> People:
-    """People decide on every record."""
-    return People(rubric.name, "every", frozenset(one.name for one in rubric.corrects), unfit)
+def every(
+    rubric: Rubric,
+    unfit: Callable[[Any], Problem] = lambda record: None,
+    *,
+    shown: Callable[[Any], Mapping[str, str | tuple[Turn, ...]]] | None = None,
+    drafts: Callable[[Any], Mapping[str, str]] = lambda record: {},
+    checks: Callable[[Any, Mapping[str, str], Embedder], Sequence[Finding]] = lambda record, answers, embedder: (),
+    review: Rubric | None = None,
+) -> People:
+    """People decide on every record. `shown(record)` is what they see, by default the fields that the rubric names.
+
+    Texts to be corrected stand in their boxes; `drafts(record)` are suggestions for the others.
+    """
+
+    def tasks(records: Iterable[Any], seed: int) -> list[Task]:
+        return [
+            task_of(
+                record,
+                rubric,
+                shown(record) if shown else {one.name: in_words(getattr(record, one.name)) for one in rubric.shows},
+                drafts={**{name: in_words(getattr(record, name)) for name in rubric.corrects}, **drafts(record)},
+            )
+            for record in records
+        ]
+
+    return People(rubric, "every", tasks, unfit=unfit, checks=checks, review=review)
 
 
-def sample(rubric: str) -> People:
+def in_words(value: Any) -> str:
+    """A field's value as people read it: of several texts, or rules, each on a line."""
+    return value if isinstance(value, str) else "\n".join(map(str, value))
+
+
+def sample(
+    rubric: Rubric,
+    tasks: Callable[[Iterable[Any], int], Sequence[Task]],
+    validation: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None,
+) -> People:
     """People decide on a sample; what they reject is held back."""
-    return People(rubric, "sample")
+    return People(rubric, "sample", tasks, validation)
 
 
 @dataclass(frozen=True)

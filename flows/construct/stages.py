@@ -439,10 +439,10 @@ class Build:
         with writer:
             for record in inputs:
                 verdict = verdicts.get(record.key)
-                if verdict is not None and verdict.rubric != people.rubric:
+                if verdict is not None and verdict.rubric != people.rubric.name:
                     raise WrongInput(
                         f"verdict on {record.key}: its rubric is {verdict.rubric!r}, where people are asked by "
-                        f"{people.rubric!r}; correct it in verdicts/{ref.family}-{ref.part}.jsonl"
+                        f"{people.rubric.name!r}; correct it in verdicts/{ref.family}-{ref.part}.jsonl"
                     )
                 if verdict is not None and verdict.view_hash != record.view_hash:
                     stale += 1
@@ -544,10 +544,10 @@ def _fixed(record: Record, verdict: Verdict, people: People) -> Record:
     """The record with the texts that people corrected. Raises `WrongInput` where it would be no such record."""
     if {"id", "key", "provenance"}.intersection(verdict.changes):
         raise WrongInput(f"verdict on {record.key}: id, key and provenance are not for people to change")
-    if people.corrects is not None and (other := sorted(set(verdict.changes) - people.corrects)):
+    if other := sorted(set(verdict.changes).difference(people.rubric.corrects)):
         raise WrongInput(
-            f"verdict on {record.key}: {', '.join(other)} is not for people to change; {people.rubric} corrects "
-            f"{', '.join(sorted(people.corrects))}"
+            f"verdict on {record.key}: {', '.join(other)} is not for people to change; {people.rubric.name} corrects "
+            f"{', '.join(sorted(people.rubric.corrects)) or 'nothing'}"
         )
     try:
         fixed = record.revised(**verdict.changes)

@@ -4,14 +4,14 @@ from flows.families.lveval.confusing import answer_problem
 from flows.families.lveval.naming import keywords_problem
 from flows.llm.model import Problem
 from schemas.lveval import AnswerKeywords, ConfusingFact
-from schemas.rubric import Choice, Rubric, Shown
+from schemas.rubric import Choice, Rubric, Shown, Written
 
 KEEP, EDIT, REJECT = "keep", "edit", "reject"
 DECISIONS = (KEEP, EDIT, REJECT)
 
 
 def _decision(question: str) -> tuple[Choice]:
-    return (Choice(name="decision", question=question, options=DECISIONS),)
+    return (Choice(name="decision", question=question, options=DECISIONS, accepts=(KEEP,), fixes=(EDIT,)),)
 
 
 CONFUSING_FACT = Rubric(
@@ -25,7 +25,7 @@ CONFUSING_FACT = Rubric(
         Shown(name="fact", title="The confusing fact"),
     ),
     asks=_decision("Is it like the original fact, without answering the question and without contradicting it?"),
-    corrects=(Shown(name="fact", title="The confusing fact"),),
+    writes=(Written(name="fact", title="The confusing fact", corrects=True),),
 )
 REPLACEMENTS = Rubric(
     name="lveval-replacements",
@@ -33,7 +33,7 @@ REPLACEMENTS = Rubric(
     guideline="guideline.replacements.md",
     shows=(Shown(name="question"), Shown(name="answers"), Shown(name="excerpts", title="Where the keywords stand")),
     asks=_decision("Are these the keywords to be replaced, each by a sound substitute?"),
-    corrects=(Shown(name="rules", title="A rule a line: keyword -> substitute"),),
+    writes=(Written(name="rules", title="A rule a line: keyword -> substitute", corrects=True),),
 )
 CONFLICTS = Rubric(
     name="lveval-conflicts",
@@ -41,7 +41,7 @@ CONFLICTS = Rubric(
     guideline="guideline.replacements.md",
     shows=(Shown(name="question"), Shown(name="answers"), Shown(name="conflicts", title="What goes wrong")),
     asks=_decision("Can the rules stay as they are? A rule in conflict is left out."),
-    corrects=(Shown(name="rules", title="A rule a line: keyword -> substitute"),),
+    writes=(Written(name="rules", title="A rule a line: keyword -> substitute", corrects=True),),
 )
 KEYWORDS = Rubric(
     name="lveval-keywords",
@@ -49,7 +49,7 @@ KEYWORDS = Rubric(
     guideline="guideline.keywords.md",
     shows=(Shown(name="question"), Shown(name="answer"), Shown(name="keywords")),
     asks=_decision("Must a right prediction hold these words, and no others?"),
-    corrects=(Shown(name="keywords", title="Words of the answer, with spaces between"),),
+    writes=(Written(name="keywords", title="Words of the answer, with spaces between", corrects=True),),
 )
 BLACKLIST = Rubric(
     name="lveval-blacklist",

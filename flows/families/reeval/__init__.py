@@ -33,7 +33,7 @@ from flows.families.reeval.prompts import (
     RESOLVE_SENTENCE,
     SELECT_SENTENCE,
 )
-from flows.families.reeval.rubric import SUPPORT
+from flows.families.reeval.rubric import SUPPORT, tasks, validation_tasks
 from flows.families.reeval.score import ScoredCase, check_judge, score
 from flows.families.reeval.show import show
 from flows.families.reeval.verify import verify_enriched, verify_passages, verify_swaps
@@ -94,7 +94,7 @@ FAMILY = Family(
             "category1",
             source=QASource,
             item=SwapCase,
-            people=sample(SUPPORT.name),
+            people=sample(SUPPORT, tasks, validation_tasks),
             verify=verify_swaps,
             figures=swap_figures,
             steps=(
@@ -114,7 +114,7 @@ FAMILY = Family(
             source=QASource,
             uses=("passages",),
             item=EnrichedCase,
-            people=sample(SUPPORT.name),
+            people=sample(SUPPORT, tasks, validation_tasks),
             verify=verify_enriched,
             figures=enriched_figures,
             steps=(

@@ -5,9 +5,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from flows.language import language_of
-from schemas.base import content_hash, key_of
+from schemas.annotation import Annotation
+from schemas.base import content_hash
 from schemas.reeval import EnrichedCase, SwapCase
-from schemas.rubric import Choice, Judgement, Rubric, Sample, Shown, Task
+from schemas.rubric import Choice, Rubric, Sample, Shown, Task, task_of
 
 YES, NO = "yes", "no"
 SUPPORTS = "supports"
@@ -16,12 +17,18 @@ VALIDATION = "validation"
 
 SUPPORT = Rubric(
     name="reeval-support",
+    title="Does the passage support the answer?",
     version=1,
     guideline="guideline.md",
     shows=(Shown(name="evidence", title="Passage"), Shown(name="question"), Shown(name="answer")),
     asks=(
-        Choice(name="readable", question="Can the passage be read and understood?", options=(YES, NO)),
-        Choice(name=SUPPORTS, question="Does the passage support this answer to the question?", options=(YES, NO)),
+        Choice(name="readable", question="Can the passage be read and understood?", options=(YES, NO), accepts=(YES,)),
+        Choice(
+            name=SUPPORTS,
+            question="Does the passage support this answer to the question?",
+            options=(YES, NO),
+            accepts=(YES,),
+        ),
     ),
     people_per_item=3,  # "Each question is judged by three annotators"
     samples=(
@@ -87,7 +94,7 @@ def without_answer(case: Case) -> str | None:
     return None if not rest or held(rest) else rest
 
 
-def majority(judgements: Iterable[Judgement], rubric: Rubric = SUPPORT) -> dict[str, dict[str, str | None]]:
+def majority(judgements: Iterable[Annotation], rubric: Rubric = SUPPORT) -> dict[str, dict[str, str | None]]:
     """By task and question, the answer that most people gave; None where there is none yet.
 
     It was given by more than half of those who judged the task, and by more than half of the people whom
@@ -110,7 +117,7 @@ def _most(answers: Sequence[str], rubric: Rubric) -> str | None:
     return counted[0][0] if counted and counted[0][1] > enough else None
 
 
-def set_aside(tasks: Iterable[Task], judgements: Iterable[Judgement], rubric: Rubric = SUPPORT) -> frozenset[str]:
+def set_aside(tasks: Iterable[Task], judgements: Iterable[Annotation], rubric: Rubric = SUPPORT) -> frozenset[str]:
     """The people who answered fewer of the known questions rightly than the rubric asks for.
 
     Nobody is set aside before having judged a validation item.
@@ -141,15 +148,8 @@ def _answers(case: Case) -> tuple[str, ...]:
 def _task(
     case: Case, sample: str, evidence: str, answer: str, rubric: Rubric, known: Mapping[str, str] | None = None
 ) -> Task:
-    return Task(
-        key=key_of("reeval", rubric.name, case.key, {"sample": sample}),
-        rubric=rubric.name,
-        version=rubric.version,
-        sample=sample,
-        item_id=case.id,
-        shown={"evidence": evidence, "question": case.question, "answer": answer},
-        known=known or {},
-    )
+    shown = {"evidence": evidence, "question": case.question, "answer": answer}
+    return task_of(case, rubric, shown, sample=sample, known=known)
 
 
 def _order(seed: int, sample: str) -> Callable[[Task], str]:

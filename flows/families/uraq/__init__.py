@@ -28,6 +28,7 @@ from flows.families.uraq.prompts import (
     PROMPTS,
     WRITE_STATEMENTS,
 )
+from flows.families.uraq.rubric import CHECK, tasks
 from flows.families.uraq.score import ScoredRow, score
 from flows.families.uraq.show import show
 from flows.families.uraq.verify import verify_conflicts, verify_evaluation, verify_items, verify_statements
@@ -74,7 +75,7 @@ FAMILY = Family(
                 each(ask_question, prompts=[ASK_QUESTION], settings=["hops"]),
                 each(prescreen, prompts=[ANSWER_SINGLE_HOP], settings=["prescreen"], asks="prescreen"),
             ),
-            people=sample("uraq-check"),
+            people=sample(CHECK, tasks),
             verify=verify_items,
             figures=item_figures,
         ),

@@ -1,0 +1,58 @@
+"""What people check of URAQ's items: the pair of statements, and what follows from each."""
+
+import heapq
+from collections.abc import Iterable
+
+from schemas.base import content_hash
+from schemas.rubric import Choice, Rubric, Sample, Shown, Task, task_of
+from schemas.uraq import UraqItem
+
+YES, NO, UNSURE = "yes", "no", "cannot tell"
+ITEMS = "items"
+
+CHECK = Rubric(
+    name="uraq-check",
+    title="Are both statements, and both answers, what they claim to be?",
+    version=1,
+    guideline="guideline.md",
+    shows=(
+        Shown(name="original", title="Original statement, said to be true"),
+        Shown(name="manipulated", title="Manipulated statement, said to be false"),
+        Shown(name="question", title="Question"),
+        Shown(name="answer_original", title="Answer by the original statement"),
+        Shown(name="answer_manipulated", title="Answer by the manipulated statement"),
+        Shown(name="steps", title="How each answer is reached (original | manipulated)"),
+    ),
+    asks=(
+        Choice(name="true", question="Is the original statement true?", options=(YES, NO, UNSURE), accepts=(YES,)),
+        Choice(name="false", question="Is the manipulated one false?", options=(YES, NO, UNSURE), accepts=(YES,)),
+        Choice(
+            name="follows_original",
+            question="Does the first answer follow from the original statement?",
+            options=(YES, NO),
+            accepts=(YES,),
+        ),
+        Choice(
+            name="follows_manipulated",
+            question="Does the second answer follow from the manipulated statement?",
+            options=(YES, NO),
+            accepts=(YES,),
+        ),
+    ),
+    overlaps=True,
+    samples=(Sample(name=ITEMS, size=200),),
+)
+"""The paper says nothing of a human check; the size of the sample is ours."""
+
+
+def tasks(items: Iterable[UraqItem], seed: int) -> list[Task]:
+    """The sample of finished items, whatever order they come in; all of them, where there are not so many."""
+    drawn = heapq.nsmallest(CHECK.samples[0].size, items, key=lambda item: content_hash(seed, ITEMS, item.key))
+    return [task_of(item, CHECK, _shown(item), sample=ITEMS) for item in drawn]
+
+
+def _shown(item: UraqItem) -> dict[str, str]:
+    steps = "\n".join(
+        f"{number}. {step.text} ({step.original} | {step.manipulated})" for number, step in enumerate(item.steps, 1)
+    )
+    return {**{one.name: getattr(item, one.name) for one in CHECK.shows if one.name != "steps"}, "steps": steps}
