@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,13 +30,12 @@ class Owner(Frozen):
     token: str = Field(repr=False)
 
 
-class Account(Frozen):
-    """A person's account on the local server."""
+class Login(Frozen):
+    """How a person logs in to the local server."""
 
     code: str = Field(description="The person's code, which stands in our files in place of a name")
-    email: str
-    id: int = Field(description="The server's number of the account; annotations have it as `completed_by`")
-    password: str | None = Field(repr=False, description="None where the account was there before, made by another")
+    email: str = Field(description="In lower case, as the server has it")
+    password: str = Field(repr=False)
 
 
 def write_private(path: Path, text: str) -> None:
@@ -72,47 +71,56 @@ def make_owner(folder: Path) -> Owner:
     return owner
 
 
-def accounts(client: "Client", people: Mapping[str, str], folder: Path) -> Mapping[str, Account]:
-    """The account of each person of `people` (code -> e-mail), made where there is none, by code.
+def accounts(client: "Client", people: Mapping[str, str], folder: Path | None) -> Mapping[str, int]:
+    """The number of each person's account, by code; `people` is code -> e-mail address.
 
-    How each logs in stands in `people.txt` under `folder`. Who has an account keeps it, with its password, whatever
-    happens to the configuration: their work refers to it. This edition of Label Studio has no roles: whoever has an
-    account sees every project, with all that the others did there.
+    On the local server, whose state lies in `folder`, accounts are made where there are none, and `people.txt` there
+    tells how each person logs in. Who has an account keeps it, with its password, whatever happens to the
+    configuration: their work refers to it. On another server (`folder` is None) people join by its invitation.
 
-    Raises `Failed` where the server does not take an account, and the client's errors.
+    This edition of Label Studio has no roles: whoever has an account sees every project, and all that is done there.
+
+    Raises `Failed` for people without an account on another server, and the client's errors.
     """
-    known = _passwords(folder / PEOPLE_FILE)
     there = client.users()
-    for code, email in people.items():
-        if email.lower() in there:
-            continue
-        # Kept before it is used: an account whose password was lost with a kill would be of no use.
-        known[email.lower()] = (code, known.get(email.lower(), ("", secrets.token_urlsafe(PASSWORD_BYTES)))[1])
-        _write_people(folder / PEOPLE_FILE, client.url, known)
-        client.sign_up(email, known[email.lower()][1])
-    for code, email in people.items():
-        if email.lower() in known:
-            known[email.lower()] = (code, known[email.lower()][1])
-    _write_people(folder / PEOPLE_FILE, client.url, known)
-    there = client.users()
-    return {
-        code: Account(code=code, email=email, id=there[email.lower()], password=known.get(email.lower(), ("", None))[1])
-        for code, email in people.items()
-    }
+    missing = {code: email for code, email in people.items() if email.lower() not in there}
+    if folder is not None:
+        _make(client, folder, people, missing)
+    elif missing:
+        who = ", ".join(f"{code} ({email})" for code, email in missing.items())
+        raise Failed(f"{client.url}: no account there for {who}; invite them from its Organization page")
+    there = client.users() if missing else there
+    return {code: there[email.lower()] for code, email in people.items()}
 
 
-def _passwords(path: Path) -> dict[str, tuple[str, str]]:
-    """(code, password) by e-mail."""
+def _make(client: "Client", folder: Path, people: Mapping[str, str], missing: Mapping[str, str]) -> None:
+    """Make the missing accounts, and write down how everybody logs in."""
+    path = folder / PEOPLE_FILE
+    known = {login.email: login for login in _read_logins(path)}
+    for code, email in people.items():
+        before = known.get(email.lower())
+        if before is not None or code in missing:
+            password = before.password if before else secrets.token_urlsafe(PASSWORD_BYTES)
+            known[email.lower()] = Login(code=code, email=email.lower(), password=password)
+    # Kept before it is used: an account whose password was lost with a kill would be of no use.
+    _write_logins(path, client.url, known.values())
+    for email in missing.values():
+        client.sign_up(email, known[email.lower()].password)
+
+
+def _read_logins(path: Path) -> list[Login]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
-        return {}
+        return []
     rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
-    if any(len(row) != 3 for row in rows):
-        raise Failed(f"{path}: damaged: expected a code, an e-mail and a password a line; put back a copy of it")
-    return {email: (code, password) for code, email, password in rows}
+    if any(len(row) != len(Login.model_fields) for row in rows):
+        raise Failed(
+            f"{path}: damaged: expected a code, an e-mail address and a password a line; put back a copy of it"
+        )
+    return [Login(code=code, email=email, password=password) for code, email, password in rows]
 
 
-def _write_people(path: Path, url: str, known: Mapping[str, tuple[str, str]]) -> None:
+def _write_logins(path: Path, url: str, logins: Iterable[Login]) -> None:
     head = f"# Log in at {url}/user/login/\n# code\te-mail\tpassword\n"
-    write_private(path, head + "".join(f"{code}\t{email}\t{password}\n" for email, (code, password) in known.items()))
+    write_private(path, head + "".join(f"{one.code}\t{one.email}\t{one.password}\n" for one in logins))
