@@ -1,8 +1,9 @@
 """What tests share: the folder of public data, and projects to build."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,3 +53,18 @@ def label_studio(label_studio_folder: Path) -> Iterator[Served]:
     """A real Label Studio of the test's own, empty and running, with its client."""
     with served(label_studio_folder) as server:
         yield server
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Any]:
+    """Chromium."""
+    from playwright.async_api import async_playwright
+
+    quiet = ("no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
+             "disable-component-update", "disable-sync")  # fmt: skip
+    async with async_playwright() as playwright:
+        chromium = await playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=[f"--{flag}" for flag in quiet]
+        )
+        yield chromium
+        await chromium.close()
