@@ -221,6 +221,23 @@ class Client:
         with _told(self.url, f"delete prediction {prediction}"):
             self._sdk.predictions.delete(prediction)
 
+    def annotations(self, task: int) -> list[Row]:
+        """The annotations of a task."""
+        with _told(self.url, f"list the annotations of task {task}"):
+            rows: list[Row] = self._get(f"api/tasks/{task}/annotations/").json()
+            return rows
+
+    def annotate(self, task: int, result: Sequence[Mapping[str, Any]]) -> int:
+        """Hand in an annotation of the key's owner; returns its number."""
+        with _told(self.url, f"annotate task {task}"):
+            content = {"result": [dict(one) for one in result], "ground_truth": False}
+            return int(self._request("POST", f"api/tasks/{task}/annotations/", json=content).json()["id"])
+
+    def delete_annotation(self, annotation: int) -> None:
+        """Delete an annotation."""
+        with _told(self.url, f"delete annotation {annotation}"):
+            self._request("DELETE", f"api/annotations/{annotation}/")
+
     def webhook(self, project: int, url: str, headers: Mapping[str, str]) -> int:
         """Have every change of a project told to `url` with these headers; returns the webhook's number.
 
