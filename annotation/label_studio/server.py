@@ -39,6 +39,9 @@ POLL_S = 0.25
 LOCK_TASK_S = 3600
 """How long a task that a person opened is kept from others, in seconds; Label Studio's own default is a day."""
 LOG_BYTES = 10_000_000
+"""A log longer than this is set aside at the next start."""
+LEAST_FREE = 1_000_000
+"""Bytes, below which a disk is called full."""
 NOWHERE = "http://127.0.0.1:9"
 """A proxy that is not there (RFC 863, the discard port)."""
 LOCK, LOG, PORT, DATA, DATABASE = "server.pid", "server.log", "port", "data", "label_studio.sqlite3"
@@ -167,7 +170,10 @@ def _wait(process: "subprocess.Popen[bytes]", port: int, owner: Owner, log: Path
     deadline = time.monotonic() + START_S
     while not _answers(port, owner):
         if process.poll() is not None:
-            raise Failed(f"Label Studio did not start: {last_line(log, begin)}; {log} has the whole; then run again")
+            # On a full disk its last words did not reach the log.
+            is_full = shutil.disk_usage(log.parent).free < LEAST_FREE
+            why = f"the disk of {log.parent} is full" if is_full else last_line(log, begin)
+            raise Failed(f"Label Studio did not start: {why}; {log} has the whole; then run again")
         if time.monotonic() > deadline:
             raise Failed(
                 f"Label Studio did not answer at {_url(port)} in {START_S:.0f} s; {log} has the whole; run again"
@@ -238,7 +244,7 @@ def _has_accounts(database: Path) -> bool:
         with contextlib.closing(sqlite3.connect(database)) as connection:
             return connection.execute(query).fetchone() is not None
     except sqlite3.OperationalError as error:
-        if "no such table" in str(error):
+        if str(error).startswith("no such"):  # table, or column, as yet
             return False
         raise Failed(f"{database}: cannot be read ({error}); see that nothing else uses it, and run again") from error
     except sqlite3.DatabaseError as error:
