@@ -99,11 +99,17 @@ def ours(client: Client, benchmark: str) -> dict[str, ProjectInfo]:
     return found
 
 
-def push(client: Client, queue: Queue, there: ProjectInfo | None) -> Pushed:
-    """Make the queue's project hold its tasks, each once. `there` is the project, where it is known.
+def held(client: Client, project: ProjectInfo) -> list[Row]:
+    """The tasks of a project, with how many people handed each in."""
+    return client.list_tasks(project.id, LISTED) if project.tasks else []
 
-    Raises `WrongInput` before anything is sent where two tasks have one key, and the client's errors; what was done
-    until then is found again by the next push.
+
+def push(client: Client, queue: Queue, there: ProjectInfo | None, rows: Sequence[Row] | None = None) -> Pushed:
+    """Make the queue's project hold its tasks, each once.
+
+    `there` is the project and `rows` its tasks (`held`), where they are known. Raises `WrongInput` before anything is
+    sent where two tasks have one key, and the client's errors; what was done until then is found again by the next
+    push.
     """
     if len({one.key for one in queue.tasks}) < len(queue.tasks):
         raise WrongInput(f"{queue.name}: two tasks have one key; each record is shown once a person")
@@ -113,11 +119,12 @@ def push(client: Client, queue: Queue, there: ProjectInfo | None) -> Pushed:
         _put_back(client, queue, project, done)
     for last in range(TRIES):
         try:
-            rows = client.list_tasks(project.id, LISTED) if last or project.tasks else []
+            rows = held(client, client.project(project.id) if last else project) if rows is None else rows
             _carry_out(client, queue, project, compare(queue.tasks, rows), done)
         except Unanswered:  # it may have been done: look
             if last + 1 == TRIES:
                 raise
+            rows = None
         else:
             break
     return done
@@ -152,6 +159,26 @@ def _put_back(client: Client, queue: Queue, project: ProjectInfo, done: Pushed) 
 
 def _without_space(text: str) -> str:
     return "".join(text.split())
+
+
+@dataclass(frozen=True)
+class Handed:
+    """What one person handed in, as the server has it."""
+
+    queue: str
+    """The queue's name."""
+    data: Mapping[str, Any]
+    """Of the task: what the person was shown."""
+    annotation: Row
+
+
+def handed_in(client: Client, benchmark: str) -> Iterator[Handed]:
+    """All that people handed in, or passed over, of retired tasks too; not what retired them."""
+    for name, project in ours(client, benchmark).items():
+        for row in client.export(project.id) if project.tasks else ():
+            for annotation in row["annotations"]:
+                if annotation["result"] or annotation.get("was_cancelled") or not is_retired(row):
+                    yield Handed(name, row["data"], annotation)
 
 
 # ---- what is to be done ----
@@ -211,15 +238,14 @@ def worked_on(row: Row) -> bool:
 
 def is_retired(row: Row) -> bool:
     """Whether the task was taken out of its queue."""
-    return bool(row["data"].get(RETIRED))
+    return isinstance(row["data"], Mapping) and bool(row["data"].get(RETIRED))
 
 
 def _carry_out(client: Client, queue: Queue, project: ProjectInfo, plan: Plan, done: Pushed) -> None:
     done.kept, done.notes = plan.kept + done.imported, [*done.notes, *plan.notes]
     for start in range(0, len(plan.missing), BATCH):
         batch = plan.missing[start : start + BATCH]
-        sent = [{"data": dict(one.data), **({"predictions": [one.prediction]} if one.prediction else {})} for one in batch]
-        made = client.import_tasks(project.id, sent)
+        made = client.import_tasks(project.id, [_sent(one) for one in batch])
         expected = sum(one.prediction is not None for one in batch)
         if (made.tasks, made.predictions) != (len(batch), expected):
             raise Failed(
@@ -236,6 +262,10 @@ def _carry_out(client: Client, queue: Queue, project: ProjectInfo, plan: Plan, d
     for row in plan.retired:
         _retire(client, queue, row)
         done.retired += 1
+
+
+def _sent(one: Wanted) -> dict[str, Any]:
+    return {"data": dict(one.data), **({"predictions": [one.prediction]} if one.prediction else {})}
 
 
 def _retire(client: Client, queue: Queue, row: Row) -> None:

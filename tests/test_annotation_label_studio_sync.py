@@ -1,0 +1,230 @@
+"""The sync against a real Label Studio: nothing twice, nothing lost, whatever breaks off."""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation.label_studio import server
+from annotation.label_studio.client import Client, Unanswered, connect
+from annotation.label_studio.listener import Listener, marked, secret_of, tell_us, unmark
+from annotation.label_studio.sync import (
+    KEY,
+    RETIRED,
+    VIEW,
+    Handed,
+    Queue,
+    Wanted,
+    compare,
+    handed_in,
+    held,
+    is_retired,
+    one_writer,
+    ours,
+    push,
+)
+from schemas.errors import Failed, WrongInput
+from tests.label_studio import Served
+
+FORM = (
+    '<View><Text name="t" value="$text"/><TextArea name="w" toName="t"/>'
+    '<Choices name="c" toName="t"><Choice value="yes"/><Choice value="no"/></Choices></View>'
+)
+
+
+def wanted(number: int, view: str = "1", draft: str | None = None, **more: Any) -> Wanted:
+    result = {"from_name": "w", "to_name": "t", "type": "textarea", "value": {"text": [draft]}}
+    return Wanted(
+        f"k{number}",
+        view,
+        {KEY: f"k{number}", VIEW: view, "text": f"text {number} in view {view}", **more},
+        None if draft is None else {"result": [result], "model_version": "draft"},
+    )
+
+
+def queue(tasks: list[Wanted], name: str = "toy/check@1/a1", people: int = 1) -> Queue:
+    return Queue(name, "Check · a1", FORM, "<p>Be kind.</p>", tasks, people)
+
+
+def said(option: str) -> list[dict[str, Any]]:
+    return [{"from_name": "c", "to_name": "t", "type": "choices", "value": {"choices": [option]}}]
+
+
+def pushed(client: Client, given: Queue) -> Any:
+    return push(client, given, ours(client, "toy").get(given.name))
+
+
+def live(client: Client, name: str = "toy/check@1/a1") -> list[tuple[str, str]]:
+    rows = [row for row in held(client, ours(client, "toy")[name]) if not is_retired(row)]
+    return sorted((row["data"][KEY], row["data"][VIEW]) for row in rows)
+
+
+# ---- what is to be done, without a server ----
+
+
+def row(number: int, key: str, view: str, done: int = 0, retired: bool = False, **data: Any) -> dict[str, Any]:
+    more = {RETIRED: "yes"} if retired else {}
+    texts = {KEY: key, VIEW: view, "text": f"text {key[1:]} in view {view}", **data, **more}
+    return {"id": number, "data": texts, "total_annotations": done, "cancelled_annotations": 0}
+
+
+def test_what_is_there_is_compared_with_what_should_be() -> None:
+    plan = compare(
+        [wanted(1), wanted(2), wanted(3, "2"), wanted(4), wanted(6), wanted(7)],
+        [
+            row(11, "k1", "1"),
+            row(12, "k2", "1", item="old"),
+            row(13, "k3", "1", done=1),
+            row(14, "k4", "1", retired=True),
+            row(15, "k5", "1"),
+            row(17, "k7", "1"),
+            row(18, "k7", "1", done=1),
+            {"id": 99, "data": {"text": "by hand"}, "total_annotations": 0, "cancelled_annotations": 0},
+        ],
+    )
+    assert [one.key for one in plan.missing] == ["k3", "k6"]
+    assert [(number, one.key) for number, one in plan.updated] == [(12, "k2")]
+    assert [(one["id"], new.key) for one, new in plan.revived] == [(14, "k4")]
+    assert sorted(one["id"] for one in plan.retired) == [13, 15, 17]
+    assert plan.kept == 2
+    assert len(plan.notes) == 2
+
+
+def test_two_tasks_of_one_key_are_refused_before_anything_is_sent() -> None:
+    client: Any = None
+    with pytest.raises(WrongInput, match="two tasks have one key"):
+        push(client, queue([wanted(1), wanted(1, "2")]), None)
+
+
+def test_there_is_one_writer(tmp_path: Path) -> None:
+    with one_writer(tmp_path), pytest.raises(Failed, match="another push or pull"), one_writer(tmp_path):
+        pass
+    with one_writer(tmp_path):
+        pass
+
+
+# ---- with a server ----
+
+
+@pytest.mark.slow
+def test_two_thousand_items_pushed_twice_are_there_once(label_studio: Served) -> None:
+    given = queue([wanted(number, draft="a draft" if number % 2 else None) for number in range(2000)])
+    first = pushed(label_studio.client, given)
+    assert (first.imported, first.kept) == (2000, 0)
+    again = pushed(label_studio.client, given)
+    assert (again.imported, again.kept, again.retired, again.updated, again.notes) == (0, 2000, 0, 0, [])
+    assert live(label_studio.client) == sorted((one.key, one.view) for one in given.tasks)
+
+
+@pytest.mark.slow
+def test_a_changed_item_goes_out_anew_and_what_was_done_stays(label_studio: Served) -> None:
+    client = label_studio.client
+    pushed(client, queue([wanted(1), wanted(2), wanted(3)]))
+    numbers = {one["data"][KEY]: one["id"] for one in held(client, ours(client, "toy")["toy/check@1/a1"])}
+    client.annotate(numbers["k1"], said("yes"))
+    client.annotate(numbers["k2"], said("no"))
+    done = pushed(client, queue([wanted(1, "2"), wanted(2, item="new"), wanted(4)]))
+    assert (done.imported, done.updated, done.retired) == (2, 1, 2)
+    assert live(client) == [("k1", "2"), ("k2", "1"), ("k4", "1")]
+    found = [(one.data[KEY], one.data[VIEW], one.annotation["result"][0]["value"]) for one in handed_in(client, "toy")]
+    assert sorted(map(str, found)) == [
+        "('k1', '1', {'choices': ['yes']})",
+        "('k2', '1', {'choices': ['no']})",
+    ], "k3, which nobody did, is gone from the queue without a trace of work"
+    back = pushed(client, queue([wanted(1), wanted(2, item="new"), wanted(3)]))
+    assert (back.imported, back.revived, back.retired) == (0, 2, 2)
+    assert live(client) == [("k1", "1"), ("k2", "1"), ("k3", "1")]
+    by_key = {one["data"][KEY]: one for one in held(client, ours(client, "toy")["toy/check@1/a1"])
+              if not is_retired(one)}  # fmt: skip
+    assert [by_key[key]["total_annotations"] for key in ("k1", "k2", "k3")] == [1, 1, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after_s", [0.05, 0.4, 1.0])
+def test_a_server_killed_during_a_push_has_every_item_once_in_the_end(
+    label_studio_folder: Path, after_s: float
+) -> None:
+    given = queue([wanted(number, draft="a draft " * 200) for number in range(3000)])
+    running = server.up(label_studio_folder)
+    with connect(running.url, running.owner.token) as client:
+        push(client, queue(list(given.tasks[:10])), None)
+        there = ours(client, "toy")["toy/check@1/a1"]
+        pid = int((label_studio_folder / server.LOCK).read_text())
+        killer = threading.Timer(after_s, os.kill, (pid, signal.SIGKILL))
+        killer.start()
+        with contextlib.suppress(Unanswered):
+            push(client, given, there)
+        killer.join()
+    running = server.up(label_studio_folder)
+    try:
+        with connect(running.url, running.owner.token) as client:
+            pushed(client, given)
+            again = pushed(client, given)
+            assert (again.imported, again.kept, again.notes) == (0, 3000, [])
+            assert live(client) == sorted((one.key, one.view) for one in given.tasks)
+            rows = client.list_tasks(again.project, ("id", "total_predictions"))
+            assert {one["total_predictions"] for one in rows} == {1}
+    finally:
+        server.down(label_studio_folder)
+
+
+@pytest.mark.slow
+def test_what_somebody_edited_by_hand_is_put_back_or_left_alone(label_studio: Served) -> None:
+    client = label_studio.client
+    first = pushed(client, queue([wanted(1), wanted(2)]))
+    client.set_config(first.project, FORM.replace('value="no"', 'value="never"'))
+    client.import_tasks(first.project, [{"data": {"text": "by hand"}}, {"data": dict(wanted(1).data)}])
+    done = pushed(client, queue([wanted(1), wanted(2)]))
+    assert done.notes == [
+        "its form was not as declared; it was put back",
+        "1 tasks that did not come from here; they are left alone",
+        "1 tasks were there twice; those that nobody worked on are retired",
+    ]
+    assert client.project(first.project).label_config == FORM
+    assert (done.kept, done.retired) == (2, 1)
+
+
+@pytest.mark.slow
+def test_a_webhook_marks_its_project_and_needs_the_secret(label_studio: Served, tmp_path: Path) -> None:
+    import httpx
+
+    client = label_studio.client
+    done = pushed(client, queue([wanted(1)]))
+    with Listener(tmp_path) as listener:
+        tell_us(client, done.project, listener.url, secret_of(tmp_path))
+        tell_us(client, done.project, listener.url, secret_of(tmp_path))
+        assert len(client.webhooks(done.project)) == 1
+        (task,) = held(client, client.project(done.project))
+        client.annotate(task["id"], said("yes"))
+        deadline = time.monotonic() + 20
+        while not marked(tmp_path) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert marked(tmp_path) == {done.project}
+        unmark(tmp_path, done.project)
+        answer = httpx.post(listener.url, json={"project": {"id": 5}}, headers={"X-Touchstone-Secret": "guessed"})
+        assert answer.status_code == 403
+        assert marked(tmp_path) == frozenset()
+    assert (tmp_path / "webhook-secret").stat().st_mode & 0o077 == 0
+
+
+def test_what_retired_a_task_is_nobodys_work() -> None:
+    class Exported:
+        def projects(self) -> list[Any]:
+            from annotation.label_studio.client import ProjectInfo
+
+            return [ProjectInfo(id=1, title="x", label_config="", maximum_annotations=1, instruction="", tasks=2,
+                                description="touchstone toy/check@1/a1")]  # fmt: skip
+
+        def export(self, project: int) -> list[Any]:
+            empty, full = {"result": [], "was_cancelled": False}, {"result": said("yes"), "was_cancelled": False}
+            return [{"data": {KEY: "k1", RETIRED: "yes"}, "annotations": [empty, full]},
+                    {"data": {KEY: "k2"}, "annotations": [empty]}]  # fmt: skip
+
+    client: Any = Exported()
+    found: list[Handed] = list(handed_in(client, "toy"))
+    assert [(one.data[KEY], bool(one.annotation["result"])) for one in found] == [("k1", True), ("k2", False)]
