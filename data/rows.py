@@ -11,6 +11,7 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from data.output import arrow_fields
@@ -66,7 +67,7 @@ class RowsWriter:
         self._out = pa.BufferedOutputStream(pa.PythonFile(self._digesting, "w"), WRITTEN_AT_ONCE)
         self._writer = pq.ParquetWriter(self._out, self._schema, **options(self._schema, long))
         self._rows: list[Mapping[str, Any]] = []
-        self._texts = np.empty(GROUP_BYTES, np.uint8)
+        self._texts: NDArray[np.uint8] = np.empty(GROUP_BYTES, np.uint8)
         self._ends = [0]
 
     def write(self, row: Mapping[str, Any], text: bytes) -> None:

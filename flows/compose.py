@@ -75,7 +75,7 @@ class Project:
     @property
     def state(self) -> Path:
         """The local folder for databases: the store's own, where that is one."""
-        return Path(".touchstone") if "://" in self.config.store else Path(self.config.store)
+        return self.config.state
 
     @cached_property
     def embedder(self) -> Embedder:

@@ -59,7 +59,8 @@ def write_outputs(project: Project) -> BuildManifest:
         name=project.config.name,
         seed=project.config.seed,
         limit=project.limit,
-        config=_public(project.config.model_dump(mode="json", exclude={"store", "cache"})),
+        # Who annotates makes no difference to what is built, and their addresses are nobody else's business.
+        config=_public(project.config.model_dump(mode="json", exclude={"store", "cache", "annotation"})),
         versions={"python": platform.python_version(), **_versions()},
         models=models_of(project),
         prompts={

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
+from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from flows.construct.engine import Family, FamilySettings
 from flows.families import family_names, load_family
@@ -18,7 +19,7 @@ from schemas.base import Frozen
 from schemas.errors import WrongInput
 
 SAMPLE = "sample.yaml"
-SECRETIVE = frozenset({"model", "models", "base_url", "api_key_env", "cache", "store"})
+SECRETIVE = frozenset({"model", "models", "base_url", "api_key_env", "cache", "store", "annotation"})
 """Keys whose value, or a mistake for it, can hold a secret."""
 
 
@@ -26,6 +27,10 @@ PRINTABLE = r"^[^\x00-\x1f]+$"
 """What a path or an address is made of."""
 MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 """Predictions are files of this name."""
+PERSON = r"^[a-z0-9][a-z0-9_-]{0,19}$"
+"""A person's code: it stands in our files, and in the titles of their projects, in place of a name."""
+EMAIL = r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$"
+LOCAL = "local"
 
 
 class ConfigError(WrongInput):
@@ -58,6 +63,42 @@ class EmbedderSettings(Frozen):
     languages: tuple[str, ...] = ("en",)
 
 
+class AnnotationSettings(Frozen):
+    """Who annotates, and on which Label Studio."""
+
+    url: str = Field(
+        LOCAL, description="`local`, or the address of a Label Studio of yours; its key is in LABEL_STUDIO_API_KEY"
+    )
+    people: Mapping[Annotated[str, Field(pattern=PERSON)], Annotated[str, Field(pattern=EMAIL, max_length=254)]] = (
+        Field(default_factory=dict, description="A code for each person, and the e-mail address they log in with")
+    )
+    overlap_first: int = Field(100, ge=0, strict=True, description="So many items of each rubric go to two people")
+    gold_share: float = Field(0.1, ge=0, lt=1, description="Share of what a person judges whose answer is known")
+
+    @field_validator("url")
+    @classmethod
+    def _is_url(cls, value: str) -> str:
+        if value == LOCAL:
+            return value
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("expected `local`, or an address such as https://labels.example.org")
+        if parts.query or parts.fragment or "@" in parts.netloc:
+            raise ValueError("an address ends with its path; the key goes into the environment, LABEL_STUDIO_API_KEY")
+        return value.rstrip("/")
+
+    @field_validator("people")
+    @classmethod
+    def _are_different(cls, people: Mapping[str, str]) -> Mapping[str, str]:
+        seen: dict[str, str] = {}
+        for code, email in people.items():
+            if (other := seen.setdefault(email.lower(), code)) != code:
+                raise ValueError(
+                    f"{other} and {code} have one e-mail address; each person needs an account of their own"
+                )
+        return people
+
+
 class Config(BaseModel):
     """What a build is made from."""
 
@@ -78,6 +119,7 @@ class Config(BaseModel):
     cache: str | None = Field(
         None, pattern=PRINTABLE, description="Database URL of the completion cache; SQLite in the store by default"
     )
+    annotation: AnnotationSettings = AnnotationSettings()
     families: Mapping[str, Any] = Field(description="Family name -> its settings")
 
     @model_validator(mode="after")
@@ -90,6 +132,11 @@ class Config(BaseModel):
         """The settings of the model that plays `role`."""
         default = self.model or self.models.get("default") or RulesSettings()
         return self.models.get(role, default)
+
+    @property
+    def state(self) -> Path:
+        """The local folder for databases: the store's own, where that is one."""
+        return Path(".touchstone") if "://" in self.store else Path(self.store)
 
     def chosen(self) -> list[tuple[Family, FamilySettings]]:
         """The configured families with their settings."""

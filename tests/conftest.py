@@ -1,9 +1,13 @@
 """What tests share: the folder of public data, and projects to build."""
 
 import os
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.label_studio import Served, copy_seed, make_seed, served
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -29,3 +33,38 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder that is the current one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def label_studio_seed() -> Path:
+    """A Label Studio that was installed and started once on this machine; tests run copies of it."""
+    cache = Path(os.environ.get("TOUCHSTONE_TEST_CACHE", ROOT / ".touchstone-tests"))
+    return make_seed(cache)
+
+
+@pytest.fixture
+def label_studio_folder(label_studio_seed: Path, tmp_path: Path) -> Path:
+    """The state folder of a Label Studio of the test's own, with a database, not started."""
+    return copy_seed(label_studio_seed, tmp_path / "state" / "label-studio")
+
+
+@pytest.fixture
+def label_studio(label_studio_folder: Path) -> Iterator[Served]:
+    """A real Label Studio of the test's own, empty and running, with its client."""
+    with served(label_studio_folder) as server:
+        yield server
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Any]:
+    """Chromium."""
+    from playwright.async_api import async_playwright
+
+    quiet = ("no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
+             "disable-component-update", "disable-sync")  # fmt: skip
+    async with async_playwright() as playwright:
+        chromium = await playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=[f"--{flag}" for flag in quiet]
+        )
+        yield chromium
+        await chromium.close()

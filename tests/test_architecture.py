@@ -26,10 +26,11 @@ FENCES = {
     "huggingface_hub": ("data/sources/hub.py", "data/publish/", "flows/scoring/entailment.py"),
     "datasets": ("data/sources/hub.py", "data/publish/"),
     "openai": ("flows/llm/endpoint.py",),
+    "uv": ("annotation/label_studio/install.py",),
 }  # fmt: skip
 HEAVY = (
     "prefect", "torch", "transformers", "sentence_transformers", "faiss", "datasets", "openai", "pandas", "pyarrow",
-    "numpy", "sqlalchemy", "huggingface_hub", "lemminflect",
+    "numpy", "sqlalchemy", "huggingface_hub", "lemminflect", "label_studio_sdk", "httpx", "uv",
 )  # fmt: skip
 SHARED_ROOMS = ("flows/construct", "flows/language", "flows/llm", "flows/scoring", "flows/report")
 

@@ -4,12 +4,16 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from annotation.label_studio import server
+
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = ("run", "estimate", "show", "explain", "verify", "evaluate", "score", "metric", "schema", "doctor")
+COMMANDS = ("run", "estimate", "show", "explain", "verify", "evaluate", "score", "metric", "schema", "doctor",
+            "label-studio up", "label-studio down")  # fmt: skip
 TOUCHSTONE = Path(sys.executable).parent / "touchstone"
 
 
@@ -28,13 +32,16 @@ def sh(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as the README's reader has it: the clone's samples, and the sample built."""
+def folder(tmp_path_factory: pytest.TempPathFactory, label_studio_seed: Path) -> Iterator[Path]:
+    """A folder as the README's reader has it: the clone's samples, the sample built, and Label Studio installed."""
     folder = tmp_path_factory.mktemp("readme")
+    (folder / ".touchstone" / "label-studio").mkdir(parents=True)
+    (folder / ".touchstone" / "label-studio" / "env").symlink_to(label_studio_seed / "env")
     shutil.copytree(ROOT / "data" / "samples", folder / "data" / "samples")
     done = sh("touchstone run", folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    yield folder
+    server.down(folder / ".touchstone" / "label-studio")
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -328,20 +328,6 @@ def test_without_a_build_there_is_no_report(tmp_path: Path) -> None:
     config = write_config(tmp_path, families={"uraq": {}}, store=str(tmp_path / "store"))
     with pytest.raises(NoBuild, match="there is no build here"):
         write_report(Project(config, tmp_path / "out"))
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Any]:
-    from playwright.async_api import async_playwright
-
-    quiet = ("no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
-             "disable-component-update", "disable-sync")  # fmt: skip
-    async with async_playwright() as playwright:
-        chromium = await playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=[f"--{flag}" for flag in quiet]
-        )
-        yield chromium
-        await chromium.close()
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,15 @@ def test_a_minimal_configuration_has_the_papers_numbers(tmp_path: Path) -> None:
     assert config.model_for("builder").provider == "rules"
 
 
+def test_annotation_is_local_by_default_and_an_address_loses_its_last_slash(tmp_path: Path) -> None:
+    annotation = load_config(written(tmp_path, MINIMAL)).annotation
+    assert (annotation.url, annotation.people) == ("local", {})
+    assert (annotation.overlap_first, annotation.gold_share) == (100, 0.1)
+    there = "annotation: {url: 'https://labels.example.org/', people: {a1: Anna@example.org}}\n"
+    annotation = load_config(written(tmp_path, MINIMAL + there)).annotation
+    assert (annotation.url, annotation.people) == ("https://labels.example.org", {"a1": "Anna@example.org"})
+
+
 def test_packaged_configurations_load() -> None:
     assert load_config(sample_path()).name == "sample"
     assert load_config(packaged("uraq-full.yaml")).name == "uraq-full"
@@ -71,6 +80,20 @@ def test_packaged_configurations_load() -> None:
             f"name: x\nmodel: {{provider: endpoint, name: m, base_url: 'http://{'a' * 300}/v1'}}\n"
             "families: {uraq: {}}",
             "no part of a host's name",
+        ),
+        *(
+            (f"name: x\nannotation: {annotation}\nfamilies: {{uraq: {{}}}}", said)
+            for annotation, said in (
+                ("{peple: {}}", 'annotation.peple: unknown key; did you mean "people"?'),
+                ("{url: labels.example.org}", "annotation.url: value error, expected `local`, or an address"),
+                ("{url: 'https://me:SECRET@labels.example.org'}", "the key goes into the environment"),
+                ("{url: 'https://labels.example.org/?key=SECRET'}", "the key goes into the environment"),
+                ("{people: {Anna B: anna@example.org}}", "annotation.people"),
+                ("{people: {a1: anna}}", "annotation.people.a1"),
+                ("{people: {a1: anna@example.org, a2: Anna@Example.org}}", "a1 and a2 have one e-mail address"),
+                ("{overlap_first: -1}", "annotation.overlap_first"),
+                ("{gold_share: 1}", "annotation.gold_share: input should be less than 1"),
+            )
         ),
         ("- a", "expected `key: value` lines"),
         (

@@ -480,7 +480,7 @@ def _values(texts: Sequence[Sequence[str]], code: str) -> NDArray[np.uint64]:
 def _rolled(values: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
     """A hash of each run of `size` values, modulo 2^64."""
     number = max(0, len(values) - size + 1)
-    total = np.zeros(number, np.uint64)
+    total: NDArray[np.uint64] = np.zeros(number, np.uint64)
     for at in range(size):
         total = (total + values[at : at + number]) * _BASE
     return total

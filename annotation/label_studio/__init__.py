@@ -1,0 +1,1 @@
+"""Label Studio: a server of the project's own, and the client of any."""

@@ -1,0 +1,126 @@
+"""Who logs in to Label Studio: the owner and the people, with passwords in files that only their owner may read."""
+
+import os
+import secrets
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field, ValidationError
+
+from schemas.base import Frozen
+from schemas.errors import Failed
+
+if TYPE_CHECKING:
+    from annotation.label_studio.client import Client
+
+OWNER_EMAIL = "owner@touchstone.local"
+OWNER_FILE = "owner.json"
+PEOPLE_FILE = "people.txt"
+PASSWORD_BYTES = 12
+TOKEN_BYTES = 20
+"""Label Studio's own tokens are 40 hexadecimal digits."""
+
+
+class Owner(Frozen):
+    """The account that the local server is made with."""
+
+    email: str
+    password: str = Field(repr=False)
+    token: str = Field(repr=False)
+
+
+class Login(Frozen):
+    """How a person logs in to the local server."""
+
+    code: str = Field(description="The person's code, which stands in our files in place of a name")
+    email: str = Field(description="In lower case, as the server has it")
+    password: str = Field(repr=False)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a whole file that only its owner may read, or none of it. Raises `OSError`."""
+    temporary = path.with_name(f"{path.name}.tmp-{os.getpid()}")
+    try:
+        # The mode holds from the first byte on; a file made first and closed to others later could be read between.
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def read_owner(folder: Path) -> Owner | None:
+    """The owner of the server under `folder`; None where none was made. Raises `Failed` for a damaged file."""
+    path = folder / OWNER_FILE
+    try:
+        return Owner.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValidationError as error:
+        raise Failed(f"{path}: damaged; put back a copy of it: it holds the owner's password and key") from error
+
+
+def make_owner(folder: Path) -> Owner:
+    """A new owner, with a password and a key that nobody knows yet, kept under `folder`."""
+    owner = Owner(
+        email=OWNER_EMAIL, password=secrets.token_urlsafe(PASSWORD_BYTES), token=secrets.token_hex(TOKEN_BYTES)
+    )
+    write_private(folder / OWNER_FILE, owner.model_dump_json())
+    return owner
+
+
+def accounts(client: "Client", people: Mapping[str, str], folder: Path | None) -> Mapping[str, int]:
+    """The number of each person's account, by code; `people` is code -> e-mail address.
+
+    On the local server, whose state lies in `folder`, accounts are made where there are none, and `people.txt` there
+    tells how each person logs in. Who has an account keeps it, with its password, whatever happens to the
+    configuration: their work refers to it. On another server (`folder` is None) people join by its invitation.
+
+    This edition of Label Studio has no roles: whoever has an account sees every project, and all that is done there.
+
+    Raises `Failed` for people without an account on another server, and the client's errors.
+    """
+    there = client.users()
+    missing = {code: email for code, email in people.items() if email.lower() not in there}
+    if folder is not None:
+        _make(client, folder, people, missing)
+    elif missing:
+        who = ", ".join(f"{code} ({email})" for code, email in missing.items())
+        raise Failed(f"{client.url}: no account there for {who}; invite them from its Organization page")
+    there = client.users() if missing else there
+    return {code: there[email.lower()] for code, email in people.items()}
+
+
+def _make(client: "Client", folder: Path, people: Mapping[str, str], missing: Mapping[str, str]) -> None:
+    """Make the missing accounts, and write down how everybody logs in."""
+    path = folder / PEOPLE_FILE
+    known = {login.email: login for login in _read_logins(path)}
+    for code, email in people.items():
+        before = known.get(email.lower())
+        if before is not None or code in missing:
+            password = before.password if before else secrets.token_urlsafe(PASSWORD_BYTES)
+            known[email.lower()] = Login(code=code, email=email.lower(), password=password)
+    # Kept before it is used: an account whose password was lost with a kill would be of no use.
+    _write_logins(path, client.url, known.values())
+    for email in missing.values():
+        client.sign_up(email, known[email.lower()].password)
+
+
+def _read_logins(path: Path) -> list[Login]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    if any(len(row) != len(Login.model_fields) for row in rows):
+        raise Failed(
+            f"{path}: damaged: expected a code, an e-mail address and a password a line; put back a copy of it"
+        )
+    return [Login(code=code, email=email, password=password) for code, email, password in rows]
+
+
+def _write_logins(path: Path, url: str, logins: Iterable[Login]) -> None:
+    head = f"# Log in at {url}/user/login/\n# code\te-mail\tpassword\n"
+    write_private(path, head + "".join(f"{one.code}\t{one.email}\t{one.password}\n" for one in logins))

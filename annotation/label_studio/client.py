@@ -1,0 +1,343 @@
+"""A client of any Label Studio, local or the user's own: what the sync needs, each call typed, each error one line.
+
+Nothing that writes is sent twice: the server may have done it and lost only the answer. Who meets `Unanswered` lists
+what is there and compares.
+"""
+
+import contextlib
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import Field
+
+from schemas.base import Frozen
+from schemas.errors import Failed, WrongInput
+
+if TYPE_CHECKING:
+    from label_studio_sdk import LabelStudio
+
+OLDEST = (1, 20)
+"""The oldest release whose behaviour is known."""
+REACH_S = 10.0
+"""How long a server may take to say which it is, in seconds."""
+ANSWER_S = 600.0
+"""How long any other answer may take, in seconds: an import or an export of everything is one request."""
+PAGE = 3000
+"""Tasks a page of a listing."""
+READING = {"max_retries": 2}
+"""What only reads may be asked again by the SDK."""
+SHOWN_CHARACTERS = 300
+"""How much of a server's own message an error shows."""
+KEY = re.compile(r"[\x21-\x7e]+")
+TITLE = range(3, 51)
+"""How many characters a project's title may have."""
+
+Row = dict[str, Any]
+"""A task, a prediction or an annotation as the server has it."""
+
+
+class Unanswered(Failed):
+    """The server did not answer, or broke off: what was asked may or may not have been done."""
+
+
+class Refused(Failed):
+    """The server said no; nothing was done."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+        """HTTP status: 404 where there is no such thing, 400 for what is not valid."""
+
+
+class KeyRefused(WrongInput):
+    """The server does not take the key."""
+
+
+class ProjectInfo(Frozen):
+    """A project as the server has it."""
+
+    id: int
+    title: str
+    label_config: str
+    maximum_annotations: int = Field(description="How many people each task is for")
+    description: str
+    instruction: str = Field(description="HTML that people can open beside each task")
+    tasks: int
+
+
+class Imported(Frozen):
+    """What an import says that it made; to be compared with what was sent."""
+
+    tasks: int
+    predictions: int
+
+
+def connect(url: str, api_key: str) -> "Client":
+    """The client of the server at `url`; `api_key` is a personal access token or a legacy one.
+
+    Raises `WrongInput` for an address or a key that is none, a key that is refused and a server older than `OLDEST`,
+    and `Unanswered` where none answers.
+    """
+    url = url.rstrip("/")
+    if not KEY.fullmatch(api_key):
+        raise KeyRefused(f"{url}: the key is empty or holds white space or other characters that no key has")
+    is_local = urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+    # A proxy of the environment does not know the way back to this machine.
+    http = httpx.Client(timeout=ANSWER_S, follow_redirects=True, trust_env=not is_local)
+    with _told(url, "say its version"):
+        release = _release(url, http.get(f"{url}/api/version", timeout=REACH_S, follow_redirects=False))
+    if tuple(int(one) for one in release.split(".")[:2]) < OLDEST:
+        raise WrongInput(f"{url}: is Label Studio {release}; {'.'.join(map(str, OLDEST))} or later is needed")
+    from label_studio_sdk import LabelStudio
+
+    with _told(url, "take the key"):
+        sdk = LabelStudio(  # type: ignore[no-untyped-call]
+            base_url=url, api_key=api_key, timeout=ANSWER_S, max_retries=0, httpx_client=http
+        )
+        client = Client(url, release, http, sdk)
+        sdk.users.whoami(request_options={"timeout": REACH_S})
+    return client
+
+
+def _release(url: str, answer: httpx.Response) -> str:
+    """The server's release, from its answer to `/api/version`."""
+    if answer.is_redirect:
+        raise WrongInput(f"{url}: sends on to {answer.headers.get('location', 'nowhere')}; name the address it ends at")
+    try:
+        release = str(answer.json()["release"])
+    except (ValueError, KeyError, TypeError):
+        release = ""
+    if not re.match(r"\d+\.\d+", release):
+        raise WrongInput(f"{url}: what answers there (status {answer.status_code}) is no Label Studio")
+    return release
+
+
+class Client:
+    """A server and a key that it takes. Every method raises `Unanswered`, `Refused` or `KeyRefused`."""
+
+    def __init__(self, url: str, release: str, http: httpx.Client, sdk: "LabelStudio") -> None:
+        self.url = url
+        self.release = release
+        self._http = http
+        self._sdk = sdk
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def projects(self) -> list[ProjectInfo]:
+        """Every project that the key's owner sees."""
+        with _told(self.url, "list its projects"):
+            return [_project(row) for row in self._pages("api/projects/", {"page_size": PAGE}, "results", "count")]
+
+    def project(self, project: int) -> ProjectInfo:
+        """One project."""
+        with _told(self.url, f"tell of project {project}"):
+            return _project(self._get(f"api/projects/{project}/").json())
+
+    def make_project(
+        self, title: str, label_config: str, *, maximum_annotations: int = 1, description: str = "",
+        instruction: str = "",
+    ) -> int:  # fmt: skip
+        """Make a project and return its number; `instruction` is HTML that people can open beside each task."""
+        if len(title) not in TITLE:
+            raise WrongInput(f"{title!r}: a project's title has {TITLE.start} to {TITLE.stop - 1} characters")
+        with _told(self.url, f"make the project {title!r}"):
+            made = self._sdk.projects.create(
+                title=title, label_config=label_config, maximum_annotations=maximum_annotations,
+                description=description, expert_instruction=instruction, show_instruction=bool(instruction),
+                enable_empty_annotation=False, show_collab_predictions=True,
+            )  # fmt: skip
+            return _number(made.id)
+
+    def set_config(self, project: int, label_config: str) -> None:
+        """Replace a project's labelling configuration."""
+        with _told(self.url, f"change the form of project {project}"):
+            self._sdk.projects.update(project, label_config=label_config)
+
+    def set_instruction(self, project: int, instruction: str) -> None:
+        """Replace the HTML that people can open beside each task."""
+        with _told(self.url, f"change the instruction of project {project}"):
+            self._sdk.projects.update(project, expert_instruction=instruction, show_instruction=bool(instruction))
+
+    def delete_project(self, project: int) -> None:
+        """Delete a project with everything in it."""
+        with _told(self.url, f"delete project {project}"):
+            self._sdk.projects.delete(project)
+
+    def import_tasks(self, project: int, tasks: Sequence[Mapping[str, Any]]) -> Imported:
+        """Import tasks, each with `data` and maybe `predictions`: all of them or none.
+
+        One import at a time: the server loses predictions of those that run at once.
+        """
+        with _told(self.url, f"import tasks into project {project}"):
+            answer = self._request("POST", f"api/projects/{project}/import", json=list(tasks)).json()
+            return Imported(tasks=answer["task_count"], predictions=answer["prediction_count"])
+
+    def list_tasks(self, project: int, fields: Sequence[str] = ("id", "data")) -> list[Row]:
+        """Every task of a project, with these fields."""
+        asked = {"project": project, "page_size": PAGE, "fields": "task_only", "include": ",".join(fields)}
+        with _told(self.url, f"list the tasks of project {project}"):
+            return self._pages("api/tasks/", asked, "tasks", "total")
+
+    def export(self, project: int) -> list[Row]:
+        """Every task of a project with its annotations, if it has any, and the numbers of its predictions."""
+        asked = {"exportType": "JSON", "download_all_tasks": "true"}
+        with _told(self.url, f"export project {project}"):
+            rows: list[Row] = self._get(f"api/projects/{project}/export", asked).json()
+            return rows
+
+    def patch_task(self, task: int, data: Mapping[str, Any]) -> None:
+        """Replace a task's data."""
+        with _told(self.url, f"change task {task}"):
+            self._sdk.tasks.update(str(task), data=dict(data))
+
+    def delete_task(self, task: int) -> None:
+        """Delete a task with its annotations."""
+        with _told(self.url, f"delete task {task}"):
+            self._sdk.tasks.delete(str(task))
+
+    def make_prediction(self, task: int, result: Sequence[Mapping[str, Any]], model_version: str = "") -> int:
+        """Suggest an answer to a task; returns the prediction's number."""
+        with _told(self.url, f"take a suggestion for task {task}"):
+            made = self._sdk.predictions.create(
+                task=task, result=[dict(one) for one in result], model_version=model_version
+            )
+            return _number(made.id)
+
+    def delete_prediction(self, prediction: int) -> None:
+        """Take a suggestion back."""
+        with _told(self.url, f"delete prediction {prediction}"):
+            self._sdk.predictions.delete(prediction)
+
+    def webhook(self, project: int, url: str, headers: Mapping[str, str]) -> int:
+        """Have every change of a project told to `url` with these headers; returns the webhook's number.
+
+        The server waits for an answer a second at most, tries once, and tells nobody of a failure.
+        """
+        with _told(self.url, f"make a webhook for project {project}"):
+            made = self._sdk.webhooks.create(
+                project=project, url=url, headers=dict(headers), send_payload=True, send_for_all_actions=True
+            )
+            return _number(made.id)
+
+    def webhooks(self, project: int) -> list[Row]:
+        """The webhooks of a project, each with `id`, `url` and `headers`."""
+        with _told(self.url, f"list the webhooks of project {project}"):
+            rows: list[Row] = self._get("api/webhooks/", {"project": project}).json()
+            return rows
+
+    def delete_webhook(self, webhook: int) -> None:
+        """Delete a webhook."""
+        with _told(self.url, f"delete webhook {webhook}"):
+            self._sdk.webhooks.delete(webhook)
+
+    def users(self) -> dict[str, int]:
+        """The number of each account, by its e-mail in lower case."""
+        with _told(self.url, "list its accounts"):
+            return {str(row["email"]).lower(): int(row["id"]) for row in self._get("api/users/").json()}
+
+    def sign_up(self, email: str, password: str) -> None:
+        """Make an account by the invitation link, as its person would."""
+        with _told(self.url, f"make an account for {email}"):
+            invitation = self._get("api/invite").json()["invite_url"]
+            page = f"{self.url}/{invitation.lstrip('/')}"
+            with httpx.Client(timeout=ANSWER_S, trust_env=self._http.trust_env) as person:
+                person.get(page).raise_for_status()
+                form = {
+                    "csrfmiddlewaretoken": person.cookies.get("csrftoken", ""),
+                    "email": email,
+                    "password": password,
+                }
+                answer = person.post(page, data=form, headers={"Referer": page})
+            if not answer.is_redirect:
+                wrong = re.findall(r'class="field_errors">\s*<li>([^<]+)', answer.text)
+                said = html.unescape(wrong[0]) if wrong else f"status {answer.status_code}"
+                raise Refused(f"{self.url}: no account was made for {email}: {said}", answer.status_code)
+
+    def _pages(self, path: str, asked: Mapping[str, Any], rows: str, total: str) -> list[Row]:
+        found: list[Row] = []
+        while True:
+            answer = self._get(path, {**asked, "page": len(found) // PAGE + 1}).json()
+            found += answer[rows]
+            if len(found) >= answer[total] or not answer[rows]:
+                return found
+
+    def _get(self, path: str, asked: Mapping[str, Any] | None = None) -> httpx.Response:
+        return self._request("GET", path, params=dict(asked or {}), request_options=READING)
+
+    def _request(self, method: str, path: str, **content: Any) -> httpx.Response:
+        """A request that the SDK has no call for, or a slow one: its listings take 7 s where this takes 1."""
+        from label_studio_sdk.core.api_error import ApiError
+
+        # The SDK's own way out, which knows both kinds of key and gets new tokens when they run out.
+        answer: httpx.Response = self._sdk._client_wrapper.httpx_client.request(path, method=method, **content)
+        if answer.is_error:
+            is_json = "json" in answer.headers.get("content-type", "")
+            raise ApiError(status_code=answer.status_code, body=answer.json() if is_json else answer.text)
+        return answer
+
+
+def _number(made: int | None) -> int:
+    """The number of what was made. Raises `ValueError` where the answer has none."""
+    if made is None:
+        raise ValueError("no number")
+    return made
+
+
+def _project(row: Row) -> ProjectInfo:
+    return ProjectInfo(
+        id=row["id"], title=row["title"] or "", label_config=row["label_config"] or "",
+        maximum_annotations=row["maximum_annotations"], description=row["description"] or "",
+        instruction=row["expert_instruction"] or "", tasks=row["task_number"] or 0,
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _told(url: str, what: str) -> Iterator[None]:
+    """The one place where errors of the SDK and of its transport become ours; none of them tells the key."""
+    from label_studio_sdk.core.api_error import ApiError
+
+    try:
+        yield
+    except httpx.ConnectError as error:
+        raise Unanswered(
+            f"{url}: no server answers there ({error}); `touchstone label-studio up` starts the local one"
+        ) from error
+    except httpx.TimeoutException as error:
+        raise Unanswered(f"{url}: took too long to {what}; run again, what it did is found there") from error
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise Unanswered(
+            f"{url}: broke off when it was to {what} ({type(error).__name__}); run again, what it did is found there"
+        ) from error
+    except ApiError as error:
+        raise _refusal(url, what, error.status_code or 0, _said(error.body)) from error
+    except (ValueError, KeyError, TypeError) as error:  # of an answer that is not JSON, or has another form
+        raise Unanswered(f"{url}: was to {what} and gave an answer that is not Label Studio's") from error
+
+
+def _refusal(url: str, what: str, status: int, said: str) -> Exception:
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return KeyRefused(f"{url}: the key was refused when it was to {what}: {said}; make one on its account page")
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return Unanswered(f"{url}: failed (status {status}) when it was to {what}: {said}; its log tells more")
+    return Refused(f"{url}: refused to {what} (status {status}): {said}", status)
+
+
+def _said(body: object) -> str:
+    """The server's own words, on one line."""
+    if isinstance(body, Mapping):
+        body = body.get("validation_errors") or body.get("detail") or body
+    words = " ".join(str(body).split())
+    return words if len(words) <= SHOWN_CHARACTERS else f"{words[:SHOWN_CHARACTERS]} ..."

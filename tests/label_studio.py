@@ -1,0 +1,61 @@
+"""A real Label Studio for tests: made once a machine, copied for each test."""
+
+import contextlib
+import fcntl
+import hashlib
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from annotation.label_studio import server
+from annotation.label_studio.client import Client, connect
+from annotation.label_studio.install import MARK, PACKAGES, install
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running server of a test's own."""
+
+    folder: Path
+    url: str
+    token: str
+    client: Client
+
+
+def make_seed(cache: Path) -> Path:
+    """The state folder that tests copy: an installation, and a database with nothing but its owner (a minute, once)."""
+    cache = cache.resolve()
+    seed = cache / f"label-studio-{hashlib.sha256('-'.join(PACKAGES).encode()).hexdigest()[:8]}"
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "seed.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # workers that come together make one
+        ready = seed / "ready"
+        if not (ready.exists() and (seed / "env" / MARK).exists()):
+            server.up(seed)
+            server.down(seed)
+            ready.touch()
+        else:
+            with (seed / "install.lock").open("a") as out:
+                install(seed, out, lambda line: None)  # quick, unless Python itself has changed
+    return seed
+
+
+def copy_seed(seed: Path, folder: Path) -> Path:
+    """A state folder of a test's own, with the seed's installation."""
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "env").symlink_to(seed / "env")
+    shutil.copytree(seed / server.DATA, folder / server.DATA)
+    shutil.copy(seed / "owner.json", folder)
+    return folder
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[Served]:
+    """Run the server under `folder` as long as the block lasts."""
+    running = server.up(folder)
+    try:
+        with connect(running.url, running.owner.token) as client:
+            yield Served(folder, running.url, running.owner.token, client)
+    finally:
+        server.down(folder)

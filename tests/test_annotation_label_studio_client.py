@@ -1,0 +1,158 @@
+"""The client, against a real server: what the sync needs, both kinds of key, and one line for each error."""
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from annotation.label_studio import server
+from annotation.label_studio.client import Imported, KeyRefused, Refused, Unanswered, connect
+from schemas.errors import WrongInput
+from tests.label_studio import Served
+
+CONFIG = '<View><Text name="text" value="$text"/><TextArea name="answer" toName="text"/></View>'
+
+
+def prediction(text: str) -> dict[str, Any]:
+    value = {"from_name": "answer", "to_name": "text", "type": "textarea", "value": {"text": [text]}}
+    return {"model_version": "draft", "result": [value]}
+
+
+def task(number: int) -> dict[str, Any]:
+    return {"data": {"text": f"Text {number}", "ext_id": str(number)}, "predictions": [prediction("draft")]}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_project_from_its_making_to_its_export(label_studio: Served) -> None:
+    client = label_studio.client
+    project = client.make_project("Authoring", CONFIG, maximum_annotations=2, instruction="<p>Read <b>this</b>.</p>")
+    made = client.project(project)
+    assert client.projects() == [made]
+    assert (made.title, made.maximum_annotations, made.instruction) == ("Authoring", 2, "<p>Read <b>this</b>.</p>")
+
+    sent = [task(number) for number in range(3200)]  # more than a page
+    assert client.import_tasks(project, sent) == Imported(tasks=3200, predictions=3200)
+    rows = client.list_tasks(project)
+    assert sorted(int(row["data"]["ext_id"]) for row in rows) == list(range(3200))
+    assert len({row["id"] for row in rows}) == 3200
+
+    first = rows[0]["id"]
+    client.patch_task(first, {"text": "Another text", "ext_id": "0"})
+    suggestion = client.make_prediction(first, prediction("a second draft")["result"], "draft-2")
+    client.delete_prediction(suggestion)
+    client.delete_task(rows[1]["id"])
+    exported = client.export(project)
+    assert len(exported) == 3199
+    assert exported[0]["data"]["text"] == "Another text"
+    assert len(exported[0]["predictions"]) == 1
+
+    client.set_config(project, CONFIG.replace("TextArea", "TextArea rows='3'"))
+    client.set_instruction(project, "")
+    assert "rows='3'" in client.project(project).label_config
+    hook = client.webhook(project, "http://127.0.0.1:9/changed", {"X-Secret": "s"})
+    assert [(one["id"], one["headers"]) for one in client.webhooks(project)] == [(hook, {"X-Secret": "s"})]
+    client.delete_webhook(hook)
+    client.delete_project(project)
+    assert client.projects() == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_what_the_server_refuses_is_one_line(label_studio: Served) -> None:
+    client = label_studio.client
+    project = client.make_project("Authoring", CONFIG)
+    for call, said in (
+        (lambda: client.make_project("Broken", "<View"), "unclosed token"),
+        (lambda: client.import_tasks(project, [{"data": {}}]), '"text" key is expected'),
+        (lambda: client.project(99), "No Project matches"),
+        (lambda: client.delete_task(99), "No Task matches"),
+        (lambda: client.sign_up("anna@example.org", "short"), "8"),
+        (lambda: client.sign_up("nobody", "long enough, and more"), "valid email"),
+    ):
+        with pytest.raises(Refused) as caught:
+            call()
+        assert said in str(caught.value)
+        assert label_studio.url in str(caught.value)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(WrongInput, match="3 to 50 characters"):
+        client.make_project("X", CONFIG)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_both_kinds_of_key_work_and_others_are_refused_without_being_told(label_studio: Served) -> None:
+    legacy = {"Authorization": f"Token {label_studio.token}"}
+    made = httpx.post(f"{label_studio.url}/api/token/", headers=legacy, timeout=60)
+    personal = made.json()["token"]
+    with connect(label_studio.url, personal) as client:
+        assert client.projects() == []
+        project = client.make_project("By personal token", CONFIG)
+        assert [one.id for one in client.projects()] == [project]
+    for wrong in ("0" * 40, personal[:-4] + "abcd", "", "two words", "new\nline", "schlüssel"):
+        with pytest.raises(KeyRefused) as caught:
+            connect(label_studio.url, wrong)
+        assert not wrong or wrong not in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_server_that_goes_down_is_one_line(label_studio: Served) -> None:
+    server.down(label_studio.folder)
+    with pytest.raises(Unanswered, match="no server answers there") as caught:
+        label_studio.client.projects()
+    assert label_studio.token not in str(caught.value)
+    with pytest.raises(Unanswered, match="label-studio up"):
+        connect(label_studio.url, label_studio.token)
+
+
+@contextmanager
+def answering(status: int, body: str, **headers: str) -> Iterator[str]:
+    """A server that gives one answer to all, for what a real one of this version does not say."""
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer) as other:
+        thread = threading.Thread(target=other.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{other.server_port}"
+        other.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (200, json.dumps({"release": "1.13.1"}), "is Label Studio 1.13.1; 1.20 or later is needed"),
+        (200, "<html>a web page</html>", "is no Label Studio"),
+        (200, "[]", "is no Label Studio"),
+        (404, "", "is no Label Studio"),
+        (302, "", "sends on to https://studio.example.org/; name the address it ends at"),
+    ],
+)
+def test_what_is_no_label_studio_of_ours_is_told_by_its_version(status: int, body: str, said: str) -> None:
+    with answering(status, body, Location="https://studio.example.org/") as url, pytest.raises(WrongInput) as caught:
+        connect(url, "a-key")
+    assert said in str(caught.value)
+    assert str(caught.value).startswith(url)
+
+
+def test_no_server_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(Unanswered, match=r"http://127.0.0.1:9: no server answers there"):
+        connect("http://127.0.0.1:9", "a-key")

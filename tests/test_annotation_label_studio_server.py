@@ -1,0 +1,449 @@
+"""The project's own Label Studio, for real: up, down, up; killed; cut off; crowded; and what it keeps to itself."""
+
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from annotation.label_studio import server
+from annotation.label_studio.accounts import accounts, make_owner, read_owner, write_private
+from annotation.label_studio.client import connect
+from annotation.label_studio.install import MARK, install, last_line
+from schemas.errors import Failed, WrongInput
+from tests.builds import TOUCHSTONE, touchstone, wait_for, write_config
+from tests.label_studio import Served, served
+
+CONFIG = '<View><Text name="text" value="$text"/><TextArea name="answer" toName="text"/></View>'
+PEOPLE = {"a1": "Anna@example.org", "a2": "ben@example.org"}
+
+
+def pid_of(folder: Path) -> int:
+    return int((folder / server.LOCK).read_text())
+
+
+@contextmanager
+def logged_in(url: str, email: str, password: str) -> Iterator[httpx.Client]:
+    """A browser's way in, by the form."""
+    with httpx.Client(base_url=url, timeout=60) as person:
+        person.get("/user/login/")
+        form = {"csrfmiddlewaretoken": person.cookies["csrftoken"], "email": email, "password": password}
+        answer = person.post("/user/login/", data=form, headers={"Referer": f"{url}/user/login/"})
+        assert answer.is_redirect, email
+        yield person
+
+
+def logins(folder: Path) -> dict[str, tuple[str, str]]:
+    rows = [line.split("\t") for line in (folder / "people.txt").read_text().splitlines() if not line.startswith("#")]
+    return {code: (email, password) for code, email, password in rows}
+
+
+# ---- for real ----
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_down_and_up_again_keeps_address_projects_and_accounts(label_studio_folder: Path) -> None:
+    with served(label_studio_folder) as first:
+        project = first.client.make_project("Kept", CONFIG)
+        first.client.import_tasks(project, [{"data": {"text": "Kept as well"}}])
+        numbers = accounts(first.client, PEOPLE, label_studio_folder)
+        assert set(numbers) == {"a1", "a2"}
+        again = server.up(label_studio_folder)
+        assert (again.url, again.before) == (first.url, True)
+    assert server.running(label_studio_folder) is None
+    with served(label_studio_folder) as second:
+        assert (second.url, second.token) == (first.url, first.token)
+        assert [row["data"] for row in second.client.list_tasks(project)] == [{"text": "Kept as well"}]
+        assert accounts(second.client, PEOPLE, label_studio_folder) == numbers
+    assert server.down(label_studio_folder) is False
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_people_log_in_with_what_is_written_down_and_see_the_projects(label_studio: Served) -> None:
+    label_studio.client.make_project("Authoring", CONFIG)
+    numbers = accounts(label_studio.client, PEOPLE, label_studio.folder)
+    path = label_studio.folder / "people.txt"
+    written = path.read_text()
+    assert f"{label_studio.url}/user/login/" in written
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for code, (email, password) in logins(label_studio.folder).items():
+        with logged_in(label_studio.url, email, password) as person:
+            assert person.get("/api/current-user/whoami").json()["id"] == numbers[code]
+            assert [one["title"] for one in person.get("/api/projects/").json()["results"]] == ["Authoring"]
+    accounts(label_studio.client, {**PEOPLE, "a3": "cleo@example.org"}, label_studio.folder)
+    assert path.read_text().startswith(written)
+    assert set(logins(label_studio.folder)) == {"a1", "a2", "a3"}
+    with pytest.raises(Failed, match=r"no account there for x \(x@example.org\); invite them"):
+        accounts(label_studio.client, {"x": "x@example.org"}, None)
+    owner = read_owner(label_studio.folder)
+    assert owner is not None
+    with logged_in(label_studio.url, owner.email, owner.password) as person:
+        assert person.get("/api/current-user/whoami").json()["email"] == owner.email
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_server_that_was_killed_comes_up_where_it_was(label_studio: Served) -> None:
+    project = label_studio.client.make_project("Kept", CONFIG)
+    os.kill(pid_of(label_studio.folder), signal.SIGKILL)
+    wait_for(lambda: server.running(label_studio.folder) is None, 10)
+    again = server.up(label_studio.folder)
+    assert (again.url, again.before) == (label_studio.url, False)
+    with connect(again.url, again.owner.token) as client:
+        assert [one.id for one in client.projects()] == [project]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_two_ups_at_once_start_one_server(label_studio_folder: Path) -> None:
+    # Locks are of open files, so that two threads meet at them as two processes do.
+    with ThreadPoolExecutor() as pool:
+        both = list(pool.map(lambda _: server.up(label_studio_folder), range(2)))
+    try:
+        assert both[0].url == both[1].url
+        assert sorted(one.before for one in both) == [False, True]
+    finally:
+        assert server.down(label_studio_folder)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_port_that_was_taken_meanwhile_is_said_and_one_asked_for_is_refused(label_studio_folder: Path) -> None:
+    with socket.socket() as other:
+        other.bind((server.HOST, 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(WrongInput, match=f"--port {port}: another program has it"):
+            server.up(label_studio_folder, port)
+        (label_studio_folder / server.PORT).write_text(str(port))
+        running = server.up(label_studio_folder)
+        try:
+            assert running.moved_from == port
+            assert running.url != f"http://{server.HOST}:{port}"
+            with pytest.raises(WrongInput, match=f"--port {port}: Label Studio runs already, at {running.url}"):
+                server.up(label_studio_folder, port)
+        finally:
+            server.down(label_studio_folder)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_first_start_that_was_killed_with_its_server_is_begun_anew(label_studio_seed: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "label-studio"
+    folder.mkdir()
+    (folder / "env").symlink_to(label_studio_seed / "env")
+    code = f"from annotation.label_studio import server; from pathlib import Path; server.up(Path({str(folder)!r}))"
+    starting = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent.parent)
+    database = folder / server.DATA / server.DATABASE
+    wait_for(lambda: database.exists() and database.stat().st_size > 100_000, 120)
+    starting.kill()
+    starting.wait()
+    half_made = pid_of(folder)
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        sqlite3.connect(f"file:{database}?mode=ro", uri=True).execute("SELECT * FROM organization")
+    os.kill(half_made, signal.SIGKILL)
+    with served(folder) as server_of_test:
+        assert server_of_test.client.projects() == []
+        assert pid_of(folder) != half_made
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_an_up_that_was_killed_leaves_its_server_to_the_next(label_studio_folder: Path) -> None:
+    code = (
+        f"from annotation.label_studio import server; from pathlib import Path; "
+        f"server.up(Path({str(label_studio_folder)!r}))"
+    )
+    starting = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent.parent)
+    wait_for(lambda: (label_studio_folder / server.LOCK).exists() and server._pid(label_studio_folder) is not None, 60)
+    starting.kill()
+    starting.wait()
+    left = pid_of(label_studio_folder)
+    with served(label_studio_folder):
+        assert pid_of(label_studio_folder) == left
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_an_installation_that_was_killed_is_done_again(tmp_path: Path) -> None:
+    write_config(tmp_path, families={"uraq": {"statements": 10}})
+    folder = tmp_path / ".touchstone" / "label-studio"
+    process = subprocess.Popen(
+        [TOUCHSTONE, "label-studio", "up", "config.yaml"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wait_for((folder / "env" / "bin" / "python").exists, 120)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (folder / "env" / MARK).exists()
+    told: list[str] = []
+    with (folder / server.LOCK).open("a") as lock:
+        programs = install(folder, lock, told.append)
+        assert "installing label-studio==1.23.2" in told[0]
+        assert install(folder, lock, told.append) == programs
+    assert len(told) == 1
+    version = "import importlib.metadata; print(importlib.metadata.version('label-studio'))"
+    said = subprocess.run([programs / "python", "-c", version], capture_output=True, text=True, check=True)
+    assert said.stdout == "1.23.2\n"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_command_tells_how_to_log_in_and_keeps_passwords_from_files(label_studio_folder: Path) -> None:
+    place = label_studio_folder.parent.parent
+    write_config(place, store="state", families={"uraq": {}}, annotation={"people": PEOPLE})
+    try:
+        done = touchstone("label-studio", "up", "config.yaml", folder=place, OPENAI_API_KEY="sk-of-the-caller")
+        assert done.returncode == 0, done.stderr
+        owner = read_owner(label_studio_folder)
+        assert owner is not None
+        assert re.search(r"Label Studio runs at http://127\.0\.0\.1:\d+", done.stdout)
+        assert f"owner   {owner.email}, password in" in done.stdout
+        assert "everybody who logs in sees every project" in done.stdout
+        secrets = [owner.password, owner.token, *(password for _, password in logins(label_studio_folder).values())]
+        environment = Path(f"/proc/{pid_of(label_studio_folder)}/environ")
+        if environment.exists():
+            assert b"sk-of-the-caller" not in environment.read_bytes()
+        shown = touchstone("label-studio", "up", "config.yaml", "--show-password", folder=place)
+        assert "runs already" in shown.stdout
+        assert owner.password in shown.stdout
+        logs = (label_studio_folder / server.LOG).read_text()
+        assert not [one for one in secrets if one in done.stdout + done.stderr + logs]
+        private = {
+            path.name for path in label_studio_folder.iterdir() if path.is_file() and path.stat().st_mode & 0o077
+        }
+        assert private <= {server.LOCK}
+    finally:
+        stopped = touchstone("label-studio", "down", "config.yaml", folder=place)
+    assert "Label Studio is stopped" in stopped.stdout
+    again = touchstone("label-studio", "down", "config.yaml", folder=place)
+    assert (again.returncode, "no Label Studio ran" in again.stdout) == (0, True)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_nothing_is_sent_outside(label_studio: Served) -> None:
+    owner = read_owner(label_studio.folder)
+    assert owner is not None
+    with logged_in(label_studio.url, owner.email, owner.password) as person:
+        page = person.get("/projects/", follow_redirects=True).text
+        assert "sentry_dsn: null" in page
+        assert re.findall(r"""<(?:script|link|img)[^>]+(?:src|href)=["'](https?:)?//""", page) == []
+        versions = person.get("/api/version").json()
+        assert versions["label-studio-os-package"]["latest_version_from_pypi"] is None
+        # The start page's tips come from GitHub by way of the server, which finds no way out.
+        assert person.get("/heidi-tips/").status_code == httpx.codes.NOT_FOUND
+    peers = Path("/proc/net/tcp")
+    if peers.exists():  # every connection of the server is with this machine
+        sockets = set()
+        for path in Path(f"/proc/{pid_of(label_studio.folder)}/fd").iterdir():
+            target = str(path.readlink())
+            if target.startswith("socket:"):
+                sockets.add(target[len("socket:[") : -1])
+        rows = [line.split() for line in peers.read_text().splitlines()[1:]]
+        assert {row[2].split(":")[0] for row in rows if row[9] in sockets} <= {"00000000", "0100007F"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_its_pages_ask_no_other_server_for_anything(label_studio: Served, browser: Any) -> None:
+    project = label_studio.client.make_project("Authoring", CONFIG)
+    label_studio.client.import_tasks(project, [{"data": {"text": "A text"}}])
+    owner = read_owner(label_studio.folder)
+    assert owner is not None
+    asked: set[str] = set()
+    page = await browser.new_page()
+    page.on("request", lambda request: asked.add(urlsplit(request.url).netloc))
+    await page.goto(f"{label_studio.url}/user/login/")
+    await page.fill("input[name=email]", owner.email)
+    await page.fill("input[name=password]", owner.password)
+    await page.click("button[type=submit]")
+    await page.wait_for_url(f"{label_studio.url}/")
+    for path in ("/projects", f"/projects/{project}/data?labeling=1", "/user/account"):
+        await page.goto(f"{label_studio.url}{path}")
+        await page.wait_for_load_state("networkidle")
+    assert asked == {urlsplit(label_studio.url).netloc}
+
+
+# ---- without a server ----
+
+
+def held(folder: Path) -> subprocess.Popen[bytes]:
+    """A process that holds the lock as a server does, and answers nothing."""
+    with (folder / server.LOCK).open("a") as lock:
+        assert server._lock(lock, server.fcntl.LOCK_EX)
+        process = subprocess.Popen(["sleep", "60"], pass_fds=[lock.fileno()], start_new_session=True)
+    (folder / server.LOCK).write_text(str(process.pid))
+    return process
+
+
+def test_a_number_that_another_process_has_by_now_is_not_killed(tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as other:
+        (tmp_path / server.LOCK).write_text(str(other.pid))
+        assert server.down(tmp_path) is False
+        assert other.poll() is None
+        other.kill()
+
+
+def test_down_ends_who_holds_the_lock(tmp_path: Path) -> None:
+    with held(tmp_path) as process:
+        assert server.down(tmp_path) is True
+        assert process.wait(10) == -signal.SIGTERM
+
+
+def test_down_beside_an_up_at_work_says_so(tmp_path: Path) -> None:
+    lock = server._take(tmp_path)
+    assert lock is not None
+    with lock, pytest.raises(Failed, match="`touchstone label-studio up` is at work there"):
+        server.down(tmp_path)
+
+
+def test_a_server_that_hangs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "START_S", 0.0)
+    with held(tmp_path) as process:
+        with pytest.raises(Failed, match=f"the process {process.pid} is at work there and does not answer"):
+            server.up(tmp_path)
+        process.kill()
+
+
+def damaged(folder: Path) -> None:
+    (folder / server.DATA).mkdir()
+    (folder / server.DATA / server.DATABASE).write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+
+
+def without_owner(folder: Path) -> None:
+    (folder / server.DATA).mkdir()
+    with sqlite3.connect(folder / server.DATA / server.DATABASE) as database:
+        database.execute("CREATE TABLE organization (id)")
+        database.execute("CREATE TABLE htx_user (active_organization_id)")
+        database.execute("INSERT INTO organization VALUES (1)")
+        database.execute("INSERT INTO htx_user VALUES (1)")
+
+
+def with_half_an_owner(folder: Path) -> None:
+    (folder / "owner.json").write_text('{"email": "o')
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (damaged, "label_studio.sqlite3: damaged"),
+        (without_owner, "owner.json is missing"),
+        (with_half_an_owner, "owner.json: damaged; put back a copy"),
+    ],
+)
+def test_a_state_that_may_hold_work_is_never_thrown_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Path], None], said: str
+) -> None:
+    spoil(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    monkeypatch.setattr(server, "install", lambda folder, lock, tell: folder / "env" / "bin")
+    with pytest.raises(Failed, match=said):
+        server.up(tmp_path)
+    assert {path: path.read_bytes() for path in before} == before
+    assert server._is_held(tmp_path) is False
+
+
+def stand_in(folder: Path, script: str) -> Path:
+    """A program in the place of Label Studio."""
+    programs = folder / "env" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "label-studio").write_text(f"#!/bin/sh\n{script}\n")
+    (programs / "label-studio").chmod(0o755)
+    return programs
+
+
+def test_a_server_that_ends_at_once_is_one_line_with_its_last_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = stand_in(tmp_path, "echo sqlite3.OperationalError: database or disk is full; exit 1")
+    monkeypatch.setattr(server, "install", lambda folder, lock, tell: programs)
+    with pytest.raises(
+        Failed, match=r"did not start: sqlite3.OperationalError: database or disk is full; .*server.log"
+    ):
+        server.up(tmp_path)
+    assert server._is_held(tmp_path) is False
+
+
+def test_a_server_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = stand_in(tmp_path, "exec sleep 60")
+    monkeypatch.setattr(server, "install", lambda folder, lock, tell: programs)
+    monkeypatch.setattr(server, "START_S", 1.0)
+    with pytest.raises(Failed, match="did not answer at http"):
+        server.up(tmp_path)
+    assert server._is_held(tmp_path) is False
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("")
+    with pytest.raises(WrongInput, match="is no folder; name another `store`"):
+        server.up(tmp_path / "store" / "label-studio")
+
+
+def test_an_installation_without_a_network_or_without_space_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = {"UV_OFFLINE": "1", "UV_NO_CACHE": "1", "UV_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_NO_INDEX": "1",
+               "PIP_FIND_LINKS": str(tmp_path)}  # fmt: skip
+    for name, value in nowhere.items():
+        monkeypatch.setenv(name, value)
+    with (tmp_path / "lock").open("w") as lock:
+        with pytest.raises(Failed, match=r"could not be installed: .*install.log has the whole; then run again"):
+            install(tmp_path, lock, lambda line: None)
+        assert not (tmp_path / "env").exists()
+        monkeypatch.setattr("annotation.label_studio.install.SPACE", 10**18)
+        with pytest.raises(Failed, match=r"GB free, Label Studio needs 1000000000.0; free some"):
+            install(tmp_path, lock, lambda line: None)
+
+
+def test_secrets_are_private_from_their_first_byte(tmp_path: Path) -> None:
+    os.umask(0)
+    try:
+        owner = make_owner(tmp_path)
+    finally:
+        os.umask(0o022)
+    assert read_owner(tmp_path) == owner
+    assert stat.S_IMODE((tmp_path / "owner.json").stat().st_mode) == 0o600
+    assert owner.password not in repr(owner)
+    assert owner.token not in repr(owner)
+    assert json.loads((tmp_path / "owner.json").read_text())["token"] == owner.token
+    with pytest.raises(OSError, match="No such file"):
+        write_private(tmp_path / "no" / "file", "")
+
+
+def test_the_last_words_of_a_log(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("before\nTraceback\n  disk full\n\n")
+    assert last_line(tmp_path / "log") == "disk full"
+    assert last_line(tmp_path / "log", len("before\nTraceback\n  disk full\n")) == "it said nothing"
+
+
+def test_many_probes_at_once_do_not_take_each_other_for_a_server(tmp_path: Path) -> None:
+    (tmp_path / server.LOCK).touch()
+    seen: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda: seen.extend(server._is_held(tmp_path) for _ in range(200))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 800
+    assert not any(seen)
