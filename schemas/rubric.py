@@ -1,11 +1,15 @@
 """An annotation task as data: what people are shown, asked and may write, and how many of them."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from schemas.base import Frozen, Record, key_of
+
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+"""A name that forms and tables can hold as it stands; people see titles and questions."""
 
 
 class Turn(Frozen):
@@ -18,18 +22,22 @@ class Turn(Frozen):
 class Shown(Frozen):
     """What people read."""
 
-    name: str
+    name: Name
     title: str = Field("", description="What stands over it; the name, where there is nothing")
     kind: Literal["text", "dialogue"] = "text"
+    around: str | None = Field(
+        None, description="Name of the shown text around whose places it is cut, where it is too long for a page"
+    )
 
 
 class Choice(Frozen):
     """A question with fixed answers, one of which is chosen."""
 
-    name: str
+    name: Name
     question: str
     options: tuple[str, ...] = Field(min_length=2)
     ordered: bool = Field(False, description="The options are a scale: being one apart is no whole disagreement")
+    ends: tuple[str, str] | None = Field(None, description="Of a scale: what its first and its last option stand for")
     accepts: tuple[str, ...] = Field((), description="Options by which the record is accepted as it stands")
     fixes: tuple[str, ...] = Field((), description="Options by which it is accepted with the texts people wrote")
 
@@ -38,17 +46,26 @@ class Choice(Frozen):
         """Whether a record is accepted or rejected by it: by an option that neither accepts nor fixes, rejected."""
         return bool(self.accepts or self.fixes)
 
+    @property
+    def rejects(self) -> tuple[str, ...]:
+        """Options by which the record is rejected."""
+        return tuple(one for one in self.options if self.decides and one not in {*self.accepts, *self.fixes})
+
     @model_validator(mode="after")
     def _deciding_options_are_options(self) -> Self:
         if unknown := {*self.accepts, *self.fixes}.difference(self.options):
             raise ValueError(f"{self.name}: {', '.join(sorted(unknown))} is none of its options")
+        if len(set(self.options)) < len(self.options):
+            raise ValueError(f"{self.name}: an option stands twice")
+        if self.ends is not None and not self.ordered:
+            raise ValueError(f"{self.name}: ends are those of a scale, whose options are ordered")
         return self
 
 
 class Written(Frozen):
     """A text that people write, or mend."""
 
-    name: str
+    name: Name
     title: str
     hint: str = Field("", description="What to write, in the empty box")
     corrects: bool = Field(False, description="It is a field of the record, whose text stands in the box to begin with")
@@ -59,9 +76,12 @@ class Written(Frozen):
 class Marked(Frozen):
     """Stretches of a shown text that people mark."""
 
-    name: str
+    name: Name
     title: str
     of: str = Field(description="Name of what is shown")
+    corrects: bool = Field(
+        False, description="It is a field of the record, for which the stretches stand with spaces between"
+    )
 
 
 class Sample(Frozen):
@@ -91,7 +111,7 @@ class Rubric(Frozen):
     @property
     def corrects(self) -> tuple[str, ...]:
         """The fields of the record that people may rewrite."""
-        return tuple(one.name for one in self.writes if one.corrects)
+        return tuple(one.name for one in (*self.writes, *self.marks) if one.corrects)
 
     @model_validator(mode="after")
     def _names_are_sound(self) -> Self:
@@ -106,6 +126,8 @@ class Rubric(Frozen):
         texts = {one.name for one in self.shows if one.kind == "text"}
         if unknown := [one.of for one in self.marks if one.of not in texts]:
             raise ValueError(f"rubric {self.name}: {unknown[0]} is no text that is shown, and cannot be marked")
+        if unknown := [one.around for one in self.shows if one.around not in {None, *texts}]:
+            raise ValueError(f"rubric {self.name}: {unknown[0]} is no text that is shown, to be cut around")
         return self
 
 

@@ -363,7 +363,10 @@ def every(
                 record,
                 rubric,
                 shown(record) if shown else {one.name: in_words(getattr(record, one.name)) for one in rubric.shows},
-                drafts={**{name: in_words(getattr(record, name)) for name in rubric.corrects}, **drafts(record)},
+                drafts={
+                    **{one.name: in_words(getattr(record, one.name)) for one in rubric.writes if one.corrects},
+                    **drafts(record),
+                },
             )
             for record in records
         ]
