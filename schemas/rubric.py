@@ -7,7 +7,6 @@ from pydantic import Field, StringConstraints, model_validator
 
 from schemas.base import Frozen, Record, key_of
 
-
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 """A name that forms and tables can hold as it stands; people see titles and questions."""
 
@@ -35,7 +34,9 @@ class Choice(Frozen):
 
     name: Name
     question: str
-    options: tuple[str, ...] = Field(min_length=2)
+    options: tuple[Annotated[str, StringConstraints(pattern=r"^[^,]+$")], ...] = Field(
+        min_length=2, description="Without commas, at which forms split them"
+    )
     ordered: bool = Field(False, description="The options are a scale: being one apart is no whole disagreement")
     ends: tuple[str, str] | None = Field(None, description="Of a scale: what its first and its last option stand for")
     accepts: tuple[str, ...] = Field((), description="Options by which the record is accepted as it stands")
@@ -112,7 +113,9 @@ class Rubric(Frozen):
     @property
     def corrects(self) -> tuple[str, ...]:
         """The fields of the record that people may rewrite."""
-        return tuple(one.name for one in (*self.writes, *self.marks) if one.corrects)
+        return tuple(one.name for one in self.writes if one.corrects) + tuple(
+            one.name for one in self.marks if one.corrects
+        )
 
     @model_validator(mode="after")
     def _names_are_sound(self) -> Self:
@@ -127,8 +130,8 @@ class Rubric(Frozen):
         texts = {one.name for one in self.shows if one.kind == "text"}
         if unknown := [one.of for one in self.marks if one.of not in texts]:
             raise ValueError(f"rubric {self.name}: {unknown[0]} is no text that is shown, and cannot be marked")
-        if unknown := [one.around for one in self.shows if one.around not in {None, *texts}]:
-            raise ValueError(f"rubric {self.name}: {unknown[0]} is no text that is shown, to be cut around")
+        if strange := [one.around for one in self.shows if one.around not in {None, *texts}]:
+            raise ValueError(f"rubric {self.name}: {strange[0]} is no text that is shown, to be cut around")
         return self
 
 

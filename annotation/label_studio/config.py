@@ -6,7 +6,7 @@ and each side scrolls by itself.
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 from xml.etree import ElementTree as Xml
 
@@ -16,7 +16,7 @@ from schemas.base import Frozen
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Turn, Written
 
 MOST_CHARACTERS = 60_000
-"""The longest text that a page stays quick with, about 10,000 words: one of 20,000 takes 7 s to open, of 50,000 33 s."""
+"""The longest text that a page stays quick with, about 10,000 words: one of 20,000 takes 7 s to open."""
 EDGE_CHARACTERS = 10_000
 """How much of a text that is cut stands at its start and at its end."""
 PLACES = 4
@@ -49,7 +49,7 @@ STYLE = """
 .lsf-paragraphs [class*=time--] { display: none !important; }
 .lsf-paragraphs [class*=wrapper_header--] { display: none !important; }
 .lsf-paragraphs [class*=selectAllBtnWrapper--] { display: none !important; }
-.lsf-paragraphs [class*=phrase--] { margin: 0 0 4px 0 !important; padding: 3px 10px !important; width: auto !important; }
+.lsf-paragraphs [class*=phrase--] { margin: 0 0 4px 0 !important; padding: 3px 10px !important; }
 """
 """What Label Studio shows of its own, and an annotator has no use for, is hidden: times of a dialogue that has none, a
 filter of speakers, the panels of regions. Where another release names them otherwise they are to be seen, no more."""
@@ -60,7 +60,7 @@ class Answers(Frozen):
 
     answers: Mapping[str, str] = Field(description="By name of what the rubric asks, the option; of what is written")
     marks: Mapping[str, tuple[str, ...]] = Field(description="By name of what is marked, the stretches in their order")
-    untouched: tuple[str, ...] = Field((), description="Drafts that were handed back as they stood")
+    untouched: tuple[str, ...] = Field((), description="Suggestions that were handed back as they stood")
     question: str = Field("", description="What the person asks the engineer")
 
 
@@ -109,7 +109,9 @@ def label_config(rubric: Rubric) -> str:
     for one in rubric.shows:
         _show(shown, one, [mark for mark in rubric.marks if mark.of == one.name], len(rubric.shows), keys)
     about = _object(rubric.shows[0].name)
-    _note(asked, "* needs an answer · [key] chooses · Ctrl+Enter submits · the guideline is under Instructions, above")
+    _note(
+        asked, "* needs an answer · [key] chooses · Ctrl+Enter outside a box submits · guideline: Instructions, above"
+    )
     for ask in rubric.asks:
         _ask(asked, ask, about, keys)
     for write in rubric.writes:
@@ -280,7 +282,7 @@ def cut(text: str, around: str = "") -> str:
             merged.append((start, min(end, len(text))))
     pieces = [text[start:end] for start, end in merged]
     gaps = [f"\n\n[… {later[0] - former[1]:,} characters of the text are left out here …]\n\n"
-            for former, later in zip(merged, merged[1:], strict=False)]  # fmt: skip
+            for former, later in pairwise(merged)]  # fmt: skip
     return "".join(chain.from_iterable(zip(pieces, [*gaps, ""], strict=True)))
 
 
@@ -288,8 +290,8 @@ def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str,
     """The answers in an annotation, as the export has it; `data` is that of its task.
 
     The server holds nobody to the form, so all is checked here. What is written is taken without white space around
-    it; a text that has to be written may be missing where the record is rejected. A draft is untouched where it comes
-    back as it stood.
+    it. Where the record is rejected, what has to be written else was not to be seen, and counts for nothing. A
+    suggestion is untouched where it comes back as it stood.
 
     Raises `Unusable`.
     """
@@ -314,14 +316,21 @@ def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str,
             raise Unusable("unknown answer", f"{name}: {kind}")
     question = given.pop(QUESTION, "")
     missing = [one.question for one in rubric.asks if one.name not in given]
-    rejected = any(given.get(ask.name) in ask.rejects for ask in rubric.asks)
-    missing += [one.title for one in rubric.writes if one.required and not given.get(one.name) and not rejected]
+    asking = _rejecting(rubric)
+    if asking is not None and given.get(asking.name) in asking.rejects:  # the boxes were not to be seen
+        given = {
+            name: text
+            for name, text in given.items()
+            if name not in {one.name for one in rubric.writes if one.required}
+        }
+    else:
+        missing += [one.title for one in rubric.writes if one.required and not given.get(one.name)]
     if missing:
         raise Unusable("incomplete", "; ".join(missing))
-    drafts = {one.name: str(data.get(f"draft_{one.name}", "")).strip() for one in rubric.writes}
+    drafts = {one.name: str(data.get(f"draft_{one.name}", "")).strip() for one in rubric.writes if not one.corrects}
     return Answers(
         answers={name: text for name, text in given.items() if text},
-        marks={name: tuple(text for _, _, text in sorted(found)) for name, found in spans.items()},
+        marks={name: tuple(text for _, _, text in sorted(found)) for name, found in spans.items() if found},
         untouched=tuple(name for name, draft in drafts.items() if draft and given.get(name) == draft),
         question=question,
     )
