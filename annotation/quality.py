@@ -10,10 +10,13 @@ from pydantic import Field
 
 from schemas.annotation import Annotation, Finding
 from schemas.base import Frozen, content_hash, key_of
-from schemas.rubric import Rubric, Task, Written
+from schemas.rubric import Rubric, Shown, Task, Written
 
 PRACTICE = "practice"
 PRACTICE_TASKS = 5
+FEEDBACK = "feedback"
+NO_FEEDBACK = "It will stand here when you have answered, if your answer is not the right one."
+LONGEST_NAME = 40
 MOST_MINUTES = 30.0
 """A task that stood open for longer was not being worked on all the time."""
 UNCHANGED = "handed back as it stood"
@@ -113,15 +116,53 @@ def not_in(practice: Iterable[Task], known: Iterable[Task]) -> list[Task]:
     return [task for task in known if task.id not in told]
 
 
-def passed_practice(by: str, practice: Sequence[Task], annotations: Iterable[Annotation], rubric: Rubric) -> bool:
-    """Whether a person has handed in the whole practice set, and rightly so far as its answers are known.
+def practice_rubric(rubric: Rubric) -> Rubric:
+    """The form of the practice set: the rubric's, with the feedback on the person's last answer above all else."""
+    return rubric.model_copy(
+        update={
+            "name": named(rubric.name, "-practice"),
+            "title": f"Practice: {rubric.title or rubric.name}",
+            "shows": (Shown(name=FEEDBACK, title="Feedback on your last answer"), *rubric.shows),
+            "people_per_item": 1,
+            "overlaps": False,
+            "samples": (),
+            "validation_share": 0.0,
+            "pass_share": 0.0,
+        }
+    )
 
-    Who did not pass reads the feedback and corrects the practice tasks: of two annotations the last counts.
+
+def practice_for(by: str, practice: Iterable[Task], annotations: Iterable[Annotation], rubric: Rubric) -> list[Task]:
+    """A person's practice tasks as they stand: what was answered wrongly is shown again, with what is right and why."""
+    last = _practised(by, annotations, rubric)
+    form = practice_rubric(rubric)
+    made = []
+    for task in practice:
+        given = last.get(task.key)
+        told = feedback(task, given, rubric) if given is not None and _is_wrong(task, given) else NO_FEEDBACK
+        shown = {FEEDBACK: told, **task.shown}
+        made.append(task.revised(rubric=form.name, version=form.version, shown=shown))
+    return made
+
+
+def passed_practice(by: str, practice: Iterable[Task], annotations: Iterable[Annotation], rubric: Rubric) -> bool:
+    """Whether a person has answered the whole practice set, and rightly so far as its answers are known.
+
+    Who answered wrongly reads the feedback and answers again: of several annotations the last counts.
     """
-    given = [one for one in annotations if one.by == by]
-    done = {one.task for one in given}
-    known = known_answers(practice, given).get(by, Known())
-    return all(task.id in done for task in practice) and _passes(known, rubric)
+    last = _practised(by, annotations, rubric)
+    return all(task.key in last and not _is_wrong(task, last[task.key]) for task in practice)
+
+
+def _practised(by: str, annotations: Iterable[Annotation], rubric: Rubric) -> dict[str, Annotation]:
+    """A person's last answer to each practice task, by the task's key, whatever feedback stood there."""
+    form = practice_rubric(rubric).name
+    given = [one for one in annotations if one.by == by and one.rubric == form and not one.cancelled]
+    return {one.key: one for one in sorted(given, key=lambda one: (one.at, one.source))}
+
+
+def _is_wrong(task: Task, annotation: Annotation) -> bool:
+    return any(annotation.answers.get(ask) != answer for ask, answer in task.known.items())
 
 
 def feedback(task: Task, annotation: Annotation, rubric: Rubric) -> str:
@@ -136,12 +177,11 @@ def feedback(task: Task, annotation: Annotation, rubric: Rubric) -> str:
 
 
 def unchanged(task: Task, annotation: Annotation, rubric: Rubric) -> tuple[str, ...]:
-    """The suggestions that were handed back as they stood. A field of the record that stays is none."""
+    """The suggestions that were handed back as they stood. A text of the record that stays is none."""
     return tuple(
         write.name
         for write in rubric.writes
-        if not write.corrects
-        and task.drafts.get(write.name, "").strip()
+        if write.name in task.suggested
         and (write.name in annotation.untouched or _same(task.drafts[write.name], annotation.answers.get(write.name)))
     )
 
@@ -207,3 +247,11 @@ def figures(
             )
         )
     return result
+
+
+def named(name: str, what: str) -> str:
+    """The rubric's name with `what` after it, cut to the longest that a name may be and still its own."""
+    if len(name) + len(what) <= LONGEST_NAME:
+        return name + what
+    mark = f"-{content_hash(name)[:6]}"
+    return name[: LONGEST_NAME - len(what) - len(mark)].rstrip("-") + mark + what

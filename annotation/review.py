@@ -15,15 +15,14 @@ from pydantic import Field
 
 from annotation.assign import seat
 from annotation.latest import ANOTHER_RUBRIC, OLDER, UNKNOWN_TASK, decision_of, latest, set_apart, time_of
-from annotation.quality import most, unconfirmed
+from annotation.quality import most, named, unconfirmed
 from schemas.annotation import Annotation, Finding, SetAside
-from schemas.base import Frozen, content_hash, key_of
+from schemas.base import Frozen, key_of
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written
 from schemas.verdict import Verdict
 
 ACCEPT, FIX, REJECT = "accept", "fix", "reject"
 COMMENT, WARNINGS, CHOSEN = "review_comment", "warnings", "chosen"
-LONGEST_NAME = 40
 REVIEWER_IS_AUTHOR = "reviewer is the author"
 NOTHING_FIXED = "says fix, and nothing is fixed"
 ANOTHERS_REVISION = "another person's revision"
@@ -45,7 +44,7 @@ def review_of(rubric: Rubric, guideline: str = "") -> Rubric:
     if not parts:
         raise ValueError(f"rubric {rubric.name}: nothing is written or marked that could be reviewed")
     return Rubric(
-        name=_named(rubric.name, "-review"),
+        name=named(rubric.name, "-review"),
         title=f"Review: {rubric.title or rubric.name}",
         version=rubric.version,
         guideline=guideline or rubric.guideline,
@@ -84,7 +83,7 @@ def revision_of(rubric: Rubric) -> Rubric:
     """The rubric by which an author revises what was rejected: the author's, with the comment above all else."""
     return rubric.model_copy(
         update={
-            "name": _named(rubric.name, "-revision"),
+            "name": named(rubric.name, "-revision"),
             "title": f"Back from review: {rubric.title or rubric.name}",
             "shows": (Shown(name=COMMENT, title="Why it comes back to you"), *rubric.shows),
             "people_per_item": 1,
@@ -439,11 +438,12 @@ def _together(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _changes(task: Task, work: Annotation, rubric: Rubric) -> dict[str, str]:
-    """The record's texts that differ from those that stood in the boxes."""
+    """The record's texts that differ from those that it has."""
+    own = {name: text for name, text in task.drafts.items() if name not in task.suggested}
     return {
         name: work.answers[name].strip()
         for name in rubric.corrects
-        if name in work.answers and not _alike(work.answers[name], task.drafts.get(name, ""))
+        if name in work.answers and not _alike(work.answers[name], own.get(name, ""))
     }
 
 
@@ -500,11 +500,3 @@ def _author(name: str) -> str:
 
 def _decision(name: str) -> str:
     return f"{name}_decision"
-
-
-def _named(name: str, what: str) -> str:
-    """The rubric's name with `what` after it, cut to the longest that a name may be and still its own."""
-    if len(name) + len(what) <= LONGEST_NAME:
-        return name + what
-    mark = f"-{content_hash(name)[:6]}"
-    return name[: LONGEST_NAME - len(what) - len(mark)].rstrip("-") + mark + what

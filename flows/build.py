@@ -4,37 +4,28 @@ Thin: Prefect runs shards and whole steps, and knows retries, progress and resul
 names travel between tasks, not data. What is finished is not run again; the store knows.
 """
 
-import json
 import logging
 import os
-import signal
-import socket
-import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from prefect import flow, get_client, tags, task
+from prefect import flow, task
 from prefect.artifacts import create_progress_artifact, create_table_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType, FlowRunFilterTags
-from prefect.client.schemas.objects import State, StateType
-from prefect.client.schemas.sorting import FlowRunSort
+from prefect.client.schemas.objects import State
 from prefect.futures import as_completed
-from prefect.server.api.server import SubprocessASGIServer
-from prefect.states import Crashed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from flows.compose import Project
 from flows.construct.engine import Family, Part, RowFile
 from flows.construct.stages import SOURCE, StageRef
+from flows.embedded import engine
 from flows.llm.model import TransportError
 from flows.outputs import remember, write_outputs
 from flows.watch import Unwatched, Watcher
-from schemas.errors import Failed
 from schemas.manifest import BuildManifest, StageManifest
 
 DASK_WORKERS = os.cpu_count() or 1
@@ -42,10 +33,6 @@ SHARDS_AT_ONCE = 8
 """Shards in work at once. They share one event loop and the models' limits; this bounds memory."""
 RETRY_DELAYS = [2.0, 10.0]
 """Seconds before a shard is tried again after its model could not be reached, on top of the SDK's retries."""
-RUN_TAG = "touchstone"
-NOTED_WITHIN_S = 0.02
-LEFT_OVER_AT_ONCE = 200
-"""Left-over flow runs marked at one start (the most that Prefect lists at once); the next start marks more."""
 
 
 def _unreachable(task: Any, run: Any, state: State[Any]) -> bool:
@@ -188,19 +175,8 @@ def _artifact_key(ref: StageRef, kind: str) -> str:
 
 
 def run_build(config: Path, out: Path, limit: int | None, watcher: Watcher, runner: str) -> BuildManifest:
-    """Run the build flow here and now, after marking as crashed what a kill left running."""
-    state = Path(os.environ["PREFECT_HOME"]) if "PREFECT_HOME" in os.environ else Path.home() / ".prefect"
-    note = state / "temporary-server.json"
-    stop_orphan(note)
-    try:
-        with noting_server(note):
-            mark_crashed()
-    except RuntimeError as error:  # how Prefect says that its temporary server did not come up
-        raise Failed(
-            f"{state}: the embedded Prefect server did not start ({error}); see that there is space to write there, "
-            "or name a server of yours in PREFECT_API_URL"
-        ) from error
-    with tags(RUN_TAG, f"host:{socket.gethostname()}", f"pid:{os.getpid()}"):
+    """Run the build flow here and now."""
+    with engine():
         return build.with_options(task_runner=task_runner(runner))(str(config), str(out), limit, watcher)
 
 
@@ -216,71 +192,3 @@ def task_runner(name: str) -> TaskRunner[Any]:
         )
         return runner
     return ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE)
-
-
-def mark_crashed() -> int:
-    """Mark flow runs of processes of this machine that are gone as crashed. Returns how many there were."""
-    here = f"host:{socket.gethostname()}"
-    running = FlowRunFilter(
-        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING])),
-        tags=FlowRunFilterTags(all_=[RUN_TAG, here]),
-    )
-    marked = 0
-    with get_client(sync_client=True) as client:
-        for run in client.read_flow_runs(
-            flow_run_filter=running, sort=FlowRunSort.START_TIME_DESC, limit=LEFT_OVER_AT_ONCE
-        ):
-            pid = next((int(tag.removeprefix("pid:")) for tag in run.tags if tag.startswith("pid:")), None)
-            if pid is not None and not _alive(pid):
-                client.set_flow_run_state(run.id, Crashed(message="its process is gone"), force=True)
-                marked += 1
-    return marked
-
-
-@contextmanager
-def noting_server(note: Path) -> Iterator[None]:
-    """Note the temporary server as soon as there is one: a process that is killed cannot stop it.
-
-    Starting it takes seconds, in which the first call of Prefect's client waits; so a thread looks out for it.
-    """
-    asked = threading.Event()
-
-    def look_out() -> None:
-        while (server := SubprocessASGIServer().server_process) is None:
-            if asked.wait(NOTED_WITHIN_S):
-                return
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text(json.dumps({"server": server.pid, "of": os.getpid()}))
-
-    watch = threading.Thread(target=look_out, name="server note", daemon=True)
-    watch.start()
-    try:
-        yield
-    finally:
-        asked.set()
-        watch.join()
-
-
-def stop_orphan(note: Path) -> None:
-    """Stop the temporary server of a process that is gone."""
-    try:
-        noted = json.loads(note.read_text())
-        server, owner = int(noted["server"]), int(noted["of"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return
-    if _alive(owner) or not _alive(server):
-        return
-    command = subprocess.run(["ps", "-o", "command=", "-p", str(server)], capture_output=True, text=True, check=False)  # noqa: S603, S607
-    if "prefect.server" in command.stdout:
-        os.kill(server, signal.SIGTERM)
-    note.unlink(missing_ok=True)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

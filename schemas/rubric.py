@@ -127,6 +127,8 @@ class Rubric(Frozen):
                 raise ValueError(f"rubric {self.name}: a name stands twice among {', '.join(names)}")
         if not answered:
             raise ValueError(f"rubric {self.name}: nothing is asked")
+        if taken := {"true", "false"}.intersection(name.lower() for name in (*shown, *answered)):
+            raise ValueError(f"rubric {self.name}: {min(taken)} is no name: Label Studio reads it as a value")
         texts = {one.name for one in self.shows if one.kind == "text"}
         if unknown := [one.of for one in self.marks if one.of not in texts]:
             raise ValueError(f"rubric {self.name}: {unknown[0]} is no text that is shown, and cannot be marked")
@@ -150,6 +152,7 @@ class Task(Record):
     drafts: Mapping[str, str] = Field(
         default_factory=dict, description="Texts that stand in the boxes to begin with, by name of what is written"
     )
+    suggested: tuple[str, ...] = Field((), description="Those of the drafts that a program suggests")
     known: Mapping[str, str] = Field(
         default_factory=dict, description="By question, the right answer to a validation item; never shown"
     )
@@ -163,10 +166,11 @@ def task_of(
     *,
     sample: str = "",
     drafts: Mapping[str, str] | None = None,
+    suggested: Mapping[str, str] | None = None,
     known: Mapping[str, str] | None = None,
     why: str = "",
 ) -> Task:
-    """The task of a record."""
+    """The task of a record; `drafts` are texts of its own, which people may mend, `suggested` those of a program."""
     return Task(
         key=key_of("task", rubric.name, record.key, {"sample": sample} if sample else None),
         rubric=rubric.name,
@@ -176,7 +180,8 @@ def task_of(
         item_key=record.key,
         item_view=record.view_hash,
         shown=shown,
-        drafts=drafts or {},
+        drafts={**(drafts or {}), **(suggested or {})},
+        suggested=tuple(suggested or ()),
         known=known or {},
         why=why,
     )

@@ -50,7 +50,7 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     if any(model.name != "rules" for one in project.build.families.values() for model in one.models.values()):
         print_estimate(estimate(project), console)
     console.print("[dim]starting the engine ...[/]")
-    _quieten_prefect(project.state)
+    quieten_prefect(project.state)
     from flows.build import run_build
 
     with Terminal(console) as watcher:
@@ -80,7 +80,7 @@ def _check_folder(out: Path) -> None:
             raise WrongInput(f"--out {out}: {error.filename} is no folder; name another") from error
 
 
-def _quieten_prefect(state: Path) -> None:
+def quieten_prefect(state: Path) -> None:
     """Settings of an embedded Prefect that says nothing and sends nothing; the user's own settings win."""
     state.mkdir(parents=True, exist_ok=True)
     quiet = {

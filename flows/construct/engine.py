@@ -348,13 +348,13 @@ def every(
     unfit: Callable[[Any], Problem] = lambda record: None,
     *,
     shown: Callable[[Any], Mapping[str, str | tuple[Turn, ...]]] | None = None,
-    drafts: Callable[[Any], Mapping[str, str]] = lambda record: {},
+    suggested: Callable[[Any], Mapping[str, str]] = lambda record: {},
     checks: Callable[[Any, Mapping[str, str], Embedder], Sequence[Finding]] = lambda record, answers, embedder: (),
     review: Rubric | None = None,
 ) -> People:
     """People decide on every record. `shown(record)` is what they see, by default the fields that the rubric names.
 
-    Texts to be corrected stand in their boxes; `drafts(record)` are suggestions for the others.
+    Texts to be corrected stand in their boxes; `suggested(record)` are a program's, in their place.
     """
 
     def tasks(records: Iterable[Any], seed: int) -> list[Task]:
@@ -363,10 +363,8 @@ def every(
                 record,
                 rubric,
                 shown(record) if shown else {one.name: in_words(getattr(record, one.name)) for one in rubric.shows},
-                drafts={
-                    **{one.name: in_words(getattr(record, one.name)) for one in rubric.writes if one.corrects},
-                    **drafts(record),
-                },
+                drafts={one.name: in_words(getattr(record, one.name)) for one in rubric.writes if one.corrects},
+                suggested=suggested(record),
             )
             for record in records
         ]

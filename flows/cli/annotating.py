@@ -1,0 +1,131 @@
+"""Hands out and collects people's work for a person at a terminal."""
+
+import threading
+from collections import Counter
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from annotation.label_studio.listener import Listener, secret_of, tell_us
+from annotation.label_studio.sync import ours
+from flows.cli.reading import open_build
+from flows.cli.terminal import make_console, quieten_prefect
+from flows.label_studio import connect_configured
+from flows.people import Collected, Standing, status
+from schemas.errors import Failed
+
+SHOWN = 20
+"""Questions to the engineer that are printed."""
+
+
+def push_tasks(out: Path | None) -> None:
+    """Hand out, and tell what went where."""
+    console = make_console()
+    project = open_build(out, console)
+    quieten_prefect(project.state)
+    from flows.annotate import run_annotate
+
+    with console.status("handing out ..."):
+        done = run_annotate(project.out)
+    table = Table("queue", "tasks", "new", "there before", "retired", "where")
+    for one in done.queues:
+        table.add_row(
+            one.queue.partition("/")[2], str(one.wanted), str(one.imported + one.revived), str(one.kept + one.updated),
+            str(one.retired), one.url,
+        )  # fmt: skip
+    if done.queues:
+        console.print(table)
+    else:
+        console.print("nothing is to be done by people: this build has no part that asks them, or all is decided")
+    for one in done.queues:
+        for note in one.notes:
+            console.print(f"[yellow]{escape(one.queue)}: {escape(note)}[/]", soft_wrap=True)
+    for line in done.lacking:
+        console.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+
+
+def pull_work(out: Path | None) -> None:
+    """Collect, and tell what it comes to."""
+    console = make_console()
+    project = open_build(out, console)
+    quieten_prefect(project.state)
+    from flows.annotate import run_collect
+
+    with console.status("collecting ..."):
+        collected, standings = run_collect(project.out)
+    for one in collected:
+        _tell(console, one)
+    _print_standings(console, standings)
+    console.print(
+        f"[dim]{project.out}/annotations, {project.out}/verdicts; `touchstone run` applies the verdicts, "
+        "`touchstone annotate push` hands out what comes of them[/]",
+        soft_wrap=True,
+    )
+
+
+def _tell(console: Console, one: Collected) -> None:
+    """What a rubric's annotations come to, what does not count, and what people ask."""
+    states = Counter(outcome.state for outcome in one.settlement.outcomes)
+    told = ", ".join(f"{count:,} {state}" for state, count in sorted(states.items()))
+    decided = Counter(verdict.decision for verdict in one.settlement.verdicts)
+    verdicts = ", ".join(f"{count:,} {decision}" for decision, count in sorted(decided.items())) or "none yet"
+    console.print(f"[bold]{one.rubric}[/]: tasks {told}; verdicts: {verdicts}", soft_wrap=True)
+    for reason, count in sorted(Counter(set_aside.reason for set_aside in (*one.apart, *one.settlement.apart)).items()):
+        console.print(f"  set apart: {escape(reason)}: {count:,}")
+    if one.aside:
+        console.print(
+            f"  [yellow]{', '.join(sorted(one.aside))} answered too few of the known questions rightly: what they "
+            "judged goes out again[/]",
+            soft_wrap=True,
+        )
+    for asked in one.questions[:SHOWN]:
+        console.print(f"  {asked.by} asks about {asked.key}: {escape(asked.question)}", soft_wrap=True)
+    if len(one.questions) > SHOWN:
+        console.print(f"  and {len(one.questions) - SHOWN} questions more, in the annotations")
+
+
+def print_status(out: Path | None) -> None:
+    """Who has done what."""
+    console = make_console()
+    project = open_build(out, console)
+    with connect_configured(project.config) as client:
+        _print_standings(console, status(project, client))
+
+
+def _print_standings(console: Console, standings: list[Standing]) -> None:
+    table = Table("form", "person", "done", "left", "minutes an item", "rejected", "known right", "as suggested", "")
+    for one in standings:
+        table.add_row(
+            one.rubric,
+            one.by,
+            str(one.done),
+            str(one.left),
+            "-" if one.minutes is None else f"{one.minutes:.1f}",
+            "-" if one.rejected is None else f"{one.rejected:.0%}",
+            "-" if one.known.share is None else f"{one.known.share:.0%} of {one.known.answered}",
+            str(one.unchanged),
+            ("set aside " if one.aside else "") + ("changed since the last pull" if one.changed else ""),
+        )
+    if standings:
+        console.print(table)
+    else:
+        console.print("nobody has a queue yet; `touchstone annotate push` hands out")
+
+
+def listen_to_server(out: Path | None, port: int) -> None:
+    """Listen until stopped."""
+    console = make_console()
+    project = open_build(out, console)
+    with connect_configured(project.config) as client:
+        try:
+            listener = Listener(project.state, port)
+        except OSError as error:
+            raise Failed(f"--port {port}: cannot be listened at ({error.strerror}); name another") from error
+        with listener:
+            queues = ours(client, project.config.name)
+            for queue in queues.values():
+                tell_us(client, queue.id, listener.url, secret_of(project.state))
+            console.print(f"listening at {listener.url} for {len(queues)} projects; Ctrl-C stops it")
+            threading.Event().wait()
