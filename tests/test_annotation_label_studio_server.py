@@ -157,8 +157,12 @@ def test_a_first_start_that_was_killed_with_its_server_is_begun_anew(label_studi
     half_made = pid_of(folder)
     os.kill(half_made, signal.SIGKILL)
     assert not server._has_accounts(database)
-    with served(folder) as server_of_test:
-        assert server_of_test.client.projects() == []
+    upload = folder / server.DATA / "media" / "kept.txt"
+    upload.parent.mkdir(exist_ok=True)
+    upload.write_text("of no database")
+    with served(folder) as anew:
+        assert anew.client.projects() == []
+        assert upload.exists()
         assert pid_of(folder) != half_made
 
 

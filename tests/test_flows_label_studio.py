@@ -17,7 +17,7 @@ ELSEWHERE = "https://labels.example.org"
 def test_a_local_server_that_does_not_run_is_said(tmp_path: Path) -> None:
     config = load_config(write_config(tmp_path, store=str(tmp_path / "store"), families={"uraq": {}}))
     assert server_folder(config) == tmp_path / "store" / "label-studio"
-    with pytest.raises(Failed, match="does not run; `touchstone label-studio up` starts it"):
+    with pytest.raises(Failed, match="does not run, or does not answer; `touchstone label-studio up` starts it"):
         connect_configured(config)
 
 

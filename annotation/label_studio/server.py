@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 import httpx
+from pydantic import Field
 
 from annotation.label_studio.accounts import Owner, make_owner, read_owner, write_private
 from annotation.label_studio.install import INSTALL_S, install, last_line
@@ -52,10 +53,10 @@ class Running(Frozen):
 
     url: str
     owner: Owner
-    before: bool = False
-    """It ran before it was asked for."""
-    moved_from: int | None = None
-    """The port it had the last time, where another program has that now."""
+    before: bool = Field(False, description="It ran before it was asked for")
+    moved_from: int | None = Field(
+        None, description="The port it had the last time, where another program has that now"
+    )
 
 
 def _quiet(line: str) -> None:
@@ -120,10 +121,11 @@ def down(folder: Path) -> bool:
 
 def _start(folder: Path, programs: Path, lock: IO[str], port: int | None, tell: Callable[[str], None]) -> Running:
     """Start the server and wait until it answers; end it if it does not."""
-    is_new = not _has_accounts(folder / DATA / DATABASE)
-    if is_new:  # no one ever logged in to it: it listens only once its owner is made
-        shutil.rmtree(folder / DATA, ignore_errors=True)
     (folder / DATA).mkdir(mode=0o700, exist_ok=True)
+    is_new = not _has_accounts(folder / DATA / DATABASE)
+    if is_new:  # nobody ever logged in to it: the server listens only once its owner is made
+        for path in (folder / DATA).glob(f"{DATABASE}*"):
+            path.unlink()
     owner = read_owner(folder)
     if owner is None and not is_new:
         raise Failed(
@@ -261,7 +263,10 @@ def _choose_port(asked: int | None, last: int | None) -> int:
         return asked
     if last is not None and _is_free(last):
         return last
-    return next(one for one in random.Random().sample(PORTS, len(PORTS)) if _is_free(one))
+    for one in random.Random().sample(PORTS, len(PORTS)):
+        if _is_free(one):
+            return one
+    raise Failed(f"no port from {PORTS.start} to {PORTS.stop - 1} is free; name one with --port")
 
 
 def _is_free(port: int) -> bool:
