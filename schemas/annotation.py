@@ -23,6 +23,7 @@ class Annotation(Frozen):
     )
     untouched: tuple[str, ...] = Field((), description="Drafts that were handed back as they stood")
     question: str = Field("", description="What the person asks the engineer")
+    cancelled: bool = Field(False, description="The person skipped the task")
     seconds: float = Field(0.0, ge=0, description="Time it took")
     at: str = Field("", description="ISO 8601 time")
     source: str = Field("", description="The server's own name of it, unique for ever")

@@ -71,6 +71,7 @@ class Written(Frozen):
     hint: str = Field("", description="What to write, in the empty box")
     corrects: bool = Field(False, description="It is a field of the record, whose text stands in the box to begin with")
     required: bool = False
+    note: bool = Field(False, description="A remark beside the work: shown to a reviewer, and not decided on")
     lines: int = Field(2, ge=1, description="Height of the box")
 
 
@@ -152,6 +153,7 @@ class Task(Record):
     known: Mapping[str, str] = Field(
         default_factory=dict, description="By question, the right answer to a validation item; never shown"
     )
+    why: str = Field("", description="Why the known answers are right: what a person reads after a practice task")
 
 
 def task_of(
@@ -162,6 +164,7 @@ def task_of(
     sample: str = "",
     drafts: Mapping[str, str] | None = None,
     known: Mapping[str, str] | None = None,
+    why: str = "",
 ) -> Task:
     """The task of a record."""
     return Task(
@@ -175,4 +178,5 @@ def task_of(
         shown=shown,
         drafts=drafts or {},
         known=known or {},
+        why=why,
     )

@@ -19,8 +19,15 @@ class Verdict(Frozen):
     rubric: str
     decision: Literal["accept", "fix", "reject"]
     changes: Mapping[str, str] = Field(default_factory=dict, description="Field -> corrected text, with `fix`")
+    texts: Mapping[str, str] = Field(
+        default_factory=dict, description="What people wrote that is no field of the record, by its name"
+    )
+    marks: Mapping[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="By name of what is marked, the stretches in their order"
+    )
     comment: str = ""
-    by: str = Field("", description="The person's code, never a name")
+    by: str = Field("", description="The person's code, never a name; of several who agreed, with commas between")
+    reviewed_by: str = Field("", description="Code of the reviewer, where somebody's work was reviewed")
     at: str = Field("", description="ISO 8601 time")
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""What people judge of ReEval's cases: samples, items whose truth is known, majorities, and who is set aside."""
+"""What people judge of ReEval's cases: samples, and items whose truth is known."""
 
 import random
 from collections import Counter
@@ -12,16 +12,13 @@ from flows.families.reeval import rubric as module
 from flows.families.reeval.rubric import (
     SUPPORT,
     Case,
-    majority,
-    set_aside,
     tasks,
     validation_tasks,
     without_answer,
 )
-from schemas.annotation import Annotation
 from schemas.base import Provenance
 from schemas.reeval import EnrichedCase, SwapCase
-from schemas.rubric import Choice, Rubric, Sample, Shown, Task
+from schemas.rubric import Choice, Rubric, Sample, Shown
 
 SMALL = SUPPORT.model_copy(update={"samples": tuple(Sample(name=sample.name, size=20) for sample in SUPPORT.samples)})
 
@@ -125,47 +122,6 @@ def test_an_item_that_is_nothing_without_its_answer_can_still_be_a_yes() -> None
     cases = [swapped(number, original_evidence=f"Tower {number} was built by Ann Arch.") for number in range(4)]
     known = validation_tasks(cases, tasks(cases, 1), 1)
     assert [task.known["supports"] for task in known] == ["yes"]
-
-
-def judged(task: str, by: str, supports: str, readable: str = "yes") -> Annotation:
-    return Annotation(task=task, by=by, answers={"supports": supports, "readable": readable})
-
-
-def test_the_majority_of_three() -> None:
-    given = [
-        judged("t", "a", "yes"), judged("t", "b", "no"), judged("t", "c", "yes", "no"),
-        judged("u", "a", "yes"), judged("u", "b", "yes"),
-        judged("v", "a", "yes"),
-        judged("w", "a", "yes"), judged("w", "b", "yes"), judged("w", "c", "no"), judged("w", "d", "no"),
-    ]  # fmt: skip
-    decided = majority(given)
-    assert decided["t"] == {"supports": "yes", "readable": "yes"}
-    assert decided["u"]["supports"] == "yes"  # the third cannot change it
-    assert decided["v"]["supports"] is None
-    assert decided["w"]["supports"] is None
-
-
-def test_a_second_judgement_of_one_person_replaces_the_first() -> None:
-    given = [judged("t", "a", "no"), judged("t", "b", "yes"), judged("t", "a", "yes")]
-    assert majority(given)["t"]["supports"] == "yes"
-
-
-def test_people_under_nine_tenths_on_the_known_items_are_set_aside() -> None:
-    known = [
-        Task(
-            key=str(number), rubric="reeval-support", version=1, sample="validation", item_id=str(number),
-            item_key="k", item_view="v", shown={"evidence": str(number), "question": "", "answer": ""},
-            known={"supports": "yes"},
-        )
-        for number in range(10)
-    ]  # fmt: skip
-    sampled = [task.revised(key="x", shown={"evidence": "x"}, known={}) for task in known[:1]]
-    given = [judged(task.id, "all", "yes") for task in known]
-    given += [judged(task.id, "nine", "no" if task.key == "0" else "yes") for task in known]
-    given += [judged(task.id, "eight", "no" if task.key in "01" else "yes") for task in known]
-    given += [judged(task.id, "one", "no") for task in known[:1]]
-    given += [judged(sampled[0].id, "none", "no")]
-    assert set_aside([*known, *sampled], given) == {"eight", "one"}
 
 
 def test_a_rubric_refuses_two_of_one_name() -> None:

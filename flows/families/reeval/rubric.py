@@ -1,11 +1,10 @@
 """ReEval's human evaluation (section 4.3): is the perturbed evidence readable, and does it support the answer?"""
 
 import heapq
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from flows.language import language_of
-from schemas.annotation import Annotation
 from schemas.base import content_hash
 from schemas.reeval import EnrichedCase, SwapCase
 from schemas.rubric import Choice, Rubric, Sample, Shown, Task, task_of
@@ -92,45 +91,6 @@ def without_answer(case: Case) -> str | None:
     sentences = language.sentences(case.original_evidence)
     rest = ("" if case.language == "zh" else " ").join(one for one in sentences if not held(one))
     return None if not rest or held(rest) else rest
-
-
-def majority(judgements: Iterable[Annotation], rubric: Rubric = SUPPORT) -> dict[str, dict[str, str | None]]:
-    """By task and question, the answer that most people gave; None where there is none yet.
-
-    It was given by more than half of those who judged the task, and by more than half of the people whom
-    the rubric asks for. Of two judgements of one person on one task the last counts.
-    """
-    given: dict[str, dict[str, Mapping[str, str]]] = defaultdict(dict)
-    for judgement in judgements:
-        given[judgement.task][judgement.by] = judgement.answers
-    return {
-        task: {
-            ask.name: _most([one[ask.name] for one in by.values() if ask.name in one], rubric) for ask in rubric.asks
-        }
-        for task, by in given.items()
-    }
-
-
-def _most(answers: Sequence[str], rubric: Rubric) -> str | None:
-    counted = Counter(answers).most_common(1)
-    enough = max(len(answers), rubric.people_per_item) / 2
-    return counted[0][0] if counted and counted[0][1] > enough else None
-
-
-def set_aside(tasks: Iterable[Task], judgements: Iterable[Annotation], rubric: Rubric = SUPPORT) -> frozenset[str]:
-    """The people who answered fewer of the known questions rightly than the rubric asks for.
-
-    Nobody is set aside before having judged a validation item.
-    """
-    known = {task.id: task.known for task in tasks if task.known}
-    right: Counter[str] = Counter()
-    total: Counter[str] = Counter()
-    latest = {(one.by, one.task): one.answers for one in judgements if one.task in known}
-    for (by, task), answers in latest.items():
-        for ask, answer in known[task].items():
-            right[by] += answers.get(ask) == answer
-            total[by] += 1
-    return frozenset(by for by, number in total.items() if right[by] < rubric.pass_share * number)
 
 
 def _perturbed(case: Case) -> Mapping[str, str]:
