@@ -58,6 +58,7 @@ def review_of(rubric: Rubric, guideline: str = "") -> Rubric:
             Choice(
                 name=_decision(part.name),
                 question=f"{part.title}: is it right as it stands?",
+                about=part.name,
                 options=(ACCEPT, FIX, REJECT),
                 accepts=(ACCEPT,),
                 fixes=(FIX,),

@@ -39,6 +39,9 @@ class Choice(Frozen):
     )
     ordered: bool = Field(False, description="The options are a scale: being one apart is no whole disagreement")
     ends: tuple[str, str] | None = Field(None, description="Of a scale: what its first and its last option stand for")
+    about: str | None = Field(
+        None, description="Name of what is written or marked, that it decides on: needed where an option fixes"
+    )
     accepts: tuple[str, ...] = Field((), description="Options by which the record is accepted as it stands")
     fixes: tuple[str, ...] = Field((), description="Options by which it is accepted with the texts people wrote")
 
@@ -132,6 +135,9 @@ class Rubric(Frozen):
         texts = {one.name for one in self.shows if one.kind == "text"}
         if unknown := [one.of for one in self.marks if one.of not in texts]:
             raise ValueError(f"rubric {self.name}: {unknown[0]} is no text that is shown, and cannot be marked")
+        made = {one.name for one in self.writes} | {one.name for one in self.marks}
+        if lost := [one.about for one in self.asks if one.about not in {None, *made}]:
+            raise ValueError(f"rubric {self.name}: {lost[0]} is nothing that people write or mark")
         if strange := [one.around for one in self.shows if one.around not in {None, *texts}]:
             raise ValueError(f"rubric {self.name}: {strange[0]} is no text that is shown, to be cut around")
         return self

@@ -221,8 +221,8 @@ def test_people_reject_and_mend_facts_and_rules(tmp_path: Path, small: Project) 
         )
 
     (folder / "lveval-confusing-facts.jsonl").write_text(
-        verdict(first, "lveval-confusing-fact", "reject") + "\n"
-        + verdict(second, "lveval-confusing-fact", "fix", fact="The tower at Olmen was designed in vain.") + "\n"
+        verdict(first, "lveval-confusing-facts", "reject") + "\n"
+        + verdict(second, "lveval-confusing-facts", "fix", fact="The tower at Olmen was designed in vain.") + "\n"
     )  # fmt: skip
     old = replaced.rules[0].old
     (folder / "lveval-replacements.jsonl").write_text(
@@ -240,8 +240,8 @@ def test_people_reject_and_mend_facts_and_rules(tmp_path: Path, small: Project) 
 @pytest.mark.parametrize(
     ("part", "rubric", "changes", "said"),
     [
-        ("confusing-facts", "lveval-confusing-fact", {"fact": "It was {answer} who came."}, "fact holds the answer"),
-        ("confusing-facts", "lveval-confusing-fact", {"fact": "Two\nlines."}, "U\\+000A"),
+        ("confusing-facts", "lveval-confusing-facts", {"fact": "It was {answer} who came."}, "fact holds the answer"),
+        ("confusing-facts", "lveval-confusing-facts", {"fact": "Two\nlines."}, "U\\+000A"),
         ("keywords", "lveval-keywords", {"keywords": "elsewhere"}, "keyword is no word of the answer"),
     ],
 )
@@ -270,7 +270,7 @@ def test_a_row_is_reviewed_when_people_accepted_all_that_went_into_it(tmp_path: 
     folder = tmp_path / "out" / "verdicts"
     folder.mkdir(parents=True)
     for part, rubric in (
-        ("confusing-facts", "lveval-confusing-fact"),
+        ("confusing-facts", "lveval-confusing-facts"),
         ("conflicts", "lveval-conflicts"),
         ("keywords", "lveval-keywords"),
     ):

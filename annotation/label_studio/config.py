@@ -114,8 +114,12 @@ def label_config(rubric: Rubric) -> str:
     )
     for ask in rubric.asks:
         _ask(asked, ask, about, keys)
+        for write in rubric.writes:
+            if write.name == ask.about:
+                _write(asked, write, about, rubric)
     for write in rubric.writes:
-        _write(asked, write, about, rubric)
+        if _decided_by(rubric, write.name) is None:
+            _write(asked, write, about, rubric)
     block = Xml.SubElement(asked, "View", className="form-block")
     _title(block, "Question to the engineer")
     _box(block, QUESTION, about, 2, "Anything unclear, or wrong with this task? It can stay empty.")
@@ -164,18 +168,27 @@ def _ask(parent: Xml.Element, ask: Choice, about: str, keys: Mapping[tuple[str, 
 
 def _write(parent: Xml.Element, write: Written, about: str, rubric: Rubric) -> None:
     block = Xml.SubElement(parent, "View", className="form-block")
-    if write.required and (asking := _rejecting(rubric)):
-        # Label Studio asks for a required text only while it is to be seen.
-        block.set("visibleWhen", "choice-unselected")
-        block.set("whenTagName", asking.name)
-        block.set("whenChoiceValue", ",".join(asking.rejects))
-    title = _title(block, write.title + (" *" if write.required else ""))
+    needed = write.required
+    # Label Studio asks for a required text only while it is to be seen.
+    if (asking := _decided_by(rubric, write.name)) is not None:
+        needed = True
+        _seen(block, "choice-selected", asking, asking.fixes)
+    elif write.required and (asking := _rejecting(rubric)):
+        _seen(block, "choice-unselected", asking, asking.rejects)
+    title = _title(block, write.title + (" *" if needed else ""))
     _note(title, f"$note_{write.name}")
     box = _box(block, write.name, about, write.lines, write.hint)
     box.set("value", f"$draft_{write.name}")
-    if write.required:
+    if needed:
         box.set("required", "true")
         box.set("requiredMessage", _plain(f"Not written yet: {write.title}"))
+
+
+def _seen(block: Xml.Element, when: str, ask: Choice, options: Sequence[str]) -> None:
+    """Show the block only while one of the options is chosen, or none of them."""
+    block.set("visibleWhen", when)
+    block.set("whenTagName", ask.name)
+    block.set("whenChoiceValue", ",".join(options))
 
 
 def _box(parent: Xml.Element, name: str, about: str, lines: int, hint: str) -> Xml.Element:
@@ -198,7 +211,25 @@ def _note(parent: Xml.Element, text: str) -> None:
 
 def _rejecting(rubric: Rubric) -> Choice | None:
     """The question by which a record is rejected, so that nothing needs to be written."""
-    return next((ask for ask in rubric.asks if ask.rejects), None)
+    return next((ask for ask in rubric.asks if ask.rejects and ask.about is None), None)
+
+
+def _decided_by(rubric: Rubric, name: str) -> Choice | None:
+    """The question that decides on a text, whose box opens where the answer is to fix it."""
+    return next((ask for ask in rubric.asks if ask.about == name and ask.fixes), None)
+
+
+def _hidden(rubric: Rubric, given: Mapping[str, str]) -> frozenset[str]:
+    """The boxes that are not to be seen with these answers; what stands in them counts for nothing."""
+    asking = _rejecting(rubric)
+    rejected = asking is not None and given.get(asking.name) in asking.rejects
+    hidden = {one.name for one in rubric.writes if one.required and rejected}
+    for one in rubric.writes:
+        if (decider := _decided_by(rubric, one.name)) is not None:
+            hidden.discard(one.name)
+            if given.get(decider.name) not in decider.fixes:
+                hidden.add(one.name)
+    return frozenset(hidden)
 
 
 def _object(shown: str) -> str:
@@ -290,8 +321,8 @@ def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str,
     """The answers in an annotation, as the export has it; `data` is that of its task.
 
     The server holds nobody to the form, so all is checked here. What is written is taken without white space around
-    it. Where the record is rejected, what has to be written else was not to be seen, and counts for nothing. A
-    suggestion is untouched where it comes back as it stood.
+    it; what stands in a box that was not to be seen counts for nothing. Marked stretches that correct a field of the
+    record are its text as well. A suggestion is untouched where it comes back as it stood.
 
     Raises `Unusable`.
     """
@@ -315,22 +346,25 @@ def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str,
         else:
             raise Unusable("unknown answer", f"{name}: {kind}")
     question = given.pop(QUESTION, "")
+    hidden = _hidden(rubric, given)
+    given = {name: text for name, text in given.items() if text and name not in hidden}
+    stretches = {name: tuple(text for _, _, text in sorted(found)) for name, found in spans.items() if found}
+    given |= {name: " ".join(stretches[name]) for name, mark in marks.items() if mark.corrects and name in stretches}
     missing = [one.question for one in rubric.asks if one.name not in given]
-    asking = _rejecting(rubric)
-    if asking is not None and given.get(asking.name) in asking.rejects:  # the boxes were not to be seen
-        given = {
-            name: text
-            for name, text in given.items()
-            if name not in {one.name for one in rubric.writes if one.required}
-        }
-    else:
-        missing += [one.title for one in rubric.writes if one.required and not given.get(one.name)]
+    made: list[Written | Marked] = [*rubric.writes, *rubric.marks]
+    for part in made:
+        decider = _decided_by(rubric, part.name)
+        needed = (
+            isinstance(part, Written) and part.required if decider is None else given.get(decider.name) in decider.fixes
+        )
+        if needed and part.name not in {*hidden, *given, *stretches}:
+            missing.append(part.title)
     if missing:
         raise Unusable("incomplete", "; ".join(missing))
     drafts = {one.name: str(data.get(f"draft_{one.name}", "")).strip() for one in rubric.writes if not one.corrects}
     return Answers(
-        answers={name: text for name, text in given.items() if text},
-        marks={name: tuple(text for _, _, text in sorted(found)) for name, found in spans.items() if found},
+        answers=given,
+        marks=stretches,
         untouched=tuple(name for name, draft in drafts.items() if draft and given.get(name) == draft),
         question=question,
     )

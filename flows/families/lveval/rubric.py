@@ -4,61 +4,118 @@ from flows.families.lveval.confusing import answer_problem
 from flows.families.lveval.naming import keywords_problem
 from flows.llm.model import Problem
 from schemas.lveval import AnswerKeywords, ConfusingFact
-from schemas.rubric import Choice, Rubric, Shown, Written
+from schemas.rubric import Choice, Marked, Rubric, Shown, Written
 
 KEEP, EDIT, REJECT = "keep", "edit", "reject"
 DECISIONS = (KEEP, EDIT, REJECT)
 
 
-def _decision(question: str) -> tuple[Choice]:
-    return (Choice(name="decision", question=question, options=DECISIONS, accepts=(KEEP,), fixes=(EDIT,)),)
+def _decision(question: str, about: str) -> tuple[Choice]:
+    return (Choice(name="decision", question=question, about=about, options=DECISIONS, accepts=(KEEP,), fixes=(EDIT,)),)
 
 
 CONFUSING_FACT = Rubric(
-    name="lveval-confusing-fact",
-    version=1,
+    name="lveval-confusing-facts",
+    title="Is it a good confusing fact?",
+    version=2,
     guideline="guideline.confusing-facts.md",
     shows=(
-        Shown(name="question"),
+        Shown(name="question", title="Question"),
         Shown(name="answers", title="Right answers"),
         Shown(name="original_fact", title="The original fact"),
         Shown(name="fact", title="The confusing fact"),
     ),
-    asks=_decision("Is it like the original fact, without answering the question and without contradicting it?"),
-    writes=(Written(name="fact", title="The confusing fact", corrects=True),),
+    asks=_decision("Is it like the original, without answering the question or contradicting the original?", "fact"),
+    writes=(
+        Written(
+            name="fact",
+            title="The confusing fact, mended",
+            hint="One sentence of plain prose, which names no right answer",
+            corrects=True,
+            lines=3,
+        ),
+    ),
+)
+RULES = Written(
+    name="rules",
+    title="The rules, mended: one a line, keyword -> substitute",
+    hint="Albert Einstein -> Paul Hartmann",
+    corrects=True,
+    lines=8,
 )
 REPLACEMENTS = Rubric(
     name="lveval-replacements",
-    version=1,
+    title="Which keywords are replaced, and by what?",
+    version=2,
     guideline="guideline.replacements.md",
-    shows=(Shown(name="question"), Shown(name="answers"), Shown(name="excerpts", title="Where the keywords stand")),
-    asks=_decision("Are these the keywords to be replaced, each by a sound substitute?"),
-    writes=(Written(name="rules", title="A rule a line: keyword -> substitute", corrects=True),),
+    shows=(
+        Shown(name="question", title="Question"),
+        Shown(name="answers", title="Answers"),
+        Shown(name="rules", title="Proposed rules"),
+        Shown(name="excerpts", title="Where the keywords stand"),
+    ),
+    asks=_decision("Are these the keywords to be replaced, each by a sound substitute?", "rules"),
+    writes=(RULES,),
 )
 CONFLICTS = Rubric(
     name="lveval-conflicts",
-    version=1,
+    title="What goes wrong once the keywords are replaced?",
+    version=2,
     guideline="guideline.replacements.md",
-    shows=(Shown(name="question"), Shown(name="answers"), Shown(name="conflicts", title="What goes wrong")),
-    asks=_decision("Can the rules stay as they are? A rule in conflict is left out."),
-    writes=(Written(name="rules", title="A rule a line: keyword -> substitute", corrects=True),),
+    shows=(
+        Shown(name="question", title="Question"),
+        Shown(name="answers", title="Answers"),
+        Shown(name="rules", title="The rules"),
+        Shown(name="conflicts", title="What goes wrong"),
+    ),
+    asks=_decision("Can the rules stay as they are? A rule in conflict is left out.", "rules"),
+    writes=(RULES,),
 )
 KEYWORDS = Rubric(
     name="lveval-keywords",
-    version=1,
+    title="What must a right answer hold?",
+    version=2,
     guideline="guideline.keywords.md",
-    shows=(Shown(name="question"), Shown(name="answer"), Shown(name="keywords")),
-    asks=_decision("Must a right prediction hold these words, and no others?"),
-    writes=(Written(name="keywords", title="Words of the answer, with spaces between", corrects=True),),
+    shows=(
+        Shown(name="question", title="Question"),
+        Shown(name="answer", title="Answer"),
+        Shown(name="keywords", title="Proposed keywords"),
+    ),
+    asks=_decision(
+        "Must a right answer hold the proposed words, and no others? To edit, mark all that it must.", "keywords"
+    ),
+    marks=(Marked(name="keywords", title="Keyword", of="answer", corrects=True),),
 )
 BLACKLIST = Rubric(
     name="lveval-blacklist",
-    version=1,
+    title="Does the word say something by itself?",
+    version=2,
     guideline="guideline.keywords.md",
-    shows=(Shown(name="word"), Shown(name="matches", title="Answers that hold it, as predictions do")),
+    shows=(
+        Shown(name="word", title="Word"),
+        Shown(name="matches", title="Answers that hold it, as predictions do", around="word"),
+    ),
     asks=(Choice(name="informative", question="Does the word say something by itself?", options=("yes", "no")),),
 )
-RUBRICS = (CONFUSING_FACT, REPLACEMENTS, CONFLICTS, KEYWORDS, BLACKLIST)
+ANSWERABLE = Rubric(
+    name="answerable-without-context",
+    title="Can it be answered without the text?",
+    version=1,
+    guideline="guideline.answerable.md",
+    shows=(Shown(name="question", title="Question"), Shown(name="answer", title="Right answer")),
+    asks=(
+        Choice(
+            name="answerable",
+            question="Would common sense or general knowledge give this answer, without the text?",
+            options=("yes", "no"),
+            accepts=("no",),
+        ),
+    ),
+    overlaps=True,
+)
+"""Appendix A: of MultiFieldQA "we manually remove questions that can be answered using common-sense knowledge without
+referring to the context". The answer is shown: without it nobody can tell whether what comes to mind is right."""
+RUBRICS = (CONFUSING_FACT, REPLACEMENTS, CONFLICTS, KEYWORDS, BLACKLIST, ANSWERABLE)
 
 
 def unfit_fact(record: ConfusingFact) -> Problem:

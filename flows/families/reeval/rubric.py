@@ -17,9 +17,13 @@ VALIDATION = "validation"
 SUPPORT = Rubric(
     name="reeval-support",
     title="Does the passage support the answer?",
-    version=1,
+    version=2,
     guideline="guideline.md",
-    shows=(Shown(name="evidence", title="Passage"), Shown(name="question"), Shown(name="answer")),
+    shows=(
+        Shown(name="evidence", title="Passage", around="answer"),
+        Shown(name="question", title="Question"),
+        Shown(name="answer", title="Answer"),
+    ),
     asks=(
         Choice(name="readable", question="Can the passage be read and understood?", options=(YES, NO), accepts=(YES,)),
         Choice(
@@ -39,6 +43,7 @@ SUPPORT = Rubric(
     pass_share=0.9,  # "at least 90% accuracy on the validation check"
 )
 """The paper asks for support and calls what is supportive readable; we ask for both."""
+RUBRICS = (SUPPORT,)
 
 Case = SwapCase | EnrichedCase
 

@@ -13,7 +13,7 @@ ITEMS = "items"
 CHECK = Rubric(
     name="uraq-check",
     title="Are both statements, and both answers, what they claim to be?",
-    version=1,
+    version=2,
     guideline="guideline.md",
     shows=(
         Shown(name="original", title="Original statement, said to be true"),
@@ -43,6 +43,7 @@ CHECK = Rubric(
     samples=(Sample(name=ITEMS, size=200),),
 )
 """The paper says nothing of a human check; the size of the sample is ours."""
+RUBRICS = (CHECK,)
 
 
 def tasks(items: Iterable[UraqItem], seed: int) -> list[Task]:

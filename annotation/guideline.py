@@ -1,0 +1,43 @@
+"""A rubric's guideline as the page that annotators read."""
+
+from markdown_it import MarkdownIt
+from markupsafe import escape
+
+from annotation.label_studio.config import hotkeys
+from schemas.rubric import Rubric
+
+# A dialog of Label Studio shows it: in a paragraph that keeps line breaks, and without lines around table cells.
+STYLE = """
+.guideline { white-space: normal; line-height: 1.45; }
+.guideline h1 { font-size: 20px; } .guideline h2 { font-size: 17px; } .guideline h3 { font-size: 15px; }
+.guideline h1, .guideline h2, .guideline h3 { font-weight: 600; margin: 14px 0 6px 0; }
+.guideline p, .guideline ul, .guideline ol { margin: 0 0 8px 0; }
+.guideline ul { list-style: disc; padding-left: 22px; } .guideline ol { list-style: decimal; padding-left: 22px; }
+.guideline table { border-collapse: collapse; margin: 6px 0 12px 0; width: 100%; }
+.guideline th, .guideline td { border: 1px solid #c8c8c8; padding: 4px 8px; text-align: left; vertical-align: top; }
+.guideline kbd { border: 1px solid #b0b0b0; border-radius: 4px; padding: 0 5px; font-size: 90%; }
+"""
+
+
+def guideline_page(rubric: Rubric, guideline: str) -> str:
+    """The guideline, Markdown, as HTML with the rubric's version and its keys; HTML in it shows as text."""
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(guideline)
+    return f'<style>{STYLE}</style><div class="guideline">{body}{_keys(rubric)}<p>Version {rubric.version}.</p></div>'
+
+
+def _keys(rubric: Rubric) -> str:
+    """The keys of the form as a table, in its order."""
+    keys = hotkeys(rubric)
+    rows = [
+        (ask.question, [f"<kbd>{escape(keys[ask.name, one])}</kbd> {escape(one)}" for one in ask.options
+                        if (ask.name, one) in keys])
+        for ask in rubric.asks
+    ] + [
+        (mark.title, [f"<kbd>{escape(keys[mark.name, ''])}</kbd> and draw over the words"])
+        for mark in rubric.marks
+        if (mark.name, "") in keys
+    ]  # fmt: skip
+    cells = "".join(f"<tr><td>{escape(what)}</td><td>{' &nbsp; '.join(how)}</td></tr>" for what, how in rows if how)
+    cells += "<tr><td>Submit</td><td><kbd>Ctrl</kbd> + <kbd>Enter</kbd>, outside a box</td></tr>"
+    cells += "<tr><td>Skip the task</td><td><kbd>Ctrl</kbd> + <kbd>Space</kbd>, outside a box</td></tr>"
+    return f"<h2>Keys</h2><table>{cells}</table>"
