@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from flows.llm.local import READ_AT_ONCE, LocalModel, LocalSettings, TooLong
+from flows.llm.local import READ_AT_ONCE, LocalModel, LocalSettings
 from flows.llm.model import ModelSetupError, Usage
-from flows.llm.options import Likelihood, Options
+from flows.llm.options import Likelihood, Options, TooLong
 from schemas.errors import WrongInput
 from tests.causal_models import make_llama, make_tokenizer, text
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from flows.llm.model import ModelSetupError, Usage
-from flows.llm.options import Likelihood, Options
+from flows.llm.options import Likelihood, Options, TooLong
 from schemas.base import Frozen
 from schemas.errors import Failed, WrongInput
 
@@ -39,10 +39,6 @@ class LocalSettings(Frozen):
         "auto", description="What its numbers are kept in; auto as its files have them"
     )
     device: str | None = Field(None, min_length=1, description="Where it runs; null for a GPU where there is one")
-
-
-class TooLong(WrongInput):
-    """Prompt and option do not fit into the model's window."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from flows.llm.model import Usage
+from schemas.errors import WrongInput
+
+
+class TooLong(WrongInput):
+    """Prompt and option do not fit into the model's window."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class LikelihoodModel(Protocol):
 
         Which tokens are an option's is as in lm-evaluation-harness: those of prompt and option together,
         behind as many as the prompt has alone. Raises `WrongInput` for a prompt or option without tokens, and
-        where they do not fit into the model's window: nothing is cut, for what is lost would be the
-        instruction; and `TransportError` and `BudgetSpent` where a server is asked.
+        `TooLong` where they do not fit into the model's window: nothing is cut (the harness cuts at the left,
+        which takes the instruction away); and `TransportError` and `BudgetSpent` where a server is asked.
         """
         ...
