@@ -44,9 +44,9 @@ def make_tokenizer(folder: Path, size: int, *, begins: bool = True) -> Any:
 
 def make_llama(
     folder: Path, *, hidden: int = 64, layers: int = 2, heads: int = 4, window: int = 2048, vocabulary: int = 800,
-    seed: int = 0, begins: bool = True, dtype: str = "float32", **config: Any,
+    seed: int = 0, begins: bool = True, dtype: str = "float32", spread: float = 0.1,
 ) -> Path:  # fmt: skip
-    """A folder that holds a random Llama and its tokenizer."""
+    """A folder that holds a random Llama and its tokenizer; `spread` is the deviation of its weights."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -56,7 +56,7 @@ def make_llama(
         LlamaConfig(
             vocab_size=vocabulary, hidden_size=hidden, intermediate_size=3 * hidden, num_hidden_layers=layers,
             num_attention_heads=heads, num_key_value_heads=max(1, heads // 2), max_position_embeddings=window,
-            initializer_range=0.1, bos_token_id=0, eos_token_id=1, **config,
+            initializer_range=spread, bos_token_id=0, eos_token_id=1,
         )
     )  # fmt: skip
     model.to(getattr(torch, dtype)).save_pretrained(folder)

@@ -1,4 +1,4 @@
-"""Histograms and stacked bars as inline SVG. Colours come from the page's style sheet, so that they follow its theme."""
+"""Histograms and stacked bars as inline SVG. Colours are those of the page's style sheet, and follow its theme."""
 
 from collections.abc import Callable, Sequence
 
@@ -75,11 +75,11 @@ def stack(parts: Sequence[str], bars: Sequence[tuple[str, Sequence[float]]]) -> 
     every = -(-len(bars) // MOST_LABELS)
     for place, (name, shares) in enumerate(bars):
         left, base = round(STACK_LEFT + (place + 0.1) * step, 2), 0.0
-        for number, share in enumerate(shares):
+        for part, share in enumerate(shares):
             marks.append(
                 Markup('<rect class="c{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>').format(
-                    number, left, y(base + share), round(0.8 * step, 2), round(y(base) - y(base + share), 2),
-                    f"{name}: {share:.1%} {parts[number]}",
+                    part, left, y(base + share), round(0.8 * step, 2), round(y(base) - y(base + share), 2),
+                    f"{name}: {share:.1%} {parts[part]}",
                 )
             )  # fmt: skip
             base += share
