@@ -1,4 +1,4 @@
-"""CHARPEval's items (Ghaddar et al., 2025): a response to be told from five distractors."""
+"""CHARPEval's items: a response to be told from five distractors."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal, Self, get_args
