@@ -315,7 +315,9 @@ def _queues(
     seed, settings = project.config.seed, project.config.annotation
     rows = {by: _rows(client, project, work.rubric, by, there) for by in people}
     holding = {by: {row["data"].get(KEY) for row in own if not is_retired(row)} for by, own in rows.items()}
-    overlap = overlapping(tasks, work.rubric, settings.overlap_first, seed, holding)
+    suggested = {f"note_{one.name}" for one in work.rubric.writes}
+    drafted = {row["data"].get(KEY) for own in rows.values() for row in own if any(map(row["data"].get, suggested))}
+    overlap = overlapping(tasks, work.rubric, settings.overlap_first, seed, holding, drafted)
     given = [without_suggestions(task) if task.key in overlap else task for task in tasks]
     aside = collected.aside
     passed = [by for by in people if passed_practice(by, work.practice, annotations, work.rubric)]

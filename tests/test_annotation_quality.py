@@ -9,7 +9,9 @@ from annotation.quality import (
     majority,
     not_in,
     passed_practice,
+    practice_for,
     practice_of,
+    practice_rubric,
     set_aside,
     unchanged,
     unconfirmed,
@@ -95,17 +97,34 @@ def test_practice_takes_each_right_answer_in_turn_under_keys_of_its_own() -> Non
     assert practice_of([task(1)], RUBRIC, seed=1) == []
 
 
+def practised(task: Task, by: str, answer: str, at: str = "") -> Annotation:
+    form = practice_rubric(RUBRIC).name
+    return judged(task.id, by, answer).model_copy(update={"rubric": form, "key": task.key, "at": at})
+
+
 def test_practice_is_passed_once_all_of_it_is_handed_in_and_right() -> None:
     practice = practice_of([task(number, "yes") for number in range(9)], RUBRIC, seed=1)
-    given = [judged(one.id, "a", "yes") for one in practice]
+    given = [practised(one, "a", "yes") for one in practice]
     assert not passed_practice("a", practice, given[:4], RUBRIC)
     assert passed_practice("a", practice, given, RUBRIC)
     assert not passed_practice("b", practice, given, RUBRIC)
-    wrong = [judged(practice[0].id, "a", "no"), *given[1:]]
-    assert not passed_practice("a", practice, wrong, RUBRIC)  # 4 of 5 are under nine tenths
-    assert passed_practice("a", practice, [*wrong, given[0]], RUBRIC)  # corrected after the feedback
+    wrong = [practised(practice[0], "a", "no", "2026-01-01"), *given[1:]]
+    assert not passed_practice("a", practice, wrong, RUBRIC)
+    assert passed_practice("a", practice, [*wrong, practised(practice[0], "a", "yes", "2026-01-02")], RUBRIC)
     assert set_aside(practice, wrong, RUBRIC) == frozenset()  # to practise is no test
     assert passed_practice("a", [], [], RUBRIC)
+
+
+def test_what_was_practised_wrongly_is_shown_again_with_the_feedback() -> None:
+    practice = practice_of([task(number, "yes", why="It says so.") for number in range(9)], RUBRIC, seed=1)
+    given = [practised(practice[0], "a", "no"), practised(practice[1], "a", "yes")]
+    first, again = (practice_for("a", practice, answers, RUBRIC) for answers in ([], given))
+    assert [one.key for one in first] == [one.key for one in again] == [one.key for one in practice]
+    assert [one.id != other.id for one, other in zip(first, again, strict=True)] == [True, False, False, False, False]
+    assert "the right answer is yes" in str(again[0].shown["feedback"])
+    assert "It says so." in str(again[0].shown["feedback"])
+    assert practice_for("b", practice, given, RUBRIC) == first
+    assert {one.rubric for one in first} == {practice_rubric(RUBRIC).name}
 
 
 def test_feedback_says_what_is_right_and_why() -> None:
@@ -117,7 +136,7 @@ def test_feedback_says_what_is_right_and_why() -> None:
 
 
 def test_a_suggestion_left_as_it_stood_needs_a_reason() -> None:
-    one = task(1, drafts={"text": "1", "lie": "It is 2."})
+    one = task(1, drafts={"text": "1", "lie": "It is 2."}, suggested=("lie",))
 
     def handed(lie: str, why: str = "", untouched: tuple[str, ...] = ()) -> Annotation:
         answers = {"text": "1", "lie": lie, "why_unchanged": why}
@@ -133,7 +152,7 @@ def test_a_suggestion_left_as_it_stood_needs_a_reason() -> None:
 
 
 def test_figures_worked_by_hand() -> None:
-    known, draft = task(1, "yes"), task(2, drafts={"lie": "It is 2."})
+    known, draft = task(1, "yes"), task(2, drafts={"lie": "It is 2."}, suggested=("lie",))
     practice = task(5, "yes", sample="practice")
     queue = [practice, known, draft, task(3), task(4)]
     given = [

@@ -201,7 +201,7 @@ def test_a_check_that_rejects_sends_work_back_without_a_reviewer() -> None:
 
 
 def test_a_suggestion_left_as_it_stood_comes_back_once_for_its_author_to_say_why() -> None:
-    one = task(drafts={"text": "Ann is 1.", "lie": "Bo is 1."})
+    one = task(drafts={"text": "Ann is 1.", "lie": "Bo is 1."}, suggested=("lie",))
     first = authored(one).model_copy(update={"untouched": ("lie", "text")})
     back = settled(first, tasks=(one,))
     assert back.revisions[0].task.shown["review_comment"] == "A lie: handed back as it stood"

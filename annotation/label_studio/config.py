@@ -271,7 +271,7 @@ def task_data(rubric: Rubric, task: Task) -> dict[str, Any]:
     for write in rubric.writes:
         draft = task.drafts.get(write.name, "")
         data[f"draft_{write.name}"] = draft
-        data[f"note_{write.name}"] = SUGGESTED if draft and not write.corrects else ""
+        data[f"note_{write.name}"] = SUGGESTED if write.name in task.suggested else ""
     return data
 
 
