@@ -17,6 +17,8 @@ PRACTICE_TASKS = 5
 FEEDBACK = "feedback"
 NO_FEEDBACK = "It will stand here when you have answered, if your answer is not the right one."
 LONGEST_NAME = 40
+LEAST_KNOWN = 5
+"""Known questions that a person answers before the share of right answers is held against them."""
 MOST_MINUTES = 30.0
 """A task that stood open for longer was not being worked on all the time."""
 UNCHANGED = "handed back as it stood"
@@ -82,10 +84,10 @@ def known_answers(tasks: Iterable[Task], judgements: Iterable[Annotation]) -> di
 def set_aside(tasks: Iterable[Task], judgements: Iterable[Annotation], rubric: Rubric) -> frozenset[str]:
     """The people who answered fewer of the known questions rightly than the rubric asks for.
 
-    Practice tasks do not count. Nobody is set aside before having judged a validation item.
+    Practice tasks do not count. Nobody is set aside before `LEAST_KNOWN` answers, for chance is too great.
     """
     known = known_answers((task for task in tasks if task.sample != PRACTICE), judgements)
-    return frozenset(by for by, one in known.items() if not _passes(one, rubric))
+    return frozenset(by for by, one in known.items() if one.answered >= LEAST_KNOWN and not _passes(one, rubric))
 
 
 def _passes(known: Known, rubric: Rubric) -> bool:

@@ -96,20 +96,23 @@ def works(project: Project) -> list[Work]:
             sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name))
             name = f"{family.name}-{part.name}"
             found[part.people.rubric.name].append((name, part.people, family.folder, list(sifted)))
-    return [_work(given, project.config.seed) for given in found.values()]
+    return [_work(given, project) for given in found.values()]
 
 
-def _work(given: Sequence[tuple[str, People, Path, list[Record]]], seed: int) -> Work:
+def _work(given: Sequence[tuple[str, People, Path, list[Record]]], project: Project) -> Work:
     _, people, folder, _ = given[0]
+    seed, rubric = project.config.seed, people.rubric
+    if people.validation is not None:
+        rubric = rubric.model_copy(update={"validation_share": project.config.annotation.gold_share})
     tasks: list[Task] = []
     known: list[Task] = []
     for _, own, _, records in given:
         made = own.tasks(records, seed)
         tasks += made
         known += own.validation(records, made, seed) if own.validation else ()
-    practice = practice_of(known, people.rubric, seed)
+    practice = practice_of(known, rubric, seed)
     return Work(
-        rubric=people.rubric,
+        rubric=rubric,
         people=people,
         folder=folder,
         records={record.key: record for _, _, _, records in given for record in records},

@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "flows": {"schemas", "data", "annotation", "flows"},
 }
 FENCES = {
-    "prefect": ("flows/build.py", "flows/embedded.py", "flows/annotate.py", "flows/collect.py", "flows/release.py", "flows/rebuild.py",
+    "prefect": ("flows/build.py", "flows/embedded.py", "flows/annotate.py", "flows/release.py", "flows/rebuild.py",
                 "flows/deploy.py"),
     "prefect_dask": ("flows/build.py",),
     "faiss": ("flows/construct/",),
