@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 DEV_STAMP := .venv/.installed-dev
 
-.PHONY: run test fast slow lint bench soak clean
+.PHONY: run test fast slow lint forms bench soak clean
 
 run: $(STAMP)
 	$(BIN)/touchstone run
@@ -24,6 +24,10 @@ fast: $(DEV_STAMP)
 slow: $(DEV_STAMP)
 	tests/system-packages
 	$(BIN)/python -m pytest -m "slow"
+
+# A screenshot of every annotation form, to be looked at.
+forms: $(DEV_STAMP)
+	$(BIN)/python -m tests.forms .touchstone-tests/forms .touchstone-tests
 
 bench: $(DEV_STAMP)
 	$(BIN)/python tests/bench/bench_dedupe.py

@@ -51,7 +51,10 @@ def review_of(rubric: Rubric, guideline: str = "") -> Rubric:
         shows=(
             *rubric.shows,
             Shown(name=CHOSEN, title="What the author chose and noted"),
-            *(Shown(name=_author(part.name), title=f"{part.title}: the author's") for part in parts),
+            *(
+                Shown(name=_author(part.name), title=f"{part.title}: the author's", beside=_decision(part.name))
+                for part in parts
+            ),
             Shown(name=WARNINGS, title="What the checks warn of"),
         ),
         asks=tuple(

@@ -3,11 +3,21 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from schemas.base import Frozen, Record, key_of
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+NO_NAMES = ("true", "false", "nan", "inf", "infinity")
+"""Words that Label Studio reads as values."""
+
+
+def _is_name(name: str) -> str:
+    if name.lower() in NO_NAMES:
+        raise ValueError(f"{name!r} is read as a value, and no name")
+    return name
+
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$"), AfterValidator(_is_name)]
 """A name that forms and tables can hold as it stands; people see titles and questions."""
 
 
@@ -27,6 +37,7 @@ class Shown(Frozen):
     around: str | None = Field(
         None, description="Name of the shown text around whose places it is cut, where it is too long for a page"
     )
+    beside: str | None = Field(None, description="Name of the question about it, beside which it stands")
 
 
 class Choice(Frozen):
@@ -135,6 +146,9 @@ class Rubric(Frozen):
         texts = {one.name for one in self.shows if one.kind == "text"}
         if unknown := [one.of for one in self.marks if one.of not in texts]:
             raise ValueError(f"rubric {self.name}: {unknown[0]} is no text that is shown, and cannot be marked")
+        asks = {one.name for one in self.asks}
+        if alone := [one.beside for one in self.shows if one.beside not in {None, *asks}]:
+            raise ValueError(f"rubric {self.name}: {alone[0]} is no question, to show something beside")
         made = {one.name for one in self.writes} | {one.name for one in self.marks}
         if lost := [one.about for one in self.asks if one.about not in {None, *made}]:
             raise ValueError(f"rubric {self.name}: {lost[0]} is nothing that people write or mark")

@@ -137,4 +137,4 @@ def test_the_guideline_is_there_and_shows_yes_and_no_for_both_questions() -> Non
     for section in text.split("\n## ")[1:3]:
         assert "| yes" in section
         assert "| no" in section
-    assert len(text.split()) < 900
+    assert len(text.split()) < 800

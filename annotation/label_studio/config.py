@@ -33,13 +33,17 @@ STYLE = """
 .lsf-sidepanels__content { width: 100% !important; max-width: 100% !important; }
 .form-columns { display: flex; gap: 24px; height: calc(100vh - 122px); min-height: 420px; }
 .form-shown, .form-asked { flex: 1 1 50%; min-width: 0; overflow-y: auto; padding: 0 8px 4px 0; }
-.form-block { margin-bottom: 8px; }
+.form-shown { display: flex; flex-direction: column; }
+.form-block { flex: 0 0 auto; margin-bottom: 8px; }
+.form-long { flex: 0 1 auto; min-height: 110px; margin-bottom: 8px; display: flex; flex-direction: column; }
+.form-block .form-box { max-height: 40vh; }
 .form-title { display: flex; flex-wrap: wrap; align-items: baseline; column-gap: 10px; margin-bottom: 2px; }
 .form-title *, .form-note * { margin: 0 !important; font-size: 15px !important; line-height: 20px !important; }
 .form-note *, .form-title .form-note * { font-size: 13px !important; font-weight: 400 !important; opacity: 0.75; }
 .form-box { overflow-y: auto; border: 1px solid #d4d4d4; border-radius: 6px; padding: 4px 8px; }
 .form-box .lsf-richtext__container { padding: 0 !important; }
 .form-box .lsf-richtext { padding: 0 !important; margin: 0 !important; }
+.form-shown .lsf-labels { margin: 2px 0 4px 0 !important; }
 .form-asked .ant-form-item { margin-bottom: 0 !important; }
 .form-asked .lsf-text-area { margin-top: 0 !important; }
 .form-asked textarea { padding: 3px 8px !important; line-height: 20px !important; }
@@ -107,13 +111,15 @@ def label_config(rubric: Rubric) -> str:
     shown = Xml.SubElement(columns, "View", className="form-shown")
     asked = Xml.SubElement(columns, "View", className="form-asked")
     for one in rubric.shows:
-        _show(shown, one, [mark for mark in rubric.marks if mark.of == one.name], len(rubric.shows), keys)
+        if one.beside is None:
+            _show(shown, one, [mark for mark in rubric.marks if mark.of == one.name], keys)
     about = _object(rubric.shows[0].name)
     _note(
-        asked, "* needs an answer · [key] chooses · Ctrl+Enter outside a box submits · guideline: Instructions, above"
+        asked,
+        "* needs an answer · [key] chooses · Ctrl+Enter outside a box submits · guideline: Instructions, top right",
     )
     for ask in rubric.asks:
-        _ask(asked, ask, about, keys)
+        _ask(asked, ask, [one for one in rubric.shows if one.beside == ask.name], about, keys)
         for write in rubric.writes:
             if write.name == ask.about:
                 _write(asked, write, about, rubric)
@@ -126,10 +132,10 @@ def label_config(rubric: Rubric) -> str:
     return Xml.tostring(form, encoding="unicode")
 
 
-def _show(
-    parent: Xml.Element, one: Shown, marks: Sequence[Marked], among: int, keys: Mapping[tuple[str, str], str]
-) -> None:
-    block = Xml.SubElement(parent, "View", className="form-block")
+def _show(parent: Xml.Element, one: Shown, marks: Sequence[Marked], keys: Mapping[tuple[str, str], str]) -> None:
+    # What may be long gives way, and scrolls in its own box, so that all else stays in view.
+    is_long = one.kind == "dialogue" or one.around is not None
+    block = Xml.SubElement(parent, "View", className="form-long" if is_long else "form-block")
     _title(block, one.title or one.name)
     for mark in marks:
         key = keys.get((mark.name, ""))
@@ -138,9 +144,11 @@ def _show(
         label = Xml.SubElement(labels, "Label", value=_plain(mark.title), alias=mark.name, background=MARK_COLOUR)
         if key:
             label.set("hotkey", key)
-    # A long text scrolls in its own box, as high as leaves the others in view.
-    height = f"max-height: max(160px, calc(100vh - {170 + 70 * (among - 1)}px))"
-    box = Xml.SubElement(block, "View", className="form-box", style=height)
+    _shown(block, one)
+
+
+def _shown(parent: Xml.Element, one: Shown) -> None:
+    box = Xml.SubElement(parent, "View", className="form-box")
     if one.kind == "dialogue":
         Xml.SubElement(
             box, "Paragraphs", name=_object(one.name), value=f"$shown_{one.name}", layout="dialogue",
@@ -150,9 +158,13 @@ def _show(
         Xml.SubElement(box, "Text", name=_object(one.name), value=f"$shown_{one.name}")
 
 
-def _ask(parent: Xml.Element, ask: Choice, about: str, keys: Mapping[tuple[str, str], str]) -> None:
+def _ask(
+    parent: Xml.Element, ask: Choice, beside: Sequence[Shown], about: str, keys: Mapping[tuple[str, str], str]
+) -> None:
     block = Xml.SubElement(parent, "View", className="form-block")
     _title(block, f"{ask.question} *")
+    for one in beside:
+        _shown(block, one)
     if ask.ends:
         first, last = ask.ends
         _note(block, f"{ask.options[0]} = {first} … {ask.options[-1]} = {last}")

@@ -24,8 +24,18 @@ CHECK = Rubric(
         Shown(name="steps", title="How each answer is reached (original | manipulated)"),
     ),
     asks=(
-        Choice(name="is_true", question="Is the original statement true?", options=(YES, NO, UNSURE), accepts=(YES,)),
-        Choice(name="is_false", question="Is the manipulated one false?", options=(YES, NO, UNSURE), accepts=(YES,)),
+        Choice(
+            name="original_true",
+            question="Is the original statement true?",
+            options=(YES, NO, UNSURE),
+            accepts=(YES,),
+        ),
+        Choice(
+            name="manipulated_false",
+            question="Is the manipulated statement false?",
+            options=(YES, NO, UNSURE),
+            accepts=(YES,),
+        ),
         Choice(
             name="follows_original",
             question="Does the first answer follow from the original statement?",

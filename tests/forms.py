@@ -1,0 +1,210 @@
+"""Every form as a person sees it: `make forms` puts a screenshot of each, on a laptop's page, into a folder."""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from annotation.guideline import guideline_page
+from annotation.label_studio.accounts import Owner, read_owner
+from annotation.label_studio.config import QUESTION, label_config, task_data
+from annotation.review import review_of, review_task
+from flows.rubrics import HERE, rubrics
+from schemas.annotation import Annotation, Finding
+from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Turn, Written
+from tests.label_studio import Served, copy_seed, make_seed, served
+
+PAGE = {"width": 1366, "height": 768}
+FLAGS = ("no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
+         "disable-component-update", "disable-sync")  # fmt: skip
+
+DIALOGUE = (
+    Turn(speaker="User", text="My neighbour talks of nothing but The Beatles. Do you know them?"),
+    Turn(
+        speaker="Bot",
+        text="I do! The Beatles were an English rock band formed in Liverpool in 1960, and the best-selling music act "
+        "of all time, with more than 600 million units sold.",
+    ),
+    Turn(speaker="User", text="And who was in it?"),
+    Turn(speaker="Bot", text="John Lennon, Paul McCartney, George Harrison and Ringo Starr, from 1962 on."),
+    Turn(speaker="User", text="Which of them sat behind the others, then?"),
+)
+AUTHORING = Rubric(
+    name="form-authoring",
+    title="Write five wrong responses, each wrong in its own way",
+    version=1,
+    guideline="guideline.md",
+    shows=(
+        Shown(name="dialogue", title="Conversation", kind="dialogue"),
+        Shown(name="last_utterance", title="The User's last utterance"),
+        Shown(name="knowledge", title="What the Bot knows"),
+        Shown(name="response", title="The right response"),
+    ),
+    asks=(
+        Choice(
+            name="decision",
+            question="Can the conversation be used?",
+            options=("done", "reject this dialogue"),
+            fixes=("done",),
+        ),
+    ),
+    writes=(
+        Written(name="KGIR", title="1. KGIR: a fact of the knowledge that does not answer", required=True),
+        Written(name="KGUG", title="2. KGUG: a true fact beside the knowledge", required=True, hint="Words of both"),
+        Written(name="RECF", title="3. RECF: a commonplace on what the response is about", required=True),
+        Written(name="IECF", title="4. IECF: a commonplace on what only the knowledge names", required=True),
+        Written(name="COEX", title="5. COEX: an idiom, proverb or stock phrase that fits", required=True),
+        Written(name="note", title="Note", hint="Anything the reviewer should know", note=True),
+    ),
+)
+AUTHORING_TASK = Task(
+    key="authoring",
+    rubric=AUTHORING.name,
+    version=AUTHORING.version,
+    item_id="item",
+    item_key="item",
+    item_view="view",
+    shown={
+        "dialogue": DIALOGUE,
+        "last_utterance": "Which of them sat behind the others, then?",
+        "knowledge": "Ringo Starr joined The Beatles in 1962 as their drummer, in place of Pete Best. George Harrison "
+        "played lead guitar, and wrote Something.",
+        "response": "That was Ringo Starr, the drummer, who joined The Beatles in 1962.",
+    },
+    drafts={"KGIR": "George Harrison played lead guitar.", "COEX": "Time flies when you are having fun!"},
+)
+WRITTEN = {
+    "decision": "done",
+    "KGIR": "George Harrison played lead guitar, and wrote Something.",
+    "KGUG": "Ringo Starr was born in Liverpool in 1940.",
+    "RECF": "Ringo Starr is an English musician.",
+    "IECF": "George Harrison was an English musician and singer.",
+    "COEX": "Every beginning is hard, as they say.",
+    "note": "KGUG was difficult.",
+}
+WORDS = 10_000
+HOSTILE = Rubric(
+    name="form-hostile",
+    title='<script>alert(1)</script> & "quotes" $shown_text',
+    version=1,
+    guideline="guideline.md",
+    shows=(
+        Shown(name="dialogue", title="Dialogue <b>bold</b> $shown_text", kind="dialogue"),
+        Shown(name="text", title="Ten thousand words & a <script>"),
+        Shown(name="empty", title="Nothing"),
+    ),
+    asks=(
+        Choice(name="decision", question='Is 1 < 2 & "2" > 1? Costs $5', options=("<yes>", "no & no", "$shown_text")),
+    ),
+    writes=(Written(name="text", title="<i>Write</i> $shown_text", hint='"><script>alert(2)</script>'),),
+    marks=(Marked(name="marked", title="<u>mark</u>", of="text"),),
+)
+HOSTILE_TASK = Task(
+    key="hostile",
+    rubric=HOSTILE.name,
+    version=HOSTILE.version,
+    item_id="item",
+    item_key="item",
+    item_view="view",
+    shown={
+        "dialogue": (
+            Turn(speaker="<b>User</b>", text="<script>document.title = 'owned'</script><img src=x onerror=alert(3)>"),
+            Turn(speaker="机器人", text="大桥于一九三一年春天开通。" * 40),
+            Turn(speaker="User", text="$shown_text {{shown}} &amp; &lt;"),
+        ),
+        "text": "<script>document.title = 'owned'</script> <h1>Big</h1> " + "word 词语 " * (WORDS // 2),
+        "empty": "",
+    },
+    drafts={"text": "</textarea><script>document.title = 'owned'</script> 草稿"},
+)
+
+
+class Form(NamedTuple):
+    """A form with a task in it."""
+
+    rubric: Rubric
+    guideline: str
+    task: Task
+
+
+def forms() -> Iterator[Form]:
+    """A form of every rubric there is, of authoring and its review, and one of hostile content."""
+    for shipped in rubrics().values():
+        for task in shipped.examples[:1]:
+            yield Form(shipped.rubric, shipped.guideline, task)
+    review = review_of(AUTHORING)
+    work = Annotation(task=AUTHORING_TASK.id, key=AUTHORING_TASK.key, by="a1", answers=WRITTEN)
+    warned = [Finding(name="RECF", problem="shares its first words with the response", rejects=False)]
+    yield Form(AUTHORING, "# Authoring", AUTHORING_TASK)
+    yield Form(
+        review, (HERE / "guideline.review.md").read_text(), review_task(AUTHORING, review, AUTHORING_TASK, work, warned)
+    )
+    yield Form(HOSTILE, "# A <script>alert(4)</script>", HOSTILE_TASK)
+
+
+def make(server: Served, form: Form) -> int:
+    """A project of the form with its task; returns its number."""
+    project = server.client.make_project(
+        f"Form {form.rubric.name}"[:50], label_config(form.rubric),
+        instruction=guideline_page(form.rubric, form.guideline),
+    )  # fmt: skip
+    server.client.import_tasks(project, [{"data": task_data(form.rubric, form.task)}])
+    return project
+
+
+async def log_in(page: Any, server: Served) -> None:
+    """Log in as the owner."""
+    owner = read_owner(server.folder)
+    assert isinstance(owner, Owner)
+    await page.goto(f"{server.url}/user/login/")
+    await page.fill("input[name=email]", owner.email)
+    await page.fill("input[name=password]", owner.password)
+    await page.click("button[type=submit]")
+    await page.wait_for_url(f"{server.url}/")
+
+
+async def open_form(page: Any, server: Served, project: int) -> None:
+    """Open the next task of a project, its guideline over it."""
+    await page.goto(f"{server.url}/projects/{project}/data?labeling=1")
+    await page.wait_for_selector(f"textarea[name={QUESTION}]", timeout=60_000)
+    await page.wait_for_selector(".guideline", timeout=60_000)
+    await page.wait_for_timeout(500)  # the dialog comes in slowly
+
+
+async def close_guideline(page: Any) -> None:
+    """Close the guideline that lies over the form."""
+    await page.keyboard.press("Escape")
+    await page.wait_for_selector(".guideline", state="hidden")
+    await page.wait_for_timeout(300)
+
+
+async def photograph(server: Served, folder: Path) -> None:
+    """A screenshot of each form and of each guideline."""
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as playwright:
+        chromium = await playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=[f"--{flag}" for flag in FLAGS]
+        )
+        page = await chromium.new_page(viewport=PAGE)
+        await log_in(page, server)
+        for form in forms():
+            await open_form(page, server, make(server, form))
+            await page.screenshot(path=folder / f"{form.rubric.name}.guideline.png")
+            await close_guideline(page)
+            await page.screenshot(path=folder / f"{form.rubric.name}.png")
+        await chromium.close()
+
+
+def main(folder: Path, cache: Path) -> None:
+    """Photograph every form on a server of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place, served(copy_seed(make_seed(cache), Path(place) / "state")) as server:
+        asyncio.run(photograph(server, folder))
+    sys.stdout.write(f"{len(list(folder.glob('*.png')))} screenshots in {folder}\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
