@@ -34,7 +34,8 @@ _CLOSED = (
         "thus here now today later earlier ago well much little less least enough quite rather almost nearly about "
         "almost together away back out up down off over else either neither whether yes no oh ok okay wow hey hi hello "
         "lol haha please thanks whose mine yours ours theirs myself himself herself itself themselves ourselves be "
-        "etc mr mrs ms dr inside outside above below beside besides despite except including like unlike along "
+        "yeah yep nah hmm "
+        "whichever whatever whoever etc mr mrs ms dr inside outside above below beside besides despite except including like unlike along "
         "across around past throughout plus minus versus"
     )
 )
@@ -50,6 +51,9 @@ _LIGHT = word_set(
 )
 """Words that name nothing by themselves, or that stand in half of all idioms."""
 _PREPOSED = _DETERMINERS | PREPOSITIONS | {"and", "or", "as", "than"}
+_SCALES = frozenset(("hundred", "thousand", "million", "billion", "trillion", "dozen"))
+_ADJECTIVE_ENDINGS = ("ly", "ic", "ical", "al", "ous", "ed", "ive", "able", "ible", "ful", "less", "ish", "like")
+"""Of words that the dictionary lacks."""
 _JOINING = frozenset(("of", "the", "de", "la", "von", "van", "der", "and", "&"))
 
 
@@ -140,11 +144,13 @@ def _is_name(words: Tokens, place: int) -> bool:
 
 def _is_noun(words: Tokens, place: int) -> bool:  # noqa: PLR0911 - one for each form
     low = words.word(place).lower()
-    if len(low) < 2 or not low.isalpha() or low in _CLOSED or words.normals[place][0].isdigit():
+    if len(low) < 2 or not low.isalpha() or low in _CLOSED or low in _SCALES or low in MONTHS:
+        return False
+    if words.normals[place][0].isdigit():
         return False
     kinds = parts_of_speech(low)
     if not kinds:
-        return not low.endswith("ly")
+        return not low.endswith(_ADJECTIVE_ENDINGS)
     if "NOUN" not in kinds:
         return False
     if kinds == {"NOUN"}:

@@ -23,9 +23,9 @@ DECISION, DONE, REJECT = "decision", "done", "reject this dialogue"
 ALIKE_TEXT = 85
 """Percent of characters in common (edit ratio): of two sentences so alike only a few letters differ."""
 ALIKE_COSINE = 0.9
-"""Of sentence embeddings: paraphrases lie above it; the options of the paper's figure 1 stay below 0.8."""
+"""Of sentence embeddings: paraphrases lie above it; the options of the paper's figure 1 stay below 0.7."""
 LENGTH_RATIO = 3.0
-"""Times longer or shorter than the response, in words. The options of the paper's figure 1 stay within 1.7."""
+"""Times longer or shorter than the response, in words. The options of the paper's figure 1 stay within 1.9."""
 LEAST_FROM_KNOWLEDGE = 0.5
 """Share of KGIR's content words that the knowledge has: the rest may be turns of speech."""
 LEAST_BEYOND = 2
@@ -51,8 +51,7 @@ def check_utterances(record: UtterancePair, answers: Mapping[str, str], embedder
     texts = {name: answers.get(name, getattr(record, name)).strip() for name in (*UTTERANCES, "knowledge", "response")}
     if (empty := next((name for name, text in texts.items() if not said(text)), None)) is not None:
         return [Finding(name=empty, problem="is empty", rejects=True)]
-    problem = problem_of(record.revised(**texts))
-    return [Finding(name=problem[0], problem=problem[1], rejects=True)] if problem else []
+    return [Finding(name=name, problem=said, rejects=True) for name, said in problems_of(record.revised(**texts))]
 
 
 def said(text: str) -> str:
@@ -60,31 +59,31 @@ def said(text: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
-def problem_of(pair: UtterancePair) -> Problem:
-    """(field, why distractors cannot be written for the pair yet), or None.
+def problems_of(pair: UtterancePair) -> list[tuple[str, str]]:
+    """(field, why distractors cannot be written for the pair yet), each; none where they can.
 
     A candidate has both utterances, and knowledge with a fact that the response does not use (for KGIR) and
     an entity that it does not name (for IECF).
     """
-    for name, kind in zip(UTTERANCES, ("hard", "easy"), strict=True):
-        if not said(getattr(pair, name)):
-            return name, f"The {kind} last utterance is not written yet."
-    if said(pair.hard_utterance) == said(pair.easy_utterance):
-        return "easy_utterance", "The hard and the easy last utterance are the same."
+    found = [
+        (name, f"The {kind} last utterance is not written yet.")
+        for name, kind in zip(UTTERANCES, ("hard", "easy"), strict=True)
+        if not said(getattr(pair, name))
+    ]
+    if not found and said(pair.hard_utterance) == said(pair.easy_utterance):
+        found.append(("easy_utterance", "The hard and the easy last utterance are the same."))
     if not unused_facts(pair.knowledge, pair.response):
-        return (
-            "knowledge",
-            "The knowledge has no fact that the response does not use: add one, or shorten the response.",
+        found.append(("knowledge", "The knowledge has no fact that the response does not use: add one."))
+    elif not lacking(pair.knowledge, pair.response):
+        found.append(
+            ("knowledge", "The knowledge names nothing that the response does not: add a fact on another thing.")
         )
-    if not lacking(pair.knowledge, pair.response):
-        return "knowledge", "The knowledge speaks of nothing but what the response names: add a fact on something else."
-    return None
+    return found
 
 
 def unfit_pair(pair: UtterancePair) -> Problem:
     """Why a pair that people mended is none."""
-    problem = problem_of(pair)
-    return (problem[1], problem[0]) if problem else None
+    return next(((problem, name) for name, problem in problems_of(pair)), None)
 
 
 def unfit_authored(record: Authored) -> Problem:

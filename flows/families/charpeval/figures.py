@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from flows.construct.engine import FigureContext
 from flows.construct.exhibit import Bars, Figure, Histogram
-from flows.families.charpeval.checks import problem_of
+from flows.families.charpeval.checks import problems_of
 from flows.language import en
 from schemas.charpeval import DISTRACTOR_TYPES, OPTION_TYPES, SUBSETS
 
@@ -18,8 +18,7 @@ def pair_figures(ctx: FigureContext) -> Sequence[Figure]:
     turns: Counter[float] = Counter()
     lengths: dict[str, Counter[float]] = {"knowledge": Counter(), "response": Counter()}
     for pair in ctx.records:
-        problem = problem_of(pair)
-        states[problem[1] if problem else READY] += 1
+        states.update([problem for _, problem in problems_of(pair)] or [READY])
         turns[len(pair.history)] += 1
         lengths["knowledge"][en.count(pair.knowledge)] += 1
         lengths["response"][en.count(pair.response)] += 1

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from flows.construct.exhibit import Line, Sheet
-from flows.families.charpeval.checks import problem_of
+from flows.families.charpeval.checks import problems_of
 from flows.families.charpeval.rubric import dialogue
 from schemas.base import Record
 from schemas.charpeval import DISTRACTOR_TYPES, Authored, CharpEvalItem, UtterancePair
@@ -15,17 +15,17 @@ def layout(record: Record) -> Sheet:
     """A dialogue with its utterances, its distractors, or its options."""
     match record:
         case UtterancePair():
-            problem = problem_of(record)
+            problems = " ".join(problem for _, problem in problems_of(record))
             return Sheet(
                 title=record.last_utterance or (record.history[-1] if record.history else record.hard_utterance),
-                tags=(record.source, "waiting" if problem else "ready"),
+                tags=(record.source, "waiting" if problems else "ready"),
                 lines=(
                     *_turns(record.history, record.last_utterance),
                     Line("hard utterance", (record.hard_utterance or NOT_WRITTEN,)),
                     Line("easy utterance", (record.easy_utterance or NOT_WRITTEN,)),
                     Line("knowledge", (record.knowledge,)),
                     Line("response", (record.response,), strong=True),
-                    *([Line("waits for", (problem[1],))] if problem else []),
+                    *([Line("waits for", (problems,))] if problems else []),
                 ),
             )
         case Authored():

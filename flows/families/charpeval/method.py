@@ -14,7 +14,7 @@ from data.sources import SourceSpec
 from flows.construct.engine import Context, Drop, FamilySettings, Records, SetContext, Slot, StepContext
 from flows.families.charpeval import checks
 from flows.families.charpeval.checks import said
-from flows.families.charpeval.facts import LEAST_UNUSED, beyond, lacking, main_entities
+from flows.families.charpeval.facts import LEAST_UNUSED, beyond, defined, lacking, main_entities, name_of
 from flows.families.charpeval.inference import Shots
 from flows.families.charpeval.prompts import DRAFT_DISTRACTORS, DRAFT_UTTERANCES, ToAsk, ToDistract
 from flows.language import en
@@ -28,14 +28,15 @@ from schemas.source import Dialogue
 
 LEAST_SENTENCE = 3
 """Words of the shortest sentence that states a fact: "Cats eat mice"."""
-LEAST_SUPPORT = 0.6
+LEAST_SUPPORT = 0.7
 """Share of the response's content words, fillers aside, that the knowledge has, where the source does not vouch for
 it; read on Topical-Chat, where most responses rest on fun facts that are not in the data."""
-LEAST_SUPPORTED = 3
-"""How many such words that the user's last utterance does not have already."""
+LEAST_SUPPORTED = 4
+"""How many such words it has, at least; all but one of them beside those of the user's last utterance."""
 FILLERS = word_set(
     "yes yeah yep no not oh ok wow lol haha hi hello hey well really actually great nice cool good sure know think "
-    "guess hear like love read say tell see wonder believe thing lot right true interesting amazing crazy guy"
+    "guess hear like love read say tell see wonder believe thing lot right true interesting amazing crazy guy "
+    "more most many much one other some all may just only even first use make get go come"
 )
 """Base forms that a conversation has whatever it is about."""
 MOST_FACTS = 12
@@ -132,8 +133,11 @@ def _require_support(source: Dialogue, last: str) -> None:
     response = en.content_words(source.response) - FILLERS
     supported = response & knowledge
     share = len(supported) / len(response) if response else 0.0
-    if share < LEAST_SUPPORT or len(supported - en.content_words(last)) < LEAST_SUPPORTED:
+    new = supported - en.content_words(last)
+    if share < LEAST_SUPPORT or len(supported) < LEAST_SUPPORTED or len(new) < LEAST_SUPPORTED - 1:
         raise Drop("response not attributable", source.response, value=share)
+    if source.response.rstrip().endswith("?"):
+        raise Drop("response not attributable", f"it asks: {source.response}", value=share)
 
 
 async def join_subsets(pairs: Records[UtterancePair], ctx: SetContext) -> AsyncIterator[UtterancePair]:
@@ -211,7 +215,7 @@ def _without(provenance: Provenance, what: str, invalid: InvalidAnswer) -> Prove
 
 def when_ready(pair: UtterancePair, prepared: object) -> Sequence[Slot]:
     """The pairs for which distractors can be written; the others wait among the utterances."""
-    return [] if checks.problem_of(pair) else [{}]
+    return [] if checks.problems_of(pair) else [{}]
 
 
 async def open_authoring(pair: UtterancePair, slot: Slot, ctx: Context) -> Authored:
@@ -230,7 +234,7 @@ async def open_authoring(pair: UtterancePair, slot: Slot, ctx: Context) -> Autho
 
 @dataclass(frozen=True)
 class FactPool:
-    """Sentences of the knowledge of all dialogues, by what they speak of first and by what else they name."""
+    """Sentences of the knowledge of all dialogues, by what they say something of and by what else they name."""
 
     subjects: Mapping[str, Sequence[str]]
     others: Mapping[str, Sequence[str]]
@@ -238,10 +242,10 @@ class FactPool:
     def on(self, record: Authored) -> tuple[str, ...]:
         """Sentences on what the response is about, and on what the knowledge alone names, that it does not hold.
 
-        In turns one of each entity, those that begin with it first.
+        In turns one of each entity, those that tell what it is first.
         """
         own = {said(sentence) for sentence in en.sentences(record.knowledge)}
-        wanted = [_name(one) for one in (*main_entities(record), *lacking(record.knowledge, record.response))]
+        wanted = [name_of(one) for one in (*main_entities(record), *lacking(record.knowledge, record.response))]
         found: dict[str, None] = {}
         lists = [[*self.subjects.get(name, ()), *self.others.get(name, ())] for name in dict.fromkeys(wanted)]
         for place in range(max(map(len, lists), default=0)):
@@ -264,13 +268,10 @@ def facts_of(knowledge: Iterable[str]) -> FactPool:
     for sentence in sorted({sentence for text in set(knowledge) for sentence in en.sentences(text)}):
         if en.count(sentence) not in FACT_WORDS or en.dangling_subject(sentence) is not None:
             continue
-        for place, entity in enumerate(en.entities(sentence)):
-            (others if place else subjects)[_name(entity)].append(sentence)
+        subject = defined(sentence)
+        for entity in en.entities(sentence):
+            (subjects if entity == subject else others)[name_of(entity)].append(sentence)
     return FactPool(subjects, others)
-
-
-def _name(entity: en.Entity) -> str:
-    return entity.text.casefold() if entity.is_name else entity.head
 
 
 async def draft_distractors(record: Authored, ctx: Context) -> Authored:

@@ -11,7 +11,7 @@ from flows.families.charpeval.checks import (
     REJECT,
     check,
     check_utterances,
-    problem_of,
+    problems_of,
     unfit_authored,
     unfit_pair,
 )
@@ -118,9 +118,9 @@ AUTHORING = Rubric(
 
 def shown_pair(pair: UtterancePair) -> Mapping[str, str | tuple[Turn, ...]]:
     """What those who write utterances see: the conversation goes to the source's own last utterance."""
-    problem = problem_of(pair)
+    problems = " ".join(problem for _, problem in problems_of(pair))
     return {
-        "problem": problem[1] if problem else "Nothing: the conversation can be used as it is.",
+        "problem": problems or "Nothing: the conversation can be used as it is.",
         "dialogue": dialogue(pair.history, pair.last_utterance),
         "knowledge": pair.knowledge,
         "response": pair.response,
@@ -155,7 +155,7 @@ _EVERY_PAIR = every(UTTERANCE, unfit=unfit_pair, shown=shown_pair, drafts=drafts
 
 
 def _unready(pairs: Iterable[UtterancePair], seed: int) -> Sequence[Task]:
-    return _EVERY_PAIR.tasks((pair for pair in pairs if problem_of(pair) is not None), seed)
+    return _EVERY_PAIR.tasks((pair for pair in pairs if problems_of(pair)), seed)
 
 
 WRITE_UTTERANCES = replace(_EVERY_PAIR, tasks=_unready)

@@ -6,13 +6,14 @@ the source's own is one.
 """
 
 import random
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from flows.families.charpeval.checks import LEAST_BEYOND
-from flows.families.charpeval.facts import LEAST_UNUSED, beyond, lacking, main_entities, unused_facts
+from flows.families.charpeval.facts import LEAST_UNUSED, beyond, defined, lacking, main_entities, name_of
 from flows.families.charpeval.prompts import Distractors, ToAsk, ToDistract, Utterances
 from flows.language import en
 from flows.llm.model import RuleSet
@@ -20,6 +21,13 @@ from flows.llm.model import RuleSet
 EXPRESSIONS = Path(__file__).parent / "expressions.tsv"
 MOST_USED = 0.5
 """Share of the response's content words in a sentence of the knowledge from which it is told apart."""
+LEAST_SHARED = 2
+"""Content words of the response in a fact that looks like an answer; one alone is chance."""
+MOST_TIMES = 2.0
+"""Times the response's words that a fact may have: longer ones stand out among the options."""
+LEAST_WORDS = 10
+"""Words that a fact may have however short the response is."""
+_MAIN_CLAUSES = re.compile(r"\s*;\s*|,?\s+(?:while|whereas|but|although)\s+", re.IGNORECASE)
 
 
 class Expression(NamedTuple):
@@ -27,7 +35,7 @@ class Expression(NamedTuple):
 
     text: str
     after: str
-    """What it may follow: a `question`, a `statement`, or `any`."""
+    """What it follows well: a `question`, a `statement`; `any` is a proverb for want of one of those."""
 
 
 @cache
@@ -52,16 +60,19 @@ def draft_utterances(asked: ToAsk, rng: random.Random) -> Utterances:
 
 def draft_distractors(asked: ToDistract, rng: random.Random) -> Distractors:
     """The five, each empty where the text at hand gives none."""
-    facts = [fact for fact in asked.facts if len(beyond(fact, asked.knowledge)) >= LEAST_BEYOND]
+    most = max(LEAST_WORDS, MOST_TIMES * en.count(asked.response))
+    facts = [
+        fact for fact in asked.facts if en.count(fact) <= most and len(beyond(fact, asked.knowledge)) >= LEAST_BEYOND
+    ]
     main, others = main_entities(asked), lacking(asked.knowledge, asked.response)
-    recf = _first(fact for fact in facts if _begins_with(fact, main))
+    recf = _first(fact for fact in facts if _tells_of(fact, main))
     left = [fact for fact in facts if fact != recf]
-    iecf = _first(fact for fact in left if _begins_with(fact, others) and not any(en.names(fact, one) for one in main))
+    iecf = _first(fact for fact in left if _tells_of(fact, others) and not any(en.names(fact, one) for one in main))
     said = en.content_words(asked.response)
-    kgug = _first(
-        sorted((fact for fact in left if fact != iecf and en.content_words(fact) & said),
-               key=lambda fact: (-len(en.content_words(fact) & said), fact))
-    )  # fmt: skip
+    shared = {fact: len(en.content_words(fact) & said) for fact in left if fact != iecf}
+    named = en.entities(asked.response)
+    like = [fact for fact in shared if shared[fact] >= LEAST_SHARED and any(en.names(fact, one) for one in named)]
+    kgug = _first(sorted(like, key=lambda fact: (-shared[fact], fact)))
     return Distractors(KGIR=_unused(asked), KGUG=kgug, RECF=recf, IECF=iecf, COEX=_expression(asked, rng))
 
 
@@ -69,29 +80,27 @@ def _first(texts: Iterable[str]) -> str:
     return next(iter(texts), "")
 
 
-def _begins_with(fact: str, entities: Sequence[en.Entity]) -> bool:
-    first = en.entities(fact)[:1]
-    return bool(first) and any(one.is_name == first[0].is_name and en.names(first[0].text, one) for one in entities)
+def _tells_of(fact: str, entities: Sequence[en.Entity]) -> bool:
+    subject = defined(fact)
+    return subject is not None and name_of(subject) in map(name_of, entities)
 
 
 def _unused(asked: ToDistract) -> str:
-    """A sentence of the knowledge that says another thing than the response; or else a clause that is one."""
+    """A sentence of the knowledge that says another thing than the response; or else such a main clause of one."""
+    sentences = sorted(en.sentences(asked.knowledge), key=lambda one: en.dangling_subject(one) is not None)
+    clauses = [_sentence(one) for whole in sentences for one in _MAIN_CLAUSES.split(whole) if _has_subject(one)]
     said = en.content_words(asked.response)
-    for sentence in sorted(en.sentences(asked.knowledge), key=lambda one: en.dangling_subject(one) is not None):
-        words = en.content_words(sentence)
-        if len(words - said) >= LEAST_UNUSED and len(words & said) <= MOST_USED * len(said):
-            return sentence
-    return next(
-        (_sentence(clause) for clause in unused_facts(asked.knowledge, asked.response) if _is_whole(clause)), ""
+    return _first(
+        text
+        for text in (*sentences, *clauses)
+        if len((words := en.content_words(text)) - said) >= LEAST_UNUSED and len(words & said) <= MOST_USED * len(said)
     )
 
 
-def _is_whole(clause: str) -> bool:
-    """Whether a clause can stand as a sentence: something, and a verb that says something of it."""
-    words = clause.lower().split()
-    verbs = [place for place, word in enumerate(words) if word in ("is", "are", "was", "were", "has", "have", "had")]
-    subject = en.entities(" ".join(clause.split()[: verbs[0]])) if verbs else ()
-    return bool(subject) and verbs[0] < len(words) - 1 and words[0] not in ("and", "or", "that", "in", "of", "as")
+def _has_subject(clause: str) -> bool:
+    """Whether a clause begins with what it speaks of."""
+    first = en.entities(clause)[:1]
+    return bool(first) and clause.find(first[0].text) <= len("the various ")
 
 
 def _sentence(clause: str) -> str:
@@ -101,12 +110,9 @@ def _sentence(clause: str) -> str:
 
 def _expression(asked: ToDistract, rng: random.Random) -> str:
     known = en.entities(asked.knowledge)
-    wanted = ("any", "question" if asked.easy_utterance.rstrip().endswith("?") else "statement")
-    fitting = [
-        one.text
-        for one in expressions()
-        if one.after in wanted and not any(en.names(one.text, entity) for entity in known)
-    ]
+    said = "question" if asked.hard_utterance.rstrip().endswith("?") else "statement"
+    free = [one for one in expressions() if not any(en.names(one.text, entity) for entity in known)]
+    fitting = [one.text for one in free if one.after == said] or [one.text for one in free if one.after == "any"]
     return rng.choice(fitting) if fitting else ""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from flows.families.charpeval.checks import problem_of
+from flows.families.charpeval.checks import problems_of
 from flows.families.charpeval.rubric import dialogue
 from schemas.base import Record
 from schemas.charpeval import DISTRACTOR_TYPES, Authored, CharpEvalItem, UtterancePair
@@ -12,12 +12,12 @@ def show(record: Record) -> str:
     """The record in Markdown."""
     match record:
         case UtterancePair():
-            problem = problem_of(record)
+            problems = " ".join(problem for _, problem in problems_of(record))
             said = _said(record.history, record.last_utterance)
             utterances = {"Hard": record.hard_utterance, "Easy": record.easy_utterance}
             written = "\n".join(f"- {name}: {text or '(not written)'}" for name, text in utterances.items())
             parts = [said, written, _ground(record.knowledge, record.response), _drafts(record.drafts)]
-            return "\n\n".join(part for part in (*parts, f"*{problem[1]}*" if problem else "") if part)
+            return "\n\n".join(part for part in (*parts, f"*{problems}*" if problems else "") if part)
         case Authored():
             texts = [f"- {kind}: {getattr(record, kind) or '(not written)'}" for kind in DISTRACTOR_TYPES]
             note = f"Note: {record.note}" if record.note else ""
