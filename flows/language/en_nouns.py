@@ -32,11 +32,10 @@ _CLOSED = (
         "and or but nor so if then than because while whereas although though unless when where why how not only even "
         "also too very just still yet already ever never again once often usually sometimes always however therefore "
         "thus here now today later earlier ago well much little less least enough quite rather almost nearly about "
-        "almost together away back out up down off over else either neither whether yes no oh ok okay wow hey hi hello "
-        "lol haha please thanks whose mine yours ours theirs myself himself herself itself themselves ourselves be "
-        "yeah yep nah hmm "
-        "whichever whatever whoever etc mr mrs ms dr inside outside above below beside besides despite except including like unlike along "
-        "across around past throughout plus minus versus"
+        "almost together away back out up down off over else either neither whether yes no oh ok okay wow hey hi "
+        "hello lol haha please thanks whose mine yours ours theirs myself himself herself itself themselves ourselves "
+        "be yeah yep nah hmm whichever whatever whoever etc mr mrs ms dr inside outside above below beside besides "
+        "despite except including like unlike along across around past throughout plus minus versus"
     )
 )
 _LIGHT = word_set(
@@ -165,11 +164,13 @@ def _is_noun(words: Tokens, place: int) -> bool:  # noqa: PLR0911 - one for each
     return True
 
 
-def _is_verb(low: str, before: str, after: str) -> bool:
+def _is_verb(low: str, before: str, after: str) -> bool:  # noqa: PLR0911 - one for each form
     """Whether a word that can be a noun or a verb is a verb between these two."""
     if before in _BEFORE_VERBS or low.endswith("ed"):
         return True
     opens_object = after in _DETERMINERS or after in ("it", "them", "him", "you", "me", "us")
+    if before in _SCALES or before[:1].isdigit():
+        return False
     if before in _PREPOSED and not low.endswith("ing"):
         return before in ("and", "or") and opens_object
     if low.endswith("ing"):
@@ -178,8 +179,8 @@ def _is_verb(low: str, before: str, after: str) -> bool:
         return True
     after_noun = bool(before) and before not in _CLOSED and _can_be_noun(before)
     plural = _base(low) != low
-    if after_noun and (after in PREPOSITIONS or after == "to"):
-        return plural != (_base(before) != before)  # "the sun sets in", "birds fly to"; not "ice cream in"
+    if after_noun and (after in PREPOSITIONS or after == "to" or _can_be_noun(after)):
+        return plural != (_base(before) != before)  # "the sun sets in", "bees make wax"; not "ice cream in"
     return False
 
 

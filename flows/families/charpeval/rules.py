@@ -73,7 +73,7 @@ def draft_distractors(asked: ToDistract, rng: random.Random) -> Distractors:
     named = en.entities(asked.response)
     like = [fact for fact in shared if shared[fact] >= LEAST_SHARED and any(en.names(fact, one) for one in named)]
     kgug = _first(sorted(like, key=lambda fact: (-shared[fact], fact)))
-    return Distractors(KGIR=_unused(asked), KGUG=kgug, RECF=recf, IECF=iecf, COEX=_expression(asked, rng))
+    return Distractors(KGIR=_unused(asked, most), KGUG=kgug, RECF=recf, IECF=iecf, COEX=_expression(asked, rng))
 
 
 def _first(texts: Iterable[str]) -> str:
@@ -85,16 +85,23 @@ def _tells_of(fact: str, entities: Sequence[en.Entity]) -> bool:
     return subject is not None and name_of(subject) in map(name_of, entities)
 
 
-def _unused(asked: ToDistract) -> str:
-    """A sentence of the knowledge that says another thing than the response; or else such a main clause of one."""
-    sentences = sorted(en.sentences(asked.knowledge), key=lambda one: en.dangling_subject(one) is not None)
-    clauses = [_sentence(one) for whole in sentences for one in _MAIN_CLAUSES.split(whole) if _has_subject(one)]
+def _unused(asked: ToDistract, most: float) -> str:
+    """A sentence of the knowledge that says another thing than the response; or else such a main clause of one.
+
+    Of several the one that has least in common with the response, of no more words than `most` if there is one.
+    """
     said = en.content_words(asked.response)
-    return _first(
-        text
-        for text in (*sentences, *clauses)
-        if len((words := en.content_words(text)) - said) >= LEAST_UNUSED and len(words & said) <= MOST_USED * len(said)
-    )
+
+    def fits(text: str) -> bool:
+        words = en.content_words(text)
+        return len(words - said) >= LEAST_UNUSED and len(words & said) <= MOST_USED * len(said)
+
+    def place(text: str) -> tuple[bool, int, bool]:
+        return en.count(text) > most, len(en.content_words(text) & said), en.dangling_subject(text) is not None
+
+    sentences = en.sentences(asked.knowledge)
+    clauses = [_sentence(one) for whole in sentences for one in _MAIN_CLAUSES.split(whole) if _has_subject(one)]
+    return min(filter(fits, sentences), key=place, default="") or min(filter(fits, clauses), key=place, default="")
 
 
 def _has_subject(clause: str) -> bool:
