@@ -1,4 +1,4 @@
-"""CHARPEval's items: a response to be told from five distractors."""
+"""CHARPEval (Ghaddar et al., 2025): dialogues with knowledge, and responses to be told from five distractors."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal, Self, get_args
@@ -19,6 +19,62 @@ SUBSETS: tuple[Subset, ...] = get_args(Subset)
 DISTRACTOR_TYPES: tuple[DistractorType, ...] = get_args(DistractorType)
 OPTION_TYPES: tuple[OptionType, ...] = ("GTRS", *DISTRACTOR_TYPES)
 """In the order of the paper's tables 2 to 5."""
+
+
+class UtterancePair(Record):
+    """A dialogue whose response answers a hard last utterance (with the history) and an easy one (section 2.2)."""
+
+    DEFINES: ClassVar[tuple[str, ...]] = (
+        "history", "last_utterance", "hard_utterance", "easy_utterance", "knowledge", "response", "language",
+    )  # fmt: skip
+
+    history: tuple[str, ...] = Field(
+        description="Turns before the last utterance, by turns of bot and user: the last is the bot's; may be empty"
+    )
+    last_utterance: str = Field(description="The user's as the source has it; empty where it has none")
+    hard_utterance: str = Field(description="Needs the history to be answered; empty: not written yet")
+    easy_utterance: str = Field(description="Is answered by the knowledge alone; empty: not written yet")
+    knowledge: str = Field(min_length=1)
+    response: str = Field(min_length=1, description="The ground truth response to either")
+    drafts: Mapping[str, str] = Field(
+        default_factory=dict, description="Utterance -> suggestion to those who write it, never part of an item"
+    )
+    language: Literal["en"] = "en"
+    source: str = Field(description="Format and name of the source: `charp:hCHARP.jsonl`")
+    provenance: Provenance
+
+
+class Authored(Record):
+    """A dialogue with what people wrote for it: five distractors (section 2.3), each empty until it is written."""
+
+    DEFINES: ClassVar[tuple[str, ...]] = (
+        "history", "hard_utterance", "easy_utterance", "knowledge", "response",
+        "KGIR", "KGUG", "RECF", "IECF", "COEX", "language",
+    )  # fmt: skip
+    SHOWS: ClassVar[tuple[str, ...]] = ("history", "hard_utterance", "easy_utterance", "knowledge", "response")
+
+    history: tuple[str, ...] = Field(description="As of the pair of utterances")
+    hard_utterance: str = Field(min_length=1)
+    easy_utterance: str = Field(min_length=1)
+    knowledge: str = Field(min_length=1)
+    response: str = Field(min_length=1, description="The ground truth response")
+    KGIR: str = Field("", description="Knowledge irrelevant: a fact of the knowledge that does not answer (2.3.1)")
+    KGUG: str = Field("", description="Knowledge ungrounded: a true fact beside the knowledge (2.3.2)")
+    RECF: str = Field("", description="Relevant entity, common fact: on the response's main entity (2.3.3)")
+    IECF: str = Field("", description="Irrelevant entity, common fact: on one that the response lacks (2.3.4)")
+    COEX: str = Field("", description="Common expression that fits the conversation (2.3.5)")
+    note: str = Field("", description="What the author says about it")
+    drafts: Mapping[str, str] = Field(
+        default_factory=dict, description="Type -> suggestion to the author, never part of an item"
+    )
+    language: Literal["en"] = "en"
+    source: str = Field(description="Format and name of the source: `charp:hCHARP.jsonl`")
+    provenance: Provenance
+
+    @property
+    def distractors(self) -> dict[DistractorType, str]:
+        """What is written, by type."""
+        return {kind: text for kind in DISTRACTOR_TYPES if (text := getattr(self, kind).strip())}
 
 
 class CharpEvalItem(Record):
