@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from annotation.quality import WHY_UNCHANGED
+from annotation.review import review_of
 from flows.construct.engine import every
 from flows.families.charpeval.checks import (
     DECISION,
@@ -17,6 +19,8 @@ from flows.families.charpeval.checks import (
 )
 from schemas.charpeval import Authored, UtterancePair
 from schemas.rubric import Choice, Rubric, Shown, Task, Turn, Written
+
+REVIEW_GUIDELINE = "guideline.review.md"
 
 UTTERANCE = Rubric(
     name="charpeval-utterance",
@@ -52,6 +56,7 @@ UTTERANCE = Rubric(
         ),
         Written(name="knowledge", title="Knowledge, to be mended where that is needed", corrects=True, lines=4),
         Written(name="response", title="Response, to be mended where that is needed", corrects=True),
+        WHY_UNCHANGED,
     ),
 )
 AUTHORING = Rubric(
@@ -110,7 +115,8 @@ AUTHORING = Rubric(
             corrects=True,
             required=True,
         ),
-        Written(name="note", title="Note", hint="Anything the reviewer should know.", corrects=True),
+        Written(name="note", title="Note", hint="Anything the reviewer should know.", corrects=True, note=True),
+        WHY_UNCHANGED,
     ),
     overlaps=True,
 )
@@ -151,7 +157,14 @@ def drafts(record: Any) -> Mapping[str, str]:
     return given
 
 
-_EVERY_PAIR = every(UTTERANCE, unfit=unfit_pair, shown=shown_pair, drafts=drafts, checks=check_utterances)
+_EVERY_PAIR = every(
+    UTTERANCE,
+    unfit=unfit_pair,
+    shown=shown_pair,
+    suggested=drafts,
+    checks=check_utterances,
+    review=review_of(UTTERANCE, REVIEW_GUIDELINE),
+)
 
 
 def _unready(pairs: Iterable[UtterancePair], seed: int) -> Sequence[Task]:
@@ -160,4 +173,11 @@ def _unready(pairs: Iterable[UtterancePair], seed: int) -> Sequence[Task]:
 
 WRITE_UTTERANCES = replace(_EVERY_PAIR, tasks=_unready)
 """Those pairs that distractors can be written for already are not shown: the others come here first."""
-WRITE_DISTRACTORS = every(AUTHORING, unfit=unfit_authored, shown=shown_authored, drafts=drafts, checks=check)
+WRITE_DISTRACTORS = every(
+    AUTHORING,
+    unfit=unfit_authored,
+    shown=shown_authored,
+    suggested=drafts,
+    checks=check,
+    review=review_of(AUTHORING, REVIEW_GUIDELINE),
+)
