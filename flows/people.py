@@ -50,6 +50,7 @@ from flows.compose import Project, read_verdicts
 from flows.construct.engine import People, in_words
 from flows.construct.stages import StageRef
 from flows.label_studio import server_folder
+from flows.rubrics import examples_of, guideline_of
 from flows.settings import LOCAL
 from schemas.annotation import Annotation, Finding, SetAside
 from schemas.base import Record
@@ -110,7 +111,7 @@ def _work(given: Sequence[tuple[str, People, Path, list[Record]]], project: Proj
         made = own.tasks(records, seed)
         tasks += made
         known += own.validation(records, made, seed) if own.validation else ()
-    practice = practice_of(known, rubric, seed)
+    practice = practice_of(examples_of(rubric, folder) or known, rubric, seed)
     return Work(
         rubric=rubric,
         people=people,
@@ -389,7 +390,7 @@ def _queue(project: Project, work: Work, rubric: Rubric, by: str, tasks: Iterabl
         name=_name(project, rubric, by),
         title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
         config=label_config(rubric),
-        instruction=guideline_page(rubric, (work.folder / rubric.guideline).read_text(encoding="utf-8")),
+        instruction=guideline_page(rubric, guideline_of(rubric, work.folder)),
         tasks=[Wanted(task.key, task.id, task_data(rubric, task)) for task in tasks],
         people=people,
     )
