@@ -54,6 +54,7 @@ class Pair(Record):
     """A question with its answers and supporting documents, selected for a dataset (appendix A)."""
 
     DEFINES: ClassVar[tuple[str, ...]] = ("dataset", "question", "answers", "documents", "language", "written")
+    SHOWS: ClassVar[tuple[str, ...]] = ("question", "answers")
 
     dataset: str = Field(description="Name in the configuration: `hotpotwikiqa-mixup`")
     question: str

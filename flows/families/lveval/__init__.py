@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flows.construct.engine import Evaluation, Family, Paper, Part, all_, each, every, expand, rows
+from flows.construct.engine import Evaluation, Family, Paper, Part, all_, each, every, expand, rows, sample
 from flows.families.lveval.contexts import bring_rules_together, bring_together, context_files, mix_contexts
 from flows.families.lveval.figures import document_figures, fact_figures, pair_figures, rule_figures
 from flows.families.lveval.inference import ANSWERS, requests
@@ -28,7 +28,16 @@ from flows.families.lveval.prompts import (
     CONFUSING_FACTS,
     REPLACEMENT_RULES,
 )
-from flows.families.lveval.rubric import CONFLICTS, CONFUSING_FACT, KEYWORDS, REPLACEMENTS, unfit_fact, unfit_keywords
+from flows.families.lveval.rubric import (
+    ANSWERABLE,
+    CONFLICTS,
+    CONFUSING_FACT,
+    KEYWORDS,
+    REPLACEMENTS,
+    answerable_tasks,
+    unfit_fact,
+    unfit_keywords,
+)
 from flows.families.lveval.score import ScoredContext, score
 from flows.families.lveval.selection import (
     asked_unaided,
@@ -82,6 +91,7 @@ FAMILY = Family(
             source=QASource,
             sources=("pair_sources",),
             item=Pair,
+            people=sample(ANSWERABLE, answerable_tasks),
             verify=verify_pairs,
             figures=pair_figures,
             steps=(

@@ -1,10 +1,13 @@
 """What people revise of LV-Eval (sections 3.2.2, 3.2.3 and 3.3): facts, rules, conflicts, keywords, the blacklist."""
 
+from collections.abc import Iterable
+
 from flows.families.lveval.confusing import answer_problem
+from flows.families.lveval.datasets import BY_NAME
 from flows.families.lveval.naming import keywords_problem
 from flows.llm.model import Problem
-from schemas.lveval import AnswerKeywords, ConfusingFact
-from schemas.rubric import Choice, Marked, Rubric, Shown, Written
+from schemas.lveval import AnswerKeywords, ConfusingFact, Pair
+from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written, task_of
 
 KEEP, EDIT, REJECT = "keep", "edit", "reject"
 DECISIONS = (KEEP, EDIT, REJECT)
@@ -116,6 +119,15 @@ ANSWERABLE = Rubric(
 """Appendix A: of MultiFieldQA "we manually remove questions that can be answered using common-sense knowledge without
 referring to the context". The answer is shown: without it nobody can tell whether what comes to mind is right."""
 RUBRICS = (CONFUSING_FACT, REPLACEMENTS, CONFLICTS, KEYWORDS, BLACKLIST, ANSWERABLE)
+
+
+def answerable_tasks(pairs: Iterable[Pair], seed: int) -> list[Task]:
+    """The questions of MultiFieldQA, each with its first answer (appendix A)."""
+    return [
+        task_of(pair, ANSWERABLE, {"question": pair.question, "answer": pair.answers[0]})
+        for pair in pairs
+        if BY_NAME[pair.dataset].unknown
+    ]
 
 
 def unfit_fact(record: ConfusingFact) -> Problem:
