@@ -1,0 +1,154 @@
+"""Majorities, items with known answers, practice, suggestions left as they stood, and each person's figures."""
+
+from annotation.quality import (
+    WHY_UNCHANGED,
+    Known,
+    feedback,
+    figures,
+    known_answers,
+    majority,
+    not_in,
+    passed_practice,
+    practice_of,
+    set_aside,
+    unchanged,
+    unconfirmed,
+)
+from schemas.annotation import Annotation
+from schemas.rubric import Choice, Rubric, Shown, Task, Written
+
+YES_NO = ("yes", "no")
+RUBRIC = Rubric(
+    name="toy", version=1, guideline="g.md", shows=(Shown(name="text"),),
+    asks=(
+        Choice(name="readable", question="Can it be read?", options=YES_NO, accepts=("yes",)),
+        Choice(name="supports", question="Does it support the answer?", options=YES_NO, accepts=("yes",)),
+    ),
+    writes=(Written(name="text", title="Text", corrects=True), Written(name="lie", title="A lie"), WHY_UNCHANGED),
+    people_per_item=3, validation_share=0.1, pass_share=0.9,
+)  # fmt: skip
+
+
+def task(number: int, known: str = "", **more: object) -> Task:
+    values = {
+        "key": f"k{number}", "rubric": "toy", "version": 1, "item_id": "i", "item_key": "r", "item_view": "v",
+        "shown": {"text": str(number)}, "known": {"supports": known} if known else {},
+    }  # fmt: skip
+    return Task.model_validate(values | more)
+
+
+def judged(task: str, by: str, supports: str, readable: str = "yes", **more: object) -> Annotation:
+    answers = {"supports": supports, "readable": readable}
+    return Annotation.model_validate({"task": task, "by": by, "answers": answers} | more)
+
+
+def test_the_majority_of_three() -> None:
+    given = [
+        judged("t", "a", "yes"), judged("t", "b", "no"), judged("t", "c", "yes", "no"),
+        judged("u", "a", "yes"), judged("u", "b", "yes"),
+        judged("v", "a", "yes"),
+        judged("w", "a", "yes"), judged("w", "b", "yes"), judged("w", "c", "no"), judged("w", "d", "no"),
+    ]  # fmt: skip
+    decided = majority(given, RUBRIC)
+    assert decided["t"] == {"supports": "yes", "readable": "yes"}
+    assert decided["u"]["supports"] == "yes"  # the third cannot change it
+    assert decided["v"]["supports"] is None
+    assert decided["w"]["supports"] is None
+
+
+def test_a_second_judgement_of_one_person_replaces_the_first() -> None:
+    given = [judged("t", "a", "no"), judged("t", "b", "yes"), judged("t", "a", "yes")]
+    assert majority(given, RUBRIC)["t"]["supports"] == "yes"
+
+
+def test_people_under_nine_tenths_on_the_known_items_are_set_aside() -> None:
+    known = [task(number, "yes") for number in range(10)]
+    sampled = [task(20)]
+    given = [judged(one.id, "all", "yes") for one in known]
+    given += [judged(one.id, "nine", "no" if one.key == "k0" else "yes") for one in known]
+    given += [judged(one.id, "eight", "no" if one.key in ("k0", "k1") else "yes") for one in known]
+    given += [judged(one.id, "one", "no") for one in known[:1]]
+    given += [judged(sampled[0].id, "none", "no")]
+    assert set_aside([*known, *sampled], given, RUBRIC) == {"eight", "one"}
+    assert known_answers([*known, *sampled], given)["eight"] == Known(right=8, answered=10)
+    assert "none" not in known_answers([*known, *sampled], given)
+
+
+def test_the_bar_is_met_by_the_very_number() -> None:
+    known = [task(number, "yes") for number in range(100)]
+    given = [judged(one.id, "a", "yes" if number < 55 else "no") for number, one in enumerate(known)]
+    assert 0.55 * 100 > 55  # as floats are
+    assert set_aside(known, given, RUBRIC.model_copy(update={"pass_share": 0.55})) == frozenset()
+    assert set_aside(known, given, RUBRIC.model_copy(update={"pass_share": 0.56})) == {"a"}
+
+
+def test_practice_takes_each_right_answer_in_turn_under_keys_of_its_own() -> None:
+    known = [task(number, "yes" if number < 15 else "no") for number in range(20)]
+    practice = practice_of(known, RUBRIC, seed=1)
+    assert sorted(one.known["supports"] for one in practice) in (["no"] * 2 + ["yes"] * 3, ["no"] * 3 + ["yes"] * 2)
+    assert practice == practice_of(known[::-1], RUBRIC, seed=1)
+    assert {one.key for one in practice}.isdisjoint(one.key for one in known)
+    assert {one.sample for one in practice} == {"practice"}
+    left = not_in(practice, known)
+    assert len(left) == 15
+    assert {one.id for one in left}.isdisjoint(one.id for one in practice)
+    assert practice_of([task(1)], RUBRIC, seed=1) == []
+
+
+def test_practice_is_passed_once_all_of_it_is_handed_in_and_right() -> None:
+    practice = practice_of([task(number, "yes") for number in range(9)], RUBRIC, seed=1)
+    given = [judged(one.id, "a", "yes") for one in practice]
+    assert not passed_practice("a", practice, given[:4], RUBRIC)
+    assert passed_practice("a", practice, given, RUBRIC)
+    assert not passed_practice("b", practice, given, RUBRIC)
+    wrong = [judged(practice[0].id, "a", "no"), *given[1:]]
+    assert not passed_practice("a", practice, wrong, RUBRIC)  # 4 of 5 are under nine tenths
+    assert passed_practice("a", practice, [*wrong, given[0]], RUBRIC)  # corrected after the feedback
+    assert set_aside(practice, wrong, RUBRIC) == frozenset()  # to practise is no test
+    assert passed_practice("a", [], [], RUBRIC)
+
+
+def test_feedback_says_what_is_right_and_why() -> None:
+    one = task(1, "no", why="The sentence with the answer is not there.")
+    assert feedback(one, judged(one.id, "a", "yes"), RUBRIC) == (
+        "Does it support the answer? You chose yes; the right answer is no.\nThe sentence with the answer is not there."
+    )
+    assert feedback(one, judged(one.id, "a", "no"), RUBRIC).startswith("Does it support the answer? No is right.\n")
+
+
+def test_a_suggestion_left_as_it_stood_needs_a_reason() -> None:
+    one = task(1, drafts={"text": "1", "lie": "It is 2."})
+
+    def handed(lie: str, why: str = "", untouched: tuple[str, ...] = ()) -> Annotation:
+        answers = {"text": "1", "lie": lie, "why_unchanged": why}
+        return Annotation(task=one.id, by="a", answers=answers, untouched=untouched)
+
+    left = handed("It is  2.\n", untouched=("text",))
+    assert unchanged(one, left, RUBRIC) == ("lie",)  # a field of the record that stays is no suggestion
+    assert [(said.name, said.rejects) for said in unconfirmed(one, left, RUBRIC)] == [("lie", True)]
+    assert unconfirmed(one, handed("It is 2.", "It is what I would write."), RUBRIC) == []
+    assert unchanged(one, handed("It is 2.", "It is what I would write."), RUBRIC) == ("lie",)
+    assert unconfirmed(one, handed("It is 3."), RUBRIC) == []
+    assert unconfirmed(task(1), handed("It is 2."), RUBRIC) == []
+
+
+def test_figures_worked_by_hand() -> None:
+    known, draft = task(1, "yes"), task(2, drafts={"lie": "It is 2."})
+    practice = task(5, "yes", sample="practice")
+    queue = [practice, known, draft, task(3), task(4)]
+    given = [
+        judged(practice.id, "a", "no", seconds=60),
+        judged(known.id, "a", "yes", seconds=120),
+        Annotation(task=draft.id, by="a", answers={"lie": "It is 2.", "why_unchanged": "Fine."}, seconds=36_000),
+    ]
+    a, b = figures({"a": queue, "b": [task(3)]}, given, RUBRIC, [("k3", "a")], [("k3", "a"), ("k2", "a"), ("k1", "a")])
+    assert (a.by, a.done, a.left, a.minutes) == ("a", 3, 2, 2.0)  # 1, 2 and 600 minutes, of which 30 count
+    assert (a.returned, a.rejected) == (4, 1 / 4)
+    assert (a.known, a.known.share, a.validation_share) == (Known(right=1, answered=1), 1.0, 1 / 4)
+    assert a.unchanged == 1
+    assert (b.by, b.done, b.left, b.minutes, b.rejected, b.known.share) == ("b", 0, 1, None, None, None)
+
+
+def test_thirty_minutes_is_the_most_that_an_item_counts() -> None:
+    (one,) = figures({"a": [task(1)]}, [judged(task(1).id, "a", "yes", seconds=36_000)], RUBRIC)
+    assert one.minutes == 30.0
