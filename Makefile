@@ -20,7 +20,7 @@ lint: $(DEV_STAMP)
 fast: $(DEV_STAMP)
 	$(BIN)/python -m pytest -m "not slow and not bench"
 
-# Real parts: Prefect server, Chromium, killed processes, HTTP faults.
+# Real parts: Prefect server, Label Studio, Chromium, killed processes, HTTP faults.
 slow: $(DEV_STAMP)
 	tests/system-packages
 	$(BIN)/python -m pytest -m "slow"
@@ -50,4 +50,4 @@ $(DEV_STAMP): $(STAMP)
 	touch $@
 
 clean:
-	rm -rf .venv out .touchstone build *.egg-info
+	rm -rf .venv out .touchstone .touchstone-tests build *.egg-info

@@ -19,13 +19,15 @@ def server_folder(config: Config) -> Path:
 def connect_configured(config: Config) -> Client:
     """The client of the configured server.
 
-    Raises `Failed` where the local one does not run, `WrongInput` without a key for another, and `connect`'s errors.
+    Raises `Failed` where the local one does not answer, `WrongInput` without a key for another, and `connect`'s errors.
     """
     url = config.annotation.url
     if url == LOCAL:
         running = server.running(server_folder(config))
         if running is None:
-            raise Failed("the local Label Studio does not run; `touchstone label-studio up` starts it")
+            raise Failed(
+                "the local Label Studio does not run, or does not answer; `touchstone label-studio up` starts it"
+            )
         return connect(running.url, running.owner.token)
     key = os.environ.get(KEY, "")
     if not key:

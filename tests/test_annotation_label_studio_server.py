@@ -151,15 +151,18 @@ def test_a_first_start_that_was_killed_with_its_server_is_begun_anew(label_studi
     code = f"from annotation.label_studio import server; from pathlib import Path; server.up(Path({str(folder)!r}))"
     starting = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent.parent)
     database = folder / server.DATA / server.DATABASE
-    wait_for(lambda: database.exists() and database.stat().st_size > 100_000, 120)
+    wait_for(lambda: database.exists() and database.stat().st_size > 400_000, 120)
     starting.kill()
     starting.wait()
     half_made = pid_of(folder)
-    with pytest.raises(sqlite3.OperationalError, match="no such table"):
-        sqlite3.connect(f"file:{database}?mode=ro", uri=True).execute("SELECT * FROM organization")
     os.kill(half_made, signal.SIGKILL)
-    with served(folder) as server_of_test:
-        assert server_of_test.client.projects() == []
+    assert not server._has_accounts(database)
+    upload = folder / server.DATA / "media" / "kept.txt"
+    upload.parent.mkdir(exist_ok=True)
+    upload.write_text("of no database")
+    with served(folder) as anew:
+        assert anew.client.projects() == []
+        assert upload.exists()
         assert pid_of(folder) != half_made
 
 
@@ -177,6 +180,22 @@ def test_an_up_that_was_killed_leaves_its_server_to_the_next(label_studio_folder
     left = pid_of(label_studio_folder)
     with served(label_studio_folder):
         assert pid_of(label_studio_folder) == left
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_start_that_is_stopped_leaves_nothing_running(label_studio_folder: Path) -> None:
+    place = label_studio_folder.parent.parent
+    write_config(place, store="state", families={"uraq": {}})
+    starting = subprocess.Popen(
+        [TOUCHSTONE, "label-studio", "up", "config.yaml"], cwd=place, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    wait_for(lambda: (label_studio_folder / server.LOCK).exists() and server._pid(label_studio_folder) is not None, 60)
+    starting.send_signal(signal.SIGINT)
+    _, said = starting.communicate(timeout=60)
+    assert (starting.returncode, said) == (130, "touchstone: stopped; run the same command again to go on from here\n")
+    assert not server._is_held(label_studio_folder)
 
 
 @pytest.mark.slow
@@ -360,6 +379,30 @@ def test_a_state_that_may_hold_work_is_never_thrown_away(
         server.up(tmp_path)
     assert {path: path.read_bytes() for path in before} == before
     assert server._is_held(tmp_path) is False
+
+
+@pytest.mark.parametrize(
+    ("made", "whole"),
+    [
+        ((), False),
+        (("CREATE TABLE organization (id)", "CREATE TABLE htx_user (id)"), False),
+        (("CREATE TABLE organization (id)", "CREATE TABLE htx_user (active_organization_id)"), False),
+        (
+            (
+                "CREATE TABLE organization (id)", "CREATE TABLE htx_user (active_organization_id)",
+                "INSERT INTO organization VALUES (1)", "INSERT INTO htx_user VALUES (1)",
+            ),
+            True,
+        ),
+    ],
+)  # fmt: skip
+def test_a_database_is_whole_once_its_owner_has_an_organisation(
+    tmp_path: Path, made: tuple[str, ...], whole: bool
+) -> None:
+    with sqlite3.connect(tmp_path / "some.sqlite3") as database:
+        for statement in made:
+            database.execute(statement)
+    assert server._has_accounts(tmp_path / "some.sqlite3") is whole
 
 
 def stand_in(folder: Path, script: str) -> Path:

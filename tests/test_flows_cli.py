@@ -39,7 +39,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli")
     before = Path.cwd()
     os.chdir(folder)
-    config = write_config(folder, families={"uraq": {"statements": 20, "context_counts": [1, 3]}})
+    config = write_config(
+        folder, families={"uraq": {"statements": 20, "context_counts": [1, 3]}},
+        annotation={"people": {"a1": "anna@example.org"}},
+    )  # fmt: skip
     project = Project(config, folder / "out")
     asyncio.run(run_all(project.build))
     write_outputs(project)
@@ -53,6 +56,12 @@ def folder(built: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(built)
     monkeypatch.setenv("COLUMNS", "200")
     return built
+
+
+def test_a_build_tells_nobodys_address(folder: Path) -> None:
+    files = [path for path in (folder / "out").rglob("*") if path.is_file()]
+    assert len(files) > 5
+    assert not [path for path in files if b"anna@example.org" in path.read_bytes()]
 
 
 def test_show_prints_items_as_a_person_reads_them(folder: Path) -> None:
@@ -239,6 +248,8 @@ def test_scores_do_not_overwrite_the_predictions(folder: Path) -> None:
         (["metric", "f2", "--input", "a", "--output", "b"], 2, 'did you mean "f1"'),
         (["metric", "f1", "--input", "none.jsonl", "--output", "b"], 2, "no such file"),
         (["schema", "uraq-itms"], 2, 'did you mean "uraq-items"'),
+        (["label-studio", "up", "none.yaml"], 2, "none.yaml: no such file"),
+        (["label-studio", "down", "none.yaml"], 2, "none.yaml: no such file"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(folder: Path, arguments: list[str], code: int, said: str) -> None:

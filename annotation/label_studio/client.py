@@ -89,6 +89,15 @@ def connect(url: str, api_key: str) -> "Client":
     is_local = urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
     # A proxy of the environment does not know the way back to this machine.
     http = httpx.Client(timeout=ANSWER_S, follow_redirects=True, trust_env=not is_local)
+    try:
+        return _connected(url, api_key, http)
+    except BaseException:
+        http.close()
+        raise
+
+
+def _connected(url: str, api_key: str, http: httpx.Client) -> "Client":
+    """The client over these connections, once the server has said its version and taken the key."""
     with _told(url, "say its version"):
         release = _release(url, http.get(f"{url}/api/version", timeout=REACH_S, follow_redirects=False))
     if tuple(int(one) for one in release.split(".")[:2]) < OLDEST:
@@ -99,9 +108,8 @@ def connect(url: str, api_key: str) -> "Client":
         sdk = LabelStudio(  # type: ignore[no-untyped-call]
             base_url=url, api_key=api_key, timeout=ANSWER_S, max_retries=0, httpx_client=http
         )
-        client = Client(url, release, http, sdk)
         sdk.users.whoami(request_options={"timeout": REACH_S})
-    return client
+    return Client(url, release, http, sdk)
 
 
 def _release(url: str, answer: httpx.Response) -> str:
@@ -328,8 +336,10 @@ def _told(url: str, what: str) -> Iterator[None]:
 
 
 def _refusal(url: str, what: str, status: int, said: str) -> Exception:
-    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return KeyRefused(f"{url}: the key was refused when it was to {what}: {said}; make one on its account page")
+    if status == HTTPStatus.UNAUTHORIZED:
+        return KeyRefused(f"{url}: does not take the key ({said}); make an access token on your account page there")
+    if status == HTTPStatus.FORBIDDEN:
+        return KeyRefused(f"{url}: may not {what} with this key ({said}); give the key of an account that may")
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return Unanswered(f"{url}: failed (status {status}) when it was to {what}: {said}; its log tells more")
     return Refused(f"{url}: refused to {what} (status {status}): {said}", status)

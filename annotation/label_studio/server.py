@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 import httpx
+from pydantic import Field
 
 from annotation.label_studio.accounts import Owner, make_owner, read_owner, write_private
 from annotation.label_studio.install import INSTALL_S, install, last_line
@@ -39,6 +40,9 @@ POLL_S = 0.25
 LOCK_TASK_S = 3600
 """How long a task that a person opened is kept from others, in seconds; Label Studio's own default is a day."""
 LOG_BYTES = 10_000_000
+"""A log longer than this is set aside at the next start."""
+LEAST_FREE = 1_000_000
+"""Bytes, below which a disk is called full."""
 NOWHERE = "http://127.0.0.1:9"
 """A proxy that is not there (RFC 863, the discard port)."""
 LOCK, LOG, PORT, DATA, DATABASE = "server.pid", "server.log", "port", "data", "label_studio.sqlite3"
@@ -49,10 +53,10 @@ class Running(Frozen):
 
     url: str
     owner: Owner
-    before: bool = False
-    """It ran before it was asked for."""
-    moved_from: int | None = None
-    """The port it had the last time, where another program has that now."""
+    before: bool = Field(False, description="It ran before it was asked for")
+    moved_from: int | None = Field(
+        None, description="The port it had the last time, where another program has that now"
+    )
 
 
 def _quiet(line: str) -> None:
@@ -117,10 +121,11 @@ def down(folder: Path) -> bool:
 
 def _start(folder: Path, programs: Path, lock: IO[str], port: int | None, tell: Callable[[str], None]) -> Running:
     """Start the server and wait until it answers; end it if it does not."""
-    is_new = not _has_accounts(folder / DATA / DATABASE)
-    if is_new:  # no one ever logged in to it: it listens only once its owner is made
-        shutil.rmtree(folder / DATA, ignore_errors=True)
     (folder / DATA).mkdir(mode=0o700, exist_ok=True)
+    is_new = not _has_accounts(folder / DATA / DATABASE)
+    if is_new:  # nobody ever logged in to it: the server listens only once its owner is made
+        for path in (folder / DATA).glob(f"{DATABASE}*"):
+            path.unlink()
     owner = read_owner(folder)
     if owner is None and not is_new:
         raise Failed(
@@ -167,7 +172,10 @@ def _wait(process: "subprocess.Popen[bytes]", port: int, owner: Owner, log: Path
     deadline = time.monotonic() + START_S
     while not _answers(port, owner):
         if process.poll() is not None:
-            raise Failed(f"Label Studio did not start: {last_line(log, begin)}; {log} has the whole; then run again")
+            # On a full disk its last words did not reach the log.
+            is_full = shutil.disk_usage(log.parent).free < LEAST_FREE
+            why = f"the disk of {log.parent} is full" if is_full else last_line(log, begin)
+            raise Failed(f"Label Studio did not start: {why}; {log} has the whole; then run again")
         if time.monotonic() > deadline:
             raise Failed(
                 f"Label Studio did not answer at {_url(port)} in {START_S:.0f} s; {log} has the whole; run again"
@@ -238,7 +246,7 @@ def _has_accounts(database: Path) -> bool:
         with contextlib.closing(sqlite3.connect(database)) as connection:
             return connection.execute(query).fetchone() is not None
     except sqlite3.OperationalError as error:
-        if "no such table" in str(error):
+        if str(error).startswith("no such"):  # table, or column, as yet
             return False
         raise Failed(f"{database}: cannot be read ({error}); see that nothing else uses it, and run again") from error
     except sqlite3.DatabaseError as error:
@@ -255,7 +263,10 @@ def _choose_port(asked: int | None, last: int | None) -> int:
         return asked
     if last is not None and _is_free(last):
         return last
-    return next(one for one in random.Random().sample(PORTS, len(PORTS)) if _is_free(one))
+    for one in random.Random().sample(PORTS, len(PORTS)):
+        if _is_free(one):
+            return one
+    raise Failed(f"no port from {PORTS.start} to {PORTS.stop - 1} is free; name one with --port")
 
 
 def _is_free(port: int) -> bool:
