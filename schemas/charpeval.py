@@ -1,4 +1,4 @@
-"""CHARPEval (Ghaddar et al., 2025): dialogues with knowledge, and responses to be told from five distractors."""
+"""CHARPEval: dialogues with knowledge, and responses to be told from five distractors."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal, Self, get_args

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from flows.llm.loading import quiet
 from flows.llm.model import ModelSetupError, Usage
 from flows.llm.options import Likelihood, Options, TooLong
 from schemas.base import Frozen
@@ -306,12 +307,14 @@ class LocalModel:
 
         unusable = (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError, SafetensorError)
         try:
-            return load(True)
+            with quiet():
+                return load(True)
         except unusable as error:
             failed: Exception = error
         if not Path(self.settings.name).exists() and re.fullmatch(r"[\w.-]+(/[\w.-]+)?", self.settings.name):
             try:
-                return load(False)
+                with quiet():
+                    return load(False)
             except unusable as error:
                 failed = error
         raise ModelSetupError(

@@ -66,7 +66,7 @@ def table_view(name: str, frame: pd.DataFrame, *, stacked: bool = False) -> Tabl
     rows = [
         (str(row), [float(value) for value in values]) for row, values in zip(frame.index, frame.values, strict=True)
     ]
-    folded = len(rows) > MOST_LINES
+    folded = len(rows) > MOST_LINES and not stacked  # where the columns' colours are told
     chart = None
     if stacked:
         chart = stack(columns, rows)

@@ -1,18 +1,17 @@
 """Options weighed after a long prompt: ours beside lm-evaluation-harness, on one model and the same data.
 
-    python tests/bench/bench_likelihood.py [items]        (default: 8)
+    python tests/bench/bench_likelihood.py [items] [threads]        (default: 8 items, one thread)
 
-The model is a random Llama of 70 million parameters in float32; a prompt has 1,000 tokens, and six options of 5
-to 40 tokens follow it. "apart": no two prompts begin alike. "shots": all prompts begin with the same 700 tokens, as
-three-shot prompts do.
+The model is a random Llama of 71 million parameters in float32; a prompt has 1,000 tokens, and six options of 7 to 20
+tokens follow it, as long as those of the paper's figure 1. "apart": no two prompts begin alike. "shots": all prompts
+begin with the same 700 tokens, as three-shot prompts do.
 
 The harness (0.4.13) has an environment of its own, `.venv-lm-eval`, made here where it is missing (2 GB). Each side
-runs in a process of its own, one after the other, with as many threads as there are processors. "seconds" is wall time
-of the harness's own `HFLM.loglikelihood` over all requests, and of ours, `LocalModel.log_probabilities`, over all
-prompts: from texts to numbers, tokenising included; imports, loading the model and one item to warm up are left out.
-"of processors" is the time that all of them spent on it, which says more on a busy machine.
-The harness is run with one and with six requests a batch, and the quicker of the two is compared. "differs" is the
-largest difference between the two of an option's summed log-probability, over all options.
+runs in a process of its own, one after the other. "seconds" is wall time of the harness's own `HFLM.loglikelihood` over
+all requests, and of ours, `LocalModel.log_probabilities`, over all prompts: from texts to numbers, tokenising included;
+imports, loading the model and one item to warm up are left out. "of processors" is the processors' time for it, which
+says more on a busy machine. The harness is run with one and with six requests a batch, and the quicker of the two is
+compared. "differs" is the largest difference between the two of an option's summed log-probability, over all options.
 """
 
 import json
@@ -29,7 +28,7 @@ HARNESS = ROOT / ".venv-lm-eval"
 VERSION = "0.4.13"
 ITEMS = 8
 PROMPT_TOKENS, SHARED_TOKENS = 1_000, 700
-OPTION_TOKENS = (5, 12, 19, 26, 33, 40)
+OPTION_TOKENS = (14, 14, 13, 17, 20, 7)
 MODEL = {"hidden": 512, "layers": 12, "heads": 8, "vocabulary": 32_000, "window": 2_048}
 AT_LEAST, WITHIN = 3.0, 1e-4
 
@@ -83,7 +82,7 @@ def make(name: str, items: int) -> dict[str, str]:
         for place in range(items):
             start = shots if kind == "shots" else ""
             prompt = exactly(100 + place, PROMPT_TOKENS - len(tokenizer.encode(start)), start)
-            options = [exactly(1000 * place + tokens, tokens) for tokens in OPTION_TOKENS]
+            options = [exactly(1000 * place + number, tokens) for number, tokens in enumerate(OPTION_TOKENS)]
             assert len(tokenizer.encode(prompt)) == PROMPT_TOKENS
             data.append({"prompt": prompt, "options": options})
         path = folder / f"{kind}.json"
@@ -150,7 +149,7 @@ def harness() -> Path:
 def main(arguments: list[str] | None = None) -> None:
     """Print a line a side and kind of data; exit with 1 where ours is not what it should be."""
     given = sys.argv[1:] if arguments is None else arguments
-    items, threads = int(given[0]) if given else ITEMS, os.cpu_count() or 1
+    items, threads = (*map(int, given), *(ITEMS, 1)[len(given) :])
     python = harness()
     missed = False
     with tempfile.TemporaryDirectory() as name:
@@ -167,7 +166,7 @@ def main(arguments: list[str] | None = None) -> None:
             )
             print(
                 f"\n{kind}: {items} prompts of {PROMPT_TOKENS:,} tokens, {len(OPTION_TOKENS)} options each, "
-                f"{us['parameters'] / 1e6:.0f}M parameters, {threads} threads"
+                f"{us['parameters'] / 1e6:.0f}M parameters, {threads} thread{'s' * (threads != 1)}"
             )
             sides = {"ours": us, **{f"harness, batch {size}": them for size, them in theirs.items()}}
             for side, one in sides.items():
