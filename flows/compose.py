@@ -24,7 +24,9 @@ from flows.construct.stages import Build, FamilyBuild
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint, EndpointSettings
 from flows.llm.limits import Budget
+from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import Model, Prompt, RuleSet, with_templates
+from flows.llm.options import LikelihoodModel
 from flows.llm.prices import Prices
 from flows.llm.rules import Rules
 from flows.settings import Config, ConfigError, load_config, nearest, parse_config
@@ -139,7 +141,24 @@ class Project:
         settings = self.config.model_for(role)
         if isinstance(settings, EndpointSettings):
             return self._endpoint(settings)
+        if isinstance(settings, LocalSettings):
+            raise ConfigError(
+                f"{self.config_path}: models.{role}: a model of provider local weighs options and writes nothing; "
+                f"name one of provider endpoint for {family.name}"
+            )
         return Rules(rules_of(family.name), self.config.seed, _folder_hash(family.folder))
+
+    def likelihood_model(self, role: str) -> LikelihoodModel:
+        """The model that plays `role`, or is called so in the configuration, for weighing options."""
+        settings = self.config.model_for(role)
+        if isinstance(settings, EndpointSettings):
+            return self._endpoint(settings)
+        if isinstance(settings, LocalSettings):
+            return LocalModel(settings)
+        raise ConfigError(
+            f"{self.config_path}: models.{role}: the rules cannot weigh options; name a model of provider local "
+            "(a folder, or a name on the Hugging Face Hub) or endpoint"
+        )
 
     @cached_property
     def _endpoints(self) -> dict[EndpointSettings, Endpoint]:

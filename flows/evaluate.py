@@ -3,19 +3,22 @@
 import asyncio
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from data.store import Stage
 from flows.compose import Project
-from flows.construct.engine import Family, Request
+from flows.construct.engine import Choice, Family, Request
 from flows.llm.endpoint import Endpoint
-from flows.llm.model import InvalidAnswer, Model, Usage
+from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
+from flows.llm.options import LikelihoodModel, Options
 from flows.llm.truncation import PretrainedTokenizer, cut_to
+from flows.scoring.attention import AttentionModel, ChunkedText, attention_tables, pointed_shares
+from flows.scoring.likelihood import SCORES
+from flows.scoring.tables import ScoreTables
 from schemas.base import Record
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction
@@ -24,6 +27,8 @@ EVALUATED = "evaluated"
 """The role of the model that is asked."""
 ROWS_AT_ONCE = 64
 """Rows whose questions are in flight together; the model's own limits decide how many requests are."""
+WEIGHED_AT_ONCE = 16
+"""Rows whose options are weighed together: prompts among them that begin alike are read one after the other."""
 LONG_ROWS_AT_ONCE = 8
 """The same, of rows with a text of up to 1.5 MB, which several questions of a row repeat."""
 
@@ -42,10 +47,10 @@ class EvaluatedRows:
         for stage, start, stop in self._pieces:
             yield from stage.slice(start, stop)
 
-    def batches(self) -> Iterator[list[Any]]:
+    def batches(self, most: int = ROWS_AT_ONCE) -> Iterator[list[Any]]:
         """The rows, some at a time."""
         for stage, first, last in self._pieces:
-            size = LONG_ROWS_AT_ONCE if _in_files(stage) else ROWS_AT_ONCE
+            size = LONG_ROWS_AT_ONCE if _in_files(stage) else most
             for start in range(first, last, size):
                 yield list(stage.slice(start, min(start + size, last)))
 
@@ -98,24 +103,82 @@ def predict(
         tokenizer = PretrainedTokenizer(model.settings.tokenizer)
         prompts = {name: cut_to(prompt, tokenizer, model.settings.window) for name, prompt in prompts.items()}
     usage = Usage()
+
+    def ask(batch: list[Any]) -> Iterable[Prediction]:
+        requests = [(row, request) for row in batch for request in family.evaluation.requests(row, one.settings)]
+        return project.run(_ask(model, requests, usage, prompts))
+
+    _write(rows, rows.batches(), path, progress, ask)
+    return usage
+
+
+def weigh(
+    project: Project,
+    family: Family,
+    model: LikelihoodModel,
+    rows: EvaluatedRows,
+    path: Path,
+    progress: Callable[[int, int], None],
+) -> Usage:
+    """Have `model` weigh the rows' options and write their scores to `path`, in the rows' order, as `predict` does."""
+    choices = family.evaluation.choices
+    assert choices is not None
+    settings = project.build.families[family.name].settings
+    usage = Usage()
+
+    def ask(batch: list[Any]) -> Iterable[Prediction]:
+        asked = [(row, choice) for row in batch for choice in choices(row, settings)]
+        return project.run(_weigh(model, asked, usage))
+
+    _write(rows, rows.batches(WEIGHED_AT_ONCE), path, progress, ask)
+    return usage
+
+
+def attend(
+    family: Family, model: AttentionModel, rows: EvaluatedRows, progress: Callable[[int, int], None]
+) -> ScoreTables:
+    """Where the tokens of the rows' responses look, by layer."""
+    chunks = family.evaluation.chunks
+    assert chunks is not None
+
+    def shares() -> Iterator[tuple[ChunkedText, Any]]:
+        for done, row in enumerate(rows, 1):
+            text = chunks(row)
+            yield text, pointed_shares(model, text)
+            progress(done, len(rows))
+
+    return attention_tables(model.name, shares())
+
+
+def _write(
+    rows: EvaluatedRows,
+    batches: Iterable[list[Any]],
+    path: Path,
+    progress: Callable[[int, int], None],
+    ask: Callable[[list[Any]], Iterable[Prediction]],
+) -> None:
+    """Write the predictions of each row, once for each id, to a file that is there when it is whole."""
     done = 0
     asked: set[str] = set()
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    with ExitStack() as stack:
-        out = stack.enter_context(temporary.open("w", encoding="utf-8"))
-        for batch in rows.batches():
+    with temporary.open("w", encoding="utf-8") as out:
+        for batch in batches:
             new = [row for row in {row.id: row for row in batch}.values() if row.id not in asked]
             asked.update(row.id for row in new)
-            requests = [(row, request) for row in new for request in family.evaluation.requests(row, one.settings)]
-            project.run(_ask(model, requests, out, usage, prompts))
+            for prediction in ask(new):
+                written = prediction.model_dump(
+                    exclude_none=True, exclude={"prediction"} if prediction.scores else None
+                )
+                out.write(json.dumps(written, ensure_ascii=False) + "\n")
             done += len(batch)
             progress(done, len(rows))
     temporary.replace(path)
-    return usage
 
 
-async def _ask(model: Model, requests: list[tuple[Record, Request]], out: IO[str], usage: Usage, prompts: Any) -> None:
+async def _ask(
+    model: Model, requests: list[tuple[Record, Request]], usage: Usage, prompts: Mapping[str, Prompt[Any]]
+) -> list[Prediction]:
     async def one(row: Record, request: Request) -> Prediction:
         try:
             answer = await model.complete(prompts[request.prompt.name], request.inputs, usage=usage)
@@ -131,5 +194,20 @@ async def _ask(model: Model, requests: list[tuple[Record, Request]], out: IO[str
             shots=request.shots,
         )
 
-    for prediction in await asyncio.gather(*(one(row, request) for row, request in requests)):
-        out.write(json.dumps(prediction.model_dump(exclude_none=True), ensure_ascii=False) + "\n")
+    return await asyncio.gather(*(one(row, request) for row, request in requests))
+
+
+async def _weigh(model: LikelihoodModel, asked: list[tuple[Record, Choice]], usage: Usage) -> list[Prediction]:
+    options = [Options(choice.prompt, tuple(choice.options.values())) for _, choice in asked]
+    return [
+        Prediction(
+            id=row.id,
+            variant=name,
+            scores={kind: score(likelihood) for kind, likelihood in zip(choice.options, likelihoods, strict=True)},
+            model=model.name,
+            prompting=choice.prompting,
+            shots=choice.shots,
+        )
+        for (row, choice), likelihoods in zip(asked, await model.likelihoods(options, usage=usage), strict=True)
+        for name, score in SCORES.items()
+    ]

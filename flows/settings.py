@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from flows.construct.engine import Family, FamilySettings
 from flows.families import family_names, load_family
 from flows.llm.endpoint import EndpointSettings
+from flows.llm.local import LocalSettings
 from flows.llm.rules import RulesSettings
 from schemas.base import Frozen
 from schemas.errors import WrongInput
@@ -37,7 +38,7 @@ class ConfigError(WrongInput):
     """The configuration is wrong: one line that names the file, the key and what to do."""
 
 
-ModelSettings = Annotated[RulesSettings | EndpointSettings, Field(discriminator="provider")]
+ModelSettings = Annotated[RulesSettings | EndpointSettings | LocalSettings, Field(discriminator="provider")]
 
 
 class _UniqueKeys(yaml.SafeLoader):
@@ -128,7 +129,7 @@ class Config(BaseModel):
             raise ValueError("`model` is shorthand for `models.default`: give one of them")
         return self
 
-    def model_for(self, role: str) -> RulesSettings | EndpointSettings:
+    def model_for(self, role: str) -> RulesSettings | EndpointSettings | LocalSettings:
         """The settings of the model that plays `role`."""
         default = self.model or self.models.get("default") or RulesSettings()
         return self.models.get(role, default)
@@ -228,9 +229,14 @@ def _with_model_folders(raw: dict[str, Any], base: Path) -> dict[str, Any]:
     def each(several: Any, key: str) -> Any:
         return {name: found(one, key) for name, one in several.items()} if isinstance(several, dict) else several
 
+    def model(settings: Any) -> Any:
+        local = isinstance(settings, dict) and settings.get("provider") == "local"
+        return found(settings, "name" if local else "tokenizer")
+
+    models = raw.get("models")
     known = {
-        "model": found(raw.get("model"), "tokenizer"),
-        "models": each(raw.get("models"), "tokenizer"),
+        "model": model(raw.get("model")),
+        "models": {name: model(one) for name, one in models.items()} if isinstance(models, dict) else models,
         "embedder": found(raw.get("embedder"), "name"),
         "families": each(raw.get("families"), "entailment"),
     }
@@ -261,7 +267,7 @@ def _joined(path: Any, base: Path) -> Any:
 def _first_problem(error: ValidationError, model: type[BaseModel], name: str, prefix: tuple[str, ...]) -> str:
     """The first problem of a configuration as one line, with the nearest known key where one is unknown."""
     problem = error.errors()[0]
-    where = [part for part in problem["loc"] if part not in ("rules", "endpoint")]
+    where = [part for part in problem["loc"] if part not in ("rules", "endpoint", "local")]
     path = ".".join(str(part) for part in (*prefix, *where))
     if problem["type"] == "extra_forbidden":
         return f"{name}: {path}: unknown key{nearest(str(where[-1]), _keys_at(model, where[:-1]))}"

@@ -1,17 +1,31 @@
 """What a model answered on a release's rows, and the tables that scoring makes of it."""
 
+from collections.abc import Mapping
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
 from schemas.base import Frozen
 
 
 class Prediction(Frozen):
-    """A model's reply to one row under one variant."""
+    """A model's reply to one row under one variant, or how it scores the row's options."""
 
     id: str
     variant: str
-    prediction: str
+    prediction: str = Field("", description="The reply; left out where the options are scored")
+    scores: Mapping[str, Annotated[float, Field(allow_inf_nan=False)]] | None = Field(
+        None, description="By option, how likely the model finds it: the highest is its choice"
+    )
     model: str = "model"
     prompting: str | None = None
     shots: int | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if ("prediction" in self.model_fields_set) == (self.scores is not None):
+            raise ValueError("expected a prediction, or scores in its place")
+        return self
 
     @property
     def group(self) -> str:

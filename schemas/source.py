@@ -5,6 +5,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from schemas.base import Frozen, PromptRef, Record, SourceRef
+from schemas.rubric import Turn
 
 
 class Statement(Record):
@@ -58,4 +59,24 @@ class Passage(Record):
     title: str | None = Field(None, description="Title of the page that it is of")
     text: str = Field(min_length=1)
     source: SourceRef
+    language: str = "en"
+
+
+class Dialogue(Record):
+    """A dialogue up to a user's utterance, with knowledge, and a response that follows from it (CHARPEval, 2.1)."""
+
+    DEFINES: ClassVar[tuple[str, ...]] = (
+        "history", "last_utterance", "hard_utterance", "easy_utterance", "knowledge", "response",
+    )  # fmt: skip
+
+    history: tuple[Turn, ...] = Field(description="Turns of `User` and `Bot` before the last utterance")
+    last_utterance: str = Field("", description="The user's, as the source has it; empty where it has none")
+    hard_utterance: str = Field("", description="One that the response answers by the history; empty: not given")
+    easy_utterance: str = Field("", description="One that the response answers without it; empty: not given")
+    knowledge: str = Field(description="As the source has it; may be empty")
+    response: str = Field(description="As the source has it; may be empty")
+    attributed: bool = Field(False, description="The source vouches that the response follows from the knowledge")
+    note: str = Field("", description="What a reader of the provenance should know: `the response is model output`")
+    source: SourceRef
+    format: str = Field(description="The source's format: charp, faithdial, topical-chat, ...")
     language: str = "en"

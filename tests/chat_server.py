@@ -1,10 +1,11 @@
-"""A loopback server of the OpenAI chat protocol, with faults on a seeded schedule.
+"""A loopback server of the OpenAI protocol, with faults on a seeded schedule.
 
     with ChatServer(answer=lambda messages: "...", faults=Faults(errors_500=0.1)) as server:
         ... server.url ...
         assert server.answered_twice == []
 
-It answers from a table {message hash: answer} or by a function of the messages. What goes wrong is a
+It answers from a table {message hash: answer} or by a function of the messages; asked for a completion of a text,
+it tells the log-probabilities of its tokens (`Telling`). What goes wrong is a
 function of (fault seed, message hash, how often these messages were asked), so it does not depend on the
 order in which requests arrive. It runs in a thread of its own.
 """
@@ -18,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import orjson
 
@@ -70,6 +71,18 @@ class Faults:
 
 
 @dataclass(frozen=True)
+class Telling:
+    """Completions: what the server tells of a prompt, and how."""
+
+    tokens: Callable[[str], Sequence[float | None]]
+    """The log-probability of each token of a text; None for one that nothing stands before."""
+    way: Literal["echo", "prompt_logprobs", "neither"] = "echo"
+    refuses: bool = False
+    """Whether it answers another way with 400; else it ignores what it does not know."""
+    window: int = 10**6
+
+
+@dataclass(frozen=True)
 class Request:
     """What was asked, when, and what it was answered with: a status, or a fault's name."""
 
@@ -100,6 +113,8 @@ class ChatServer:
     """Where given, other keys get 401 (and a message that repeats the key they sent)."""
     port: int = 0
     rejection: str = "Invalid value for 'response_format'"
+    telling: Telling | None = None
+    """Where given, completions are answered too."""
 
     def __post_init__(self) -> None:
         self.requests: list[Request] = []
@@ -183,7 +198,8 @@ class ChatServer:
         method, path, _ = first.split(" ", 2)
         if (method, path) == ("GET", "/v1/models"):
             return self._send(writer, 200, {"object": "list", "data": [{"id": self.model, "object": "model"}]})
-        if (method, path) != ("POST", "/v1/chat/completions"):
+        paths = ["/v1/chat/completions", *(["/v1/completions"] if self.telling else [])]
+        if method != "POST" or path not in paths:
             return self._send(writer, 404, _error(f"no such path: {path}"))
         self.running += 1
         self.most_running = max(self.running, self.most_running)
@@ -193,7 +209,8 @@ class ChatServer:
             self.running -= 1
 
     async def _chat(self, body: dict[str, Any], authorization: str, writer: asyncio.StreamWriter) -> bool:
-        faults, messages = self.faults, body["messages"]
+        faults = self.faults
+        messages = body["messages"] if "messages" in body else [{"role": "prompt", "content": body["prompt"]}]
         name = message_hash(messages)
         attempt, number = self._asked[name], self._arrivals
         self._asked[name] += 1
@@ -218,6 +235,10 @@ class ChatServer:
             record("400")
             return self._send(writer, 400, _error(self.rejection))
 
+        if "prompt" in body and (refusal := self._refusal(body)) is not None:
+            record("400")
+            return self._send(writer, 400, _error(refusal))
+
         if any(start <= number < start + count for start, count in faults.bursts):
             fault: str | None = "429"
         else:
@@ -234,7 +255,7 @@ class ChatServer:
             return False
         if fault == "malformed":
             return self._send_bytes(writer, 200, b'{"choices": [')
-        reply = self._reply(body, name)
+        reply = self._completion(body, name) if "prompt" in body else self._reply(body, name)
         if fault == "dropped_in_reply":
             whole = orjson.dumps(reply)
             writer.write(_head(200, len(whole), {}) + whole[: len(whole) // 2])
@@ -257,6 +278,34 @@ class ChatServer:
                 return fault
             draw -= share
         return None
+
+    def _refusal(self, body: dict[str, Any]) -> str | None:
+        telling = self.telling
+        assert telling is not None
+        if len(telling.tokens(body["prompt"])) > telling.window:
+            return f"This model's maximum context length is {telling.window} tokens"
+        asked = "echo" if body.get("echo") else "prompt_logprobs"
+        return f"{asked} is not supported" if telling.refuses and asked != telling.way else None
+
+    def _completion(self, body: dict[str, Any], name: str) -> dict[str, Any]:
+        """A completion of one token, "!", which has the log-probability -9."""
+        telling = self.telling
+        assert telling is not None
+        assert body["max_tokens"] == 1
+        told = list(telling.tokens(body["prompt"]))
+        choice: dict[str, Any] = {"index": 0, "text": "!", "finish_reason": "length", "logprobs": None}
+        if telling.way == "echo" and body.get("echo"):
+            choice["text"] = f"{body['prompt']}!"
+            choice["logprobs"] = {"tokens": ["?"] * (len(told) + 1), "token_logprobs": [*told, -9.0]}
+        if telling.way == "prompt_logprobs" and "prompt_logprobs" in body:
+            choice["prompt_logprobs"] = [
+                None if one is None else {str(place): {"logprob": one, "rank": 1, "decoded_token": "?"}}
+                for place, one in enumerate(told)
+            ]
+        return {
+            "id": f"cmpl-{name}", "object": "text_completion", "created": 0, "model": self.model, "choices": [choice],
+            "usage": {"prompt_tokens": len(told), "completion_tokens": 1, "total_tokens": len(told) + 1},
+        }  # fmt: skip
 
     def _reply(self, body: dict[str, Any], name: str) -> dict[str, Any]:
         messages, faults = body["messages"], self.faults

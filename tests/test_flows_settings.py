@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from flows.compose import Project
+from flows.families import load_family
 from flows.families.uraq.method import UraqSettings
+from flows.llm.local import LocalModel, LocalSettings
 from flows.settings import ConfigError, load_config, packaged, sample_path
 
 MINIMAL = "name: mine\nfamilies:\n  uraq: {statements: 10}\n"
@@ -160,3 +163,33 @@ def test_a_model_named_by_path_lies_beside_the_configuration(tmp_path: Path, mon
     assert config.models["default"].tokenizer == str(tmp_path / "nli")  # type: ignore[union-attr]
     path.write_text("name: x\nfamilies: {reeval: {entailment: cross-encoder/nli}}\n")
     assert load_config(path).families["reeval"].entailment == "cross-encoder/nli"
+
+
+def test_a_model_that_is_loaded_here_is_one_by_path_or_by_name(tmp_path: Path) -> None:
+    (tmp_path / "tiny").mkdir()
+    models = (
+        "models:\n"
+        "  beside: {provider: local, name: tiny, dtype: bfloat16}\n"
+        "  hub: {provider: local, name: owner/tiny}\n"
+    )
+    config = load_config(written(tmp_path, MINIMAL + models))
+    assert config.models["beside"] == LocalSettings(name=str(tmp_path / "tiny"), dtype="bfloat16")
+    assert config.models["hub"] == LocalSettings(name="owner/tiny")
+    with pytest.raises(ConfigError, match=r'models.hub.dtipe: unknown key; did you mean "dtype"'):
+        load_config(written(tmp_path, MINIMAL + "models: {hub: {provider: local, name: tiny, dtipe: float32}}"))
+
+
+def test_who_writes_and_who_weighs(tmp_path: Path) -> None:
+    models = "models: {here: {provider: local, name: tiny}, there: {provider: endpoint, name: m}}\n"
+    project = Project(written(tmp_path, f"{MINIMAL}store: {tmp_path / 'store'}\n{models}"), tmp_path / "out")
+    try:
+        assert isinstance(project.likelihood_model("here"), LocalModel)
+        assert project.likelihood_model("there") is project.model("there", load_family("uraq"))
+        with pytest.raises(
+            ConfigError, match=r"models\.here: .* writes nothing; name one of provider endpoint for uraq"
+        ):
+            project.model("here", load_family("uraq"))
+        with pytest.raises(ConfigError, match=r"models\.default: the rules cannot weigh options"):
+            project.likelihood_model("default")
+    finally:
+        project.close()

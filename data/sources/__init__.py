@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from data.sources import (
+    begin,
     book,
+    charp,
     conflictqa,
     creak,
     csv,
+    faithdial,
     hotpotqa,
     hub,
     jsonl,
@@ -18,15 +21,16 @@ from data.sources import (
     squad,
     strategyqa,
     timeqa,
+    topical_chat,
     touchstone,
 )
 from data.sources.spec import NO_OFFSET, Entry, Reader, Row, SourceError, SourceSpec, nearest, says_something
 from schemas.base import Dropped, SourceRef, content_hash, key_of
-from schemas.source import Passage, QASource, Statement
+from schemas.source import Dialogue, Passage, QASource, Statement
 
 __all__ = ["FORMATS", "MAPPED", "Entry", "Row", "SourceError", "SourceSpec", "read_source"]
 
-S = TypeVar("S", Statement, QASource, Passage)
+S = TypeVar("S", Statement, QASource, Passage, Dialogue)
 
 FORMATS: Mapping[str, Mapping[type, Reader]] = {
     "creak": {Statement: creak.statements},
@@ -40,7 +44,16 @@ FORMATS: Mapping[str, Mapping[type, Reader]] = {
     "timeqa-pages": {QASource: timeqa.page_questions, Passage: timeqa.page_passages},
     "realtimeqa": {QASource: realtimeqa.questions},
     "book": {Passage: book.passages},
-    "jsonl": {Statement: jsonl.statements, QASource: jsonl.questions, Passage: jsonl.passages},
+    "charp": {Dialogue: charp.dialogues},
+    "faithdial": {Dialogue: faithdial.dialogues},
+    "topical-chat": {Dialogue: topical_chat.dialogues},
+    "begin": {Dialogue: begin.dialogues},
+    "jsonl": {
+        Statement: jsonl.statements,
+        QASource: jsonl.questions,
+        Passage: jsonl.passages,
+        Dialogue: jsonl.dialogues,
+    },
     "csv": {Statement: csv.statements, QASource: csv.questions, Passage: csv.passages},
     "parquet": {Statement: parquet.statements, QASource: parquet.questions, Passage: parquet.passages},
     "hub": {Statement: hub.statements, QASource: hub.questions, Passage: hub.passages},
@@ -140,6 +153,7 @@ class _Door(Generic[S]):
         }
         if self._shape is QASource:
             values |= _answers(entry.values["answers"], entry.values.get("answer_starts", ()))
+        if "format" in self._shape.model_fields:
             values["format"] = self._spec.format
         if "language" in self._shape.model_fields:
             values["language"] = self._spec.language
@@ -177,7 +191,12 @@ def _answers(answers: Sequence[str], starts: Sequence[int]) -> Mapping[str, tupl
 
 
 def _flaw(values: Mapping[str, Any]) -> str:
-    """Why the fields of a statement, a question or a passage say nothing; empty where they say something."""
+    """Why the fields of a statement, a question or a passage say nothing; empty where they say something.
+
+    Dialogues are let through: it is for their family to say what one must have.
+    """
+    if "response" in values:
+        return ""
     said = values["text"] if "text" in values else values["question"]
     if not says_something(said):
         return "empty text"

@@ -20,3 +20,8 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
 def passages(spec: SourceSpec) -> Iterator[Entry]:
     """A passage a line."""
     return mapped.passages(spec, json_lines(spec.path))
+
+
+def dialogues(spec: SourceSpec) -> Iterator[Entry]:
+    """A dialogue a line."""
+    return mapped.dialogues(spec, json_lines(spec.path))

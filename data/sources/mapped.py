@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from data.sources.spec import Entry, Row, SourceError, SourceSpec, nearest, shortened
+from data.sources.spec import Entry, Row, SourceError, SourceSpec, nearest, shortened, turns
 
 STATEMENT_FIELDS = ("text", "topic", "id")
 PASSAGE_FIELDS = ("text", "title", "id")
@@ -12,6 +12,12 @@ CELL_FIELDS = ("question", "answers", "evidence", "title", "other_answer", "othe
 whose near side is the first answer and the evidence; `sides` gives both as a list of [answer, evidence]."""
 QUESTION_FIELDS = (*CELL_FIELDS, "answer_starts")
 """`answer_starts` is a list as long as the answers: where each starts in the evidence, in characters, or -1."""
+
+DIALOGUE_FIELDS = (
+    "history", "last_utterance", "hard_utterance", "easy_utterance", "knowledge", "response", "note", "id",
+)  # fmt: skip
+"""`history` is a list of texts, the last of them the bot's; where there is no `last_utterance`, nor a hard or an
+easy one, the last of the history is the user's, as in CHARP. A text in place of the list is a single turn."""
 
 
 def statements(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
@@ -52,6 +58,28 @@ def questions(spec: SourceSpec, rows: Iterable[Row], known: Sequence[str] = QUES
         yield Entry(fields.id(row), values, evidence=question)
 
 
+def dialogues(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
+    """A dialogue a row: `history`, `knowledge`, `response`, and what else the source has."""
+    fields = _Fields(spec, DIALOGUE_FIELDS, required=("history", "knowledge", "response"))
+    for row in rows:
+        utterances = {
+            name: (fields.optional(row, name) or "").strip()
+            for name in ("last_utterance", "hard_utterance", "easy_utterance")
+        }
+        history = list(fields.texts(row, "history"))
+        if not any(utterances.values()) and history:
+            utterances["last_utterance"] = history.pop().strip()
+        response = row.text(fields.name("response")).strip()
+        values: dict[str, Any] = {
+            **utterances,
+            "history": turns(history),
+            "knowledge": row.text(fields.name("knowledge")).strip(),
+            "response": response,
+            "note": fields.optional(row, "note") or "",
+        }
+        yield Entry(fields.id(row), values, evidence=shortened(response))
+
+
 class _Fields:
     """The map of one source. A field that the map names must be there; the others go by our names."""
 
@@ -80,5 +108,8 @@ class _Fields:
         return row.label(self.name("id")) if self.present(row, "id") else row.place
 
     def answers(self, row: Row) -> tuple[str, ...]:
-        name = self.name("answers")
+        return self.texts(row, "answers")
+
+    def texts(self, row: Row, ours: str) -> tuple[str, ...]:
+        name = self.name(ours)
         return (row.text(name),) if isinstance(row.value(name), str) else row.texts(name)

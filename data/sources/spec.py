@@ -1,6 +1,6 @@
 """How the configuration names a source, a row as its format sees it, and what can be wrong with either."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,6 +10,7 @@ from pydantic import Field
 
 from schemas.base import Frozen, content_hash
 from schemas.errors import WrongInput
+from schemas.rubric import Turn
 from schemas.source import SupportingDocument
 
 T = TypeVar("T")
@@ -193,6 +194,17 @@ class Library:
 def says_something(text: str) -> bool:
     """Whether there is a letter or a digit in the text."""
     return any(character.isalnum() for character in text)
+
+
+USER, BOT = "User", "Bot"
+
+
+def turns(said: Sequence[str]) -> tuple[Turn, ...]:
+    """What is said before a user's last utterance, by turns of user and bot: the last is the bot's."""
+    speakers = (BOT, USER)
+    return tuple(
+        Turn(speaker=speakers[(len(said) - place) % 2 - 1], text=text.strip()) for place, text in enumerate(said)
+    )
 
 
 Reader = Callable[[SourceSpec], Iterator[Entry]]

@@ -117,7 +117,7 @@ def _explain_kept(
     if told:
         return
     if provenance is None:
-        console.print(str(getattr(record, "text", getattr(record, "question", ""))), markup=False)
+        console.print(_text_of(record), markup=False)
         source = getattr(record, "source", None)
         if source is not None:
             console.print(
@@ -134,8 +134,7 @@ def _explain_kept(
         console.print(f"note: {note}", markup=False)
     for parent in _parents(project, provenance.parents):
         console.print(f"made from {parent.id}:", markup=False)
-        text = getattr(parent, "text", None) or getattr(parent, "original", None) or getattr(parent, "question", "")
-        console.print(f"  {text}", markup=False)
+        console.print(f"  {_text_of(parent)}", markup=False)
 
 
 def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped: Dropped) -> None:
@@ -147,8 +146,7 @@ def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped:
     if dropped.evidence:
         console.print(f"evidence: {dropped.evidence}", markup=False)
     for related in _parents(project, [dropped.related_id] if dropped.related_id else []):
-        text = getattr(related, "text", None) or getattr(related, "original", "")
-        console.print(f"related: {related.id} {text}", markup=False)
+        console.print(f"related: {related.id} {_text_of(related)}", markup=False)
     for text in _inputs_with(project, ref, dropped):
         console.print(f"it was: {text}", markup=False)
 
@@ -157,10 +155,14 @@ def _inputs_with(project: Project, ref: StageRef, dropped: Dropped) -> Iterator[
     """The text of the record as it reached the step that dropped it."""
     for record in project.build.inputs(ref):
         if record.id == dropped.item_id:
-            yield str(
-                getattr(record, "text", None) or getattr(record, "question", None) or getattr(record, "original", "")
-            )
+            yield _text_of(record)
             return
+
+
+def _text_of(record: Record) -> str:
+    """What tells a reader which record it is."""
+    names = ("text", "original", "question", "response")
+    return next((str(text) for name in names if (text := getattr(record, name, None))), "")
 
 
 def _parents(project: Project, ids: Iterable[str]) -> Iterator[Record]:
@@ -274,7 +276,8 @@ def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
     files = [file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
     for path in (project.out / name for name in files):
         try:
-            for row in (row for batch in _batches(pq.ParquetFile(path)) for row in batch.to_pylist()):
+            batches = _batches(pq.ParquetFile(path))
+            for row in (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="strict")):
                 if "reviewed" not in part.item.model_fields:
                     row.pop("reviewed", None)
                 yield part.item.model_validate(row)

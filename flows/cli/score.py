@@ -17,24 +17,33 @@ def add_to(app: typer.Typer) -> None:
 
 def evaluate(
     family: Annotated[str, typer.Argument(help="Family, such as `uraq`")],
-    model: Annotated[str, typer.Option(help="A key of `models:` in the configuration")] = "evaluated",
+    model: Annotated[
+        str,
+        typer.Option(
+            help="A key of `models:` in the configuration; where options are weighed, also a causal model's folder or "
+            "its name on the Hugging Face Hub (OWNER/NAME)"
+        ),
+    ] = "evaluated",
     limit: Annotated[int | None, typer.Option(min=1, help="Ask about so many rows of each part only")] = None,
+    attention: Annotated[
+        bool, typer.Option("--attention", help="Tell where the response's tokens look, too (provider local)")
+    ] = False,
     out: BuildOption = None,
 ) -> None:
     """Put a build's rows to a model, write its predictions, and score them.
 
-    Answers come from the completion cache where they are there: a run that was killed goes on.
+    A server's answers come from the completion cache where they are there: a run that was killed goes on.
 
     Example: `touchstone evaluate uraq --model evaluated`
     """
     from flows.cli.scoring import evaluate_family
 
-    evaluate_family(family, model, limit, out)
+    evaluate_family(family, model, limit, out, attention=attention)
 
 
 def score(
     family: Annotated[str, typer.Argument(help="Family, such as `uraq`")],
-    predictions: Annotated[Path, typer.Option("--input", help="Predictions, JSONL: id, variant, prediction")],
+    predictions: Annotated[Path, typer.Option("--input", help="Predictions, JSONL: id, variant, prediction or scores")],
     output: Annotated[Path | None, typer.Option(help="Write all tables here as JSON")] = None,
     partial: Annotated[bool, typer.Option(help="Score what is there; leave out what is missing or unknown")] = False,
     out: BuildOption = None,

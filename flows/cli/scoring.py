@@ -1,6 +1,7 @@
 """Evaluates and scores: predictions in, tables out."""
 
 import json
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,10 +18,12 @@ from flows.cli.reading import open_build
 from flows.cli.terminal import make_console
 from flows.compose import Project
 from flows.construct.engine import Family
-from flows.evaluate import EVALUATED, EvaluatedRows, evaluated_rows, predict
+from flows.evaluate import EVALUATED, EvaluatedRows, attend, evaluated_rows, predict, weigh
+from flows.llm.local import LocalModel, LocalSettings
+from flows.llm.options import LikelihoodModel
 from flows.report.evaluation import write_evaluation
 from flows.scoring.qa import METRICS
-from flows.scoring.tables import PartialScores, ScoreError
+from flows.scoring.tables import PartialScores, ScoreError, ScoreTables
 from flows.settings import nearest
 from schemas.errors import WrongInput, first_problem
 from schemas.prediction import Prediction
@@ -29,35 +32,61 @@ LINES_SHOWN = 40
 """Lines of a table on the terminal."""
 
 
-def evaluate_family(name: str, model: str, limit: int | None, out: Path | None) -> None:
-    """Ask, write the predictions, score."""
+def evaluate_family(name: str, model: str, limit: int | None, out: Path | None, *, attention: bool = False) -> None:
+    """Ask, write the predictions, score; with `attention`, tell where a local model's attention goes."""
     console = make_console()
     project = open_build(out, console)
     family = _family(project, name)
-    known = ["default", EVALUATED, *(prompt.role for prompt in family.prompts), *project.config.models]
-    if model not in known:
-        raise WrongInput(f"--model {model}: no such model in {project.config_path}{nearest(model, known)}")
-    path = project.out / "predictions" / f"{name}-{model}.jsonl"
+    weighs = _weighing_model(project, family, model)
+    if attention and not (family.evaluation.chunks is not None and isinstance(weighs, LocalModel)):
+        why = "its texts have no chunks" if family.evaluation.chunks is None else f"{model} is not of provider local"
+        raise WrongInput(f"--attention: cannot be told of {name} by {model}: {why}")
+    path = project.out / "predictions" / f"{name}-{_file_name(model)}.jsonl"
     rows = evaluated_rows(project, family, limit)
     if family.evaluation.ready is not None:
         family.evaluation.ready(project.build.families[name].settings)
+    told = None
     try:
+        if isinstance(weighs, LocalModel):
+            with console.status(f"loading {weighs.name}"):
+                weighs.load()
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task(f"{name} → {model}")
-            usage = predict(
-                project,
-                family,
-                project.model(model, family),
-                rows,
-                path,
-                lambda done, total: progress.update(task, completed=done, total=total),
-            )
+
+            def show(done: int, total: int) -> None:
+                progress.update(task, completed=done, total=total)
+
+            if weighs is not None:
+                usage = weigh(project, family, weighs, rows, path, show)
+            else:
+                usage = predict(project, family, project.model(model, family), rows, path, show)
+            if attention and isinstance(weighs, LocalModel):
+                progress.update(task, description="attention", completed=0)
+                told = attend(family, weighs, rows, show)
     finally:
         project.close()
     money = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
     console.print(f"{len(rows):,} of {len(evaluated_rows(project, family, None)):,} rows were asked about")
     console.print(f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache{money}", soft_wrap=True)
-    _score(console, project, family, rows, path, path.with_suffix(".tables.json"), partial=False)
+    _score(console, project, family, rows, path, path.with_suffix(".tables.json"), partial=False, more=told)
+
+
+def _weighing_model(project: Project, family: Family, model: str) -> LikelihoodModel | None:
+    """The model that weighs the family's options; None where it asks for replies. `WrongInput` for an unknown name."""
+    known = ["default", EVALUATED, *(prompt.role for prompt in family.prompts), *project.config.models]
+    weighs = family.evaluation.choices is not None
+    if model in known:
+        return project.likelihood_model(model) if weighs else None
+    if weighs and ("/" in model or Path(model).exists()):
+        return LocalModel(LocalSettings(name=model))
+    also = ", and no such folder" if weighs else ""
+    raise WrongInput(f"--model {model}: no such model in {project.config_path}{also}{nearest(model, known)}")
+
+
+def _file_name(model: str) -> str:
+    """A model's name as part of a file's: of a folder its last part."""
+    name = Path(model).resolve().name if Path(model).exists() else model
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model"
 
 
 def score_family(name: str, predictions: Path, output: Path | None, partial: bool, out: Path | None) -> None:
@@ -77,7 +106,9 @@ def _score(
     output: Path | None,
     *,
     partial: bool,
+    more: ScoreTables | None = None,
 ) -> None:
+    """Score a file of predictions, and show its tables and those of `more`."""
     settings = project.build.families[family.name].settings
     page = (output or path).with_suffix(".html")
     for written in (page, *([output] if output else [])):
@@ -87,10 +118,12 @@ def _score(
         with console.status(f"scoring {path}"), warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", PartialScores)
             result = family.evaluation.score(
-                map(family.evaluation.scored, rows), read_predictions(path), partial, settings
+                map(family.evaluation.scored, rows), read_predictions(path, family), partial, settings
             )
     except ScoreError as error:
         raise ScoreError(f"{path}: {error}") from error
+    if more is not None:
+        result = result.joined(more)
     for name, frame in result.frames.items():
         table = Table(title=name, title_justify="left", title_style="bold")
         shown = frame.reset_index()
@@ -104,7 +137,7 @@ def _score(
     partly = [str(one.message) for one in told if issubclass(one.category, PartialScores)]
     for note in (*partly, *result.notes):
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
-    write_evaluation(page, f"{project.config.name}: {family.name} on {path.stem}", result.frames)
+    write_evaluation(page, f"{project.config.name}: {family.name} on {path.stem}", result.frames, result.stacked)
     console.print(f"{page}: the tables with their curves", soft_wrap=True)
     if output is not None:
         cells = [cell.model_dump() for cell in result.tables]
@@ -129,13 +162,21 @@ def _family(project: Project, name: str) -> Family:
     return families[name]
 
 
-def read_predictions(path: Path) -> Iterator[Prediction]:
-    """The predictions of a JSONL file. Raises `WrongInput` for a bad line."""
+def read_predictions(path: Path, family: Family) -> Iterator[Prediction]:
+    """The predictions of a JSONL file: replies, or where the family weighs options, scores.
+
+    Raises `WrongInput` for a bad line.
+    """
+    wanted = "prediction" if family.evaluation.choices is None else "scores"
     for row in json_lines(str(path)):
+        advice = f"a row has id, variant and {wanted}"
         try:
-            yield Prediction.model_validate(dict(row.values))
+            prediction = Prediction.model_validate(dict(row.values))
         except ValidationError as error:
-            raise row.error(first_problem(error, "the row"), "a row has id, variant and prediction") from error
+            raise row.error(first_problem(error, "the row"), advice) from error
+        if (prediction.scores is None) != (wanted == "prediction"):
+            raise row.error(f"it has no {wanted}", advice)
+        yield prediction
 
 
 def score_rows(name: str, rows: Path, output: Path) -> None:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from flows.construct.embed import Embedder
 from flows.construct.exhibit import Figure, Sheet
 from flows.llm.model import Model, Out, Problem, Prompt, Usage
+from flows.scoring.attention import ChunkedText
 from flows.scoring.tables import ScoreTables
 from schemas.annotation import Finding
 from schemas.base import Dropped, Frozen, PromptRef, Provenance, Record, SourceRef, content_hash
@@ -471,6 +472,21 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """Options of which an evaluated model tells how likely each is, by itself, after the prompt.
+
+    Its predictions are the options' scores, one prediction for each way to score (`flows/scoring/likelihood.py`).
+    """
+
+    prompt: str
+    options: Mapping[str, str]
+    """By what they are; each with the white space that parts it from the prompt."""
+    prompting: str | None = None
+    """As a `Request` has it; `shots` likewise."""
+    shots: int | None = None
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """How a family's accepted records are put to a model and scored."""
 
@@ -485,6 +501,10 @@ class Evaluation:
     """`score(scored records, predictions, partial, settings)`."""
     ready: Callable[[Any], None] | None = None
     """Called with the settings before a model is asked: raises `WrongInput` where scoring could not be done."""
+    choices: Callable[[Any, Any], Sequence[Choice]] | None = None
+    """(record, settings): where it is given, options are weighed, and `requests` are not asked."""
+    chunks: Callable[[Any], ChunkedText] | None = None
+    """The text whose attention is told by chunks, where that is done (`flows/scoring/attention.py`)."""
 
 
 @dataclass(frozen=True)

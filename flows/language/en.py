@@ -8,6 +8,7 @@ import syntok.segmenter
 
 from flows.language.en_mentions import mentions
 from flows.language.en_names import gender
+from flows.language.en_nouns import Entity, entities, names
 from flows.language.en_phrases import article, head, is_plural
 from flows.language.en_replace import replace
 from flows.language.en_spans import spans_of_type
@@ -15,9 +16,9 @@ from flows.language.en_subjects import dangling_subject
 from flows.language.en_types import answer_type, kind, shape
 
 __all__ = [
-    "STOP_WORDS", "answer_type", "article", "contains", "content_lemmas", "content_words", "count", "dangling_subject",
-    "gender", "head", "is_plural", "kind", "lemma", "mentions", "replace", "sentences", "shape", "spans_of_type",
-    "words",
+    "STOP_WORDS", "Entity", "answer_type", "article", "contains", "content_lemmas", "content_words", "count",
+    "dangling_subject", "entities", "gender", "head", "is_plural", "kind", "lemma", "mentions", "names", "replace",
+    "sentences", "shape", "spans_of_type", "words",
 ]  # fmt: skip
 
 _STOP_WORDS = """

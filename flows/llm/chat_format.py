@@ -1,4 +1,4 @@
-"""The OpenAI chat protocol, as bytes and words: replies, refusals, and the form of an answer."""
+"""The OpenAI protocol, as bytes and words: replies, refusals, and the form of an answer."""
 
 import json
 from collections.abc import Mapping
@@ -73,6 +73,31 @@ def read_reply(body: bytes) -> Reply | None:
     answer = (refusal or content or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     counted = usage if isinstance(usage, dict) else {}
     return Reply(answer, kind, _count(counted.get("prompt_tokens")), _count(counted.get("completion_tokens")))
+
+
+def read_log_probabilities(body: bytes) -> Reply | None:
+    """What the first choice of a completion tells of its prompt; None where `body` is not one.
+
+    The answer is a JSON list of the log-probabilities of the prompt's tokens, the first of which is 0 where
+    there is none; it is empty where they are not told, or not how many tokens the prompt has.
+    """
+    try:
+        reply = orjson.loads(body)
+        choice, usage = reply["choices"][0], reply.get("usage") or {}
+        echoed, by_token = choice.get("logprobs") or {}, choice.get("prompt_logprobs")
+        tokens = _count(usage.get("prompt_tokens"))
+        if by_token is not None:
+            told = [None if one is None else next(iter(one.values()))["logprob"] for one in by_token]
+        else:
+            told = echoed.get("token_logprobs") or []
+    except (orjson.JSONDecodeError, TypeError, KeyError, IndexError, AttributeError, StopIteration):
+        return None
+    answer = ""
+    if tokens and len(told) >= tokens:
+        told = [0.0 if told[0] is None else told[0], *told[1:tokens]]  # behind the prompt stands what was generated
+        if all(isinstance(one, int | float) for one in told):
+            answer = orjson.dumps(told).decode()
+    return Reply(answer, "answer", tokens, _count(usage.get("completion_tokens")))
 
 
 def _count(value: object) -> int | None:

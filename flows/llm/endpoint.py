@@ -1,9 +1,9 @@
-"""A model behind any server that speaks the OpenAI chat protocol. The only place that imports openai."""
+"""A model behind any server that speaks the OpenAI protocol. The only place that imports openai."""
 
 import asyncio
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
@@ -13,7 +13,15 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from flows.llm.cache import Completion, CompletionCache, completion_key
-from flows.llm.chat_format import RefusedRequest, Reply, form_in_words, read_reply, reask, strict_schema
+from flows.llm.chat_format import (
+    RefusedRequest,
+    Reply,
+    form_in_words,
+    read_log_probabilities,
+    read_reply,
+    reask,
+    strict_schema,
+)
 from flows.llm.limits import Budget, Limits
 from flows.llm.model import (
     MAX_REASKS,
@@ -26,8 +34,10 @@ from flows.llm.model import (
     TransportError,
     Usage,
 )
+from flows.llm.options import Likelihood, Options, TooLong
 from flows.llm.prices import Price, Prices, UnknownPrice, estimate_prompt_tokens, estimate_tokens
 from schemas.base import Frozen, canonical_json
+from schemas.errors import WrongInput
 
 if TYPE_CHECKING:
     import httpx2
@@ -60,6 +70,9 @@ SHOWN_CHARACTERS = 300
 Structured = Literal["auto", "json_schema", "json_object", "text"]
 Level = Literal["json_schema", "json_object", "text"]
 LEVELS: tuple[Level, ...] = ("json_schema", "json_object", "text")
+
+TELLING: tuple[Mapping[str, object], ...] = ({"echo": True, "logprobs": 1}, {"prompt_logprobs": 0})
+"""The ways to ask for the log-probabilities of a prompt's tokens: the completions protocol's own, and vLLM's."""
 
 
 class ApiKeyError(ModelSetupError):
@@ -119,6 +132,19 @@ class EndpointSettings(Frozen):
         return value.rstrip("/")
 
 
+@dataclass(frozen=True)
+class _Protocol:
+    """One of the things that a server can be asked for."""
+
+    name: str
+    path: str
+    read: Callable[[bytes], Reply | None]
+
+
+CHAT = _Protocol("chat completion", "/chat/completions", read_reply)
+COMPLETION = _Protocol("completion", "/completions", read_log_probabilities)
+
+
 @dataclass
 class _Form:
     """What of a prompt is the same for all its inputs, put in bytes once."""
@@ -126,6 +152,23 @@ class _Form:
     schema: dict[str, Any] | None
     key: bytes
     bodies: dict[tuple[Level, str], bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What is asked of the server."""
+
+    key: str
+    """The name that the answer is kept under."""
+    ask: Callable[[], Awaitable[Reply]]
+    body: Callable[[], bytes]
+    """The request, as it would be sent now."""
+    input_tokens: Callable[[], int]
+    """An estimate."""
+    output_tokens: int
+    """At most."""
+    form: _Form | None = None
+    """Where the answer is to have one."""
 
 
 @dataclass
@@ -183,6 +226,8 @@ class Endpoint:
         self._probe: _Probe | None = None
         # Newer models of OpenAI take the limit of tokens under another name.
         self._limit_name = "max_tokens"
+        self._telling = 0
+        """Which of the ways of `TELLING` the server takes, as far as is known."""
 
     def identity(self) -> Mapping[str, object]:
         """Model name and server."""
@@ -216,6 +261,14 @@ class Endpoint:
                 {"role": "user", "content": reask(error, form.schema)},
             ]
         raise InvalidAnswer(reason, answer, detail)
+
+    async def likelihoods(self, asked: Sequence[Options], *, usage: Usage) -> list[tuple[Likelihood, ...]]:
+        """See `LikelihoodModel`: by the completions protocol of a server that tells the log-probabilities of prompts.
+
+        A prompt is asked about alone too, for the number of its tokens. Where the server makes other tokens of
+        its end when an option follows, they are counted as they come.
+        """
+        return list(await asyncio.gather(*(self._weigh(one.split, usage) for one in asked)))
 
     def estimate(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0) -> Usage:
         """What `complete` would take, by the rule of `estimate_tokens` and with an answer of full length."""
@@ -294,7 +347,19 @@ class Endpoint:
         self, prompt: Prompt[Any], form: _Form, messages: list[Message], draw: int, usage: Usage
     ) -> Completion:
         written = orjson.dumps(messages)
-        key = self._completion_key(form, written, draw)
+        question = _Question(
+            key=self._completion_key(form, written, draw),
+            ask=lambda: self._ask(prompt, form, messages, written),
+            body=lambda: self._body(prompt, form, messages, written),
+            input_tokens=lambda: estimate_prompt_tokens(messages),
+            output_tokens=prompt.max_tokens,
+            form=form,
+        )
+        return await self._kept(question, usage)
+
+    async def _kept(self, question: _Question, usage: Usage) -> Completion:
+        """The answer, from the cache or the server; what it took is added to `usage`."""
+        key = question.key
         known = self._cache.get(key)
         if known is None and key in self._asked:  # the same is being asked: one answer, paid for once
             known = await asyncio.shield(self._asked[key])
@@ -303,7 +368,7 @@ class Endpoint:
             return known
         asked = self._asked[key] = asyncio.get_running_loop().create_future()
         try:
-            completion = await self._paid(prompt, form, messages, written, key)
+            completion = await self._paid(question)
         except BaseException as error:
             stopped = TransportError(f"model {self.name}: a call like this one was broken off", transient=True)
             asked.set_exception(error if isinstance(error, Exception) else stopped)
@@ -319,13 +384,11 @@ class Endpoint:
         usage.cost_usd += completion.cost_usd
         return completion
 
-    async def _paid(
-        self, prompt: Prompt[Any], form: _Form, messages: list[Message], written: bytes, key: str
-    ) -> Completion:
+    async def _paid(self, question: _Question) -> Completion:
         """Ask the server; where nothing is known of the forms that it offers, as the one that finds out."""
-        probe = await self._may_probe(form)
+        probe = await self._may_probe(question.form)
         try:
-            return await self._pay(prompt, form, messages, written, key)
+            return await self._pay(question)
         except TransportError as error:
             if probe is not None:
                 probe.error = error
@@ -335,9 +398,9 @@ class Endpoint:
                 self._probe = None
                 probe.done.set()
 
-    async def _may_probe(self, form: _Form) -> _Probe | None:
+    async def _may_probe(self, form: _Form | None) -> _Probe | None:
         """Wait until it is known what the server offers; a probe where this call is to find out."""
-        if form.schema is None:
+        if form is None or form.schema is None:
             return None
         while not self._level_is_known:
             if self._probe is None:
@@ -349,24 +412,21 @@ class Endpoint:
                 raise TransportError(str(probe.error), transient=probe.error.transient)
         return None
 
-    async def _pay(
-        self, prompt: Prompt[Any], form: _Form, messages: list[Message], written: bytes, key: str
-    ) -> Completion:
-        """Ask the server within the limits, and keep its answer under `key`."""
+    async def _pay(self, question: _Question) -> Completion:
+        """Ask the server within the limits, and keep its answer."""
         tokens = 0
         if self.settings.tokens_per_minute is not None:
-            tokens = estimate_prompt_tokens(messages) + prompt.max_tokens
+            tokens = question.input_tokens() + question.output_tokens
         await self.limits.enter(tokens)
         try:
             # A token is at least one byte: the call cannot cost more, whatever the server counts.
-            longest = len(self._body(prompt, form, messages, written))
-            reserved = self.price.cost(longest, prompt.max_tokens)
+            reserved = self.price.cost(len(question.body()), question.output_tokens)
             await self.budget.reserve(reserved)
         except BaseException:
             self.limits.leave()
             raise
         # What is sent may be paid for: from here on it is seen through to the cache, even where nobody waits.
-        call = asyncio.create_task(self._call(prompt, form, messages, written, key, reserved))
+        call = asyncio.create_task(self._call(question, reserved))
         self._calls.add(call)
         call.add_done_callback(self._answered)
         return await asyncio.shield(call)
@@ -377,22 +437,14 @@ class Endpoint:
         if not call.cancelled():
             call.exception()
 
-    async def _call(
-        self,
-        prompt: Prompt[Any],
-        form: _Form,
-        messages: list[Message],
-        written: bytes,
-        key: str,
-        reserved: float,
-    ) -> Completion:
+    async def _call(self, question: _Question, reserved: float) -> Completion:
         """Ask the server from a place in the limits, with `reserved` set aside, and give both back."""
         cost = 0.0
         try:
-            reply = await self._ask(prompt, form, messages, written)
+            reply = await question.ask()
             input_tokens, output_tokens = reply.input_tokens, reply.output_tokens
             if input_tokens is None or output_tokens is None:
-                input_tokens = estimate_prompt_tokens(messages)
+                input_tokens = question.input_tokens()
                 output_tokens = estimate_tokens(reply.answer)
             cost = self.price.cost(input_tokens, output_tokens)
         finally:
@@ -400,7 +452,7 @@ class Endpoint:
             self.limits.leave()
         answer = reply.answer.encode("utf-8", "replace").decode()  # half a character is no text to be kept
         completion = Completion(self._without_key(answer), reply.kind, input_tokens, output_tokens, cost)
-        self._cache.put(key, completion)
+        self._cache.put(question.key, completion)
         return completion
 
     async def _ask(self, prompt: Prompt[Any], form: _Form, messages: list[Message], written: bytes) -> Reply:
@@ -408,7 +460,7 @@ class Endpoint:
         while True:
             level, limit_name = self._level, self._limit_name
             try:
-                reply = await self._post(self._body(prompt, form, messages, written))
+                reply = await self._post(self._body(prompt, form, messages, written), CHAT)
             except RefusedRequest as refused:
                 if refused.code == "content_filter":
                     return Reply(refused.said, "refusal", 0, 0)
@@ -472,6 +524,61 @@ class Endpoint:
             f"{where}: the request was refused ({refused.status}){said}{advice}", transient=False
         ) from None
 
+    # Log-probabilities.
+
+    async def _weigh(self, asked: Options, usage: Usage) -> tuple[Likelihood, ...]:
+        texts = (asked.prompt, *(asked.prompt + option for option in asked.options))
+        before, *told = await asyncio.gather(*(self._log_probabilities(text, usage) for text in texts))
+        for option, one in zip(asked.options, told, strict=True):
+            if not before or len(one) <= len(before):
+                raise WrongInput(f"model {self.name}: the option {option!r} has no tokens of its own; give it words")
+        return tuple(Likelihood(tuple(one[1 : len(before)]), tuple(one[len(before) :])) for one in told)
+
+    async def _log_probabilities(self, text: str, usage: Usage) -> list[float]:
+        """Of each token of the text; of the first, before which nothing stands, it means nothing."""
+
+        def body() -> bytes:
+            # One token is asked for: some servers refuse none, and to others it means as many as there is room for.
+            asked = {"model": self.name, "prompt": text, "max_tokens": 1, "temperature": 0}
+            return orjson.dumps({**asked, **TELLING[self._telling]})
+
+        question = _Question(
+            key=completion_key(canonical_json([self.identity(), "log-probabilities"]), text.encode()),
+            ask=lambda: self._tell(body),
+            body=body,
+            input_tokens=lambda: estimate_tokens(text),
+            output_tokens=1,
+        )
+        told: list[float] = orjson.loads((await self._kept(question, usage)).answer)
+        return told
+
+    async def _tell(self, body: Callable[[], bytes]) -> Reply:
+        """The server's reply, in the way that it offers."""
+        while True:
+            way = self._telling
+            try:
+                reply = await self._post(body(), COMPLETION)
+            except RefusedRequest as refused:
+                if refused.is_about_length:
+                    raise TooLong(
+                        f"model {self.name}: prompt and option are longer than its window ({refused.said}); take fewer "
+                        "shots, or a model with a longer window: nothing is cut"
+                    ) from None
+                if refused.status not in (400, 422) or way == len(TELLING) - 1:
+                    self._give_up(refused)
+            else:
+                if reply.answer:
+                    return reply
+                if way == len(TELLING) - 1:
+                    raise TransportError(
+                        f"model {self.name} at {self.base_url}: does not tell the log-probabilities of a prompt's "
+                        "tokens with their number in usage.prompt_tokens; take a server that does, such as vLLM, or "
+                        "provider local",
+                        transient=False,
+                    )
+            if self._telling == way:  # else another call has gone on already
+                self._telling = way + 1
+
     # The wire.
 
     def _connect(self) -> "openai.AsyncOpenAI":
@@ -510,7 +617,7 @@ class Endpoint:
         if response.status_code == 429:
             self.limits.too_many(response.request.extensions["sent_at"])
 
-    async def _post(self, body: bytes) -> Reply:
+    async def _post(self, body: bytes, protocol: _Protocol) -> Reply:
         """The reply to one request; raises `RefusedRequest` and `TransportError`."""
         if self._client is None:
             self._client = self._connect()
@@ -522,7 +629,7 @@ class Endpoint:
         for tries_left in reversed(range(self.settings.max_retries + 1)):
             try:
                 # The body is ready and the reply is checked here, so the SDK's own types would be made in vain.
-                response = await self._client.post("/chat/completions", cast_to=httpx2.Response, content=body)
+                response = await self._client.post(protocol.path, cast_to=httpx2.Response, content=body)
             except openai.APIStatusError as error:
                 if "x-touchstone-silence" not in error.response.headers:
                     raise self._refused(error) from None
@@ -536,7 +643,7 @@ class Endpoint:
             except (UnicodeError, AssertionError) as error:  # an error whose charset the SDK cannot read
                 said = self._short(f"{type(error).__name__} {error}")
             else:
-                reply = read_reply(response.content)
+                reply = protocol.read(response.content)
                 if reply is not None:
                     self.limits.succeeded()
                     return reply
@@ -545,8 +652,8 @@ class Endpoint:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_S)
         raise TransportError(
-            f"model {self.name} at {self.base_url}: replied with something that is no chat completion ({said}); "
-            "check that base_url speaks the OpenAI chat protocol",
+            f"model {self.name} at {self.base_url}: replied with something that is no {protocol.name} ({said}); "
+            f"check that base_url speaks the OpenAI protocol of {protocol.name}s",
             transient=False,
         )
 

@@ -1,11 +1,12 @@
-"""The page of an evaluation: each table, with curves where its columns are numbers on a scale.
+"""The page of an evaluation: each table, with curves where its columns are numbers on a scale, and stacked bars where
+they are shares of a whole.
 
 A table of many lines (fact recall by depth) is drawn as heatmaps, and folded away.
 """
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from data.store import Store
+from flows.report.svg import stack
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT = 640, 280
@@ -37,34 +39,43 @@ class TableView:
     chart: Markup | None
     folded: bool
     """Whether it has too many lines to be read as a table."""
+    stacked: bool = False
+    """Whether the chart tells the columns apart by colour, and not the lines."""
 
 
-def write_evaluation(path: Path, title: str, frames: Mapping[str, pd.DataFrame]) -> None:
-    """Write the page of `frames`: by table name, a line for each row and a column for each count or measure."""
+def write_evaluation(path: Path, title: str, frames: Mapping[str, pd.DataFrame], stacked: Collection[str] = ()) -> None:
+    """Write the page of `frames`: by table name, a line for each row and a column for each count or measure.
+
+    Those that `stacked` names are drawn as stacked bars.
+    """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined
     )
     page = environment.get_template("evaluation.html.j2").render(
         title=title,
         style=Markup((HERE / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        tables=[table_view(name, frame) for name, frame in frames.items()],
+        tables=[table_view(name, frame, stacked=name in stacked) for name, frame in frames.items()],
     )
     Store(str(path.parent)).write(str(path.resolve()), page.encode())
 
 
-def table_view(name: str, frame: pd.DataFrame) -> TableView:
+def table_view(name: str, frame: pd.DataFrame, *, stacked: bool = False) -> TableView:
     """A frame as it is shown; with curves where it has two columns or more that are whole numbers ("16k" is one)."""
     columns = list(map(str, frame.columns))
     scaled = len(columns) > 1 and all(map(_NUMBER.fullmatch, columns))
     rows = [
         (str(row), [float(value) for value in values]) for row, values in zip(frame.index, frame.values, strict=True)
     ]
-    folded = len(rows) > MOST_LINES
-    chart = (
-        heatmaps(columns, rows) if folded and len(columns) > 1 else curves(columns, rows) if scaled and rows else None
-    )
+    folded = len(rows) > MOST_LINES and not stacked  # where the columns' colours are told
+    chart = None
+    if stacked:
+        chart = stack(columns, rows)
+    elif folded and len(columns) > 1:
+        chart = heatmaps(columns, rows)
+    elif scaled and rows:
+        chart = curves(columns, rows)
     shown = tuple((row, tuple(_shown(value) for value in values)) for row, values in rows)
-    return TableView(name, tuple(columns), shown, chart, folded)
+    return TableView(name, tuple(columns), shown, chart, folded, stacked)
 
 
 def heatmaps(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]) -> Markup:

@@ -1,4 +1,4 @@
-"""Histograms as inline SVG. Colours come from the page's style sheet, so that they follow its theme."""
+"""Histograms and stacked bars as inline SVG. Colours are those of the page's style sheet, and follow its theme."""
 
 from collections.abc import Callable, Sequence
 
@@ -48,6 +48,56 @@ def histogram(figure: Histogram) -> Markup:
     ).format(
         WIDTH, HEIGHT, _described(figure, bins), Markup("").join(marks), LEFT, WIDTH - RIGHT, FLOOR, FLOOR
     )  # fmt: skip
+
+
+STACK_WIDTH, STACK_HEIGHT, STACK_LEFT = 640, 240, 44
+MOST_LABELS = 16
+"""Bars of which each is labelled; of more, some are."""
+
+
+def stack(parts: Sequence[str], bars: Sequence[tuple[str, Sequence[float]]]) -> Markup:
+    """A bar for each of `bars`, (name, shares of the parts); parts are told apart by the classes c0, c1, ...
+
+    Bars stand in their order from left to right, each as high as its shares' sum, which is at most 1.
+    """
+    floor, step = STACK_HEIGHT - BOTTOM, (STACK_WIDTH - STACK_LEFT - RIGHT) / max(1, len(bars))
+
+    def y(share: float) -> float:
+        return round(floor - share * (floor - TOP), 2)
+
+    marks = [
+        Markup(
+            '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>'
+            '<text class="tick" x="{}" y="{}" text-anchor="end">{}%</text>'
+        ).format(STACK_LEFT, STACK_WIDTH - RIGHT, y(share), y(share), STACK_LEFT - 6, y(share) + 4, round(100 * share))
+        for share in (0, 0.25, 0.5, 0.75, 1)
+    ]
+    every = -(-len(bars) // MOST_LABELS)
+    for place, (name, shares) in enumerate(bars):
+        left, base = round(STACK_LEFT + (place + 0.1) * step, 2), 0.0
+        for part, share in enumerate(shares):
+            marks.append(
+                Markup('<rect class="c{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>').format(
+                    part, left, y(base + share), round(0.8 * step, 2), round(y(base) - y(base + share), 2),
+                    f"{name}: {share:.1%} {parts[part]}",
+                )
+            )  # fmt: skip
+            base += share
+        if place % every == 0:
+            marks.append(
+                Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(
+                    round(left + 0.4 * step, 2), floor + 15, name.rpartition(" ")[2]
+                )
+            )
+    if bars:
+        marks.append(
+            Markup('<text class="unit" x="{}" y="{}" text-anchor="middle">{}</text>').format(
+                (STACK_LEFT + STACK_WIDTH - RIGHT) / 2, STACK_HEIGHT - 5, bars[0][0].rpartition(" ")[0]
+            )
+        )
+    return Markup('<svg class="stack" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
+        STACK_WIDTH, STACK_HEIGHT, f"Shares of {', '.join(parts)}; the numbers are in the table", Markup("").join(marks)
+    )
 
 
 def _grid(count: float, height: float) -> Markup:

@@ -1,17 +1,16 @@
 """Entailment accuracy (ReEval, section 4.1): whether "question + output" entails "question + answer"."""
 
-import logging
 import os
 import re
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from flows.llm.loading import quiet
 from schemas.errors import WrongInput
 
 DEFAULT_MODEL: Final = "cross-encoder/nli-deberta-v3-base"
@@ -122,7 +121,7 @@ def _loaded_from(model: str, device: str, *, local: bool) -> Any:
 
     if not model:
         raise ValueError("it has no name")
-    with _quiet() as warnings:
+    with quiet() as warnings:
         network: Any = CrossEncoder(
             model, device=device, local_files_only=local, model_kwargs={"dtype": torch.float32}
         ).eval()
@@ -149,37 +148,3 @@ def _await_hub(model: str, seconds: float) -> None:
             f"{model}: is not on this machine, and {hub} does not answer ({getattr(error, 'reason', error)}); name a "
             "folder that holds the model, or score without entailment"
         ) from error
-
-
-@contextmanager
-def _quiet() -> Iterator[list[str]]:
-    """The warnings of transformers, heard while a model is loaded without them and without a progress bar of weights.
-
-    The process's settings are put back.
-    """
-    from transformers.utils import logging as transformers_logging
-
-    bars: Any = transformers_logging
-    shown = bars.is_progress_bar_enabled()
-    listener = _Listener(logging.WARNING)
-    loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers", "huggingface_hub")]
-    before = [(logger.handlers, logger.propagate) for logger in loggers]
-    bars.disable_progress_bar()
-    for logger in loggers:
-        logger.handlers, logger.propagate = [listener], False
-    try:
-        yield listener.heard
-    finally:
-        for logger, (handlers, propagate) in zip(loggers, before, strict=True):
-            logger.handlers, logger.propagate = handlers, propagate
-        if shown:
-            bars.enable_progress_bar()
-
-
-class _Listener(logging.Handler):
-    def __init__(self, level: int) -> None:
-        super().__init__(level)
-        self.heard: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.heard.append(record.getMessage())

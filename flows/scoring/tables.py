@@ -31,11 +31,25 @@ class ScoreTables:
     tables: Sequence[TableCell]
     notes: Sequence[str] = ()
     """What a reader of the tables should know."""
+    stacked: frozenset[str] = frozenset()
+    """Tables whose lines are a sequence, and whose columns are shares of a whole: they are drawn as stacked bars."""
 
     @classmethod
-    def of(cls, frames: Mapping[str, pd.DataFrame], notes: Sequence[str] = ()) -> "ScoreTables":
+    def of(
+        cls, frames: Mapping[str, pd.DataFrame], notes: Sequence[str] = (), stacked: Iterable[str] = ()
+    ) -> "ScoreTables":
         """From frames with a line a cell: `row, column, value, n`; the value of a cell with n = 0 is None."""
-        return cls({name: _wide(frame) for name, frame in frames.items()}, _cells(frames), notes)
+        wide = {name: _wide(frame) for name, frame in frames.items()}
+        return cls(wide, _cells(frames), notes, frozenset(stacked))
+
+    def joined(self, other: "ScoreTables") -> "ScoreTables":
+        """These tables, and behind them the others."""
+        return ScoreTables(
+            {**self.frames, **other.frames},
+            (*self.tables, *other.tables),
+            (*self.notes, *other.notes),
+            self.stacked | other.stacked,
+        )
 
 
 def fitting(

@@ -1,0 +1,45 @@
+"""CHARP: dialogues that need their history (hCHARP) and do not (eCHARP), with knowledge (Ghaddar et al. 2024)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from data.sources.files import json_rows
+from data.sources.spec import Entry, Row, SourceSpec, turns
+
+UTTERANCES = {"hCHARP": "hard_utterance", "eCHARP": "easy_utterance"}
+"""What the last turn of a subset's history is."""
+
+
+def dialogues(spec: SourceSpec) -> Iterator[Entry]:
+    """Each row as a dialogue with one of its two last utterances.
+
+    Which one, the row's `subset` tells, where it has one; else the file's name, which holds hCHARP or eCHARP.
+    So the two subsets come as one file or as two sources; the family puts together what differs in the last
+    utterance alone.
+    """
+    for row in json_rows(spec.path):
+        subset = _subset(row, spec)
+        history = [one.strip() for one in row.texts("history")]
+        if not history:
+            raise row.error('expected field "history" to end with the user\'s utterance, found an empty list',
+                            "correct the row")  # fmt: skip
+        response = row.text("response").strip()
+        values = {
+            "history": turns(history[:-1]),
+            UTTERANCES[subset]: history[-1],
+            "knowledge": row.text("knowledge").strip(),
+            "response": response,
+            "attributed": True,
+        }
+        yield Entry(f"{subset} {row.label('row_idx')}", values, evidence=response)
+
+
+def _subset(row: Row, spec: SourceSpec) -> str:
+    named = row.text("subset") if "subset" in row.values else Path(spec.path).name
+    found = [subset for subset in UTTERANCES if subset.casefold() in named.casefold()]
+    if len(found) != 1:
+        raise row.error(
+            f'expected a field "subset", or a file\'s name, with hCHARP or eCHARP in it, found "{named}"',
+            "name the subset in either",
+        )
+    return found[0]

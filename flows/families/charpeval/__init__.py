@@ -1,0 +1,99 @@
+"""CHARPEval: knowledge-grounded dialogues whose response is to be told from five distractors that people write."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from flows.construct.engine import Evaluation, Family, Paper, Part, Request, all_, each, expand
+from flows.families.charpeval.figures import authored_figures, item_figures, pair_figures
+from flows.families.charpeval.inference import choices, chunks
+from flows.families.charpeval.layout import layout
+from flows.families.charpeval.method import (
+    CharpEvalSettings,
+    collect_facts,
+    draft_distractors,
+    draft_utterances,
+    drop_duplicates,
+    filter_dialogue,
+    join_subsets,
+    make_item,
+    open_authoring,
+    ready,
+    when_ready,
+    when_written,
+)
+from flows.families.charpeval.prompts import DRAFT_DISTRACTORS, DRAFT_UTTERANCES, PROMPTS
+from flows.families.charpeval.rubric import WRITE_DISTRACTORS, WRITE_UTTERANCES
+from flows.families.charpeval.score import ScoredItem, score
+from flows.families.charpeval.show import show
+from flows.families.charpeval.verify import verify_authored, verify_items, verify_pairs
+from schemas.charpeval import SUBSETS, Authored, CharpEvalItem, UtterancePair
+from schemas.source import Dialogue
+
+
+def _no_requests(item: CharpEvalItem, settings: CharpEvalSettings) -> Sequence[Request]:
+    """Options are weighed; nothing is written."""
+    return ()
+
+
+FAMILY = Family(
+    name="charpeval",
+    paper=Paper(
+        title="CHARPEval: Benchmarking Large Language Models' Contextual Reasoning in Knowledge-Grounded Dialogue",
+        short="CHARPEval",
+        year=2025,
+        authors="Ghaddar et al.",
+    ),
+    settings=CharpEvalSettings,
+    ready=ready,
+    prompts=PROMPTS,
+    parts=(
+        Part(
+            "utterances",
+            source=Dialogue,
+            item=UtterancePair,
+            people=WRITE_UTTERANCES,
+            verify=verify_pairs,
+            figures=pair_figures,
+            steps=(
+                each(filter_dialogue),
+                all_(join_subsets),
+                all_(drop_duplicates),
+                each(draft_utterances, prompts=[DRAFT_UTTERANCES]),
+            ),
+        ),
+        Part(
+            "distractors",
+            source=UtterancePair,
+            item=Authored,
+            people=WRITE_DISTRACTORS,
+            verify=verify_authored,
+            figures=authored_figures,
+            steps=(
+                expand(open_authoring, slots=when_ready, most=lambda settings: 1),
+                each(draft_distractors, prompts=[DRAFT_DISTRACTORS], prepare=collect_facts),
+            ),
+        ),
+        Part(
+            "items",
+            source=Authored,
+            item=CharpEvalItem,
+            verify=verify_items,
+            figures=item_figures,
+            steps=(expand(make_item, slots=when_written, most=lambda settings: len(SUBSETS)),),
+        ),
+    ),
+    show=show,
+    layout=layout,
+    evaluation=Evaluation(
+        parts=("items",),
+        prompts=(),
+        requests=_no_requests,
+        scored=ScoredItem.of,
+        score=score,
+        choices=choices,
+        chunks=chunks,
+    ),
+    reads="items",
+    folder=Path(__file__).parent,
+    rules_advice="people write what is here: collect their verdicts, and run again",
+)

@@ -1,0 +1,325 @@
+"""CHARPEval: dialogues with knowledge, whose response is to be told from five distractors that people write.
+
+Ghaddar et al., "CHARPEval: Benchmarking Large Language Models' Contextual Reasoning in Knowledge-Grounded
+Dialogue", 2025: section 2.2 (the two last utterances), 2.3 (the distractors), appendix B (who writes them).
+"""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import Field, field_validator
+
+from data.sources import SourceSpec
+from flows.construct.engine import Context, Drop, FamilySettings, Records, SetContext, Slot, StepContext
+from flows.families.charpeval import checks
+from flows.families.charpeval.checks import said
+from flows.families.charpeval.facts import LEAST_UNUSED, beyond, defined, lacking, main_entities, name_of
+from flows.families.charpeval.inference import Shots
+from flows.families.charpeval.prompts import DRAFT_DISTRACTORS, DRAFT_UTTERANCES, ToAsk, ToDistract
+from flows.language import en
+from flows.language.en_tokens import word_set
+from flows.llm.model import InvalidAnswer, Model
+from schemas.base import Provenance, content_hash
+from schemas.charpeval import DISTRACTOR_TYPES, SUBSETS, Authored, CharpEvalItem, UtterancePair
+from schemas.errors import WrongInput
+from schemas.rubric import Turn
+from schemas.source import Dialogue
+
+LEAST_SENTENCE = 3
+"""Words of the shortest sentence that states a fact: "Cats eat mice"."""
+LEAST_SUPPORT = 0.7
+"""Share of the response's content words, fillers aside, that the knowledge has, where the source does not vouch for
+it; read on Topical-Chat, where most responses rest on fun facts that are not in the data."""
+LEAST_SUPPORTED = 4
+"""How many such words it has, at least; all but one of them beside those of the user's last utterance."""
+FILLERS = word_set(
+    "yes yeah yep no not oh ok wow lol haha hi hello hey well really actually great nice cool good sure know think "
+    "guess hear like love read say tell see wonder believe thing lot right true interesting amazing crazy guy "
+    "more most many much one other some all may just only even first use make get go come"
+)
+"""Base forms that a conversation has whatever it is about."""
+MOST_FACTS = 12
+"""Sentences of other dialogues that a builder is shown: for three of the five drafts, some to choose from."""
+FACT_WORDS = range(4, 41)
+"""Words of such a sentence: a response has no more."""
+
+
+class CharpEvalSettings(FamilySettings):
+    """CHARPEval's block of the configuration."""
+
+    sources: tuple[SourceSpec, ...] = Field((), description="Dialogues with knowledge")
+    shots: tuple[Shots, ...] = Field(
+        (0, 3), min_length=1, description="Demonstrations before the dialogue when a model is evaluated (appendix A)"
+    )
+
+    @field_validator("shots")
+    @classmethod
+    def _each_once(cls, value: tuple[Shots, ...]) -> tuple[Shots, ...]:
+        if len(set(value)) != len(value):
+            raise ValueError("each stands once")
+        return value
+
+
+def ready(settings: CharpEvalSettings, models: Mapping[str, Model]) -> None:
+    """Raise `WrongInput` where there is no source, or one in another language than English."""
+    if not settings.sources:
+        raise WrongInput("families.charpeval.sources: is empty; name dialogues with knowledge")
+    for spec in settings.sources:
+        if spec.language != "en":
+            raise WrongInput(
+                f"families.charpeval: {spec.name}: language {spec.language}: CHARPEval reads English; correct the "
+                "source's language, or leave it out"
+            )
+
+
+# ---- utterances: the hard and the easy one (section 2.2) ----
+
+
+async def filter_dialogue(source: Dialogue, ctx: Context) -> UtterancePair:
+    """Dialogues with a turn to go on, knowledge in sentences, and a response that follows from it.
+
+    Departure: of a dialogue of one turn (BEGIN has no others), that turn is taken for the bot's, so that the
+    user's last utterance can be written after it; the provenance says so.
+    """
+    history, last = _by_turns(source)
+    notes = [source.note] if source.note else []
+    given = bool(source.hard_utterance or source.easy_utterance)
+    if not history and last and not given:
+        history, last = (last,), ""
+        notes.append("the only turn of the source is taken for the bot's, before a last utterance to be written")
+    if not history and not given:
+        raise Drop("too few turns", source.response)
+    if not said(source.knowledge):
+        raise Drop("no knowledge", source.response)
+    if all(en.count(sentence) < LEAST_SENTENCE for sentence in en.sentences(source.knowledge)):
+        raise Drop("knowledge without sentences", source.knowledge)
+    if not said(source.response):
+        raise Drop("empty response", source.knowledge[:200])
+    if not source.attributed:
+        _require_support(source, last)
+    return UtterancePair(
+        key=ctx.key,
+        history=history,
+        last_utterance=last,
+        hard_utterance=source.hard_utterance.strip(),
+        easy_utterance=source.easy_utterance.strip(),
+        knowledge=source.knowledge.strip(),
+        response=source.response.strip(),
+        source=f"{source.format}:{source.source.source}",
+        provenance=ctx.provenance(source, sources=[source.source], notes=notes),
+    )
+
+
+def _by_turns(source: Dialogue) -> tuple[tuple[str, ...], str]:
+    """The history by turns of user and bot, the bot's last, and the user's last utterance.
+
+    What one of them says in several turns is one turn; what the user says right before the last utterance
+    belongs to it.
+    """
+    turns: list[Turn] = []
+    for turn in (*source.history, Turn(speaker="User", text=source.last_utterance)):
+        text = turn.text.strip()
+        if text and turns and turns[-1].speaker == turn.speaker:
+            turns[-1] = Turn(speaker=turn.speaker, text=f"{turns[-1].text} {text}")
+        elif text:
+            turns.append(Turn(speaker=turn.speaker, text=text))
+    last = turns.pop().text if turns and turns[-1].speaker == "User" else ""
+    return tuple(turn.text for turn in turns), last
+
+
+def _require_support(source: Dialogue, last: str) -> None:
+    knowledge = en.content_words(source.knowledge)
+    response = en.content_words(source.response) - FILLERS
+    supported = response & knowledge
+    share = len(supported) / len(response) if response else 0.0
+    new = supported - en.content_words(last)
+    if share < LEAST_SUPPORT or len(supported) < LEAST_SUPPORTED or len(new) < LEAST_SUPPORTED - 1:
+        raise Drop("response not attributable", source.response, value=share)
+    if source.response.rstrip().endswith("?"):
+        raise Drop("response not attributable", f"it asks: {source.response}", value=share)
+
+
+async def join_subsets(pairs: Records[UtterancePair], ctx: SetContext) -> AsyncIterator[UtterancePair]:
+    """Section 2.2: dialogues that differ in the last utterance alone, one hard and one easy, are one pair.
+
+    The one that brought the hard utterance is kept, whichever comes first.
+    """
+    hard: dict[str, UtterancePair] = {}
+    easy: dict[str, UtterancePair] = {}
+    for pair in pairs:
+        if bool(pair.hard_utterance) != bool(pair.easy_utterance):
+            (hard if pair.hard_utterance else easy).setdefault(_but_utterances(pair), pair)
+    joined = {hard[same].key: one for same, one in easy.items() if same in hard}
+    gone = {easy[same].key: hard[same] for same in easy if same in hard}
+    for pair in pairs:
+        if (into := gone.get(pair.key)) is not None:
+            ctx.drop(pair, Drop("joined with its hard utterance", pair.easy_utterance, related_id=into.id))
+        elif (other := joined.get(pair.key)) is not None:
+            yield pair.revised(easy_utterance=other.easy_utterance, provenance=_both(pair, other))
+        else:
+            yield pair
+
+
+def _but_utterances(pair: UtterancePair) -> str:
+    return content_hash([said(turn) for turn in pair.history], said(pair.knowledge), said(pair.response))
+
+
+def _both(pair: UtterancePair, other: UtterancePair) -> Provenance:
+    one, two = pair.provenance, other.provenance
+    return one.model_copy(update={"sources": (*one.sources, *two.sources), "parents": (*one.parents, *two.parents)})
+
+
+async def drop_duplicates(pairs: Records[UtterancePair], ctx: SetContext) -> AsyncIterator[UtterancePair]:
+    """One pair of each dialogue and knowledge, whatever its case and punctuation, whoever responds to it."""
+    seen: dict[str, str] = {}
+    for pair in pairs:
+        utterances = (pair.last_utterance, pair.hard_utterance, pair.easy_utterance)
+        same = content_hash(*([said(text) for text in texts] for texts in (pair.history, utterances, [pair.knowledge])))
+        if same in seen:
+            ctx.drop(pair, Drop("duplicate dialogue and knowledge", pair.response, related_id=seen[same]))
+        else:
+            seen[same] = pair.id
+            yield pair
+
+
+async def draft_utterances(pair: UtterancePair, ctx: Context) -> UtterancePair:
+    """Suggestions for the utterances that are not written. A builder that has none costs nothing but them."""
+    missing = [name for name in checks.UTTERANCES if not said(getattr(pair, name))]
+    if not missing:
+        return pair
+    asked = ToAsk(
+        history=pair.history, last_utterance=pair.last_utterance, knowledge=pair.knowledge, response=pair.response
+    )
+    try:
+        given = await ctx.ask(DRAFT_UTTERANCES, asked)
+    except InvalidAnswer as invalid:
+        return pair.revised(provenance=_without(ctx.asked_of(pair.provenance), "utterances", invalid))
+    taken = {said(getattr(pair, name)) for name in checks.UTTERANCES}
+    drafts: dict[str, str] = {}
+    for name in missing:
+        text = " ".join(getattr(given, name).split())
+        if said(text) not in taken:
+            drafts[name] = text
+            taken.add(said(text))
+    return pair.revised(drafts=drafts, provenance=ctx.asked_of(pair.provenance))
+
+
+def _without(provenance: Provenance, what: str, invalid: InvalidAnswer) -> Provenance:
+    note = f"no suggestions for the {what}: {invalid.reason}"
+    return provenance.model_copy(update={"notes": (*provenance.notes, note)})
+
+
+# ---- distractors: what authors start from (section 2.3) ----
+
+
+def when_ready(pair: UtterancePair, prepared: object) -> Sequence[Slot]:
+    """The pairs for which distractors can be written; the others wait among the utterances."""
+    return [] if checks.problems_of(pair) else [{}]
+
+
+async def open_authoring(pair: UtterancePair, slot: Slot, ctx: Context) -> Authored:
+    """The dialogue as an author gets it, with nothing written yet."""
+    return Authored(
+        key=ctx.key,
+        history=pair.history,
+        hard_utterance=pair.hard_utterance,
+        easy_utterance=pair.easy_utterance,
+        knowledge=pair.knowledge,
+        response=pair.response,
+        source=pair.source,
+        provenance=ctx.provenance(pair),
+    )
+
+
+@dataclass(frozen=True)
+class FactPool:
+    """Sentences of the knowledge of all dialogues, by what they say something of and by what else they name."""
+
+    subjects: Mapping[str, Sequence[str]]
+    others: Mapping[str, Sequence[str]]
+
+    def on(self, record: Authored) -> tuple[str, ...]:
+        """Sentences on what the response is about, and on what the knowledge alone names, that it does not hold.
+
+        In turns one of each entity, those that tell what it is first.
+        """
+        own = {said(sentence) for sentence in en.sentences(record.knowledge)}
+        wanted = [name_of(one) for one in (*main_entities(record), *lacking(record.knowledge, record.response))]
+        found: dict[str, None] = {}
+        lists = [[*self.subjects.get(name, ()), *self.others.get(name, ())] for name in dict.fromkeys(wanted)]
+        for place in range(max(map(len, lists), default=0)):
+            for sentences in lists:
+                if place < len(sentences) and said(sentences[place]) not in own:
+                    found.setdefault(sentences[place])
+        fresh = [sentence for sentence in found if len(beyond(sentence, record.knowledge)) >= LEAST_UNUSED]
+        return tuple(fresh[:MOST_FACTS])
+
+
+def collect_facts(step: StepContext) -> FactPool:
+    """The facts of the dialogues that authors get."""
+    return facts_of(record.knowledge for record in step.inputs)
+
+
+def facts_of(knowledge: Iterable[str]) -> FactPool:
+    """The sentences that stand on their own, each once."""
+    subjects: dict[str, list[str]] = defaultdict(list)
+    others: dict[str, list[str]] = defaultdict(list)
+    for sentence in sorted({sentence for text in set(knowledge) for sentence in en.sentences(text)}):
+        if en.count(sentence) not in FACT_WORDS or en.dangling_subject(sentence) is not None:
+            continue
+        subject = defined(sentence)
+        for entity in en.entities(sentence):
+            (subjects if entity == subject else others)[name_of(entity)].append(sentence)
+    return FactPool(subjects, others)
+
+
+async def draft_distractors(record: Authored, ctx: Context) -> Authored:
+    """Sections 2.3.1 to 2.3.5 as suggestions: those that break no rule that would send them back.
+
+    Departure: the paper's annotators start from nothing. Suggestions are shown as such, and are no part of an item.
+    """
+    pool: FactPool = ctx.prepared
+    asked = ToDistract(
+        history=record.history,
+        hard_utterance=record.hard_utterance,
+        easy_utterance=record.easy_utterance,
+        knowledge=record.knowledge,
+        response=record.response,
+        facts=pool.on(record),
+    )
+    try:
+        texts = (await ctx.ask(DRAFT_DISTRACTORS, asked)).texts
+    except InvalidAnswer as invalid:
+        return record.revised(provenance=_without(ctx.asked_of(record.provenance), "distractors", invalid))
+    broken = checks.rejected_drafts(record, texts)
+    drafts = {kind: text for kind, text in texts.items() if said(text) and kind not in broken}
+    return record.revised(drafts=drafts, provenance=ctx.asked_of(record.provenance))
+
+
+# ---- items (section 2.4) ----
+
+
+def when_written(record: Authored, prepared: object) -> Sequence[Slot]:
+    """Both subsets, once all five distractors are written."""
+    return [{"subset": subset} for subset in SUBSETS] if len(record.distractors) == len(DISTRACTOR_TYPES) else []
+
+
+async def make_item(record: Authored, slot: Slot, ctx: Context) -> CharpEvalItem:
+    """One subset's item. The order of its options is drawn, for exports that need one; no score depends on it."""
+    subset = SUBSETS[0] if slot["subset"] == SUBSETS[0] else SUBSETS[1]
+    options = [record.response, *record.distractors.values()]
+    ctx.random(record.key, subset).shuffle(options)
+    return CharpEvalItem(
+        key=ctx.key,
+        subset=subset,
+        history=record.history,
+        last_utterance=record.hard_utterance if subset == SUBSETS[0] else record.easy_utterance,
+        knowledge=record.knowledge,
+        response=record.response,
+        distractors=record.distractors,
+        options=tuple(options),
+        gold_index=options.index(record.response),
+        dialogue_id=record.key,
+        provenance=ctx.provenance(record),
+    )

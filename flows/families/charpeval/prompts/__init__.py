@@ -1,0 +1,60 @@
+"""What CHARPEval asks of its builder: suggestions for those who write utterances and distractors."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from flows.llm.model import Prompt
+from schemas.base import Frozen
+from schemas.charpeval import DISTRACTOR_TYPES, DistractorType
+
+HERE = Path(__file__).parent
+
+
+class ToAsk(Frozen):
+    """A dialogue whose last utterance is to be written twice."""
+
+    history: tuple[str, ...]
+    last_utterance: str
+    knowledge: str
+    response: str
+
+
+class Utterances(Frozen):
+    """The two last utterances; one that cannot be written is empty."""
+
+    hard_utterance: str = Field("", description="Answered by the response only to those who know the history")
+    easy_utterance: str = Field("", description="Answered by the response to anybody who has the knowledge")
+
+
+class ToDistract(Frozen):
+    """A dialogue to write distractors for."""
+
+    history: tuple[str, ...]
+    hard_utterance: str
+    easy_utterance: str
+    knowledge: str
+    response: str
+    facts: tuple[str, ...] = Field((), description="Sentences of other dialogues' knowledge on what this one is about")
+
+
+class Distractors(Frozen):
+    """A distractor of each type; one that cannot be written is empty."""
+
+    KGIR: str = ""
+    KGUG: str = ""
+    RECF: str = ""
+    IECF: str = ""
+    COEX: str = ""
+
+    @property
+    def texts(self) -> dict[DistractorType, str]:
+        """What is written, by type."""
+        return {kind: text for kind in DISTRACTOR_TYPES if (text := " ".join(getattr(self, kind).split()))}
+
+
+DRAFT_UTTERANCES = Prompt("draft_utterances", 1, Utterances, HERE, max_tokens=512, inputs=ToAsk)
+DRAFT_DISTRACTORS = Prompt("draft_distractors", 1, Distractors, HERE, max_tokens=1024, inputs=ToDistract)
+
+PROMPTS: tuple[Prompt[Any], ...] = (DRAFT_UTTERANCES, DRAFT_DISTRACTORS)

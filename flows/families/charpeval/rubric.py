@@ -1,0 +1,163 @@
+"""What people are asked: to write the two last utterances (section 2.2), and the five distractors (section 2.3)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from flows.construct.engine import every
+from flows.families.charpeval.checks import (
+    DECISION,
+    DONE,
+    REJECT,
+    check,
+    check_utterances,
+    problems_of,
+    unfit_authored,
+    unfit_pair,
+)
+from schemas.charpeval import Authored, UtterancePair
+from schemas.rubric import Choice, Rubric, Shown, Task, Turn, Written
+
+UTTERANCE = Rubric(
+    name="charpeval-utterance",
+    title="Write the user's last utterance, twice",
+    version=1,
+    guideline="guideline.utterance.md",
+    shows=(
+        Shown(name="problem", title="What is to be done"),
+        Shown(name="dialogue", title="Conversation", kind="dialogue"),
+        Shown(name="knowledge", title="What the Bot knows"),
+        Shown(name="response", title="The Bot's response"),
+    ),
+    asks=(
+        Choice(
+            name=DECISION,
+            question="Can the conversation be used?",
+            options=(DONE, REJECT),
+            fixes=(DONE,),
+        ),
+    ),
+    writes=(
+        Written(
+            name="hard_utterance",
+            title="Last utterance, hard: what it asks about is told by the conversation alone",
+            hint="What ingredients do I need to get started in my spare time?",
+            corrects=True,
+        ),
+        Written(
+            name="easy_utterance",
+            title="Last utterance, easy: the same question, which names what it asks about",
+            hint="What ingredients do I need to get started baking bread?",
+            corrects=True,
+        ),
+        Written(name="knowledge", title="Knowledge, to be mended where that is needed", corrects=True, lines=4),
+        Written(name="response", title="Response, to be mended where that is needed", corrects=True),
+    ),
+)
+AUTHORING = Rubric(
+    name="charpeval-authoring",
+    title="Write five wrong responses, each wrong in its own way",
+    version=1,
+    guideline="guideline.authoring.md",
+    shows=(
+        Shown(name="dialogue", title="Conversation", kind="dialogue"),
+        Shown(name="hard_utterance", title="The User's last utterance, hard"),
+        Shown(name="easy_utterance", title="The User's last utterance, easy"),
+        Shown(name="knowledge", title="What the Bot knows"),
+        Shown(name="response", title="The right response"),
+    ),
+    asks=(
+        Choice(
+            name=DECISION,
+            question="Can the conversation be used?",
+            options=(DONE, REJECT),
+            fixes=(DONE,),
+        ),
+    ),
+    writes=(
+        Written(
+            name="KGIR",
+            title="1. KGIR: a fact of the knowledge that does not answer",
+            hint="Take it from the part of the knowledge that the right response does not use.",
+            corrects=True,
+            required=True,
+        ),
+        Written(
+            name="KGUG",
+            title="2. KGUG: a true fact beside the knowledge, in words of the right response",
+            hint="Use some words of the right response. The knowledge must not say it.",
+            corrects=True,
+            required=True,
+        ),
+        Written(
+            name="RECF",
+            title="3. RECF: a commonplace on what the right response is about",
+            hint="As an encyclopedia begins on it. Name it. The knowledge must not say it.",
+            corrects=True,
+            required=True,
+        ),
+        Written(
+            name="IECF",
+            title="4. IECF: a commonplace on something that only the knowledge names",
+            hint="Name a thing that the knowledge names and the right response does not.",
+            corrects=True,
+            required=True,
+        ),
+        Written(
+            name="COEX",
+            title="5. COEX: an idiom, proverb or stock phrase that fits here",
+            hint="It answers nothing, and names nothing that the knowledge names.",
+            corrects=True,
+            required=True,
+        ),
+        Written(name="note", title="Note", hint="Anything the reviewer should know.", corrects=True),
+    ),
+    overlaps=True,
+)
+
+
+def shown_pair(pair: UtterancePair) -> Mapping[str, str | tuple[Turn, ...]]:
+    """What those who write utterances see: the conversation goes to the source's own last utterance."""
+    problems = " ".join(problem for _, problem in problems_of(pair))
+    return {
+        "problem": problems or "Nothing: the conversation can be used as it is.",
+        "dialogue": dialogue(pair.history, pair.last_utterance),
+        "knowledge": pair.knowledge,
+        "response": pair.response,
+    }
+
+
+def shown_authored(record: Authored) -> Mapping[str, str | tuple[Turn, ...]]:
+    """What authors see: the conversation goes to the hard last utterance."""
+    return {
+        "dialogue": dialogue(record.history, record.hard_utterance),
+        "hard_utterance": record.hard_utterance,
+        "easy_utterance": record.easy_utterance,
+        "knowledge": record.knowledge,
+        "response": record.response,
+    }
+
+
+def dialogue(history: Sequence[str], last_utterance: str) -> tuple[Turn, ...]:
+    """The turns with who says them; without the last utterance where there is none yet."""
+    speakers = ("Bot", "User")
+    turns = [Turn(speaker=speakers[(len(history) - place) % 2 == 0], text=text) for place, text in enumerate(history)]
+    return (*turns, Turn(speaker="User", text=last_utterance)) if last_utterance else tuple(turns)
+
+
+def drafts(record: Any) -> Mapping[str, str]:
+    """The builder's suggestions."""
+    given: Mapping[str, str] = record.drafts
+    return given
+
+
+_EVERY_PAIR = every(UTTERANCE, unfit=unfit_pair, shown=shown_pair, drafts=drafts, checks=check_utterances)
+
+
+def _unready(pairs: Iterable[UtterancePair], seed: int) -> Sequence[Task]:
+    return _EVERY_PAIR.tasks((pair for pair in pairs if problems_of(pair)), seed)
+
+
+WRITE_UTTERANCES = replace(_EVERY_PAIR, tasks=_unready)
+"""Those pairs that distractors can be written for already are not shown: the others come here first."""
+WRITE_DISTRACTORS = every(AUTHORING, unfit=unfit_authored, shown=shown_authored, drafts=drafts, checks=check)

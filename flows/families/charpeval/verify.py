@@ -1,0 +1,136 @@
+"""Proves of CHARPEval's finished rows that each is what it claims.
+
+It shares nothing with the builder but the schemas and the language: what it finds out again, it finds out by its
+own code.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from flows.construct.engine import Fault, VerifyContext
+from flows.language import en
+from schemas.charpeval import DISTRACTOR_TYPES, SUBSETS, Authored, CharpEvalItem, DistractorType, UtterancePair
+
+Dialogue = UtterancePair | Authored
+
+
+def verify_pairs(rows: Iterable[UtterancePair], ctx: VerifyContext) -> Iterator[Fault]:
+    """Each dialogue stands once, and its two utterances are not one."""
+    seen: set[str] = set()
+    for row in rows:
+        for problem in (*_twice(row, seen), *_dialogue_problems(row)):
+            yield Fault(id=row.id, problem=problem)
+
+
+def verify_authored(rows: Iterable[Authored], ctx: VerifyContext) -> Iterator[Fault]:
+    """Each is a pair of the utterances as it stands there, and what is written of it breaks no rule."""
+    seen: set[str] = set()
+    pairs = {pair.id: pair for pair in ctx.rows("utterances")}
+    for row in rows:
+        problems = [*_twice(row, seen), *_dialogue_problems(row)]
+        pair = next((pairs[one] for one in row.provenance.parents if one in pairs), None)
+        if pair is None:
+            problems.append("it is of no pair of utterances")
+        elif any(
+            getattr(pair, name) != getattr(row, name)
+            for name in ("history", "hard_utterance", "easy_utterance", "knowledge", "response")
+        ):
+            problems.append("its dialogue is not that of its pair of utterances")
+        written: dict[DistractorType, str] = {
+            kind: text for kind in DISTRACTOR_TYPES if (text := getattr(row, kind).strip())
+        }
+        if written:
+            problems += [f"{kind} is not written" for kind in DISTRACTOR_TYPES if kind not in written]
+            problems += _rule_problems(row.knowledge, row.response, written)
+        yield from (Fault(id=row.id, problem=problem) for problem in problems)
+
+
+def verify_items(rows: Iterable[CharpEvalItem], ctx: VerifyContext) -> Iterator[Fault]:
+    """Six different options, the response among them where it is said to stand; both subsets of each dialogue."""
+    seen: set[str] = set()
+    authored = {one.key: one for one in ctx.rows("distractors")}
+    found: dict[str, dict[str, CharpEvalItem]] = {}
+    for row in rows:
+        problems = [*_twice(row, seen), *_option_problems(row)]
+        problems += _rule_problems(row.knowledge, row.response, row.distractors)
+        problems += _authored_problems(row, authored.get(row.dialogue_id))
+        other = found.setdefault(row.dialogue_id, {}).setdefault(row.subset, row)
+        if other is not row:
+            problems.append(f"its dialogue has another item of {row.subset}")
+        yield from (Fault(id=row.id, problem=problem) for problem in problems)
+    for dialogue, subsets in found.items():
+        for problem in _pair_problems(subsets):
+            yield Fault(id=next(iter(subsets.values())).id, problem=f"dialogue {dialogue}: {problem}")
+    for one in authored.values():
+        if all(getattr(one, kind).strip() for kind in DISTRACTOR_TYPES) and one.key not in found:
+            yield Fault(id=one.id, problem="its five distractors are written, but it has no item")
+
+
+def _twice(row: Dialogue | CharpEvalItem, seen: set[str]) -> Iterator[str]:
+    for name in {row.key, row.id}:
+        if name in seen:
+            yield "it stands twice"
+        seen.add(name)
+
+
+def _dialogue_problems(row: Dialogue) -> Iterator[str]:
+    if not any(en.count(sentence) for sentence in en.sentences(row.knowledge)):
+        yield "the knowledge says nothing"
+    if not en.words(row.response):
+        yield "the response says nothing"
+    if row.hard_utterance and en.words(row.hard_utterance) == en.words(row.easy_utterance):
+        yield "the hard and the easy last utterance are the same"
+    if any(not turn.strip() for turn in row.history):
+        yield "a turn of the history is blank"
+
+
+def _option_problems(row: CharpEvalItem) -> Iterator[str]:
+    texts = [row.response, *row.distractors.values()]
+    if set(row.distractors) != set(DISTRACTOR_TYPES):
+        yield f"its distractors are {', '.join(row.distractors)}"
+    if len(row.options) != len(DISTRACTOR_TYPES) + 1 or sorted(row.options) != sorted(texts):
+        yield "its options are not the response and the five distractors"
+    if not 0 <= row.gold_index < len(row.options) or row.options[row.gold_index] != row.response:
+        yield f"the response is not option {row.gold_index}"
+
+
+def _rule_problems(knowledge: str, response: str, texts: Mapping[DistractorType, str]) -> Iterator[str]:
+    seen = {tuple(en.words(response)): "the response"}
+    for kind, text in texts.items():
+        words = tuple(en.words(text))
+        if not words:
+            yield f"{kind} is empty"
+        elif words in seen:
+            yield f"{kind} is the same as {seen[words]}"
+        seen.setdefault(words, kind)
+    known = en.entities(knowledge)
+    if (iecf := texts.get("IECF")) and not any(en.names(iecf, one) and not en.names(response, one) for one in known):
+        yield "IECF names nothing that the knowledge names and the response does not"
+    if (coex := texts.get("COEX")) and any(en.names(coex, one) for one in known):
+        yield "COEX names something of the knowledge"
+
+
+def _authored_problems(row: CharpEvalItem, one: Authored | None) -> Iterator[str]:
+    if one is None:
+        yield f"no dialogue is called {row.dialogue_id}"
+        return
+    last = one.hard_utterance if row.subset == SUBSETS[0] else one.easy_utterance
+    if (row.history, row.last_utterance, row.knowledge, row.response) != (
+        one.history, last, one.knowledge, one.response,
+    ):  # fmt: skip
+        yield "its dialogue is not the one that people wrote for"
+    for kind in DISTRACTOR_TYPES:
+        if row.distractors.get(kind) != getattr(one, kind).strip():
+            yield f"{kind} is not as people wrote it"
+
+
+def _pair_problems(subsets: dict[str, CharpEvalItem]) -> Iterator[str]:
+    missing = [subset for subset in SUBSETS if subset not in subsets]
+    if missing:
+        yield f"it has no item of {', '.join(missing)}"
+        return
+    hard, easy = (subsets[subset] for subset in SUBSETS)
+    same = ("history", "knowledge", "response", "distractors")
+    if differing := [name for name in same if getattr(hard, name) != getattr(easy, name)]:
+        yield f"its two items differ in {', '.join(differing)}"
+    if en.words(hard.last_utterance) == en.words(easy.last_utterance):
+        yield "its two items have the same last utterance"

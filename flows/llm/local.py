@@ -1,0 +1,371 @@
+"""A causal language model in this process, through transformers: for log-probabilities and attention."""
+
+import asyncio
+import copy
+import math
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from flows.llm.loading import quiet
+from flows.llm.model import ModelSetupError, Usage
+from flows.llm.options import Likelihood, Options, TooLong
+from schemas.base import Frozen
+from schemas.errors import Failed, WrongInput
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from numpy.typing import NDArray
+
+READ_AT_ONCE = 512
+"""Tokens of a prompt that are read together: their logits, one for each word of the vocabulary, are held at once."""
+
+_WINDOWS = ("max_position_embeddings", "n_positions", "n_ctx")
+"""What models of several kinds call their window."""
+
+
+class LocalSettings(Frozen):
+    """`models.<role>` of the configuration, for a model that is loaded here."""
+
+    provider: Literal["local"] = "local"
+    name: str = Field(min_length=1, description="A folder, or a name on the Hugging Face Hub")
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
+        "auto", description="What its numbers are kept in; auto as its files have them"
+    )
+    device: str | None = Field(None, min_length=1, description="Where it runs; null for a GPU where there is one")
+
+
+@dataclass(frozen=True)
+class Attended:
+    """Where the tokens of a text's end look, in every layer and head."""
+
+    ends: "NDArray[np.int64]"
+    """(tokens,): where each token of the text ends, in characters; 0 for special ones."""
+    positions: "NDArray[np.int64]"
+    """(layers, heads, tokens of the end): the token with the highest attention weight."""
+
+
+@dataclass
+class _Read:
+    """Tokens that were read, with what they left in the model's cache."""
+
+    tokens: tuple[int, ...] = ()
+    cache: Any = None
+    log_probabilities: list[float] = field(default_factory=list)
+    """Of each token but the first, and of the one that follows the last."""
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """The tokens of a prompt and of its options."""
+
+    prompt: tuple[int, ...]
+    options: tuple[tuple[int, ...], ...]
+
+
+class LocalModel:
+    """Tells how likely options are, and where attention goes. Loaded at its first use, or by `load`.
+
+    A prompt is read once: its keys and values are kept and its options, padded to one length, go on from
+    there together. Prompts are read in the order of their tokens, and where the next one begins like the last
+    (a few-shot prompt's instruction and demonstrations), it goes on from there too. So a likelihood differs
+    from that of a pass over the whole text by the rounding of floats alone. The options are read in an order
+    of their own, so that their likelihoods do not depend on the given one at all. Where a model keeps no
+    keys and values of all tokens (a recurrent one), each text is read whole.
+
+    Safe to share between threads; one call at a time is worked on.
+    """
+
+    def __init__(self, settings: LocalSettings) -> None:
+        self.settings = settings
+        folder = Path(settings.name)
+        self.name = folder.resolve().name if folder.exists() else settings.name
+        self._lock = threading.Lock()
+        self._read = _Read()
+
+    def identity(self) -> Mapping[str, object]:
+        """Name and numbers."""
+        return {"provider": "local", "model": self.settings.name, "dtype": self.settings.dtype}
+
+    def load(self) -> None:
+        """Load the model now. Raises `ModelSetupError` where it is not to be had."""
+        with self._lock:
+            _ = self._model, self._tokenizer
+
+    async def likelihoods(self, asked: Sequence[Options], *, usage: Usage) -> list[tuple[Likelihood, ...]]:
+        """See `LikelihoodModel`."""
+        found = await asyncio.to_thread(self.log_probabilities, asked)
+        usage.calls += sum(len(options) for options in found)
+        return found
+
+    def log_probabilities(self, asked: Sequence[Options]) -> list[tuple[Likelihood, ...]]:
+        """For each prompt its options' likelihoods, in the options' order.
+
+        Raises `ModelSetupError` where the model is not to be had, `WrongInput` for a prompt or an option
+        without tokens and `TooLong`, both before anything is read, and `Failed` where the model's numbers are none.
+        """
+        with self._lock:
+            encoded = [self._encode(one) for one in asked]
+            found: list[tuple[Likelihood, ...]] = [()] * len(asked)
+            for place in sorted(range(len(asked)), key=lambda place: encoded[place].prompt):
+                found[place] = self._weigh(encoded[place])
+        return found
+
+    def attended(self, text: str, start: int) -> Attended:
+        """Where the tokens look that end behind character `start` of the text.
+
+        Raises what `log_probabilities` raises, and `WrongInput` where the model or its tokenizer does not tell.
+        """
+        with self._lock:
+            return self._attended(text, start)
+
+    # ---- tokens ----
+
+    def _encode(self, asked: Options) -> _Encoded:
+        split = asked.split
+        prompt = tuple(self._tokenizer.encode(split.prompt))
+        options = tuple(tuple(self._tokenizer.encode(split.prompt + one)[len(prompt) :]) for one in split.options)
+        if not prompt:
+            raise WrongInput(f"model {self.name}: a prompt without tokens; options are weighed after a prompt")
+        for text, tokens in zip(asked.options, options, strict=True):
+            if not tokens:
+                raise WrongInput(f"model {self.name}: the option {text!r} has no tokens of its own; give it words")
+        self._check_length(len(prompt) + max(map(len, options), default=0) - 1)
+        return _Encoded(prompt, options)
+
+    def _check_length(self, tokens: int) -> None:
+        if self._window is not None and tokens > self._window:
+            raise TooLong(
+                f"model {self.name}: prompt and option have {tokens:,} tokens, and its window is {self._window:,}; "
+                "take fewer shots, or a model with a longer window: nothing is cut"
+            )
+
+    # ---- likelihood ----
+
+    def _weigh(self, encoded: _Encoded) -> tuple[Likelihood, ...]:
+        import torch
+
+        order = sorted(range(len(encoded.options)), key=encoded.options.__getitem__)
+        with torch.inference_mode():
+            self._read_prompt(encoded.prompt)
+            if not self._read.tokens or _can_fork(self._read.cache):
+                rows = self._continue([encoded.options[place] for place in order], encoded.prompt)
+            else:
+                rows = [self._whole(encoded.prompt, encoded.options[place]) for place in order]
+        before = tuple(self._read.log_probabilities)
+        found = [Likelihood(before, ())] * len(order)
+        for place, row in zip(order, rows, strict=True):
+            found[place] = Likelihood(before, tuple(row))
+        if not all(map(math.isfinite, (one for likelihood in found for one in (*before, *likelihood.option)))):
+            raise Failed(f"model {self.name}: gives probabilities that are no numbers; load it with dtype: float32")
+        return tuple(found)
+
+    def _read_prompt(self, tokens: tuple[int, ...]) -> None:
+        """Read all but the last token, from where the prompt begins to differ from what was read before.
+
+        The last one is read with the options: it is what tells their first token.
+        """
+        last, self._read = self._read, _Read()
+        kept = _common(last.tokens, tokens[:-1]) if _can_crop(last.cache) else 0
+        # The last of the common tokens is read again: the next one may be another than it told of.
+        start = max(0, kept - 1)
+        cache = last.cache if start else None
+        if cache is not None:
+            cache.crop(start - len(last.tokens))
+        told = last.log_probabilities[:start]
+        for first in range(start, len(tokens) - 1, READ_AT_ONCE):
+            past = min(first + READ_AT_ONCE, len(tokens) - 1)
+            if first and not _can_fork(cache):  # it cannot be read in pieces
+                told, cache = self._told(tokens[:-1], tokens[1:]), None
+                break
+            output = self._model(
+                input_ids=self._tensor([tokens[first:past]]), past_key_values=cache, use_cache=True, return_dict=True
+            )
+            cache = getattr(output, "past_key_values", None)
+            told += _told(output.logits[0], self._tensor(tokens[first + 1 : past + 1]))
+        self._read = _Read(tokens[:-1], cache, told)
+
+    def _continue(self, options: Sequence[tuple[int, ...]], prompt: tuple[int, ...]) -> list[list[float]]:
+        """The options' log-probabilities, all at once, from what the prompt left in the cache."""
+        import torch
+
+        longest = max(map(len, options))
+        inputs = [(prompt[-1], *option[:-1]) for option in options]
+        padded = self._tensor([(*row, *(0,) * (longest - len(row))) for row in inputs])
+        # Padding stands at the end, where no token of the text sees it: positions go on by themselves.
+        mask = torch.ones(len(options), len(prompt) - 1 + longest, dtype=torch.long, device=padded.device)
+        for row, option in enumerate(options):
+            mask[row, len(prompt) - 1 + len(option) :] = 0
+        cache = _fork(self._read.cache, len(options))
+        logits = self._model(
+            input_ids=padded, attention_mask=mask, past_key_values=cache, use_cache=cache is not None, return_dict=True
+        ).logits
+        return [_told(logits[row, : len(one)], self._tensor(one)) for row, one in enumerate(options)]
+
+    def _whole(self, prompt: tuple[int, ...], option: tuple[int, ...]) -> list[float]:
+        """An option's log-probabilities from a pass over prompt and option."""
+        tokens = prompt + option
+        return self._told(tokens[:-1], tokens[1:])[-len(option) :]
+
+    def _told(self, inputs: tuple[int, ...], targets: tuple[int, ...]) -> list[float]:
+        """The log-probability of each target after its input, in one pass that leaves no cache."""
+        logits = self._model(input_ids=self._tensor([inputs]), use_cache=False, return_dict=True).logits[0]
+        return [
+            one
+            for first in range(0, len(inputs), READ_AT_ONCE)
+            for one in _told(logits[first : first + READ_AT_ONCE], self._tensor(targets[first : first + READ_AT_ONCE]))
+        ]
+
+    # ---- attention ----
+
+    def _attended(self, text: str, start: int) -> Attended:
+        import numpy as np
+        import torch
+
+        if not self._tokenizer.is_fast:
+            raise WrongInput(f"model {self.name}: its tokenizer does not tell where tokens stand; use another model")
+        encoding = self._tokenizer(text, return_offsets_mapping=True)
+        tokens = tuple(encoding["input_ids"])
+        ends = np.array([end for _, end in encoding["offset_mapping"]], np.int64)
+        self._check_length(len(tokens))
+        looking = int((ends > start).sum())
+        if not looking or not (ends[-looking:] > start).all():
+            raise WrongInput(f"model {self.name}: no tokens stand behind character {start} of the text, up to its end")
+        before = self._model.config._attn_implementation
+        self._model.set_attn_implementation("eager")  # the others do not keep the weights
+        try:
+            with torch.inference_mode():
+                self._read_prompt((*tokens[:-looking], 0))
+                cache = self._read.cache if _can_fork(self._read.cache) else None
+                inputs = tokens[-looking:] if cache is not None else tokens
+                output = self._model(
+                    input_ids=self._tensor([inputs]),
+                    past_key_values=_fork(cache, 1),
+                    use_cache=cache is not None,
+                    output_attentions=True,
+                    return_dict=True,
+                )
+        finally:
+            self._model.set_attn_implementation(before)
+        layers = [layer for layer in output.attentions or () if layer is not None]
+        if not layers:
+            raise WrongInput(f"model {self.name}: does not tell its attention; use another model")
+        # A layer with a sliding window holds the last keys alone.
+        positions = [layer[0, :, -looking:].float().argmax(dim=-1) + len(tokens) - layer.shape[-1] for layer in layers]
+        return Attended(ends, torch.stack(positions).cpu().numpy())
+
+    # ---- the model ----
+
+    def _tensor(self, tokens: Sequence[int] | Sequence[Sequence[int]]) -> "torch.Tensor":
+        import torch
+
+        return torch.tensor(tokens, dtype=torch.long, device=self._model.device)
+
+    @cached_property
+    def _window(self) -> int | None:
+        """The most tokens that the model can read; None where nothing says so."""
+        config = self._model.config.get_text_config()
+        return next((int(getattr(config, name)) for name in _WINDOWS if getattr(config, name, None)), None)
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from transformers import AutoTokenizer
+
+        return self._had(lambda local: AutoTokenizer.from_pretrained(self.settings.name, local_files_only=local))
+
+    @cached_property
+    def _model(self) -> Any:
+        import torch
+        from transformers import AutoModelForCausalLM
+
+        name, dtype = self.settings.name, self.settings.dtype
+        model, loading = self._had(
+            lambda local: AutoModelForCausalLM.from_pretrained(
+                name, local_files_only=local, dtype=dtype, output_loading_info=True
+            )
+        )
+        if missing := sorted(loading["missing_keys"]):
+            raise ModelSetupError(
+                f"model {name}: weights are missing from it ({missing[0]}); name a causal language model"
+            )
+        device = self.settings.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        try:
+            return model.to(device).eval()
+        except (RuntimeError, AssertionError) as error:
+            raise ModelSetupError(f"model {name}: cannot run on {device} ({_first_line(error)})") from error
+
+    def _had(self, load: Any) -> Any:
+        """What `load(local)` gives from local files, or else from the Hub too."""
+        from safetensors import SafetensorError
+
+        unusable = (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError, SafetensorError)
+        try:
+            with quiet():
+                return load(True)
+        except unusable as error:
+            failed: Exception = error
+        if not Path(self.settings.name).exists() and re.fullmatch(r"[\w.-]+(/[\w.-]+)?", self.settings.name):
+            try:
+                with quiet():
+                    return load(False)
+            except unusable as error:
+                failed = error
+        raise ModelSetupError(
+            f"model {self.settings.name}: cannot be loaded as a causal language model ({_first_line(failed)}); name a "
+            "folder that holds one, or a name on the Hugging Face Hub"
+        ) from failed
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def _common(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens both begin with."""
+    pairs = zip(one, other, strict=False)
+    return next((place for place, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)))
+
+
+def _told(logits: "torch.Tensor", targets: "torch.Tensor") -> list[float]:
+    """Log-probabilities of the targets (tokens,) by logits (tokens, vocabulary), in float32 whatever they are in."""
+    logits = logits.float()
+    chosen = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    told: list[float] = (chosen - logits.logsumexp(dim=-1)).tolist()
+    return told
+
+
+def _layers(cache: Any) -> list[type]:
+    return [type(layer) for layer in getattr(cache, "layers", ())]
+
+
+def _can_crop(cache: Any) -> bool:
+    """Whether the cache can go back to what it was some tokens before."""
+    from transformers.cache_utils import DynamicLayer
+
+    kinds = _layers(cache)
+    return bool(kinds) and all(kind is DynamicLayer for kind in kinds)
+
+
+def _can_fork(cache: Any) -> bool:
+    """Whether several texts can go on from the cache."""
+    from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+
+    kinds = _layers(cache)
+    return bool(kinds) and all(kind in (DynamicLayer, DynamicSlidingWindowLayer) for kind in kinds)
+
+
+def _fork(cache: Any, times: int) -> Any:
+    """A copy of the cache for so many texts at once; the layers put new tensors in place of theirs, never into them."""
+    if cache is None:
+        return None
+    fork = copy.copy(cache)
+    fork.layers = [copy.copy(layer) for layer in cache.layers]
+    fork.batch_repeat_interleave(times)
+    return fork

@@ -1,0 +1,85 @@
+"""Where the tokens of a response look (CHARPEval, appendix C).
+
+Departures, where the paper leaves it open: a head points to the one token that it gives the highest weight (not to
+the chunk with the most weight in all, which would favour long chunks); and the response is the ground truth, which is
+the same for every model.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from flows.llm.local import Attended
+from flows.scoring.tables import ScoreTables
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A stretch of a text, and what it is."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ChunkedText:
+    """A text in chunks, the last of which looks at all of them; chunks of one name count as one.
+
+    `group` names what texts are averaged with.
+    """
+
+    group: str
+    chunks: tuple[Chunk, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the chunks are, in order."""
+        return tuple(dict.fromkeys(chunk.name for chunk in self.chunks))
+
+
+class AttentionModel(Protocol):
+    """Something that tells where the tokens look that end behind a character of a text."""
+
+    name: str
+
+    def attended(self, text: str, start: int) -> Attended: ...
+
+
+def pointed_shares(model: AttentionModel, text: ChunkedText) -> NDArray[np.float64]:
+    """For each layer the shares of the (token, head) pairs that point to each chunk: (layers, names), rows sum to 1.
+
+    The pairs are those of the last chunk's tokens. A token belongs to the chunk that holds its last
+    character; special tokens before the text belong to the first one.
+    """
+    whole = "".join(chunk.text for chunk in text.chunks)
+    found = model.attended(whole, len(whole) - len(text.chunks[-1].text))
+    edges = np.cumsum([len(chunk.text) for chunk in text.chunks])
+    numbers = np.array([text.names.index(chunk.name) for chunk in text.chunks])
+    kinds = numbers[np.searchsorted(edges, found.ends, side="left")]
+    pointed = kinds[found.positions].reshape(len(found.positions), -1)
+    return np.stack([(pointed == number).mean(axis=1) for number in range(len(text.names))], axis=1)
+
+
+def attention_tables(model: str, items: Iterable[tuple[ChunkedText, NDArray[np.float64]]]) -> ScoreTables:
+    """A table a group: a line a layer and a column a chunk, the mean share over the items."""
+    groups: dict[str, tuple[Sequence[str], list[NDArray[np.float64]]]] = {}
+    for text, shares in items:
+        groups.setdefault(text.group, (text.names, []))[1].append(shares)
+    frames: Mapping[str, pd.DataFrame] = {
+        f"attention of {model}, {group}": _frame(names, np.mean(found, axis=0), len(found))
+        for group, (names, found) in sorted(groups.items())
+    }
+    return ScoreTables.of(frames, stacked=frames)
+
+
+def _frame(names: Sequence[str], shares: NDArray[np.float64], items: int) -> pd.DataFrame:
+    digits = len(str(len(shares)))
+    return pd.DataFrame(
+        {"row": f"layer {layer:0{digits}}", "column": name, "value": value, "n": items}
+        for layer, line in enumerate(shares, 1)
+        for name, value in zip(names, line.tolist(), strict=True)
+    )

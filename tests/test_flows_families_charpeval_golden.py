@@ -1,0 +1,58 @@
+"""A step of CHARPEval whose bytes change must change its version: the store would go on giving the old ones."""
+
+import json
+from pathlib import Path
+from random import Random
+
+from flows.compose import Project
+from flows.construct.stages import StageRef
+from flows.families.charpeval.prompts import Distractors, ToAsk, ToDistract, Utterances
+from flows.llm.rules import Rules
+from flows.settings import packaged
+from schemas.base import content_hash
+from tests.builds import write_config
+from tests.toy import run_all
+
+GOLDEN: dict[str, tuple[int, str]] = {}
+"""Part and step -> its version, and the hash of what it makes. If a hash is to change, so is the version."""
+
+
+def utterances(asked: ToAsk, rng: Random) -> Utterances:
+    return Utterances(hard_utterance="And that one?", easy_utterance=asked.last_utterance)
+
+
+def distractors(asked: ToDistract, rng: Random) -> Distractors:
+    first = asked.facts[0] if asked.facts else ""
+    return Distractors(KGIR=asked.knowledge, KGUG=first, RECF=asked.easy_utterance, COEX="Time will tell.")
+
+
+async def built(config: Path, out: Path) -> Project:
+    project = Project(config, out)
+    rules = Rules({"draft_utterances": utterances, "draft_distractors": distractors}, 7)
+    models = project.build.families["charpeval"].models
+    models.update(dict.fromkeys(models, rules))  # type: ignore[attr-defined]
+    await run_all(project.build)
+    return project
+
+
+async def test_bytes_change_with_the_version_alone(tmp_path: Path) -> None:
+    dialogues = {"format": "jsonl", "path": str(packaged("charpeval.yaml").parent / "dialogues.jsonl")}
+    config = write_config(tmp_path, store=str(tmp_path / "store"), families={"charpeval": {"sources": [dialogues]}})
+    project = await built(config, tmp_path / "out")
+    texts = {"KGIR": "One.", "KGUG": "Two.", "RECF": "Three.", "IECF": "A hamster is small.", "COEX": "Five."}
+    authored = next(one for one in project.build.accepted("charpeval", "distractors") if "eighty" in one.response)
+    verdict = {
+        "key": authored.key, "view_hash": authored.view_hash, "rubric": "charpeval-authoring", "decision": "fix",
+        "changes": texts,
+    }  # fmt: skip
+    (tmp_path / "out" / "verdicts").mkdir(parents=True)
+    (tmp_path / "out" / "verdicts" / "charpeval-distractors.jsonl").write_text(json.dumps(verdict) + "\n")
+    project = await built(config, tmp_path / "out")
+    found = {}
+    for part in project.build.families["charpeval"].family.parts:
+        for step in part.steps:
+            stage = project.build.read(StageRef("charpeval", part.name, step.name))
+            made = [json.loads(record.model_dump_json(exclude={"provenance"})) for record in stage]
+            refused = [json.loads(one.model_dump_json()) for one in stage.dropped()]
+            found[f"{part.name} {step.name}"] = (step.version, content_hash(made, refused))
+    assert found == GOLDEN
