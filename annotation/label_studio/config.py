@@ -25,7 +25,7 @@ QUESTION = "question-to-engineer"
 """The box that every form has; no rubric's name has a hyphen."""
 KEYBOARD = ("1234567890", "qwertyiop", "asdfgjkl", "zxcvbnm")
 """The keys that choose, row by row. `u` and `h` are Label Studio's own."""
-SUGGESTED = "suggested by a program: check it, or write your own"
+SUGGESTED = "suggested: check it, or write your own"
 MARK_COLOUR = "#ffd166"
 STYLE = """
 .lsf-sidepanels__wrapper { display: none !important; }
@@ -34,7 +34,7 @@ STYLE = """
 .form-columns { display: flex; gap: 24px; height: calc(100vh - 122px); min-height: 420px; }
 .form-shown, .form-asked { flex: 1 1 50%; min-width: 0; overflow-y: auto; padding: 0 8px 4px 0; }
 .form-shown { display: flex; flex-direction: column; }
-.form-block { flex: 0 0 auto; margin-bottom: 8px; }
+.form-block { flex: 0 0 auto; margin-bottom: 6px; }
 .form-long { flex: 0 1 auto; min-height: 110px; margin-bottom: 8px; display: flex; flex-direction: column; }
 .form-block .form-box { max-height: 40vh; }
 .form-title { display: flex; flex-wrap: wrap; align-items: baseline; column-gap: 10px; margin-bottom: 2px; }
