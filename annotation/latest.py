@@ -111,7 +111,7 @@ def _stranger(
 
 def _unknown_answer(one: Annotation, task: Task, rubric: Rubric) -> tuple[str, str] | None:
     options = {ask.name: ask.options for ask in rubric.asks}
-    written = {write.name for write in rubric.writes}
+    written = {part.name for part in rubric.writes} | {part.name for part in rubric.marks if part.corrects}
     for name, answer in one.answers.items():
         if name not in written and answer not in options.get(name, ()):
             return UNKNOWN_ANSWER, f"{name}: {answer}"

@@ -444,12 +444,7 @@ def _together(verdicts: Sequence[Verdict]) -> Verdict:
 def _changes(task: Task, work: Annotation, rubric: Rubric) -> dict[str, str]:
     """The record's texts that differ from those that it has."""
     own = {name: text for name, text in task.drafts.items() if name not in task.suggested}
-    marked = {
-        one.name: " ".join(work.marks[one.name])
-        for one in rubric.marks
-        if one.corrects and work.marks.get(one.name) and decision_of(work.answers, rubric) == "fix"
-    }
-    return marked | {
+    return {
         name: work.answers[name].strip()
         for name in rubric.corrects
         if name in work.answers and not _alike(work.answers[name], own.get(name, ""))

@@ -74,6 +74,7 @@ AUTHORING_TASK = Task(
         "response": "That was Ringo Starr, the drummer, who joined The Beatles in 1962.",
     },
     drafts={"KGIR": "George Harrison played lead guitar.", "COEX": "Time flies when you are having fun!"},
+    suggested=("KGIR", "COEX"),
 )
 WRITTEN = {
     "decision": "done",

@@ -166,7 +166,9 @@ def test_a_suggestion_is_said_to_be_one_and_a_text_to_be_corrected_is_not() -> N
     rubric = AUTHORING.model_copy(
         update={"writes": (Written(name="KGIR", title="t"), Written(name="fact", title="t", corrects=True))}
     )
-    task = AUTHORING_TASK.model_copy(update={"drafts": {"KGIR": "George.", "fact": "It rains."}})
+    task = AUTHORING_TASK.model_copy(
+        update={"drafts": {"KGIR": "George.", "fact": "It rains."}, "suggested": ("KGIR",)}
+    )
     data = task_data(rubric, task)
     assert (data["draft_KGIR"], data["note_KGIR"]) == ("George.", SUGGESTED)
     assert (data["draft_fact"], data["note_fact"]) == ("It rains.", "")

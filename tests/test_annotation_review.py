@@ -306,13 +306,15 @@ def test_people_set_aside_strangers_and_known_tasks_decide_nothing() -> None:
 
 
 def test_marks_of_a_field_are_its_text_where_it_is_to_be_mended() -> None:
-    marks = (Marked(name="names", title="Names", of="text", corrects=True),)
-    rubric = JUDGED.model_copy(update={"marks": marks})
-    one = task(rubric=rubric)
-    for answer, changes in (("edit", {"names": "Ann is"}), ("keep", {})):
-        work = done(one, "a", {"decision": answer}).model_copy(update={"marks": {"names": ("Ann", "is")}})
-        (verdict,) = settle([one], [work], rubric).verdicts
-        assert verdict.changes == changes
+    rubric = JUDGED.model_copy(
+        update={"marks": (Marked(name="names", title="Names", of="text", corrects=True),), "writes": ()}
+    )
+    one = task(rubric=rubric, drafts={})
+    work = done(one, "a", {"decision": "edit", "names": "Ann is"}).model_copy(
+        update={"marks": {"names": ("Ann", "is")}}
+    )
+    (verdict,) = settle([one], [work], rubric).verdicts
+    assert (verdict.decision, verdict.changes) == ("fix", {"names": "Ann is"})
 
 
 def test_marks_are_reviewed_a_line_each() -> None:

@@ -373,7 +373,8 @@ def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str,
             missing.append(part.title)
     if missing:
         raise Unusable("incomplete", "; ".join(missing))
-    drafts = {one.name: str(data.get(f"draft_{one.name}", "")).strip() for one in rubric.writes if not one.corrects}
+    suggested = [one.name for one in rubric.writes if data.get(f"note_{one.name}")]
+    drafts = {name: str(data.get(f"draft_{name}", "")).strip() for name in suggested}
     return Answers(
         answers=given,
         marks=stretches,

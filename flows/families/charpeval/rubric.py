@@ -122,6 +122,9 @@ AUTHORING = Rubric(
 )
 
 
+RUBRICS = (UTTERANCE, AUTHORING)
+
+
 def shown_pair(pair: UtterancePair) -> Mapping[str, str | tuple[Turn, ...]]:
     """What those who write utterances see: the conversation goes to the source's own last utterance."""
     problems = " ".join(problem for _, problem in problems_of(pair))
