@@ -49,7 +49,8 @@ def draft_utterances(asked: ToAsk, rng: random.Random) -> Utterances:
     """The source's last utterance, where it is a question: easy if it names what is asked about, hard if it leans
     on a history that names it."""
     last = asked.last_utterance
-    if "?" not in last:
+    asks = en.sentences(last)[-1:]
+    if not asks or not asks[0].endswith("?") or asks[0].lower().startswith("did you know"):
         return Utterances()
     about = en.entities(asked.knowledge)
     if any(en.names(last, one) for one in about):
