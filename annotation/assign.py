@@ -81,8 +81,8 @@ def overlapping(
 
 def without_suggestions(task: Task, rubric: Rubric) -> Task:
     """The task as it goes out to several people: only the record's own texts stand in the boxes."""
-    drafts = {name: text for name, text in task.drafts.items() if name in rubric.corrects}
-    return task.model_copy(update={"drafts": drafts})
+    drafts = {name: text for name, text in task.drafts.items() if name not in task.suggested}
+    return task.model_copy(update={"drafts": drafts, "suggested": ()})
 
 
 def seat(seed: int, key: str, by: str) -> str:

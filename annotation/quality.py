@@ -136,11 +136,11 @@ def feedback(task: Task, annotation: Annotation, rubric: Rubric) -> str:
 
 
 def unchanged(task: Task, annotation: Annotation, rubric: Rubric) -> tuple[str, ...]:
-    """The suggestions that were handed back as they stood. A field of the record that stays is none."""
+    """The suggestions that were handed back as they stood. A text of the record that stays is none."""
     return tuple(
         write.name
         for write in rubric.writes
-        if not write.corrects
+        if write.name in task.suggested
         and task.drafts.get(write.name, "").strip()
         and (write.name in annotation.untouched or _same(task.drafts[write.name], annotation.answers.get(write.name)))
     )

@@ -447,8 +447,13 @@ def _changes(task: Task, work: Annotation, rubric: Rubric) -> dict[str, str]:
     return {
         name: work.answers[name].strip()
         for name in rubric.corrects
-        if name in work.answers and not _alike(work.answers[name], task.drafts.get(name, ""))
+        if name in work.answers and not _alike(work.answers[name], _own(task, name))
     }
+
+
+def _own(task: Task, name: str) -> str:
+    """The record's own text in a box; none where a suggestion stands."""
+    return "" if name in task.suggested else task.drafts.get(name, "")
 
 
 def _nothing_fixed(task: Task, work: Annotation, rubric: Rubric) -> list[Finding]:
@@ -480,7 +485,7 @@ def _text(work: Annotation, part: Written | Marked, task: Task) -> str:
     """What the author handed in of a part; the record's text where that was left alone."""
     if isinstance(part, Marked):
         return "\n".join(work.marks.get(part.name, ()))
-    return work.answers.get(part.name, task.drafts.get(part.name, "") if part.corrects else "").strip()
+    return work.answers.get(part.name, _own(task, part.name) if part.corrects else "").strip()
 
 
 def _notes(rubric: Rubric, work: Annotation) -> str:

@@ -117,7 +117,7 @@ def test_feedback_says_what_is_right_and_why() -> None:
 
 
 def test_a_suggestion_left_as_it_stood_needs_a_reason() -> None:
-    one = task(1, drafts={"text": "1", "lie": "It is 2."})
+    one = task(1, drafts={"text": "1", "lie": "It is 2."}, suggested=("lie",))
 
     def handed(lie: str, why: str = "", untouched: tuple[str, ...] = ()) -> Annotation:
         answers = {"text": "1", "lie": lie, "why_unchanged": why}
@@ -133,7 +133,7 @@ def test_a_suggestion_left_as_it_stood_needs_a_reason() -> None:
 
 
 def test_figures_worked_by_hand() -> None:
-    known, draft = task(1, "yes"), task(2, drafts={"lie": "It is 2."})
+    known, draft = task(1, "yes"), task(2, drafts={"lie": "It is 2."}, suggested=("lie",))
     practice = task(5, "yes", sample="practice")
     queue = [practice, known, draft, task(3), task(4)]
     given = [

@@ -201,7 +201,7 @@ def test_a_check_that_rejects_sends_work_back_without_a_reviewer() -> None:
 
 
 def test_a_suggestion_left_as_it_stood_comes_back_once_for_its_author_to_say_why() -> None:
-    one = task(drafts={"text": "Ann is 1.", "lie": "Bo is 1."})
+    one = task(drafts={"text": "Ann is 1.", "lie": "Bo is 1."}, suggested=("lie",))
     first = authored(one).model_copy(update={"untouched": ("lie", "text")})
     back = settled(first, tasks=(one,))
     assert back.revisions[0].task.shown["review_comment"] == "A lie: handed back as it stood"
@@ -352,3 +352,11 @@ def test_every_task_has_one_outcome_and_every_annotation_one_place(
     handed_on = [handed.task.key for handed in (*made.reviews, *made.revisions)]
     assert len(set(handed_on)) == len(handed_on)
     assert not [handed for handed in made.reviews if handed.author not in known]
+
+
+def test_a_suggestion_that_an_author_keeps_is_a_change_of_the_record() -> None:
+    # the record has no text yet: what stands in the box is a program's, and counts once it was handed in
+    one = task(rubric=JUDGED, drafts={"text": "Bo is 1."}, suggested=("text",))
+    kept = done(one, "a", {"decision": "edit", "text": "Bo is 1.", "why_unchanged": "I looked it up."})
+    (verdict,) = settle([one], [kept], JUDGED).verdicts
+    assert (verdict.decision, verdict.changes) == ("fix", {"text": "Bo is 1."})
