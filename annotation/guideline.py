@@ -15,6 +15,7 @@ STYLE = """
 .guideline ul { list-style: disc; padding-left: 22px; } .guideline ol { list-style: decimal; padding-left: 22px; }
 .guideline table { border-collapse: collapse; margin: 6px 0 12px 0; width: 100%; }
 .guideline th, .guideline td { border: 1px solid #c8c8c8; padding: 4px 8px; text-align: left; vertical-align: top; }
+.guideline .key { white-space: nowrap; margin-right: 12px; }
 .guideline kbd { border: 1px solid #b0b0b0; border-radius: 4px; padding: 0 5px; font-size: 90%; }
 """
 
@@ -29,15 +30,18 @@ def _keys(rubric: Rubric) -> str:
     """The keys of the form as a table, in its order."""
     keys = hotkeys(rubric)
     rows = [
-        (ask.question, [f"<kbd>{escape(keys[ask.name, one])}</kbd> {escape(one)}" for one in ask.options
-                        if (ask.name, one) in keys])
+        (ask.question, [(keys[ask.name, one], one) for one in ask.options if (ask.name, one) in keys])
         for ask in rubric.asks
-    ] + [
-        (mark.title, [f"<kbd>{escape(keys[mark.name, ''])}</kbd> and draw over the words"])
-        for mark in rubric.marks
-        if (mark.name, "") in keys
-    ]  # fmt: skip
-    cells = "".join(f"<tr><td>{escape(what)}</td><td>{' &nbsp; '.join(how)}</td></tr>" for what, how in rows if how)
-    cells += "<tr><td>Submit</td><td><kbd>Ctrl</kbd> + <kbd>Enter</kbd>, outside a box</td></tr>"
-    cells += "<tr><td>Skip the task</td><td><kbd>Ctrl</kbd> + <kbd>Space</kbd>, outside a box</td></tr>"
+    ]
+    rows += [
+        (one.title, [(keys[one.name, ""], "and draw over the words")]) for one in rubric.marks if (one.name, "") in keys
+    ]
+    rows += [("Submit", [("Ctrl + Enter", "outside a box")]), ("Skip the task", [("Ctrl + Space", "outside a box")])]
+    cells = "".join(
+        f"<tr><td>{escape(what)}</td><td>"
+        + "".join(f'<span class="key"><kbd>{escape(key)}</kbd> {escape(does)}</span>' for key, does in how)
+        + "</td></tr>"
+        for what, how in rows
+        if how
+    )
     return f"<h2>Keys</h2><table>{cells}</table>"

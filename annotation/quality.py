@@ -184,6 +184,7 @@ def unchanged(task: Task, annotation: Annotation, rubric: Rubric) -> tuple[str, 
         write.name
         for write in rubric.writes
         if write.name in task.suggested
+        and task.drafts.get(write.name, "").strip()
         and (write.name in annotation.untouched or _same(task.drafts[write.name], annotation.answers.get(write.name)))
     )
 

@@ -443,12 +443,16 @@ def _together(verdicts: Sequence[Verdict]) -> Verdict:
 
 def _changes(task: Task, work: Annotation, rubric: Rubric) -> dict[str, str]:
     """The record's texts that differ from those that it has."""
-    own = {name: text for name, text in task.drafts.items() if name not in task.suggested}
     return {
         name: work.answers[name].strip()
         for name in rubric.corrects
-        if name in work.answers and not _alike(work.answers[name], own.get(name, ""))
+        if name in work.answers and not _alike(work.answers[name], _own(task, name))
     }
+
+
+def _own(task: Task, name: str) -> str:
+    """The record's own text in a box; none where a suggestion stands."""
+    return "" if name in task.suggested else task.drafts.get(name, "")
 
 
 def _nothing_fixed(task: Task, work: Annotation, rubric: Rubric) -> list[Finding]:
@@ -480,7 +484,7 @@ def _text(work: Annotation, part: Written | Marked, task: Task) -> str:
     """What the author handed in of a part; the record's text where that was left alone."""
     if isinstance(part, Marked):
         return "\n".join(work.marks.get(part.name, ()))
-    return work.answers.get(part.name, task.drafts.get(part.name, "") if part.corrects else "").strip()
+    return work.answers.get(part.name, _own(task, part.name) if part.corrects else "").strip()
 
 
 def _notes(rubric: Rubric, work: Annotation) -> str:

@@ -386,11 +386,13 @@ def _rows(
 
 def _queue(project: Project, work: Work, rubric: Rubric, by: str, tasks: Iterable[Task], people: int = 1) -> Queue:
     title = f"{by} · {rubric.title or rubric.name}"
+    # Reviewers have to know what authors were asked for.
+    taught = (rubric, work.rubric) if rubric == work.people.review else (rubric,)
     return Queue(
         name=_name(project, rubric, by),
         title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
         config=label_config(rubric),
-        instruction=guideline_page(rubric, guideline_of(rubric, work.folder)),
+        instruction=guideline_page(rubric, "\n\n".join(guideline_of(one, work.folder) for one in taught)),
         tasks=[Wanted(task.key, task.id, task_data(rubric, task)) for task in tasks],
         people=people,
     )

@@ -1,6 +1,6 @@
 """An annotation task as data: what people are shown, asked and may write, and how many of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
@@ -172,7 +172,9 @@ class Task(Record):
     drafts: Mapping[str, str] = Field(
         default_factory=dict, description="Texts that stand in the boxes to begin with, by name of what is written"
     )
-    suggested: tuple[str, ...] = Field((), description="Those of the drafts that a program suggests")
+    suggested: tuple[str, ...] = Field(
+        (), description="Names of the drafts that a program suggests: they are no text of the record until handed in"
+    )
     known: Mapping[str, str] = Field(
         default_factory=dict, description="By question, the right answer to a validation item; never shown"
     )
@@ -186,7 +188,7 @@ def task_of(
     *,
     sample: str = "",
     drafts: Mapping[str, str] | None = None,
-    suggested: Mapping[str, str] | None = None,
+    suggested: Iterable[str] = (),
     known: Mapping[str, str] | None = None,
     why: str = "",
 ) -> Task:
@@ -200,8 +202,8 @@ def task_of(
         item_key=record.key,
         item_view=record.view_hash,
         shown=shown,
-        drafts={**(drafts or {}), **(suggested or {})},
-        suggested=tuple(suggested or ()),
+        drafts=drafts or {},
+        suggested=tuple(sorted(suggested)),
         known=known or {},
         why=why,
     )

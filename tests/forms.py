@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -143,6 +143,23 @@ def forms() -> Iterator[Form]:
         review, (HERE / "guideline.review.md").read_text(), review_task(AUTHORING, review, AUTHORING_TASK, work, warned)
     )
     yield Form(HOSTILE, "# A <script>alert(4)</script>", HOSTILE_TASK)
+
+
+def result(rubric: Rubric, answers: Mapping[str, str], spans: Mapping[str, list[tuple[int, int]]] | None = None) -> Any:
+    """What Label Studio exports of these answers."""
+    choices = {one.name for one in rubric.asks}
+    rows: list[dict[str, Any]] = [
+        {"from_name": name, "to_name": "shown-x", "type": "choices", "value": {"choices": [text]}, "origin": "manual"}
+        if name in choices
+        else {"from_name": name, "to_name": "shown-x", "type": "textarea", "value": {"text": [text]}}
+        for name, text in answers.items()
+    ]
+    for name, stretches in (spans or {}).items():
+        rows += [
+            {"from_name": name, "type": "labels", "value": {"start": start, "end": end, "labels": [name]}}
+            for start, end in stretches
+        ]
+    return {"id": 1, "result": rows}
 
 
 def make(server: Served, form: Form) -> int:

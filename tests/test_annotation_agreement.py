@@ -120,7 +120,7 @@ def test_what_is_not_defined_is_none_with_its_reason() -> None:
 RUBRIC = Rubric(
     name="toy", version=1, guideline="g.md", shows=(Shown(name="text"),),
     asks=(
-        Choice(name="is_true", question="?", options=YES_NO),
+        Choice(name="holds", question="?", options=YES_NO),
         Choice(name="natural", question="?", options=("1", "2", "3"), ordered=True),
     ),
     writes=(Written(name="lie", title="A lie"), Written(name="note", title="Note", note=True)),
@@ -129,7 +129,7 @@ RUBRIC = Rubric(
 
 
 def done(task: str, by: str, true: str, natural: str, lie: str, names: tuple[str, ...] = ()) -> Annotation:
-    answers = {"is_true": true, "natural": natural, "lie": lie, "note": by}
+    answers = {"holds": true, "natural": natural, "lie": lie, "note": by}
     return Annotation(task=task, by=by, answers=answers, marks={"names": names})
 
 
@@ -144,13 +144,13 @@ GIVEN = [
 def test_each_question_has_the_measures_that_suit_it() -> None:
     rows = {(row.question, row.measure): row for row in agreement_of(RUBRIC, GIVEN, draws=0)}
     assert {place: row.value for place, row in rows.items()} == {
-        ("is_true", "percent agreement"): pytest.approx(2 / 3),
+        ("holds", "percent agreement"): pytest.approx(2 / 3),
         # P_o = 2/3, P_e = 1/3 * 2/3 + 2/3 * 1/3 = 4/9: (2/9) / (5/9)
-        ("is_true", "Cohen's kappa"): pytest.approx(2 / 5),
+        ("holds", "Cohen's kappa"): pytest.approx(2 / 5),
         # half of the answers are yes, P_e = 1/2: (1/6) / (1/2)
-        ("is_true", "Fleiss' kappa"): pytest.approx(1 / 3),
+        ("holds", "Fleiss' kappa"): pytest.approx(1 / 3),
         # aa ab bb, as above
-        ("is_true", "Krippendorff's alpha (nominal)"): pytest.approx(4 / 9),
+        ("holds", "Krippendorff's alpha (nominal)"): pytest.approx(4 / 9),
         ("natural", "percent agreement"): pytest.approx(1 / 3),
         # 12 21 33: n = 2, 2, 2; d_12 = 4, d_23 = 4, d_13 = 16; D_o = 4*4/6 = 8/3, D_e = 2*(16+64+16)/30 = 32/5
         ("natural", "Krippendorff's alpha (ordinal)"): pytest.approx(1 - (8 / 3) / (32 / 5)),
@@ -173,7 +173,7 @@ def test_intervals_hold_the_value_and_grow_narrow_with_more_items() -> None:
     def kappa(times: int) -> Agreement:
         pairs = ["yes yes", "no no", "yes yes", "no no", "yes no"] * times
         given = [
-            Annotation(task=str(number), by=by, answers={"is_true": answer})
+            Annotation(task=str(number), by=by, answers={"holds": answer})
             for number, pair in enumerate(pairs)
             for by, answer in zip("ab", pair.split(), strict=True)
         ]
@@ -187,7 +187,7 @@ def test_intervals_hold_the_value_and_grow_narrow_with_more_items() -> None:
 
 
 def test_no_interval_where_the_measure_is_mostly_undefined() -> None:
-    given = [Annotation(task=t, by=by, answers={"is_true": a}) for t, a in (("1", "yes"), ("2", "no")) for by in "ab"]
+    given = [Annotation(task=t, by=by, answers={"holds": a}) for t, a in (("1", "yes"), ("2", "no")) for by in "ab"]
     rows = {row.measure: row for row in agreement_of(RUBRIC, given)}
     kappa = rows["Cohen's kappa"]  # of the samples of two items, half hold one of them twice
     assert (kappa.value, kappa.low, kappa.high) == (1.0, None, None)

@@ -12,7 +12,7 @@ from schemas.rubric import Choice, Rubric, Shown, Task, Written
 
 RUBRIC = Rubric(
     name="toy", version=1, guideline="g.md", shows=(Shown(name="text"),), overlaps=True,
-    asks=(Choice(name="is_true", question="?", options=("yes", "no")),),
+    asks=(Choice(name="holds", question="?", options=("yes", "no")),),
     writes=(Written(name="text", title="Text", corrects=True), Written(name="lie", title="A lie")),
 )  # fmt: skip
 THREE = RUBRIC.model_copy(update={"people_per_item": 3, "overlaps": False})
@@ -32,7 +32,7 @@ def tasks(count: int) -> list[Task]:
     return [task(number) for number in range(count)]
 
 
-KNOWN = [task(number, known={"is_true": "yes" if number % 2 else "no"}) for number in range(1000, 1100)]
+KNOWN = [task(number, known={"holds": "yes" if number % 2 else "no"}) for number in range(1000, 1100)]
 
 
 def keys(assignment: Assignment) -> dict[str, set[str]]:

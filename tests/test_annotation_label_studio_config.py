@@ -1,7 +1,6 @@
 """Forms: what a rubric and a task become in Label Studio, and what comes back, by hand and on a real page."""
 
 import time
-from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as Xml
 
@@ -38,27 +37,11 @@ from tests.forms import (
     log_in,
     make,
     open_form,
+    result,
 )
 from tests.label_studio import Served
 
 FORMS = {form.rubric.name: form for form in forms()}
-
-
-def result(rubric: Rubric, answers: Mapping[str, str], spans: Mapping[str, list[tuple[int, int]]] | None = None) -> Any:
-    """What Label Studio exports of these answers."""
-    choices = {one.name for one in rubric.asks}
-    rows: list[dict[str, Any]] = [
-        {"from_name": name, "to_name": "shown-x", "type": "choices", "value": {"choices": [text]}, "origin": "manual"}
-        if name in choices
-        else {"from_name": name, "to_name": "shown-x", "type": "textarea", "value": {"text": [text]}}
-        for name, text in answers.items()
-    ]
-    for name, stretches in (spans or {}).items():
-        rows += [
-            {"from_name": name, "type": "labels", "value": {"start": start, "end": end, "labels": [name]}}
-            for start, end in stretches
-        ]
-    return {"id": 1, "result": rows}
 
 
 def one(name: str, kind: str, value: Any) -> Any:
@@ -163,15 +146,15 @@ def test_nothing_in_the_data_tells_a_validation_item_from_others() -> None:
 
 
 def test_a_suggestion_is_said_to_be_one_and_a_text_to_be_corrected_is_not() -> None:
-    rubric = AUTHORING.model_copy(
-        update={"writes": (Written(name="KGIR", title="t"), Written(name="fact", title="t", corrects=True))}
-    )
-    task = AUTHORING_TASK.model_copy(
-        update={"drafts": {"KGIR": "George.", "fact": "It rains."}, "suggested": ("KGIR",)}
-    )
+    writes = (Written(name="KGIR", title="t", corrects=True), Written(name="fact", title="t", corrects=True))
+    rubric = AUTHORING.model_copy(update={"writes": writes})
+    drafts = {"KGIR": "George.", "fact": "It rains."}
+    task = AUTHORING_TASK.model_copy(update={"drafts": drafts, "suggested": ("KGIR",)})
     data = task_data(rubric, task)
     assert (data["draft_KGIR"], data["note_KGIR"]) == ("George.", SUGGESTED)
     assert (data["draft_fact"], data["note_fact"]) == ("It rains.", "")
+    handed = answers_of(rubric, result(rubric, {**drafts, "decision": "done"}), data)
+    assert handed.untouched == ("KGIR",)  # a text of the record that stays is no suggestion
 
 
 @pytest.mark.parametrize(

@@ -364,3 +364,12 @@ def test_every_task_has_one_outcome_and_every_annotation_one_place(
     handed_on = [handed.task.key for handed in (*made.reviews, *made.revisions)]
     assert len(set(handed_on)) == len(handed_on)
     assert not [handed for handed in made.reviews if handed.author not in known]
+
+
+def test_a_suggestion_that_an_author_keeps_is_a_change_of_the_record() -> None:
+    # the record has no text yet: what stands in the box is a program's, and counts once it was handed in
+    rubric = JUDGED.model_copy(update={"writes": (*JUDGED.writes, WHY_UNCHANGED)})
+    one = task(rubric=rubric, drafts={"text": "Bo is 1."}, suggested=("text",))
+    kept = done(one, "a", {"decision": "edit", "text": "Bo is 1.", "why_unchanged": "I looked it up."})
+    (verdict,) = settle([one], [kept], rubric).verdicts
+    assert (verdict.decision, verdict.changes) == ("fix", {"text": "Bo is 1."})

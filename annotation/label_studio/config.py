@@ -283,7 +283,7 @@ def task_data(rubric: Rubric, task: Task) -> dict[str, Any]:
     for write in rubric.writes:
         draft = task.drafts.get(write.name, "")
         data[f"draft_{write.name}"] = draft
-        data[f"note_{write.name}"] = SUGGESTED if write.name in task.suggested else ""
+        data[f"note_{write.name}"] = SUGGESTED if draft and write.name in task.suggested else ""
     return data
 
 
@@ -373,8 +373,11 @@ def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str,
             missing.append(part.title)
     if missing:
         raise Unusable("incomplete", "; ".join(missing))
-    suggested = [one.name for one in rubric.writes if data.get(f"note_{one.name}")]
-    drafts = {name: str(data.get(f"draft_{name}", "")).strip() for name in suggested}
+    drafts = {
+        one.name: str(data.get(f"draft_{one.name}", "")).strip()
+        for one in rubric.writes
+        if data.get(f"note_{one.name}")
+    }
     return Answers(
         answers=given,
         marks=stretches,

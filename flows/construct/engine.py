@@ -349,26 +349,28 @@ def every(
     unfit: Callable[[Any], Problem] = lambda record: None,
     *,
     shown: Callable[[Any], Mapping[str, str | tuple[Turn, ...]]] | None = None,
-    suggested: Callable[[Any], Mapping[str, str]] = lambda record: {},
+    drafts: Callable[[Any], Mapping[str, str]] = lambda record: {},
     checks: Callable[[Any, Mapping[str, str], Embedder], Sequence[Finding]] = lambda record, answers, embedder: (),
     review: Rubric | None = None,
 ) -> People:
     """People decide on every record. `shown(record)` is what they see, by default the fields that the rubric names.
 
-    Texts to be corrected stand in their boxes; `suggested(record)` are a program's, in their place.
+    Texts to be corrected stand in their boxes; `drafts(record)` are suggestions, in place of those or for the others.
     """
 
+    def task(record: Any) -> Task:
+        own = {one.name: in_words(getattr(record, one.name)) for one in rubric.writes if one.corrects}
+        suggestions = drafts(record)
+        return task_of(
+            record,
+            rubric,
+            shown(record) if shown else {one.name: in_words(getattr(record, one.name)) for one in rubric.shows},
+            drafts={**own, **suggestions},
+            suggested=suggestions,
+        )
+
     def tasks(records: Iterable[Any], seed: int) -> list[Task]:
-        return [
-            task_of(
-                record,
-                rubric,
-                shown(record) if shown else {one.name: in_words(getattr(record, one.name)) for one in rubric.shows},
-                drafts={one.name: in_words(getattr(record, one.name)) for one in rubric.writes if one.corrects},
-                suggested=suggested(record),
-            )
-            for record in records
-        ]
+        return [task(record) for record in records]
 
     return People(rubric, "every", tasks, unfit=unfit, checks=checks, review=review)
 

@@ -1,8 +1,8 @@
 """Every rubric there is, with the guideline and the worked examples that go with it.
 
-A family's rubrics are the `RUBRICS` of its `rubric.py`, and lie in its folder with `guideline*.md` and
-`examples.NAME.yaml`. What belongs to no family there is yet lies here: the rating of refutations, and what reviewers of
-any author's work read.
+A family's rubrics are those that its parts ask, and the `RUBRICS` of its `rubric.py` beside them; they lie in its
+folder with `guideline*.md` and `examples.NAME.yaml`. What belongs to no family there is yet lies here: the rating of
+refutations, and what reviewers of any author's work read.
 """
 
 import importlib
@@ -68,10 +68,11 @@ def examples_of(rubric: Rubric, folder: Path) -> tuple[Task, ...]:
 def _declared() -> Iterator[tuple[Rubric, Path]]:
     for name in family_names():
         family = load_family(name)
-        module = f"flows.families.{name}.rubric"
-        declared = list(importlib.import_module(module).RUBRICS) if importlib.util.find_spec(module) else []
         people = [part.people for part in family.parts if part.people is not None]
-        declared += [one for each in people for one in (each.rubric, each.review) if one is not None]
+        declared = [one for each in people for one in (each.rubric, each.review) if one is not None]
+        module = f"flows.families.{name}.rubric"
+        if importlib.util.find_spec(module) is not None:
+            declared += getattr(importlib.import_module(module), "RUBRICS", ())
         yield from ((one, family.folder) for one in {one.name: one for one in declared}.values())
     yield from ((one, HERE) for one in RUBRICS)
 

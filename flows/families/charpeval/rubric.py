@@ -164,7 +164,7 @@ _EVERY_PAIR = every(
     UTTERANCE,
     unfit=unfit_pair,
     shown=shown_pair,
-    suggested=drafts,
+    drafts=drafts,
     checks=check_utterances,
     review=review_of(UTTERANCE, REVIEW_GUIDELINE),
 )
@@ -180,7 +180,7 @@ WRITE_DISTRACTORS = every(
     AUTHORING,
     unfit=unfit_authored,
     shown=shown_authored,
-    suggested=drafts,
+    drafts=drafts,
     checks=check,
     review=review_of(AUTHORING, REVIEW_GUIDELINE),
 )

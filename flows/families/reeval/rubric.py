@@ -43,7 +43,6 @@ SUPPORT = Rubric(
     pass_share=0.9,  # "at least 90% accuracy on the validation check"
 )
 """The paper asks for support and calls what is supportive readable; we ask for both."""
-RUBRICS = (SUPPORT,)
 
 Case = SwapCase | EnrichedCase
 

@@ -53,7 +53,6 @@ CHECK = Rubric(
     samples=(Sample(name=ITEMS, size=200),),
 )
 """The paper says nothing of a human check; the size of the sample is ours."""
-RUBRICS = (CHECK,)
 
 
 def tasks(items: Iterable[UraqItem], seed: int) -> list[Task]:
