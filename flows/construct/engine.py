@@ -342,6 +342,8 @@ class People:
     """(record, a person's answers and texts, embedder): what is wrong with them."""
     review: Rubric | None = None
     """What an author's work goes through before it counts; None where it counts as it comes."""
+    needed: Callable[[Any], bool] | None = None
+    """Whether a record waits for people; None where each does."""
 
 
 def every(
@@ -352,9 +354,11 @@ def every(
     drafts: Callable[[Any], Mapping[str, str]] = lambda record: {},
     checks: Callable[[Any, Mapping[str, str], Embedder], Sequence[Finding]] = lambda record, answers, embedder: (),
     review: Rubric | None = None,
+    needed: Callable[[Any], bool] | None = None,
 ) -> People:
-    """People decide on every record. `shown(record)` is what they see, by default the fields that the rubric names.
+    """People decide on every record, or on those alone that `needed(record)` tells.
 
+    `shown(record)` is what they see, by default the fields that the rubric names.
     Texts to be corrected stand in their boxes; `drafts(record)` are suggestions, in place of those or for the others.
     """
 
@@ -370,9 +374,9 @@ def every(
         )
 
     def tasks(records: Iterable[Any], seed: int) -> list[Task]:
-        return [task(record) for record in records]
+        return [task(record) for record in records if needed is None or needed(record)]
 
-    return People(rubric, "every", tasks, unfit=unfit, checks=checks, review=review)
+    return People(rubric, "every", tasks, unfit=unfit, checks=checks, review=review, needed=needed)
 
 
 def in_words(value: Any) -> str:

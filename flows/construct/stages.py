@@ -513,8 +513,13 @@ class Build:
         dropped = {one.step: dict(one.dropped) for one in manifests if one.dropped}
         reviewed = waiting = 0
         if part.people:
-            reviewed = len(self.reviewed(family, part))
+            seen = self.reviewed(family, part)
+            reviewed, needed = len(seen), part.people.needed
             waiting = kept - reviewed if part.people.share == "every" else 0
+            if needed is not None:
+                waiting = sum(
+                    record.key not in seen and needed(record) for record in self.read(self.stages(family, part)[-1])
+                )
         return PartManifest(
             family=family.name,
             part=part.name,

@@ -1,7 +1,6 @@
 """What people are asked: to write the two last utterances (section 2.2), and the five distractors (section 2.3)."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from annotation.quality import WHY_UNCHANGED
@@ -18,7 +17,7 @@ from flows.families.charpeval.checks import (
     unfit_pair,
 )
 from schemas.charpeval import Authored, UtterancePair
-from schemas.rubric import Choice, Rubric, Shown, Task, Turn, Written
+from schemas.rubric import Choice, Rubric, Shown, Turn, Written
 
 REVIEW_GUIDELINE = "guideline.review.md"
 
@@ -160,21 +159,15 @@ def drafts(record: Any) -> Mapping[str, str]:
     return given
 
 
-_EVERY_PAIR = every(
+WRITE_UTTERANCES = every(
     UTTERANCE,
     unfit=unfit_pair,
     shown=shown_pair,
     drafts=drafts,
     checks=check_utterances,
     review=review_of(UTTERANCE, REVIEW_GUIDELINE),
+    needed=lambda pair: bool(problems_of(pair)),
 )
-
-
-def _unready(pairs: Iterable[UtterancePair], seed: int) -> Sequence[Task]:
-    return _EVERY_PAIR.tasks((pair for pair in pairs if problems_of(pair)), seed)
-
-
-WRITE_UTTERANCES = replace(_EVERY_PAIR, tasks=_unready)
 """Those pairs that distractors can be written for already are not shown: the others come here first."""
 WRITE_DISTRACTORS = every(
     AUTHORING,
