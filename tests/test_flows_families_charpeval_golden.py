@@ -13,7 +13,15 @@ from schemas.base import content_hash
 from tests.builds import write_config
 from tests.toy import run_all
 
-GOLDEN: dict[str, tuple[int, str]] = {}
+GOLDEN = {
+    "utterances filter_dialogue": (1, "9787839f358aa83d"),
+    "utterances join_subsets": (1, "b7ff55db57fd44f0"),
+    "utterances drop_duplicates": (1, "6da93ba81b2e2949"),
+    "utterances draft_utterances": (1, "ae7bbbff6fa04ce7"),
+    "distractors open_authoring": (1, "0df62556835ce252"),
+    "distractors draft_distractors": (1, "814a896660913582"),
+    "items make_item": (1, "c26889796219f571"),
+}
 """Part and step -> its version, and the hash of what it makes. If a hash is to change, so is the version."""
 
 

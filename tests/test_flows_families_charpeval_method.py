@@ -343,6 +343,33 @@ def test_a_builder_without_an_answer_loses_no_dialogue(tmp_path: Path) -> None:
     assert one.provenance.prompts == ()
 
 
+def test_the_rules_take_facts_from_other_dialogues(tmp_path: Path) -> None:
+    asked = {"hard_utterance": "What do I need for it?", "easy_utterance": "What do I need to bake bread?"}
+    others = [
+        "Bread is a staple food in many countries of Europe. Cake is a sweet dish for birthdays.",
+        "The smell of bread baked with yeast at night wakes the baker. It is loved.",
+    ]
+    dialogues = [
+        BREAD | asked,
+        *(BREAD | asked | {"history": [text, "I see."], "knowledge": f"{text} Snow fell on the town.", "response": text}
+          for text in others),
+    ]  # fmt: skip
+    project = built(tmp_path, table(tmp_path / "d.jsonl", dialogues))
+    drafts = rows(project, "distractors")[0].drafts
+    assert {kind: drafts[kind] for kind in DISTRACTOR_TYPES if kind != "COEX"} == {
+        "KGIR": "Cake is made of sugar, eggs and flour.",
+        "KGUG": "The smell of bread baked with yeast at night wakes the baker.",
+        "RECF": "Bread is a staple food in many countries of Europe.",
+        "IECF": "Cake is a sweet dish for birthdays.",
+    }
+    assert drafts["COEX"] in {one.text for one in expressions() if one.after == "question"}
+
+
+def test_the_rules_take_the_sources_own_utterance_for_what_it_is(sample: Project) -> None:
+    assert row(sample, "utterances", "cheese").drafts == {"hard_utterance": "So what makes them?"}
+    assert row(sample, "utterances", "tomatoes").drafts == {"easy_utterance": "How much sun do tomatoes need?"}
+
+
 def test_the_expressions_are_many_and_stand_once() -> None:
     texts = [one.text for one in expressions()]
     assert len(texts) >= 60

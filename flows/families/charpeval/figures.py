@@ -9,7 +9,7 @@ from flows.families.charpeval.checks import problems_of
 from flows.language import en
 from schemas.charpeval import DISTRACTOR_TYPES, OPTION_TYPES, SUBSETS
 
-READY = "Ready for distractors"
+READY = "nothing: ready for distractors"
 
 
 def pair_figures(ctx: FigureContext) -> Sequence[Figure]:
@@ -18,7 +18,7 @@ def pair_figures(ctx: FigureContext) -> Sequence[Figure]:
     turns: Counter[float] = Counter()
     lengths: dict[str, Counter[float]] = {"knowledge": Counter(), "response": Counter()}
     for pair in ctx.records:
-        states.update([problem for _, problem in problems_of(pair)] or [READY])
+        states.update([name.replace("_", " ") for name, _ in problems_of(pair)] or [READY])
         turns[len(pair.history)] += 1
         lengths["knowledge"][en.count(pair.knowledge)] += 1
         lengths["response"][en.count(pair.response)] += 1

@@ -49,7 +49,8 @@ def draft_utterances(asked: ToAsk, rng: random.Random) -> Utterances:
     """The source's last utterance, where it is a question: easy if it names what is asked about, hard if it leans
     on a history that names it."""
     last = asked.last_utterance
-    if "?" not in last:
+    asks = en.sentences(last)[-1:]
+    if not asks or not asks[0].endswith("?") or asks[0].lower().startswith("did you know"):
         return Utterances()
     about = en.entities(asked.knowledge)
     if any(en.names(last, one) for one in about):
@@ -70,8 +71,7 @@ def draft_distractors(asked: ToDistract, rng: random.Random) -> Distractors:
     iecf = _first(fact for fact in left if _tells_of(fact, others) and not any(en.names(fact, one) for one in main))
     said = en.content_words(asked.response)
     shared = {fact: len(en.content_words(fact) & said) for fact in left if fact != iecf}
-    named = en.entities(asked.response)
-    like = [fact for fact in shared if shared[fact] >= LEAST_SHARED and any(en.names(fact, one) for one in named)]
+    like = [fact for fact in shared if shared[fact] >= LEAST_SHARED and any(en.names(fact, one) for one in main)]
     kgug = _first(sorted(like, key=lambda fact: (-shared[fact], fact)))
     return Distractors(KGIR=_unused(asked, most), KGUG=kgug, RECF=recf, IECF=iecf, COEX=_expression(asked, rng))
 
