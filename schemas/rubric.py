@@ -144,11 +144,12 @@ class Rubric(Frozen):
         if taken := {"true", "false"}.intersection(name.lower() for name in (*shown, *answered)):
             raise ValueError(f"rubric {self.name}: {min(taken)} is no name: Label Studio reads it as a value")
         texts = {one.name for one in self.shows if one.kind == "text"}
-        if unknown := [one.of for one in self.marks if one.of not in texts]:
+        alone = {one.name for one in self.shows if one.name in texts and one.beside is None}
+        if unknown := [one.of for one in self.marks if one.of not in alone]:
             raise ValueError(f"rubric {self.name}: {unknown[0]} is no text that is shown, and cannot be marked")
         asks = {one.name for one in self.asks}
-        if alone := [one.beside for one in self.shows if one.beside not in {None, *asks}]:
-            raise ValueError(f"rubric {self.name}: {alone[0]} is no question, to show something beside")
+        if stray := [one.beside for one in self.shows if one.beside not in {None, *asks}]:
+            raise ValueError(f"rubric {self.name}: {stray[0]} is no question, to show something beside")
         made = {one.name for one in self.writes} | {one.name for one in self.marks}
         if lost := [one.about for one in self.asks if one.about not in {None, *made}]:
             raise ValueError(f"rubric {self.name}: {lost[0]} is nothing that people write or mark")
