@@ -17,7 +17,7 @@ from flows.cli.terminal import LEFT, make_console, quieten_prefect
 from flows.label_studio import connect_configured
 from flows.outputs import PEOPLE_REPORT
 from flows.people import Collected, Standing, stand, status
-from flows.report.annotation import FORMS, agreed, counted, figures_of
+from flows.report.annotation import CHANGED, agreed, counted, figures_of
 from schemas.errors import Failed
 
 SHOWN = 20
@@ -103,21 +103,24 @@ def print_status(out: Path | None) -> None:
 def _print_standings(console: Console, collected: Sequence[Collected], standings: Sequence[Standing]) -> None:
     """By rubric a table of people, and how far people agree under it."""
     for one in collected:
-        lines = [(line, figures_of(line)) for line in standings if line.work == one.rubric]
+        lines = [figures_of(line) for line in standings if line.work == one.rubric]
         if not lines:
             continue
-        table = Table(title=f"\n{one.rubric}", box=SIMPLE_HEAD, pad_edge=False, **LEFT)
-        for name in [name for name in lines[0][1] if name != "form"]:
-            table.add_column(name, justify="left" if name in ("person", "note") else "right")
-        form = ""
-        for line, figures in lines:
-            if FORMS[line.form] != form:
-                form = FORMS[line.form]
-                table.add_row(f"[dim]{form or 'their own'}:[/]")
-            table.add_row(*(escape(str(value)) for name, value in figures.items() if name != "form"))
+        table = Table(title=f"\n{one.rubric}", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), **LEFT)
+        columns = [name for name in lines[0] if name != "rubric"]
+        for name in columns:
+            table.add_column(
+                name.replace(" ", "\n", 1), justify="left" if name in ("form", "person", "note") else "right"
+            )
+        before = None
+        for line in lines:
+            form, before = line["form"] if line["form"] != before else "", line["form"]
+            table.add_row(str(form), *(escape(str(line[name])) for name in columns if name != "form"))
         console.print(table)
         for told in agreed(one.agreement(0, draws=0)):
             console.print(f"agreement: {escape(told)}")
+    if any(line.changed for line in standings):
+        console.print(f"[dim]{CHANGED}: somebody worked there since the last pull[/]")
     if not standings:
         console.print("nobody has a queue yet; `touchstone annotate push` hands out")
 

@@ -19,9 +19,9 @@ from flows.people import Collected, Standing
 from schemas.annotation import Annotation
 
 HERE = Path(__file__).parent
-FORMS = {"work": "", "practice": "practice", "revision": "back from review", "review": "reviews"}
-"""How a form is called beside its rubric."""
 NOTHING = "–"
+CHANGED = "changed"
+"""Said of a queue in which somebody worked since the last pull."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ def write_annotation(project: Project, collected: Sequence[Collected], standings
 def figures_of(one: Standing) -> Mapping[str, str | int]:
     """One person's figures on one form, by what they are called in tables."""
     return {
-        "form": " ".join(filter(None, (one.work, FORMS[one.form]))),
+        "rubric": one.work,
+        "form": one.form,
         "person": one.by,
         "done": one.done,
         "left": one.left,
@@ -77,9 +78,7 @@ def figures_of(one: Standing) -> Mapping[str, str | int]:
         "known right": NOTHING if one.known.share is None else f"{one.known.share:.0%} of {one.known.answered}",
         "agrees": NOTHING if one.agreement is None else f"{one.agreement:.0%}",
         "as suggested": one.unchanged,
-        "note": ", ".join(
-            [*(["set aside"] if one.aside else []), *(["changed since the last pull"] if one.changed else [])]
-        ),
+        "note": ", ".join([*(["set aside"] if one.aside else []), *([CHANGED] if one.changed else [])]),
     }
 
 
@@ -108,11 +107,7 @@ def agreed(rows: Sequence[Agreement]) -> list[str]:
 
 def _view(one: Collected, standings: Sequence[Standing], agreement: Sequence[Agreement]) -> RubricView:
     lines = [figures_of(line) for line in standings]
-    columns = tuple(name for name in (lines[0] if lines else ()) if name != "form")
-    rows = [
-        tuple(map(str, [FORMS[line.form] or "their own", *(figures[name] for name in columns)]))
-        for line, figures in zip(standings, lines, strict=True)
-    ]
+    columns = tuple(name for name in (lines[0] if lines else ()) if name != "rubric")
     apart: dict[str, Counter[str]] = {}
     for unused in (*one.apart, *one.settlement.apart):
         apart.setdefault(unused.reason, Counter())[unused.by] += 1
@@ -122,8 +117,8 @@ def _view(one: Collected, standings: Sequence[Standing], agreement: Sequence[Agr
         title=one.work.rubric.title or one.rubric,
         version=one.work.rubric.version,
         records=", ".join(f"{part} {number:,}" for part, number in sorted(records.items())),
-        columns=("form", *columns),
-        people=rows,
+        columns=columns,
+        people=[tuple(str(line[name]) for name in columns) for line in lines],
         states=counted(outcome.state for outcome in one.settlement.outcomes),
         verdicts=counted(verdict.decision for verdict in one.settlement.verdicts) or "none yet",
         agreement=[_agreement(row) for row in agreement],
