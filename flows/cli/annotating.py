@@ -14,6 +14,7 @@ from annotation.label_studio.listener import Listener, secret_of, tell_us
 from annotation.label_studio.sync import ours
 from flows.cli.reading import open_build
 from flows.cli.terminal import LEFT, make_console, quieten_prefect
+from flows.compose import Project
 from flows.label_studio import connect_configured
 from flows.outputs import PEOPLE_REPORT
 from flows.people import Collected, Standing, stand, status
@@ -28,6 +29,7 @@ def push_tasks(out: Path | None) -> None:
     """Hand out, and tell what went where."""
     console = make_console()
     project = open_build(out, console)
+    _reach(project)
     quieten_prefect(project.state)
     from flows.annotate import run_annotate
 
@@ -50,10 +52,16 @@ def push_tasks(out: Path | None) -> None:
         console.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
 
 
+def _reach(project: Project) -> None:
+    """Say at once where the server does not answer or does not take the key: the engine takes seconds to start."""
+    connect_configured(project.config).close()
+
+
 def pull_work(out: Path | None) -> None:
     """Collect, and tell what it comes to."""
     console = make_console()
     project = open_build(out, console)
+    _reach(project)
     quieten_prefect(project.state)
     from flows.annotate import run_collect
 
