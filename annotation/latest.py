@@ -22,6 +22,7 @@ EARLIER_VIEW = "earlier view"
 UNKNOWN_TASK = "unknown task"
 UNKNOWN_PERSON = "unknown person"
 PERSON_ASIDE = "person set aside"
+TAKEN_BACK = "taken back by the person"
 
 
 class Counted(NamedTuple):

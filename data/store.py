@@ -63,9 +63,9 @@ class Store:
         except OSError as error:
             self._discard(temporary)
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
-                raise StoreError(
-                    f"{path}: cannot be written ({error.strerror}); free space there, then run again"
-                ) from error
+                is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+                advice = "free space there" if is_full else "allow writing there"
+                raise StoreError(f"{path}: cannot be written ({error.strerror}); {advice}, then run again") from error
             raise
         except NotImplementedError as error:
             raise StoreError(f"{path}: this kind of store cannot be written to; name another under store") from error

@@ -11,6 +11,7 @@ from flows.embedded import engine
 from flows.label_studio import connect_configured
 from flows.outputs import open_built
 from flows.people import Collected, HandedOut, Standing, hand_out, pull, status
+from flows.report.annotation import figures_of, write_annotation
 
 
 @flow(name="annotate", validate_parameters=False)
@@ -27,9 +28,17 @@ def collect(out: str) -> tuple[list[Collected], list[Standing]]:
     project = open_built(Path(out))
     with one_writer(project.state), connect_configured(project.config) as client:
         collected = pull(project, client)
-        standings = status(project, client)
-    rows: list[dict[str, Any]] = [one.model_dump(mode="json") for one in standings]
-    create_table_artifact(table=rows, key="annotation", description="Who has done what")
+        standings = status(project, client, collected)
+    create_table_artifact(
+        table=[dict(figures_of(one)) for one in standings], key="annotation", description="Who has done what"
+    )
+    agreed: list[dict[str, Any]] = [
+        {"rubric": one.rubric, **row.model_dump(mode="json")}
+        for one in collected
+        for row in one.agreement(project.config.seed)
+    ]
+    create_table_artifact(table=agreed, key="agreement", description="How far people agree, by question and measure")
+    write_annotation(project, collected, standings)
     return collected, standings
 
 

@@ -3,11 +3,11 @@
 import asyncio
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from data.store import Stage
 from flows.compose import Project
@@ -31,6 +31,28 @@ WEIGHED_AT_ONCE = 16
 """Rows whose options are weighed together: prompts among them that begin alike are read one after the other."""
 LONG_ROWS_AT_ONCE = 8
 """The same, of rows with a text of up to 1.5 MB, which several questions of a row repeat."""
+
+
+class Rows(Protocol):
+    """What is put to a model, some rows at a time."""
+
+    def __len__(self) -> int: ...
+    def batches(self, most: int) -> Iterator[list[Any]]: ...
+
+
+class GivenRows:
+    """Rows that are at hand."""
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def batches(self, most: int) -> Iterator[list[Any]]:
+        """The rows, some at a time."""
+        for start in range(0, len(self._rows), most):
+            yield list(self._rows[start : start + most])
 
 
 class EvaluatedRows:
@@ -116,7 +138,7 @@ def weigh(
     project: Project,
     family: Family,
     model: LikelihoodModel,
-    rows: EvaluatedRows,
+    rows: Rows,
     path: Path,
     progress: Callable[[int, int], None],
 ) -> Usage:
@@ -151,7 +173,7 @@ def attend(
 
 
 def _write(
-    rows: EvaluatedRows,
+    rows: Rows,
     batches: Iterable[list[Any]],
     path: Path,
     progress: Callable[[int, int], None],

@@ -22,6 +22,7 @@ from schemas.manifest import BuildManifest, FileManifest, PartManifest
 
 MANIFEST = "manifest.json"
 REPORT = "report.html"
+PEOPLE_REPORT = "annotation.html"
 NOTE = ".build.json"
 LAST = Path(".touchstone", "last")
 """Where the last build run from this folder lies."""

@@ -5,19 +5,20 @@ the annotations of the last pull: who has which task, what is reviewed or goes b
 """
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
+from annotation.agreement import DRAWS, Agreement, agreement_by_person, agreement_of
 from annotation.assign import Assignment, assign, overlapping, without_suggestions
 from annotation.guideline import guideline_page
 from annotation.label_studio.accounts import accounts
 from annotation.label_studio.client import Client, ProjectInfo
-from annotation.label_studio.config import Unusable, answers_of, label_config, task_data
+from annotation.label_studio.config import Unusable, answers_given, answers_of, label_config, task_data
 from annotation.label_studio.listener import marked, unmark
 from annotation.label_studio.sync import (
     KEY,
@@ -31,7 +32,9 @@ from annotation.label_studio.sync import (
     is_retired,
     ours,
     push,
+    withdraw,
 )
+from annotation.latest import TAKEN_BACK, set_apart
 from annotation.quality import (
     PRACTICE,
     Figures,
@@ -45,6 +48,7 @@ from annotation.quality import (
 )
 from annotation.review import Settlement, revision_of, settle
 from data.sources.files import json_lines
+from data.sources.spec import SourceError
 from data.store import Store
 from flows.compose import Project, read_verdicts
 from flows.construct.engine import People, in_words
@@ -54,13 +58,15 @@ from flows.rubrics import examples_of, guideline_of
 from flows.settings import LOCAL
 from schemas.annotation import Annotation, Finding, SetAside
 from schemas.base import Record
-from schemas.errors import first_problem
+from schemas.errors import WrongInput, first_problem
 from schemas.rubric import Rubric, Task
 from schemas.verdict import Verdict
 
 ANYBODY = "all"
 """The queue of a rubric where nobody is named."""
 SOMEBODY_ELSES = "somebody else's queue"
+Form = Literal["work", "practice", "revision", "review"]
+"""What of a rubric's work a form is for."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +87,16 @@ class Work:
     practice: Sequence[Task]
 
     @property
+    def forms(self) -> dict[Form, Rubric]:
+        """The forms of the rubric's queues: its own, and those for practice, revision and review."""
+        forms: dict[Form, Rubric] = {"practice": practice_rubric(self.rubric)} if self.practice else {}
+        forms |= {"work": self.rubric, "revision": revision_of(self.rubric)}
+        return forms | ({"review": self.people.review} if self.people.review else {})
+
+    @property
     def rubrics(self) -> dict[str, Rubric]:
-        """The forms of the rubric's queues, by name: its own, and those for practice, revision and review."""
-        forms = [self.rubric, revision_of(self.rubric)]
-        forms += [self.people.review] if self.people.review else []
-        forms += [practice_rubric(self.rubric)] if self.practice else []
-        return {one.name: one for one in forms}
+        """The forms by their rubrics' names."""
+        return {one.name: one for one in self.forms.values()}
 
 
 def works(project: Project) -> list[Work]:
@@ -131,17 +141,41 @@ def _work(given: Sequence[tuple[str, People, Path, list[Record]]], project: Proj
 class Collected:
     """What a pull brought of one rubric."""
 
-    rubric: str
+    work: Work
     settlement: Settlement
     aside: frozenset[str]
     apart: list[SetAside]
     """What could not even be read."""
     questions: list[Annotation]
     """What people ask the engineer."""
+    notes: list[str] = field(default_factory=list)
+    """What somebody did to our files or on the server by hand."""
+
+    @property
+    def rubric(self) -> str:
+        """The rubric's name."""
+        return self.work.rubric.name
+
+    @property
+    def judged(self) -> list[Annotation]:
+        """What counts of what people did on the records, each by themselves: before a review, validation items apart.
+
+        It tells how far people agree.
+        """
+        asked = {task.key for task in self.work.tasks}
+        return [one for one in self.settlement.counted if one.rubric == self.rubric and one.key in asked]
+
+    def agreement(self, seed: int, draws: int = DRAWS) -> list[Agreement]:
+        """How far people agree, by question and measure; with `draws` 0 without intervals, which is quick."""
+        return agreement_of(self.work.rubric, self.judged, seed, draws)
 
 
 def pull(project: Project, client: Client) -> list[Collected]:
-    """Read all that people handed in, write it down with what it comes to, and tell."""
+    """Read all that people handed in, write it down with what it comes to, and tell.
+
+    What an earlier pull brought stays, where its task or its project was deleted by hand since. Each file is written
+    whole or not at all; what could not be written comes with the next pull.
+    """
     codes = {number: code for code, number in _accounts(project, client).items()}
     for queue in ours(client, project.config.name).values():
         unmark(project.state, queue.id)  # what is done from here on marks it again
@@ -151,8 +185,16 @@ def pull(project: Project, client: Client) -> list[Collected]:
     found = []
     for work in works(project):
         annotations, apart = _read(work, (one for name in work.rubrics for one in given[name]), codes)
+        before, notes = _pulled_before(project, work.rubric.name)
+        known = {one.source for one in annotations} | {one.source for one in apart}
+        gone, back = _missing(project, client, [one for one in before if one.source not in known])
+        annotations = _in_order([*annotations, *gone])
+        apart += [set_apart(one, TAKEN_BACK) for one in back]
+        if gone:
+            notes.append(f"{len(gone)} annotations whose tasks are gone from the server are kept")
         _write_lines(project, f"annotations/{work.rubric.name}.jsonl", annotations)
         collected = standing(project, work, annotations, apart)
+        collected.notes = notes
         _write_lines(project, f"annotations/{work.rubric.name}-apart.jsonl", [*apart, *collected.settlement.apart])
         _write_verdicts(project, work, annotations, collected.settlement.verdicts)
         found.append(collected)
@@ -179,7 +221,7 @@ def standing(project: Project, work: Work, annotations: Sequence[Annotation], ap
         seed=project.config.seed,
     )
     return Collected(
-        rubric=work.rubric.name,
+        work=work,
         settlement=settlement,
         aside=aside,
         apart=apart,
@@ -228,17 +270,48 @@ def _read(work: Work, given: Iterable[Handed], codes: Mapping[int, str]) -> tupl
         elif (owner := one.queue.rpartition("/")[2]) not in (ANYBODY, by):
             apart.append(SetAside(key=key, reason=SOMEBODY_ELSES, evidence=f"the queue is {owner}'s", **common))
         else:
-            said = {"task": task, "key": key, "rubric": rubric.name, "version": int(data.get("version", 0)),
+            version = data["version"] if isinstance(data.get("version"), int) else 0
+            said = {"task": task, "key": key, "rubric": rubric.name, "version": version,
                     "seconds": max(0.0, float(row.get("lead_time") or 0)), **common}  # fmt: skip
             try:
-                answers = None if row.get("was_cancelled") else answers_of(rubric, row, data)
+                if row.get("was_cancelled"):
+                    answers = None
+                elif version == rubric.version:
+                    answers = answers_of(rubric, row, data)
+                else:  # it does not count by this form, and is kept
+                    answers = answers_given(row)
             except Unusable as problem:
                 apart.append(SetAside(key=key, reason=problem.reason, evidence=problem.evidence, **common))
             else:
                 more = {"cancelled": True} if answers is None else dict(answers)
                 annotations.append(Annotation.model_validate({**said, **more}))
-    annotations.sort(key=lambda one: (one.key, one.by, one.at, one.source))
-    return annotations, sorted(apart, key=lambda one: (one.key, one.by, one.at, one.source))
+    return _in_order(annotations), sorted(apart, key=lambda one: (one.key, one.by, one.at, one.source))
+
+
+def _in_order(annotations: Iterable[Annotation]) -> list[Annotation]:
+    return sorted(annotations, key=lambda one: (one.key, one.by, one.at, one.source))
+
+
+def _missing(
+    project: Project, client: Client, before: Sequence[Annotation]
+) -> tuple[list[Annotation], list[Annotation]]:
+    """Of what an earlier pull brought and the server has no longer: what was deleted by hand with its task, and what
+    its person took back, whose task is there."""
+    if not before:
+        return [], []
+    there = {
+        (name, row["data"].get(VIEW))
+        for name, info in ours(client, project.config.name).items()
+        for row in held(client, info)
+        if isinstance(row["data"], Mapping)
+    }
+    gone: list[Annotation] = []
+    back: list[Annotation] = []
+    for one in before:
+        queue = f"{project.config.name}/{one.rubric}@{one.version}"
+        is_there = any((f"{queue}/{by}", one.task) in there for by in (one.by, ANYBODY))
+        (back if is_there else gone).append(one)
+    return gone, back
 
 
 def _rubric_of(queue: str) -> str:
@@ -250,12 +323,34 @@ def read_annotations(project: Project, rubric: str) -> list[Annotation]:
     """The annotations of the last pull; none before the first. Raises `WrongInput` for a bad line."""
     path = project.out / "annotations" / f"{rubric}.jsonl"
     found = []
-    for row in json_lines(str(path)) if path.exists() else ():
-        try:
-            found.append(Annotation.model_validate(dict(row.values)))
-        except ValidationError as error:
-            raise row.error(first_problem(error, "the annotation"), "pull again, it is written anew") from error
+    try:
+        for row in json_lines(str(path)) if path.exists() else ():
+            try:
+                found.append(Annotation.model_validate(dict(row.values)))
+            except ValidationError as error:
+                raise row.error(first_problem(error, "the annotation"), "correct it") from error
+    except SourceError as error:
+        raise WrongInput(f"{error}, or have `touchstone annotate pull` write the file anew") from error
     return found
+
+
+def _pulled_before(project: Project, rubric: str) -> tuple[list[Annotation], list[str]]:
+    """The annotations of the last pull, and what to tell: of a damaged file the whole lines, and a copy of it stays."""
+    try:
+        return read_annotations(project, rubric), []
+    except WrongInput as damage:
+        path = project.out / "annotations" / f"{rubric}.jsonl"
+        content = path.read_bytes()
+        kept = []
+        for line in content.split(b"\n"):
+            try:
+                kept.append(Annotation.model_validate_json(line))
+            except ValidationError:
+                continue  # it stays in the copy
+        copies = (path.with_name(f"{path.name}.damaged-{number}") for number in range(1, len(content) + 2))
+        copy = next(one for one in copies if not one.exists())
+        Store(str(project.out)).write(str(copy.resolve()), content)
+        return kept, [f"{damage}; it is written anew, and {copy} is a copy of it as it was"]
 
 
 def _write_lines(project: Project, name: str, rows: Iterable[BaseModel]) -> None:
@@ -268,7 +363,8 @@ def _write_verdicts(
 ) -> None:
     """The verdicts of each part. Those on records that nobody did anything on stay: they were written by hand."""
     by_task = {task.key: task.item_key for task in work.tasks}
-    touched = {by_task[one.key] for one in annotations if one.key in by_task}
+    codes = _codes(project)
+    touched = {by_task[one.key] for one in annotations if one.key in by_task and (codes is None or one.by in codes)}
     for part in sorted(set(work.parts.values())):
         before = read_verdicts(project.out / "verdicts" / f"{part}.jsonl")
         kept = {key: one for key, one in before.items() if key not in touched}
@@ -289,38 +385,85 @@ class HandedOut:
 
 
 def hand_out(project: Project, client: Client) -> HandedOut:
-    """Bring to each person's queues what is theirs to do now."""
+    """Bring to each person's queues what is theirs to do now.
+
+    Queues of ours that nobody works in any more are emptied: those of an earlier version of a form, which a project of
+    its own takes over, of a person who is no longer named, and of a part that the build has no longer.
+    """
     done = HandedOut()
     _accounts(project, client)
     there = ours(client, project.config.name)
+    names = set()
     for work in works(project):
         for queue, rows in _queues(project, client, work, there, done.lacking):
+            names.add(queue.name)
             known = there.get(queue.name)
             if known is not None or queue.tasks:
                 done.queues.append(push(client, queue, known, rows))
+    for name, info in there.items():
+        if name not in names and (left := withdraw(client, name, info)).retired:
+            done.queues.append(left)
     return done
+
+
+class _Queues:
+    """The queues of a rubric's people, with what lies in them now and what was done of it."""
+
+    def __init__(
+        self, project: Project, client: Client, work: Work, there: Mapping[str, ProjectInfo], collected: Collected
+    ) -> None:
+        self.project, self.client, self.work, self.there = project, client, work, there
+        self.counted = collected.settlement.counted
+        self._rows: dict[str, list[dict[str, Any]]] = {}
+
+    def rows(self, rubric: Rubric, by: str) -> list[dict[str, Any]]:
+        """The tasks of a person's queue as the server has them."""
+        name = _name(self.project, rubric, by)
+        if name not in self._rows:
+            info = self.there.get(name)
+            self._rows[name] = held(self.client, info) if info is not None else []
+        return self._rows[name]
+
+    def holding(self, rubric: Rubric, by: str) -> set[str]:
+        """The keys of the tasks that are a person's: what was done is, even where it was deleted by hand since."""
+        return {row["data"].get(KEY) for row in self.rows(rubric, by) if not is_retired(row)} | {
+            one.key for one in self.counted if one.by == by and one.rubric == rubric.name
+        }
+
+    def done(self, by: str) -> set[str]:
+        """The ids of the tasks that a person did, so that it counts."""
+        return {one.task for one in self.counted if one.by == by}
+
+    def of(
+        self, rubric: Rubric, by: str, tasks: Iterable[Task], done: Collection[str], people: int = 1
+    ) -> tuple[Queue, Sequence[dict[str, Any]]]:
+        """A queue as it should be, and its rows. What is `done` and was deleted by hand is not asked again."""
+        rows = self.rows(rubric, by)
+        lying = {row["data"].get(VIEW) for row in rows}
+        asked = [task for task in tasks if task.id in lying or task.id not in done]
+        return _queue(self.project, self.work, rubric, by, asked, people), rows
 
 
 def _queues(
     project: Project, client: Client, work: Work, there: Mapping[str, ProjectInfo], lacking: list[str]
-) -> Iterator[tuple[Queue, Sequence[dict[str, Any]] | None]]:
+) -> Iterator[tuple[Queue, Sequence[dict[str, Any]]]]:
     annotations = read_annotations(project, work.rubric.name)
     collected = standing(project, work, annotations, [])
+    queues = _Queues(project, client, work, there, collected)
     tasks = _still_asked(project, work, annotations)
     people = tuple(project.config.annotation.people)
     if not people:
-        yield _queue(project, work, work.rubric, ANYBODY, tasks, work.rubric.people_per_item), None
-        if work.people.review is not None:
-            reviews = [one.task for one in collected.settlement.reviews]
-            yield _queue(project, work, work.people.review, ANYBODY, reviews), None
-        back = [one.task for one in collected.settlement.revisions]
-        yield _queue(project, work, revision_of(work.rubric), ANYBODY, back), None
+        yield from _shared(queues, tasks, collected)
         return
     seed, settings = project.config.seed, project.config.annotation
-    rows = {by: _rows(client, project, work.rubric, by, there) for by in people}
-    holding = {by: {row["data"].get(KEY) for row in own if not is_retired(row)} for by, own in rows.items()}
+    holding = {by: queues.holding(work.rubric, by) for by in people}
     suggested = {f"note_{one.name}" for one in work.rubric.writes}
-    drafted = {row["data"].get(KEY) for own in rows.values() for row in own if any(map(row["data"].get, suggested))}
+    drafted = {
+        row["data"].get(KEY)
+        for by in people
+        for row in queues.rows(work.rubric, by)
+        if any(map(row["data"].get, suggested))
+    }
     overlap = overlapping(tasks, work.rubric, settings.overlap_first, seed, holding, drafted)
     given = [without_suggestions(task) if task.key in overlap else task for task in tasks]
     aside = collected.aside
@@ -330,40 +473,52 @@ def _queues(
     lacking += [f"{work.rubric.name}: {line}" for line in assigned.statement]
     for by in people:
         own = [task for task in assigned.queues.get(by, ()) if task.sample != PRACTICE]
-        yield _queue(project, work, work.rubric, by, own), rows[by]
+        yield queues.of(work.rubric, by, own, queues.done(by))
         if work.practice:
             form = practice_rubric(work.rubric)
-            yield _queue(project, work, form, by, practice_for(by, work.practice, annotations, work.rubric)), None
-    yield from _after(project, client, work, collected, there, lacking)
+            tried = {one.task for one in annotations if one.rubric == form.name and one.by == by and not one.cancelled}
+            yield queues.of(form, by, practice_for(by, work.practice, annotations, work.rubric), tried)
+    yield from _after(queues, people, collected, lacking)
+
+
+def _shared(
+    queues: _Queues, tasks: Iterable[Task], collected: Collected
+) -> Iterator[tuple[Queue, Sequence[dict[str, Any]]]]:
+    """Where nobody is named: a queue a form, for all."""
+    work, settled = queues.work, collected.settlement
+    wanted = work.rubric.people_per_item
+    people = Counter(one.task for one in queues.counted)
+    yield queues.of(work.rubric, ANYBODY, tasks, {task for task in people if people[task] >= wanted}, wanted)
+    if work.people.review is not None:
+        yield queues.of(work.people.review, ANYBODY, (one.task for one in settled.reviews), people)
+    yield queues.of(revision_of(work.rubric), ANYBODY, (one.task for one in settled.revisions), people)
 
 
 def _after(
-    project: Project, client: Client, work: Work, collected: Collected, there: Mapping[str, ProjectInfo],
-    lacking: list[str],
-) -> Iterator[tuple[Queue, Sequence[dict[str, Any]] | None]]:  # fmt: skip
+    queues: _Queues, people: Sequence[str], collected: Collected, lacking: list[str]
+) -> Iterator[tuple[Queue, Sequence[dict[str, Any]]]]:
     """What comes of people's work: reviews for others, and what goes back to its author."""
-    people = tuple(project.config.annotation.people)
+    work, settled = queues.work, collected.settlement
     back: dict[str, list[Task]] = defaultdict(list)
-    for task, author in collected.settlement.revisions:
+    for task, author in settled.revisions:
         back[author].append(task)
     for by in people:
-        yield _queue(project, work, revision_of(work.rubric), by, back[by]), None
+        yield queues.of(revision_of(work.rubric), by, back[by], queues.done(by))
     review = work.people.review
     if review is None:
         return
-    rows = {by: _rows(client, project, review, by, there) for by in people}
     assigned: Assignment = assign(
-        [one.task for one in collected.settlement.reviews],
+        [one.task for one in settled.reviews],
         people,
         review,
-        project.config.seed,
-        held={by: {row["data"].get(KEY) for row in own if not is_retired(row)} for by, own in rows.items()},
-        barred={task.key: (author,) for task, author in collected.settlement.reviews},
+        queues.project.config.seed,
+        held={by: queues.holding(review, by) for by in people},
+        barred={task.key: (author,) for task, author in settled.reviews},
         aside=collected.aside,
     )
     lacking += [f"{review.name}: {line}" for line in assigned.statement]
     for by in people:
-        yield _queue(project, work, review, by, assigned.queues.get(by, ())), rows[by]
+        yield queues.of(review, by, assigned.queues.get(by, ()), queues.done(by))
 
 
 def _still_asked(project: Project, work: Work, annotations: Sequence[Annotation]) -> list[Task]:
@@ -375,13 +530,6 @@ def _still_asked(project: Project, work: Work, annotations: Sequence[Annotation]
         if key in work.records and one.view_hash == work.records[key].view_hash
     }  # fmt: skip
     return [task for task in work.tasks if task.key in done or task.item_key not in elsewhere]
-
-
-def _rows(
-    client: Client, project: Project, rubric: Rubric, by: str, there: Mapping[str, ProjectInfo]
-) -> list[dict[str, Any]]:
-    info = there.get(_name(project, rubric, by))
-    return held(client, info) if info is not None else []
 
 
 def _queue(project: Project, work: Work, rubric: Rubric, by: str, tasks: Iterable[Task], people: int = 1) -> Queue:
@@ -418,44 +566,67 @@ def _accounts(project: Project, client: Client) -> Mapping[str, int]:
 class Standing(Figures):
     """How one person's queue of one form stands; `by` is `all` where nobody is named."""
 
-    rubric: str
+    work: str = Field(description="Name of the rubric that the records are asked by")
+    form: Form
+    rubric: str = Field(description="The form's")
+    agreement: float | None = Field(
+        description="Share of answers to choices in which another person agrees, over all that they share; None where "
+        "they share none, and of forms other than the rubric's own"
+    )
+    aside: bool = Field(description="Whether the person answered too few of the known questions rightly")
+    changed: bool = Field(description="Whether somebody worked there since the last pull, by what the server told")
     url: str
-    aside: bool
-    """Whether the person answered too few of the known questions rightly."""
-    changed: bool
-    """Whether somebody worked there since the last pull, by what the server told."""
 
 
-def status(project: Project, client: Client) -> list[Standing]:
-    """How every queue stands, by the server's tasks and the annotations of the last pull."""
+def stand(project: Project) -> list[Collected]:
+    """What the annotations of the last pull come to, by rubric. Raises `WrongInput` for a damaged file."""
+    return [standing(project, work, read_annotations(project, work.rubric.name), []) for work in works(project)]
+
+
+def status(project: Project, client: Client, collected: Sequence[Collected] | None = None) -> list[Standing]:
+    """How every queue stands, by the server's tasks and the annotations of the last pull, `collected` or read anew."""
     there = ours(client, project.config.name)
     told = marked(project.state)
     found = []
-    for work in works(project):
+    for one in stand(project) if collected is None else collected:
+        work, settled = one.work, one.settlement
         annotations = read_annotations(project, work.rubric.name)
-        collected = standing(project, work, annotations, [])
-        settled = collected.settlement
-        tasks = {one.key: one for one in (*work.tasks, *work.known, *(task for task, _ in settled.reviews),
-                                          *(task for task, _ in settled.revisions))}  # fmt: skip
-        for name, rubric in work.rubrics.items():
+        tasks = {task.key: task for task in (*work.tasks, *work.known, *(task for task, _ in settled.reviews),
+                                             *(task for task, _ in settled.revisions))}  # fmt: skip
+        agrees = agreement_by_person(work.rubric, one.judged)
+        for form, rubric in work.forms.items():
             queues: dict[str, list[Task]] = {}
-            infos = {one.rpartition("/")[2]: info for one, info in there.items() if _rubric_of(one) == name}
-            for by, info in infos.items():
-                own = tasks | {one.key: one for one in practice_for(by, work.practice, annotations, work.rubric)}
-                keys = [row["data"].get(KEY) for row in held(client, info) if not is_retired(row)]
+            infos = {
+                name.rpartition("/")[2]: info
+                for name, info in there.items()
+                if name.split("/")[-2] == f"{rubric.name}@{rubric.version}"
+            }
+            did: dict[str, list[str]] = defaultdict(list)  # what was done is there, even where it was deleted by hand
+            for each in settled.counted:
+                if each.rubric == rubric.name:
+                    did[ANYBODY if ANYBODY in infos else each.by].append(each.key)
+            for by in sorted({*infos, *did}):
+                own = tasks | {task.key: task for task in practice_for(by, work.practice, annotations, work.rubric)}
+                rows = held(client, infos[by]) if by in infos else []
+                keys = dict.fromkeys([*(row["data"].get(KEY) for row in rows if not is_retired(row)), *did[by]])
                 queues[by] = [own[key] for key in keys if key in own]
-            given = [one for one in annotations if one.rubric == name and not one.cancelled]
+            given = [each for each in annotations if each.rubric == rubric.name and not each.cancelled]
             if ANYBODY in queues:
-                given = [one.model_copy(update={"by": ANYBODY}) for one in given]
+                given = [each.model_copy(update={"by": ANYBODY}) for each in given]
             for line in figures(queues, given, rubric, settled.sent_back, settled.accepted):
-                if line.by in infos:
+                if line.by in queues:
+                    info_of = infos.get(line.by)
+                    agreed = agrees.get(line.by) if form == "work" else None
                     found.append(
                         Standing(
                             **dict(line),
-                            rubric=name,
-                            url=f"{client.url}/projects/{infos[line.by].id}/data",
-                            aside=line.by in collected.aside,
-                            changed=infos[line.by].id in told,
+                            work=work.rubric.name,
+                            form=form,
+                            rubric=rubric.name,
+                            agreement=agreed.value if agreed else None,
+                            aside=line.by in one.aside,
+                            changed=info_of is not None and info_of.id in told,
+                            url=f"{client.url}/projects/{info_of.id}/data" if info_of else "",
                         )
                     )
     return found

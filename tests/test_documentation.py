@@ -13,7 +13,9 @@ from annotation.label_studio import server
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ("run", "estimate", "show", "explain", "verify", "evaluate", "score", "metric", "schema", "doctor",
-            "label-studio up", "label-studio down")  # fmt: skip
+            "label-studio up", "annotate push", "annotate pull", "annotate status", "label-studio down")  # fmt: skip
+ENDLESS = ("annotate listen",)
+"""They go on until they are stopped."""
 TOUCHSTONE = Path(sys.executable).parent / "touchstone"
 
 
@@ -76,7 +78,7 @@ def test_every_help_example_works(folder: Path) -> None:
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    for command in COMMANDS:
+    for command in (*COMMANDS, *ENDLESS):
         text = sh(f"touchstone {command} --help", ROOT).stdout
         assert re.search(r"Example:\s*touchstone " + command, text), command
 

@@ -386,6 +386,21 @@ def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str,
     )
 
 
+def answers_given(annotation: Mapping[str, Any]) -> Answers:
+    """What is in an annotation by the form of another version, which may be unknown by now: nothing is checked."""
+    given: dict[str, str] = {}
+    marks: dict[str, tuple[str, ...]] = {}
+    for one in annotation.get("result") or ():
+        name, value = str(one.get("from_name")), one.get("value")
+        if isinstance(value, Mapping) and one.get("type") == "labels":
+            marks[name] = (*marks.get(name, ()), str(value.get("text", "")))
+        elif isinstance(value, Mapping):
+            texts = value.get("choices") or value.get("text") or ()
+            given[name] = texts if isinstance(texts, str) else "\n".join(map(str, texts))
+    question = given.pop(QUESTION, "")
+    return Answers(answers=given, marks=marks, question=question)
+
+
 def _one(name: str, values: object) -> str:
     """The only one of several values."""
     if not isinstance(values, list) or len(values) != 1 or not isinstance(values[0], str):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from annotation.label_studio.client import Client, ProjectInfo, Row, Unanswered
+from annotation.label_studio.client import Client, ProjectInfo, Refused, Row, Unanswered
 from schemas.errors import Failed, WrongInput
 
 MARK = "touchstone"
@@ -130,6 +130,19 @@ def push(client: Client, queue: Queue, there: ProjectInfo | None, rows: Sequence
     return done
 
 
+def withdraw(client: Client, name: str, project: ProjectInfo) -> Pushed:
+    """Take every task out of a queue that is no longer used: of an earlier version of a form, or of who has left.
+
+    What people did there stays.
+    """
+    done = Pushed(name, project.id, f"{client.url}/projects/{project.id}/data", 0)
+    queue = Queue(name, project.title, project.label_config, project.instruction, (), project.maximum_annotations)
+    for row in compare((), held(client, project)).retired:
+        _retire(client, queue, row)
+        done.retired += 1
+    return done
+
+
 def _make(client: Client, queue: Queue) -> ProjectInfo:
     """Make the project; where the answer was lost, find it."""
     benchmark = queue.name.partition("/")[0]
@@ -151,7 +164,13 @@ def _make(client: Client, queue: Queue) -> ProjectInfo:
 def _put_back(client: Client, queue: Queue, project: ProjectInfo, done: Pushed) -> None:
     """The form and the guideline as declared, where somebody edited them by hand."""
     if _without_space(project.label_config) != _without_space(queue.config):
-        client.set_config(project.id, queue.config)
+        try:
+            client.set_config(project.id, queue.config)
+        except Refused as error:
+            raise Failed(
+                f"{queue.name}: its form is not as declared, and what people did by the other one stands in the way; "
+                f"raise the rubric's version, then a new project takes over and the old one stays ({error})"
+            ) from error
         done.notes.append("its form was not as declared; it was put back")
     if project.instruction != queue.instruction:
         client.set_instruction(project.id, queue.instruction)

@@ -2,8 +2,10 @@
 
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -11,9 +13,12 @@ from rich.table import Table
 from annotation.label_studio.listener import Listener, secret_of, tell_us
 from annotation.label_studio.sync import ours
 from flows.cli.reading import open_build
-from flows.cli.terminal import make_console, quieten_prefect
+from flows.cli.terminal import LEFT, make_console, quieten_prefect
+from flows.compose import Project
 from flows.label_studio import connect_configured
-from flows.people import Collected, Standing, status
+from flows.outputs import PEOPLE_REPORT
+from flows.people import Collected, Standing, stand, status
+from flows.report.annotation import CHANGED, agreed, counted, figures_of
 from schemas.errors import Failed
 
 SHOWN = 20
@@ -24,6 +29,7 @@ def push_tasks(out: Path | None) -> None:
     """Hand out, and tell what went where."""
     console = make_console()
     project = open_build(out, console)
+    _reach(project)
     quieten_prefect(project.state)
     from flows.annotate import run_annotate
 
@@ -46,10 +52,16 @@ def push_tasks(out: Path | None) -> None:
         console.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
 
 
+def _reach(project: Project) -> None:
+    """Say at once where the server does not answer or does not take the key: the engine takes seconds to start."""
+    connect_configured(project.config).close()
+
+
 def pull_work(out: Path | None) -> None:
     """Collect, and tell what it comes to."""
     console = make_console()
     project = open_build(out, console)
+    _reach(project)
     quieten_prefect(project.state)
     from flows.annotate import run_collect
 
@@ -57,7 +69,8 @@ def pull_work(out: Path | None) -> None:
         collected, standings = run_collect(project.out)
     for one in collected:
         _tell(console, one)
-    _print_standings(console, standings)
+    _print_standings(console, collected, standings)
+    console.print(f"{project.out / PEOPLE_REPORT}: all of it on a page, with what agreement is sure of", soft_wrap=True)
     console.print(
         f"[dim]{project.out}/annotations, {project.out}/verdicts; `touchstone run` applies the verdicts, "
         "`touchstone annotate push` hands out what comes of them[/]",
@@ -67,11 +80,11 @@ def pull_work(out: Path | None) -> None:
 
 def _tell(console: Console, one: Collected) -> None:
     """What a rubric's annotations come to, what does not count, and what people ask."""
-    states = Counter(outcome.state for outcome in one.settlement.outcomes)
-    told = ", ".join(f"{count:,} {state}" for state, count in sorted(states.items()))
-    decided = Counter(verdict.decision for verdict in one.settlement.verdicts)
-    verdicts = ", ".join(f"{count:,} {decision}" for decision, count in sorted(decided.items())) or "none yet"
+    told = counted(outcome.state for outcome in one.settlement.outcomes) or "none"
+    verdicts = counted(verdict.decision for verdict in one.settlement.verdicts) or "none yet"
     console.print(f"[bold]{one.rubric}[/]: tasks {told}; verdicts: {verdicts}", soft_wrap=True)
+    for note in one.notes:
+        console.print(f"  [yellow]{escape(note)}[/]", soft_wrap=True)
     for reason, count in sorted(Counter(set_aside.reason for set_aside in (*one.apart, *one.settlement.apart)).items()):
         console.print(f"  set apart: {escape(reason)}: {count:,}")
     if one.aside:
@@ -90,27 +103,33 @@ def print_status(out: Path | None) -> None:
     """Who has done what."""
     console = make_console()
     project = open_build(out, console)
+    collected = stand(project)
     with connect_configured(project.config) as client:
-        _print_standings(console, status(project, client))
+        _print_standings(console, collected, status(project, client, collected))
 
 
-def _print_standings(console: Console, standings: list[Standing]) -> None:
-    table = Table("form", "person", "done", "left", "minutes an item", "rejected", "known right", "as suggested", "")
-    for one in standings:
-        table.add_row(
-            one.rubric,
-            one.by,
-            str(one.done),
-            str(one.left),
-            "-" if one.minutes is None else f"{one.minutes:.1f}",
-            "-" if one.rejected is None else f"{one.rejected:.0%}",
-            "-" if one.known.share is None else f"{one.known.share:.0%} of {one.known.answered}",
-            str(one.unchanged),
-            ("set aside " if one.aside else "") + ("changed since the last pull" if one.changed else ""),
-        )
-    if standings:
+def _print_standings(console: Console, collected: Sequence[Collected], standings: Sequence[Standing]) -> None:
+    """By rubric a table of people, and how far people agree under it."""
+    for one in collected:
+        lines = [figures_of(line) for line in standings if line.work == one.rubric]
+        if not lines:
+            continue
+        table = Table(title=f"\n{one.rubric}", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), **LEFT)
+        columns = [name for name in lines[0] if name != "rubric"]
+        for name in columns:
+            table.add_column(
+                name.replace(" ", "\n", 1), justify="left" if name in ("form", "person", "note") else "right"
+            )
+        before = None
+        for line in lines:
+            form, before = line["form"] if line["form"] != before else "", line["form"]
+            table.add_row(str(form), *(escape(str(line[name])) for name in columns if name != "form"))
         console.print(table)
-    else:
+        for told in agreed(one.agreement(0, draws=0)):
+            console.print(f"agreement: {escape(told)}")
+    if any(line.changed for line in standings):
+        console.print(f"[dim]{CHANGED}: somebody worked there since the last pull[/]")
+    if not standings:
         console.print("nobody has a queue yet; `touchstone annotate push` hands out")
 
 

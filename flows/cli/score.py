@@ -28,6 +28,13 @@ def evaluate(
     attention: Annotated[
         bool, typer.Option("--attention", help="Tell where the response's tokens look, too (provider local)")
     ] = False,
+    by_author: Annotated[
+        bool,
+        typer.Option(
+            "--by-author",
+            help="In place of the rows: what several people wrote for the same records, each one's beside the others'",
+        ),
+    ] = False,
     out: BuildOption = None,
 ) -> None:
     """Put a build's rows to a model, write its predictions, and score them.
@@ -36,6 +43,11 @@ def evaluate(
 
     Example: `touchstone evaluate uraq --model evaluated`
     """
+    if by_author:
+        from flows.cli.scoring import evaluate_authors
+
+        evaluate_authors(family, model, limit, out, attention=attention)
+        return
     from flows.cli.scoring import evaluate_family
 
     evaluate_family(family, model, limit, out, attention=attention)

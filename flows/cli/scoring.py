@@ -3,7 +3,7 @@
 import json
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ from rich.progress import Progress
 from rich.table import Table
 
 from data.sources.files import json_lines
+from flows.authors import author_versions
 from flows.cli.reading import open_build
 from flows.cli.terminal import make_console
 from flows.compose import Project
 from flows.construct.engine import Family
-from flows.evaluate import EVALUATED, EvaluatedRows, attend, evaluated_rows, predict, weigh
+from flows.evaluate import EVALUATED, EvaluatedRows, GivenRows, attend, evaluated_rows, predict, weigh
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.options import LikelihoodModel
 from flows.report.evaluation import write_evaluation
@@ -69,6 +70,41 @@ def evaluate_family(name: str, model: str, limit: int | None, out: Path | None, 
     console.print(f"{len(rows):,} of {len(evaluated_rows(project, family, None)):,} rows were asked about")
     console.print(f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache{money}", soft_wrap=True)
     _score(console, project, family, rows, path, path.with_suffix(".tables.json"), partial=False, more=told)
+
+
+def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None, *, attention: bool = False) -> None:
+    """Weigh what several authors made of the same records, and tell how far the model tells them apart."""
+    console = make_console()
+    project = open_build(out, console)
+    family = _family(project, name)
+    authors = family.evaluation.authors
+    if authors is None:
+        raise WrongInput(f"--by-author: what people write for {name} is not put to a model")
+    if attention:
+        raise WrongInput("--attention: tells of a build's rows; leave it out, or --by-author")
+    weighs = _weighing_model(project, family, model)
+    if weighs is None:
+        raise WrongInput(f"--by-author: {name} has no options to weigh")
+    versions, notes = author_versions(project, family, authors, limit)
+    path = project.out / "predictions" / f"{name}-{_file_name(model)}-by-author.jsonl"
+    try:
+        if isinstance(weighs, LocalModel):
+            with console.status(f"loading {weighs.name}"):
+                weighs.load()
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+            task = progress.add_task(f"{name} by author → {model}")
+
+            def show(done: int, total: int) -> None:
+                progress.update(task, completed=done, total=total)
+
+            usage = weigh(project, family, weighs, GivenRows([one.row for one in versions]), path, show)
+    finally:
+        project.close()
+    console.print(f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache", soft_wrap=True)
+    scored = [one._replace(row=family.evaluation.scored(one.row)) for one in versions]
+    result = authors.compare(scored, read_predictions(path, family))
+    title = f"{project.config.name}: {name} by author, on {model}"
+    _tell(console, result, [*notes, *result.notes], path.with_suffix(".html"), title)
 
 
 def _weighing_model(project: Project, family: Family, model: str) -> LikelihoodModel | None:
@@ -124,6 +160,19 @@ def _score(
         raise ScoreError(f"{path}: {error}") from error
     if more is not None:
         result = result.joined(more)
+    partly = [str(one.message) for one in told if issubclass(one.category, PartialScores)]
+    title = f"{project.config.name}: {family.name} on {path.stem}"
+    _tell(console, result, [*partly, *result.notes], page, title)
+    if output is not None:
+        cells = [cell.model_dump() for cell in result.tables]
+        temporary = output.with_name(f"{output.name}.tmp")
+        temporary.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        temporary.replace(output)
+        console.print(f"{output}: {len(cells)} values", soft_wrap=True)
+
+
+def _tell(console: Console, result: ScoreTables, notes: Iterable[str], page: Path, title: str) -> None:
+    """Print the tables and write their page."""
     for name, frame in result.frames.items():
         table = Table(title=name, title_justify="left", title_style="bold")
         shown = frame.reset_index()
@@ -134,17 +183,10 @@ def _score(
         console.print(table)
         if len(shown) > LINES_SHOWN:
             console.print(f"and {len(shown) - LINES_SHOWN:,} lines more; the page has all of them")
-    partly = [str(one.message) for one in told if issubclass(one.category, PartialScores)]
-    for note in (*partly, *result.notes):
+    for note in notes:
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
-    write_evaluation(page, f"{project.config.name}: {family.name} on {path.stem}", result.frames, result.stacked)
+    write_evaluation(page, title, result.frames, result.stacked)
     console.print(f"{page}: the tables with their curves", soft_wrap=True)
-    if output is not None:
-        cells = [cell.model_dump() for cell in result.tables]
-        temporary = output.with_name(f"{output.name}.tmp")
-        temporary.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        temporary.replace(output)
-        console.print(f"{output}: {len(cells)} values", soft_wrap=True)
 
 
 def _cell(value: Any) -> str:

@@ -21,7 +21,7 @@ from flows.estimate import Estimate, estimate
 from flows.families import load_family
 from flows.llm.rules import RulesSettings
 from flows.outputs import read_manifest
-from flows.settings import sample_path
+from flows.settings import LOCAL, sample_path
 from flows.watch import Unwatched
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest, PartManifest, StageManifest, UsageOfPrompt, sum_usage
@@ -214,6 +214,7 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         f"  {project.out / 'manifest.json'}, {project.out / 'sifted'}/, {project.out / 'dropped'}/", soft_wrap=True
     )
     kept = [part for part in manifest.parts if part.kept + part.waiting]
+    there = {(part.family, part.part) for part in kept}
     console.print("\n[bold]Next[/]")
     for part in [part for part in manifest.parts if part.planned and part not in kept]:
         console.print(
@@ -250,6 +251,11 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
             console.print(
                 f"  {server} answers here: [cyan]model: {{provider: endpoint, name: {model}, base_url: {url}}}[/]"
             )
+    if any(part.people is not None and (family.name, part.name) in there for family, part in project.build.parts()):
+        given = "" if project.config_path == sample_path() else f" {project.config_path}"
+        start = f"touchstone label-studio up{given} && " if project.config.annotation.url == LOCAL else ""
+        console.print("  people read it, and write what is theirs to write; this opens the forms, and tells where:")
+        console.print(f"    {start}touchstone annotate push", soft_wrap=True)
 
 
 def local_servers() -> Iterable[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -490,6 +490,28 @@ class Choice:
     shots: int | None = None
 
 
+class Version(NamedTuple):
+    """A row as one of several authors made it."""
+
+    key: str
+    """Of the record that they wrote for, each by themselves."""
+    by: str
+    """The author's code."""
+    row: Any
+
+
+@dataclass(frozen=True)
+class Authorship:
+    """How far a model tells apart what several authors made of the same records."""
+
+    part: str
+    """Of which people write every record, some of them twice."""
+    rows: Callable[[Any], Sequence[Any]]
+    """Of a record as one author left it: what is put to a model."""
+    compare: Callable[[Sequence[Version], Iterable[Prediction]], ScoreTables]
+    """(what scoring needs of each author's rows, predictions): the authors side by side."""
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """How a family's accepted records are put to a model and scored."""
@@ -509,6 +531,8 @@ class Evaluation:
     """(record, settings): where it is given, options are weighed, and `requests` are not asked."""
     chunks: Callable[[Any], ChunkedText] | None = None
     """The text whose attention is told by chunks, where that is done (`flows/scoring/attention.py`)."""
+    authors: Authorship | None = None
+    """Where texts that people write are compared by what a model makes of them."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from data.store import Store
 from flows.compose import Project
 from flows.construct.engine import Family, Part
 from flows.construct.stages import Build
-from flows.outputs import REPORT, read_manifest
+from flows.outputs import PEOPLE_REPORT, REPORT, read_manifest
 from flows.report import read, view
 from flows.report.bins import number
 from schemas.manifest import BuildManifest
@@ -30,14 +30,16 @@ def write_report(project: Project) -> Path:
     """Write `report.html` of the build that lies in the project's output folder. Raises `NoBuild`."""
     manifest = read_manifest(project.out)
     assert manifest is not None
-    page = report_page(project.build, manifest)
+    beside = PEOPLE_REPORT if (project.out / PEOPLE_REPORT).exists() else None
+    page = report_page(project.build, manifest, beside)
     path = project.out / REPORT
     Store(str(project.out)).write(str(path.resolve()), page.encode())
     return path
 
 
-def report_page(build: Build, manifest: BuildManifest) -> str:
-    """The report as HTML. The same build gives the same page, but for what it says of usage."""
+def report_page(build: Build, manifest: BuildManifest, people: str | None = None) -> str:
+    """The report as HTML, with a link to the page on people's work. The same build gives the same page, but for what it
+    says of usage."""
     reasons = Counter(
         {
             (part.family, part.part, stage.step, reason): count
@@ -63,6 +65,7 @@ def report_page(build: Build, manifest: BuildManifest) -> str:
     )
     return _template().render(
         page=page,
+        people=people,
         style=Markup((HERE / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
         money=view.money,
         number=number,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows.construct.engine import Evaluation, Family, Paper, Part, Request, all_, each, expand
+from flows.construct.engine import Authorship, Evaluation, Family, Paper, Part, Request, all_, each, expand
 from flows.families.charpeval.figures import authored_figures, item_figures, pair_figures
 from flows.families.charpeval.inference import choices, chunks
 from flows.families.charpeval.layout import layout
@@ -14,6 +14,7 @@ from flows.families.charpeval.method import (
     draft_utterances,
     drop_duplicates,
     filter_dialogue,
+    items_of,
     join_subsets,
     make_item,
     open_authoring,
@@ -23,7 +24,7 @@ from flows.families.charpeval.method import (
 )
 from flows.families.charpeval.prompts import DRAFT_DISTRACTORS, DRAFT_UTTERANCES, PROMPTS
 from flows.families.charpeval.rubric import WRITE_DISTRACTORS, WRITE_UTTERANCES
-from flows.families.charpeval.score import ScoredItem, score
+from flows.families.charpeval.score import ScoredItem, compare_authors, score
 from flows.families.charpeval.show import show
 from flows.families.charpeval.verify import verify_authored, verify_items, verify_pairs
 from schemas.charpeval import SUBSETS, Authored, CharpEvalItem, UtterancePair
@@ -92,6 +93,7 @@ FAMILY = Family(
         score=score,
         choices=choices,
         chunks=chunks,
+        authors=Authorship("distractors", items_of, compare_authors),
     ),
     reads="items",
     folder=Path(__file__).parent,

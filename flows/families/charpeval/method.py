@@ -21,7 +21,7 @@ from flows.language import en
 from flows.language.en_tokens import word_set
 from flows.llm.model import InvalidAnswer, Model
 from schemas.base import Provenance, content_hash
-from schemas.charpeval import DISTRACTOR_TYPES, SUBSETS, Authored, CharpEvalItem, UtterancePair
+from schemas.charpeval import DISTRACTOR_TYPES, SUBSETS, Authored, CharpEvalItem, Subset, UtterancePair
 from schemas.errors import WrongInput
 from schemas.rubric import Turn
 from schemas.source import Dialogue
@@ -310,8 +310,18 @@ async def make_item(record: Authored, slot: Slot, ctx: Context) -> CharpEvalItem
     subset = SUBSETS[0] if slot["subset"] == SUBSETS[0] else SUBSETS[1]
     options = [record.response, *record.distractors.values()]
     ctx.random(record.key, subset).shuffle(options)
+    return _item(record, subset, options, ctx.key, ctx.provenance(record))
+
+
+def items_of(record: Authored) -> list[CharpEvalItem]:
+    """Both subsets' items of a dialogue as one author left it, to be weighed beside another author's (appendix B)."""
+    options = [record.response, *record.distractors.values()]
+    return [_item(record, subset, options, record.key, record.provenance) for subset in SUBSETS]
+
+
+def _item(record: Authored, subset: Subset, options: Sequence[str], key: str, provenance: Provenance) -> CharpEvalItem:
     return CharpEvalItem(
-        key=ctx.key,
+        key=key,
         subset=subset,
         history=record.history,
         last_utterance=record.hard_utterance if subset == SUBSETS[0] else record.easy_utterance,
@@ -321,5 +331,5 @@ async def make_item(record: Authored, slot: Slot, ctx: Context) -> CharpEvalItem
         options=tuple(options),
         gold_index=options.index(record.response),
         dialogue_id=record.key,
-        provenance=ctx.provenance(record),
+        provenance=provenance,
     )

@@ -1,4 +1,4 @@
-"""CHARPEval's accuracy and ranking distribution (sections 2.4 and 3; tables 1, 2, 4 and 5).
+"""CHARPEval's accuracy and ranking distribution (sections 2.4 and 3; tables 1, 2, 4 and 5), and its authors (table 3).
 
 Every value lies in 0..1; n is the number of items that it is taken over, and a share of nothing is None. A model's
 rows are told apart by its shots, and by subset. Each way to score an option (`flows/scoring/likelihood.py`) is
@@ -11,15 +11,19 @@ Of options that tie for the first place each has an equal share of it, so that n
 options; a note tells how many items that are.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
 
-from flows.scoring.likelihood import SCORES
+from flows.construct.engine import Version
+from flows.scoring.likelihood import DEFAULT_SCORE, SCORES
 from flows.scoring.tables import ScoreError, ScoreTables, fitting, means
 from schemas.base import Frozen
-from schemas.charpeval import OPTION_TYPES, CharpEvalItem, Subset
+from schemas.charpeval import OPTION_TYPES, SUBSETS, CharpEvalItem, OptionType, Subset
 from schemas.prediction import Prediction
 
 PLACE = ["group", "subset"]
@@ -70,6 +74,59 @@ def score(
     frames = {"accuracy": _accuracy(ranked, variants)}
     frames |= {f"ranked first, by {name}": _ranking(ranked[ranked["variant"] == name]) for name in variants}
     return ScoreTables.of(frames, _notes(ranked))
+
+
+def compare_authors(versions: Sequence[Version], predictions: Iterable[Prediction]) -> ScoreTables:
+    """Table 3 (appendix B): how often each kind of option is ranked first, on the items that two authors made of the
+    same dialogues.
+
+    There are many right ways to write a wrong response, so texts tell little of agreement; authors who keep to one
+    guideline leave a model with the same distribution. Each pair of authors is compared on the dialogues that both
+    wrote for, by the default score. A note gives their largest difference, in points (hundredths). Of an author's
+    version without a prediction nothing is told. Raises `ScoreError` where there is no prediction of both authors'.
+    """
+    ranked: dict[str, dict[str, Mapping[str, float]]] = defaultdict(dict)
+    for given in predictions:
+        if given.variant == DEFAULT_SCORE and given.scores is not None:
+            ranked[given.group][given.id] = first(given.scores)
+    ids: dict[tuple[Subset, str], dict[str, str]] = defaultdict(dict)
+    for version in versions:
+        ids[version.row.subset, version.key][version.by] = version.row.id
+    shares, apart, notes = [], [], []
+    for group, by_id in sorted(ranked.items()):
+        for (subset, one, other), items in _of_two(ids, by_id).items():
+            means_ = [
+                {kind: fmean(by_id[pair[place]][kind] for pair in items) for kind in OPTION_TYPES} for place in (0, 1)
+            ]
+            for author, beside, found in ((one, other, means_[0]), (other, one, means_[1])):
+                shares += _cells(f"{group} / {subset} / {author}, beside {beside}", found, len(items))
+            gaps = {kind: abs(means_[0][kind] - means_[1][kind]) for kind in OPTION_TYPES}
+            row = f"{group} / {subset} / {one} and {other}"
+            apart += _cells(row, gaps, len(items))
+            widest = max(OPTION_TYPES, key=gaps.__getitem__)
+            notes.append(
+                f"{row}: at most {100 * gaps[widest]:.1f} points apart, in {widest}, over {len(items)} dialogues "
+                "(the paper: at most 1, over 100)"
+            )
+    if not shares:
+        raise ScoreError("predictions: there are none of two authors' items on one dialogue; weigh both")
+    frames = {"ranked first, by author": pd.DataFrame(shares), "difference between authors": pd.DataFrame(apart)}
+    return ScoreTables.of(frames, notes)
+
+
+def _of_two(
+    ids: Mapping[tuple[Subset, str], Mapping[str, str]], ranked: Mapping[str, object]
+) -> Mapping[tuple[str, str, str], Sequence[tuple[str, str]]]:
+    """By subset and two authors, the ids of their items on each dialogue that both wrote for, and that are ranked."""
+    pairs: dict[tuple[str, str, str], list[tuple[str, str]]] = defaultdict(list)
+    for (subset, _), by in sorted(ids.items(), key=lambda one: (SUBSETS.index(one[0][0]), one[0][1])):
+        for one, other in combinations(sorted(author for author in by if by[author] in ranked), 2):
+            pairs[subset, one, other].append((by[one], by[other]))
+    return pairs
+
+
+def _cells(row: str, values: Mapping[OptionType, float], items: int) -> list[dict[str, Any]]:
+    return [{"row": row, "column": kind, "value": values[kind], "n": items} for kind in OPTION_TYPES]
 
 
 def _line(row: ScoredItem, one: Prediction) -> dict[str, Any]:
