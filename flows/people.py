@@ -55,7 +55,7 @@ from flows.construct.engine import People, in_words
 from flows.construct.stages import StageRef
 from flows.label_studio import server_folder
 from flows.rubrics import examples_of, guideline_of
-from flows.settings import LOCAL
+from flows.settings import LOCAL, Config
 from schemas.annotation import Annotation, Finding, SetAside
 from schemas.base import Record
 from schemas.errors import WrongInput, first_problem
@@ -418,7 +418,7 @@ class _Queues:
 
     def rows(self, rubric: Rubric, by: str) -> list[dict[str, Any]]:
         """The tasks of a person's queue as the server has them."""
-        name = _name(self.project, rubric, by)
+        name = _name(self.project.config.name, rubric, by)
         if name not in self._rows:
             info = self.there.get(name)
             self._rows[name] = held(self.client, info) if info is not None else []
@@ -532,17 +532,38 @@ def _still_asked(project: Project, work: Work, annotations: Sequence[Annotation]
     return [task for task in work.tasks if task.key in done or task.item_key not in elsewhere]
 
 
+def open_queues(config: Config, client: Client) -> int:
+    """Make the projects of all that the configured families ask people, empty until a push; how many were made."""
+    there, made = set(ours(client, config.name)), 0
+    for family, settings in config.chosen():
+        asking = [part.people for part in family.wanted(settings) if part.people is not None]
+        for people in {one.rubric.name: one for one in asking}.values():
+            for by in config.annotation.people or (ANYBODY,):
+                each = people.rubric.people_per_item if by == ANYBODY else 1
+                queue = _made(config.name, people, family.folder, people.rubric, by, (), each)
+                if queue.name not in there:
+                    push(client, queue, None)
+                    made += 1
+    return made
+
+
 def _queue(project: Project, work: Work, rubric: Rubric, by: str, tasks: Iterable[Task], people: int = 1) -> Queue:
+    return _made(project.config.name, work.people, work.folder, rubric, by, tasks, people)
+
+
+def _made(
+    benchmark: str, people: People, folder: Path, rubric: Rubric, by: str, tasks: Iterable[Task], each: int
+) -> Queue:
     title = f"{by} · {rubric.title or rubric.name}"
     # Reviewers have to know what authors were asked for.
-    taught = (rubric, work.rubric) if rubric == work.people.review else (rubric,)
+    taught = (rubric, people.rubric) if rubric == people.review else (rubric,)
     return Queue(
-        name=_name(project, rubric, by),
+        name=_name(benchmark, rubric, by),
         title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
         config=label_config(rubric),
-        instruction=guideline_page(rubric, "\n\n".join(guideline_of(one, work.folder) for one in taught)),
+        instruction=guideline_page(rubric, "\n\n".join(guideline_of(one, folder) for one in taught)),
         tasks=[Wanted(task.key, task.id, task_data(rubric, task)) for task in tasks],
-        people=people,
+        people=each,
     )
 
 
@@ -550,8 +571,8 @@ LONGEST_TITLE = 50
 """Characters that Label Studio takes."""
 
 
-def _name(project: Project, rubric: Rubric, by: str) -> str:
-    return f"{project.config.name}/{rubric.name}@{rubric.version}/{by}"
+def _name(benchmark: str, rubric: Rubric, by: str) -> str:
+    return f"{benchmark}/{rubric.name}@{rubric.version}/{by}"
 
 
 def _accounts(project: Project, client: Client) -> Mapping[str, int]:

@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +16,8 @@ from annotation.quality import PRACTICE
 from annotation.review import review_of, revision_of
 from flows.compose import read_verdicts
 from flows.construct.engine import People, every, sample
-from flows.people import hand_out, pull, status
-from flows.settings import AnnotationSettings
+from flows.people import hand_out, open_queues, pull, status
+from flows.settings import AnnotationSettings, load_config, packaged
 from schemas.annotation import Finding
 from schemas.rubric import Task, task_of
 from tests.label_studio import Served
@@ -118,6 +119,28 @@ def test_each_person_has_a_queue_and_their_work_becomes_verdicts(bench: Bench) -
     assert [(one.imported, one.retired, one.kept) for one in again.queues] == [(0, 0, 5), (0, 0, 5)]
     standings = {one.by: (one.done, one.left, one.minutes) for one in status(project, bench.served.client)}
     assert standings == {"a1": (2, 3, 1.5), "a2": (0, 5, None)}
+
+
+@pytest.mark.slow
+def test_two_people_at_work_at_once_lose_nothing(bench: Bench) -> None:
+    project = bench.project()
+    hand_out(project, bench.served.client)
+    with ThreadPoolExecutor(2) as threads:
+        done = list(threads.map(lambda by: bench.do_all("toy-words", by, right), TWO))
+        pull(project, bench.served.client)  # in between, or after them
+    assert done == [5, 5]
+    pull(project, bench.served.client)
+    assert verdicts(project) == dict.fromkeys(ANIMALS, "accept")
+
+
+@pytest.mark.slow
+def test_projects_are_there_before_a_build_and_a_push_fills_them(bench: Bench) -> None:
+    config = load_config(packaged("charpeval.yaml"))
+    assert open_queues(config, bench.served.client) == 2
+    assert open_queues(config, bench.served.client) == 0
+    there = ours(bench.served.client, config.name)
+    assert {name.split("/")[1].partition("@")[0] for name in there} == {"charpeval-utterance", "charpeval-authoring"}
+    assert all("<h1>" in one.instruction for one in there.values())
 
 
 @pytest.mark.slow

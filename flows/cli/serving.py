@@ -10,6 +10,7 @@ from annotation.label_studio.accounts import OWNER_FILE, PEOPLE_FILE, accounts
 from annotation.label_studio.client import connect
 from flows.cli.terminal import make_console
 from flows.label_studio import server_folder
+from flows.people import open_queues
 from flows.settings import LOCAL, Config, load_config, sample_path
 from schemas.errors import WrongInput
 
@@ -35,7 +36,8 @@ def start_server(path: Path | None, port: int | None, *, show_password: bool) ->
                 console.print(escape(line), soft_wrap=True)
 
         running = server.up(folder, port, tell)
-        _make_accounts(config, running, folder)
+        status.update("making the projects")
+        _make_accounts_and_projects(config, running, folder)
     began = "runs already" if running.before else "runs"
     console.print(f"[green]✓[/] Label Studio {began} at [bold]{running.url}[/]", soft_wrap=True)
     if running.moved_from is not None:
@@ -55,10 +57,11 @@ def stop_server(path: Path | None) -> None:
     console.print(f"{done}; what is in it stays in {escape(str(folder))}", soft_wrap=True)
 
 
-def _make_accounts(config: Config, running: server.Running, folder: Path) -> None:
-    if config.annotation.people:
-        with connect(running.url, running.owner.token) as client:
+def _make_accounts_and_projects(config: Config, running: server.Running, folder: Path) -> None:
+    with connect(running.url, running.owner.token) as client:
+        if config.annotation.people:
             accounts(client, config.annotation.people, folder)
+        open_queues(config, client)
 
 
 def _tell_logins(
