@@ -4,6 +4,7 @@ A rubric's tasks are those of all parts that ask by it. Everything is worked out
 the annotations of the last pull: who has which task, what is reviewed or goes back, and the verdicts.
 """
 
+import contextlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from annotation.guideline import guideline_page
 from annotation.label_studio.accounts import accounts
 from annotation.label_studio.client import Client, ProjectInfo
 from annotation.label_studio.config import Unusable, answers_given, answers_of, label_config, task_data
-from annotation.label_studio.listener import marked, unmark
+from annotation.label_studio.listener import mark, marked, unmark
 from annotation.label_studio.sync import (
     KEY,
     VIEW,
@@ -176,9 +177,19 @@ def pull(project: Project, client: Client) -> list[Collected]:
     What an earlier pull brought stays, where its task or its project was deleted by hand since. Each file is written
     whole or not at all; what could not be written comes with the next pull.
     """
+    told = marked(project.state) & {queue.id for queue in ours(client, project.config.name).values()}
+    for number in told:
+        unmark(project.state, number)  # what is done from here on marks it again
+    try:
+        return _pull(project, client)
+    except BaseException:
+        for number in told:
+            mark(project.state, number)
+        raise
+
+
+def _pull(project: Project, client: Client) -> list[Collected]:
     codes = {number: code for code, number in _accounts(project, client).items()}
-    for queue in ours(client, project.config.name).values():
-        unmark(project.state, queue.id)  # what is done from here on marks it again
     given: dict[str, list[Handed]] = defaultdict(list)
     for one in handed_in(client, project.config.name):
         given[_rubric_of(one.queue)].append(one)
@@ -189,7 +200,8 @@ def pull(project: Project, client: Client) -> list[Collected]:
         known = {one.source for one in annotations} | {one.source for one in apart}
         gone, back = _missing(project, client, [one for one in before if one.source not in known])
         annotations = _in_order([*annotations, *gone])
-        apart += [set_apart(one, TAKEN_BACK) for one in back]
+        apart += _taken_back(project, work.rubric.name)
+        apart += [set_apart(one, TAKEN_BACK, json.dumps(dict(one.answers), ensure_ascii=False)) for one in back]
         if gone:
             notes.append(f"{len(gone)} annotations whose tasks are gone from the server are kept")
         _write_lines(project, f"annotations/{work.rubric.name}.jsonl", annotations)
@@ -351,6 +363,16 @@ def _pulled_before(project: Project, rubric: str) -> tuple[list[Annotation], lis
         copy = next(one for one in copies if not one.exists())
         Store(str(project.out)).write(str(copy.resolve()), content)
         return kept, [f"{damage}; it is written anew, and {copy} is a copy of it as it was"]
+
+
+def _taken_back(project: Project, rubric: str) -> list[SetAside]:
+    """What earlier pulls noted so: the server has it no longer. Lines that are damaged are left out."""
+    path = project.out / "annotations" / f"{rubric}-apart.jsonl"
+    found = []
+    for line in path.read_bytes().split(b"\n") if path.exists() else ():
+        with contextlib.suppress(ValidationError):
+            found.append(SetAside.model_validate_json(line))
+    return [one for one in found if one.reason == TAKEN_BACK]
 
 
 def _write_lines(project: Project, name: str, rows: Iterable[BaseModel]) -> None:

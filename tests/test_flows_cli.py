@@ -1,16 +1,19 @@
 """Commands that read a build, and what every command says when it is given something wrong."""
 
+import io
 import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from data.checksum import checksum
 from flows import cli
+from flows.cli.terminal import print_next
 from flows.compose import Project
-from flows.outputs import remember, write_outputs
+from flows.outputs import open_built, read_manifest, remember, write_outputs
 from schemas.errors import Failed, WrongInput
 from tests.builds import write_config
 from tests.toy import run_all
@@ -62,6 +65,23 @@ def test_a_build_tells_nobodys_address(folder: Path) -> None:
     files = [path for path in (folder / "out").rglob("*") if path.is_file()]
     assert len(files) > 5
     assert not [path for path in files if b"anna@example.org" in path.read_bytes()]
+
+
+def test_a_build_ends_by_saying_how_to_open_the_forms(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = open_built(None)
+    manifest = read_manifest(project.out)
+    assert manifest is not None
+
+    def said() -> str:
+        console = Console(width=200, record=True, file=io.StringIO())
+        print_next(console, project, manifest, project.out / "report.html")
+        return console.export_text()
+
+    ends = said().splitlines()[-1].strip()
+    assert ends == f"touchstone label-studio up {project.config_path} && touchstone annotate push"
+    elsewhere = project.config.annotation.model_copy(update={"url": "https://labels.example.org"})
+    monkeypatch.setattr(project, "config", project.config.model_copy(update={"annotation": elsewhere}))
+    assert said().splitlines()[-1].strip() == "touchstone annotate push"
 
 
 def test_show_prints_items_as_a_person_reads_them(folder: Path) -> None:
@@ -248,6 +268,13 @@ def test_scores_do_not_overwrite_the_predictions(folder: Path) -> None:
         (["metric", "f2", "--input", "a", "--output", "b"], 2, 'did you mean "f1"'),
         (["metric", "f1", "--input", "none.jsonl", "--output", "b"], 2, "no such file"),
         (["schema", "uraq-itms"], 2, 'did you mean "uraq-items"'),
+        (
+            ["evaluate", "uraq", "--model", "default", "--by-author"],
+            2,
+            "what people write for uraq is not put to a model",
+        ),
+        (["annotate", "push"], 1, "`touchstone label-studio up` starts it"),
+        (["annotate", "status", "--out", "elsewhere"], 2, "there is no build here"),
         (["label-studio", "up", "none.yaml"], 2, "none.yaml: no such file"),
         (["label-studio", "down", "none.yaml"], 2, "none.yaml: no such file"),
     ],

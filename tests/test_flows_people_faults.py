@@ -9,6 +9,8 @@ from typing import Any
 import fsspec
 import pytest
 
+from annotation.label_studio.config import answers_given
+from annotation.label_studio.listener import mark, marked
 from annotation.label_studio.sync import held, one_writer, ours
 from annotation.latest import ANOTHER_VERSION, TAKEN_BACK
 from data.store import StoreError
@@ -47,6 +49,22 @@ def files(project: Any) -> dict[str, bytes]:
         for folder in ("annotations", "verdicts")
         for path in sorted((project.out / folder).iterdir())
     }
+
+
+def test_answers_to_another_form_are_kept_whatever_it_asked() -> None:
+    result = [
+        {"from_name": "kind", "type": "choices", "value": {"choices": ["word"]}},
+        {"from_name": "tags", "type": "choices", "value": {"choices": ["one", "two"]}},
+        {"from_name": "said", "type": "textarea", "value": {"text": ["A line.", "Another."]}},
+        {"from_name": "keyword", "type": "labels", "value": {"start": 0, "end": 3, "text": "ant"}},
+        {"from_name": "keyword", "type": "labels", "value": {"start": 4, "end": 7, "text": "bee"}},
+        {"from_name": "stars", "type": "rating", "value": {"rating": 4}},
+        {"from_name": "question-to-engineer", "type": "textarea", "value": {"text": ["Why?"]}},
+        {"from_name": "broken", "type": "choices", "value": None},
+    ]
+    found = answers_given({"result": result})
+    assert found.answers == {"kind": "word", "tags": "one\ntwo", "said": "A line.\nAnother.", "stars": '{"rating": 4}'}
+    assert (found.marks, found.question) == ({"keyword": ("ant", "bee")}, "Why?")
 
 
 @pytest.mark.slow
@@ -94,7 +112,10 @@ def test_what_its_person_takes_back_does_not_count_and_is_written_down(made: Mad
     client.delete_annotation(annotation["id"])
     (collected,) = pull(project, client)
     assert [(one.reason, one.by) for one in collected.apart] == [(TAKEN_BACK, "a1")]
+    assert "ANIMAL" in collected.apart[0].evidence, "with what was written"
     assert len(collected.settlement.verdicts) == 5
+    (again,) = pull(project, client)
+    assert again.apart == collected.apart, "as long as the files are there"
     assert [one.left for one in status(project, client)] == [1, 0]
 
 
@@ -223,15 +244,19 @@ def test_a_disk_that_fills_leaves_every_file_whole(
             raise OSError(number, os.strerror(number))
         return real(self, path, *rest, **more)
 
+    queue = ours(client, "toys")["toys/toy-words@1/a1"].id
+    mark(project.state, queue)
     with monkeypatch.context() as patch:
         patch.setattr(fsspec.implementations.local.LocalFileSystem, "open", full)
         with pytest.raises(StoreError, match=f"{file}: cannot be written"):
             pull(project, client)
+    assert marked(project.state) == {queue}, "it is still to be pulled"
     now = files(project)
     assert set(now) == set(before), "no half of a file is left"
     assert {name for name in now if file in name and now[name] != before[name]} == set()
     pull(project, client)
     assert sorted(verdicts(project).values()) == ["accept"] * 5 + ["reject"]
+    assert marked(project.state) == frozenset()
 
 
 @pytest.mark.slow

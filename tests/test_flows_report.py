@@ -219,6 +219,14 @@ async def test_the_funnel_tells_every_count_and_opens_to_examples(tmp_path: Path
     assert "toy words people have reviewed none of 3 records" in page
 
 
+async def test_the_page_leads_to_that_on_people_s_work_where_it_lies_beside_it(tmp_path: Path) -> None:
+    build = toy_build(tmp_path, ["ant"])
+    await run_all(build)
+    manifest = manifest_of(build, "toy")
+    assert '<a href="annotation.html">' in report_page(build, manifest, "annotation.html")
+    assert "annotation.html" not in report_page(build, manifest)
+
+
 async def test_a_reason_shows_five_examples_and_says_out_of_how_many(tmp_path: Path) -> None:
     page = await toy_page(tmp_path, [f"{chr(97 + n)} words" for n in range(20)])
     assert "5 of 20, drawn at random" in page

@@ -4,6 +4,7 @@ The form keeps everything in view on a laptop's page: what is read stands on the
 and each side scrolls by itself.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
@@ -395,8 +396,9 @@ def answers_given(annotation: Mapping[str, Any]) -> Answers:
         if isinstance(value, Mapping) and one.get("type") == "labels":
             marks[name] = (*marks.get(name, ()), str(value.get("text", "")))
         elif isinstance(value, Mapping):
-            texts = value.get("choices") or value.get("text") or ()
-            given[name] = texts if isinstance(texts, str) else "\n".join(map(str, texts))
+            texts = value.get("choices", value.get("text"))
+            texts = [texts] if isinstance(texts, str) else texts
+            given[name] = "\n".join(map(str, texts)) if isinstance(texts, list) else json.dumps(dict(value))
     question = given.pop(QUESTION, "")
     return Answers(answers=given, marks=marks, question=question)
 

@@ -39,6 +39,12 @@ def marked(folder: Path) -> frozenset[int]:
     return frozenset(int(path.name) for path in (folder / MARKS).glob("*") if path.name.isdigit())
 
 
+def mark(folder: Path, project: int) -> None:
+    """Somebody works in a project."""
+    (folder / MARKS).mkdir(parents=True, exist_ok=True)
+    (folder / MARKS / str(project)).touch()
+
+
 def unmark(folder: Path, project: int) -> None:
     """A pull begins: what is done from now on marks the project again."""
     (folder / MARKS / str(project)).unlink(missing_ok=True)
@@ -59,8 +65,7 @@ class Listener:
 
     def __init__(self, folder: Path, port: int = 0) -> None:
         """Marks lie under `folder`. Raises `OSError` where the port is taken."""
-        marks, secret = folder / MARKS, secret_of(folder)
-        marks.mkdir(parents=True, exist_ok=True)
+        secret = secret_of(folder)
 
         class Handler(BaseHTTPRequestHandler):
             timeout = 5
@@ -73,7 +78,7 @@ class Listener:
                     self._answer(HTTPStatus.FORBIDDEN)
                     return
                 if (project := _project(body)) is not None:
-                    (marks / str(project)).touch()
+                    mark(folder, project)
                 self._answer(HTTPStatus.NO_CONTENT)
 
             def _answer(self, status: HTTPStatus) -> None:

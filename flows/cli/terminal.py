@@ -1,6 +1,7 @@
 """A build as it is seen in a terminal: progress stage by stage, the first item, and the summary."""
 
 import json
+import logging
 import os
 import time
 import urllib.request
@@ -96,6 +97,8 @@ def quieten_prefect(state: Path) -> None:
     }
     for name, value in quiet.items():
         os.environ.setdefault(name, value)
+    # It has a logger of its own outside Prefect's: where a flow fails early, it says at the end that it waits.
+    logging.getLogger("EventsWorker").setLevel(logging.CRITICAL)
 
 
 class Terminal:
