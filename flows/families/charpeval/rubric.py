@@ -9,8 +9,8 @@ from annotation.review import review_of
 from flows.construct.engine import every
 from flows.families.charpeval.checks import (
     DECISION,
-    DONE,
     REJECT,
+    USABLE,
     check,
     check_utterances,
     problems_of,
@@ -37,8 +37,8 @@ UTTERANCE = Rubric(
         Choice(
             name=DECISION,
             question="Can the conversation be used?",
-            options=(DONE, REJECT),
-            fixes=(DONE,),
+            options=(USABLE, REJECT),
+            fixes=(USABLE,),
         ),
     ),
     writes=(
@@ -75,8 +75,8 @@ AUTHORING = Rubric(
         Choice(
             name=DECISION,
             question="Can the conversation be used?",
-            options=(DONE, REJECT),
-            fixes=(DONE,),
+            options=(USABLE, REJECT),
+            fixes=(USABLE,),
         ),
     ),
     writes=(
