@@ -17,6 +17,12 @@ STYLE = """
 .guideline th, .guideline td { border: 1px solid #c8c8c8; padding: 4px 8px; text-align: left; vertical-align: top; }
 .guideline kbd { border: 1px solid #b0b0b0; border-radius: 4px; padding: 0 5px; font-size: 90%; }
 """
+# Label Studio saves choices as they are made, and a text only once it was given with Shift+Enter in its box.
+KEPT = """
+<p>What you write is handed in when you submit. Leave the page before, or skip the task, and a box is lost unless you
+pressed <kbd>Shift</kbd> + <kbd>Enter</kbd> in it. To ask the engineer and go on: write your question, press
+<kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip. A skipped task comes back to you.</p>
+"""
 
 
 def guideline_page(rubric: Rubric, guideline: str) -> str:
@@ -40,4 +46,5 @@ def _keys(rubric: Rubric) -> str:
     cells = "".join(f"<tr><td>{escape(what)}</td><td>{' &nbsp; '.join(how)}</td></tr>" for what, how in rows if how)
     cells += "<tr><td>Submit</td><td><kbd>Ctrl</kbd> + <kbd>Enter</kbd>, outside a box</td></tr>"
     cells += "<tr><td>Skip the task</td><td><kbd>Ctrl</kbd> + <kbd>Space</kbd>, outside a box</td></tr>"
-    return f"<h2>Keys</h2><table>{cells}</table>"
+    cells += "<tr><td>Save a box as a draft</td><td><kbd>Shift</kbd> + <kbd>Enter</kbd>, in it</td></tr>"
+    return f"<h2>Keys</h2><table>{cells}</table>{KEPT}"

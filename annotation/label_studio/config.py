@@ -36,7 +36,7 @@ STYLE = """
 .form-shown { display: flex; flex-direction: column; }
 .form-block { flex: 0 0 auto; margin-bottom: 8px; }
 .form-long { flex: 0 1 auto; min-height: 110px; margin-bottom: 8px; display: flex; flex-direction: column; }
-.form-block .form-box { max-height: 40vh; }
+.form-block .form-box { max-height: 32vh; }
 .form-title { display: flex; flex-wrap: wrap; align-items: baseline; column-gap: 10px; margin-bottom: 2px; }
 .form-title *, .form-note * { margin: 0 !important; font-size: 15px !important; line-height: 20px !important; }
 .form-note *, .form-title .form-note * { font-size: 13px !important; font-weight: 400 !important; opacity: 0.75; }
@@ -116,7 +116,7 @@ def label_config(rubric: Rubric) -> str:
     about = _object(rubric.shows[0].name)
     _note(
         asked,
-        "* needs an answer · [key] chooses · Ctrl+Enter outside a box submits · guideline: Instructions, top right",
+        "* needs an answer · Shift+Enter in a box saves a draft · Ctrl+Enter outside submits · guideline: Instructions",
     )
     for ask in rubric.asks:
         _ask(asked, ask, [one for one in rubric.shows if one.beside == ask.name], about, keys)
@@ -204,9 +204,10 @@ def _seen(block: Xml.Element, when: str, ask: Choice, options: Sequence[str]) ->
 
 
 def _box(parent: Xml.Element, name: str, about: str, lines: int, hint: str) -> Xml.Element:
+    # Without `transcription` a submit that is stopped, for a text is missing, makes labels of the boxes that are full.
     return Xml.SubElement(
         parent, "TextArea", name=name, toName=about, rows=str(max(2, lines)), maxSubmissions="1", editable="true",
-        showSubmitButton="false", placeholder=_plain(hint),
+        transcription="true", showSubmitButton="false", placeholder=_plain(hint),
     )  # fmt: skip
 
 
@@ -380,6 +381,16 @@ def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str,
         untouched=tuple(name for name, draft in drafts.items() if draft and given.get(name) == draft),
         question=question,
     )
+
+
+def question_of(annotation: Mapping[str, Any]) -> str:
+    """What the person asks the engineer in an annotation, one that was skipped too; nothing where it is unreadable."""
+    for one in annotation.get("result") or ():
+        value = one.get("value")
+        texts = value.get("text") if one.get("from_name") == QUESTION and isinstance(value, Mapping) else None
+        if isinstance(texts, list):
+            return "\n".join(str(text).strip() for text in texts)
+    return ""
 
 
 def _one(name: str, values: object) -> str:
