@@ -17,7 +17,7 @@ from annotation.assign import Assignment, assign, overlapping, without_suggestio
 from annotation.guideline import guideline_page
 from annotation.label_studio.accounts import accounts
 from annotation.label_studio.client import Client, ProjectInfo
-from annotation.label_studio.config import Unusable, answers_of, label_config, task_data
+from annotation.label_studio.config import Unusable, answers_of, label_config, question_of, task_data
 from annotation.label_studio.listener import marked, unmark
 from annotation.label_studio.sync import (
     KEY,
@@ -230,13 +230,15 @@ def _read(work: Work, given: Iterable[Handed], codes: Mapping[int, str]) -> tupl
         else:
             said = {"task": task, "key": key, "rubric": rubric.name, "version": int(data.get("version", 0)),
                     "seconds": max(0.0, float(row.get("lead_time") or 0)), **common}  # fmt: skip
+            if row.get("was_cancelled"):
+                annotations.append(Annotation.model_validate({**said, "cancelled": True, "question": question_of(row)}))
+                continue
             try:
-                answers = None if row.get("was_cancelled") else answers_of(rubric, row, data)
+                answers = answers_of(rubric, row, data)
             except Unusable as problem:
                 apart.append(SetAside(key=key, reason=problem.reason, evidence=problem.evidence, **common))
             else:
-                more = {"cancelled": True} if answers is None else dict(answers)
-                annotations.append(Annotation.model_validate({**said, **more}))
+                annotations.append(Annotation.model_validate({**said, **dict(answers)}))
     annotations.sort(key=lambda one: (one.key, one.by, one.at, one.source))
     return annotations, sorted(apart, key=lambda one: (one.key, one.by, one.at, one.source))
 
@@ -393,6 +395,7 @@ def _queue(project: Project, work: Work, rubric: Rubric, by: str, tasks: Iterabl
         instruction=guideline_page(rubric, guideline_of(rubric, work.folder)),
         tasks=[Wanted(task.key, task.id, task_data(rubric, task)) for task in tasks],
         people=people,
+        shared=by == ANYBODY,
     )
 
 

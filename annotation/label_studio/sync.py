@@ -55,6 +55,8 @@ class Queue:
     tasks: Sequence[Wanted]
     people: int = 1
     """How many people do each task."""
+    shared: bool = False
+    """Whether anybody may take its tasks, and what one skips goes to others."""
 
 
 @dataclass
@@ -140,11 +142,14 @@ def _make(client: Client, queue: Queue) -> ProjectInfo:
             maximum_annotations=queue.people,
             description=f"{MARK} {queue.name}",
             instruction=queue.instruction,
+            comes_back=not queue.shared,
         )
     except Unanswered:
         if (found := ours(client, benchmark).get(queue.name)) is None:
             raise
         return found
+    fields = dict.fromkeys(name for one in queue.tasks for name in one.data)
+    client.make_view(number, [*fields, RETIRED])
     return client.project(number)
 
 
