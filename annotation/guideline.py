@@ -18,6 +18,12 @@ STYLE = """
 .guideline .key { white-space: nowrap; margin-right: 12px; }
 .guideline kbd { border: 1px solid #b0b0b0; border-radius: 4px; padding: 0 5px; font-size: 90%; }
 """
+# Label Studio saves choices as they are made, and a text only once it was given with Shift+Enter in its box.
+KEPT = """
+<p>What you write is handed in when you submit. Leave the page before, or skip the task, and a box is lost unless you
+pressed <kbd>Shift</kbd> + <kbd>Enter</kbd> in it. To ask the engineer and go on: write your question, press
+<kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip. A skipped task comes back to you.</p>
+"""
 
 
 def guideline_page(rubric: Rubric, guideline: str) -> str:
@@ -37,6 +43,7 @@ def _keys(rubric: Rubric) -> str:
         (one.title, [(keys[one.name, ""], "and draw over the words")]) for one in rubric.marks if (one.name, "") in keys
     ]
     rows += [("Submit", [("Ctrl + Enter", "outside a box")]), ("Skip the task", [("Ctrl + Space", "outside a box")])]
+    rows += [("Save a box as a draft", [("Shift + Enter", "in it")])]
     cells = "".join(
         f"<tr><td>{escape(what)}</td><td>"
         + "".join(f'<span class="key"><kbd>{escape(key)}</kbd> {escape(does)}</span>' for key, does in how)
@@ -44,4 +51,4 @@ def _keys(rubric: Rubric) -> str:
         for what, how in rows
         if how
     )
-    return f"<h2>Keys</h2><table>{cells}</table>"
+    return f"<h2>Keys</h2><table>{cells}</table>{KEPT}"

@@ -19,7 +19,7 @@ from annotation.assign import Assignment, assign, overlapping, without_suggestio
 from annotation.guideline import guideline_page
 from annotation.label_studio.accounts import accounts
 from annotation.label_studio.client import Client, ProjectInfo
-from annotation.label_studio.config import Unusable, answers_given, answers_of, label_config, task_data
+from annotation.label_studio.config import Unusable, answers_given, answers_of, data_fields, label_config, task_data
 from annotation.label_studio.listener import mark, marked, unmark
 from annotation.label_studio.sync import (
     KEY,
@@ -285,18 +285,17 @@ def _read(work: Work, given: Iterable[Handed], codes: Mapping[int, str]) -> tupl
             version = data["version"] if isinstance(data.get("version"), int) else 0
             said = {"task": task, "key": key, "rubric": rubric.name, "version": version,
                     "seconds": max(0.0, float(row.get("lead_time") or 0)), **common}  # fmt: skip
+            if row.get("was_cancelled"):
+                more = {"cancelled": True, "question": answers_given(row).question}
+                annotations.append(Annotation.model_validate({**said, **more}))
+                continue
             try:
-                if row.get("was_cancelled"):
-                    answers = None
-                elif version == rubric.version:
-                    answers = answers_of(rubric, row, data)
-                else:  # it does not count by this form, and is kept
-                    answers = answers_given(row)
+                # What is of another form's version does not count by this one, and is kept.
+                answers = answers_of(rubric, row, data) if version == rubric.version else answers_given(row)
             except Unusable as problem:
                 apart.append(SetAside(key=key, reason=problem.reason, evidence=problem.evidence, **common))
             else:
-                more = {"cancelled": True} if answers is None else dict(answers)
-                annotations.append(Annotation.model_validate({**said, **more}))
+                annotations.append(Annotation.model_validate({**said, **dict(answers)}))
     return _in_order(annotations), sorted(apart, key=lambda one: (one.key, one.by, one.at, one.source))
 
 
@@ -586,6 +585,8 @@ def _made(
         instruction=guideline_page(rubric, "\n\n".join(guideline_of(one, folder) for one in taught)),
         tasks=[Wanted(task.key, task.id, task_data(rubric, task)) for task in tasks],
         people=each,
+        fields=data_fields(rubric),
+        shared=by == ANYBODY,
     )
 
 

@@ -46,8 +46,8 @@ AUTHORING = Rubric(
         Choice(
             name="decision",
             question="Can the conversation be used?",
-            options=("done", "reject this dialogue"),
-            fixes=("done",),
+            options=("yes", "reject this dialogue"),
+            fixes=("yes",),
         ),
     ),
     writes=(
@@ -77,7 +77,7 @@ AUTHORING_TASK = Task(
     suggested=("KGIR", "COEX"),
 )
 WRITTEN = {
-    "decision": "done",
+    "decision": "yes",
     "KGIR": "George Harrison played lead guitar, and wrote Something.",
     "KGUG": "Ringo Starr was born in Liverpool in 1940.",
     "RECF": "Ringo Starr is an English musician.",

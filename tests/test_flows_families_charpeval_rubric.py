@@ -7,7 +7,7 @@ import pytest
 
 from flows.construct.embed import SentenceBert
 from flows.families.charpeval import FAMILY
-from flows.families.charpeval.checks import DECISION, DONE, REJECT, check, check_utterances, unfit_authored
+from flows.families.charpeval.checks import DECISION, REJECT, USABLE, check, check_utterances, unfit_authored
 from flows.families.charpeval.facts import lacking, main_entities, unused_facts
 from flows.families.charpeval.rubric import AUTHORING, UTTERANCE, WRITE_DISTRACTORS, WRITE_UTTERANCES
 from schemas.annotation import Finding
@@ -68,7 +68,7 @@ def test_figure_1_is_read_as_the_paper_reads_it() -> None:
 
 
 def test_figure_1_passes_without_a_word(embedder: SentenceBert) -> None:
-    assert findings(embedder, FIGURE_1 | {DECISION: DONE}) == []
+    assert findings(embedder, FIGURE_1 | {DECISION: USABLE}) == []
     assert unfit_authored(authored(**FIGURE_1)) is None
 
 
@@ -116,7 +116,7 @@ def test_a_rejected_dialogue_needs_no_texts(embedder: SentenceBert) -> None:
 
 
 def test_utterances_are_wanted_both_and_the_knowledge_with_more_than_the_answer(embedder: SentenceBert) -> None:
-    assert check_utterances(pair(), {DECISION: DONE}, embedder) == []
+    assert check_utterances(pair(), {DECISION: USABLE}, embedder) == []
     for answers, name in (
         ({"hard_utterance": " "}, "hard_utterance"),
         ({"easy_utterance": "no what do I need to get started"}, "easy_utterance"),

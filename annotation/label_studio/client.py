@@ -156,9 +156,12 @@ class Client:
 
     def make_project(
         self, title: str, label_config: str, *, maximum_annotations: int = 1, description: str = "",
-        instruction: str = "",
+        instruction: str = "", comes_back: bool = False,
     ) -> int:  # fmt: skip
-        """Make a project and return its number; `instruction` is HTML that people can open beside each task."""
+        """Make a project and return its number; `instruction` is HTML that people can open beside each task.
+
+        What a person skips `comes_back` to them; else it goes to others, and is done where there are none.
+        """
         if len(title) not in TITLE:
             raise WrongInput(f"{title!r}: a project's title has {TITLE.start} to {TITLE.stop - 1} characters")
         with _told(self.url, f"make the project {title!r}"):
@@ -166,8 +169,16 @@ class Client:
                 title=title, label_config=label_config, maximum_annotations=maximum_annotations,
                 description=description, expert_instruction=instruction, show_instruction=bool(instruction),
                 enable_empty_annotation=False, show_collab_predictions=True,
+                skip_queue="REQUEUE_FOR_ME" if comes_back else "REQUEUE_FOR_OTHERS",
             )  # fmt: skip
             return _number(made.id)
+
+    def make_view(self, project: int, hidden: Sequence[str]) -> None:
+        """Make a project's table of tasks, without the `hidden` fields of their data; people else see them all."""
+        with _told(self.url, f"lay out the tasks of project {project}"):
+            columns = [f"tasks:data.{name}" for name in hidden]
+            shown = {"title": "Tasks", "hiddenColumns": {"explore": columns, "labeling": columns}}
+            self._request("POST", "api/dm/views/", json={"project": project, "data": shown})
 
     def set_config(self, project: int, label_config: str) -> None:
         """Replace a project's labelling configuration."""

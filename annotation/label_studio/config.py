@@ -37,7 +37,7 @@ STYLE = """
 .form-shown { display: flex; flex-direction: column; }
 .form-block { flex: 0 0 auto; margin-bottom: 6px; }
 .form-long { flex: 0 1 auto; min-height: 110px; margin-bottom: 8px; display: flex; flex-direction: column; }
-.form-block .form-box { max-height: 40vh; }
+.form-block .form-box { max-height: 32vh; }
 .form-title { display: flex; flex-wrap: wrap; align-items: baseline; column-gap: 10px; margin-bottom: 2px; }
 .form-title *, .form-note * { margin: 0 !important; font-size: 15px !important; line-height: 20px !important; }
 .form-note *, .form-title .form-note * { font-size: 13px !important; font-weight: 400 !important; opacity: 0.75; }
@@ -117,7 +117,7 @@ def label_config(rubric: Rubric) -> str:
     about = _object(rubric.shows[0].name)
     _note(
         asked,
-        "* needs an answer · [key] chooses · Ctrl+Enter outside a box submits · guideline: Instructions, top right",
+        "* needs an answer · Shift+Enter in a box saves a draft · Ctrl+Enter outside submits · guideline: Instructions",
     )
     for ask in rubric.asks:
         _ask(asked, ask, [one for one in rubric.shows if one.beside == ask.name], about, keys)
@@ -205,9 +205,10 @@ def _seen(block: Xml.Element, when: str, ask: Choice, options: Sequence[str]) ->
 
 
 def _box(parent: Xml.Element, name: str, about: str, lines: int, hint: str) -> Xml.Element:
+    # Without `transcription` a submit that is stopped, for a text is missing, makes labels of the boxes that are full.
     return Xml.SubElement(
         parent, "TextArea", name=name, toName=about, rows=str(max(2, lines)), maxSubmissions="1", editable="true",
-        showSubmitButton="false", placeholder=_plain(hint),
+        transcription="true", showSubmitButton="false", placeholder=_plain(hint),
     )  # fmt: skip
 
 
@@ -253,6 +254,13 @@ def _object(shown: str) -> str:
 def _plain(text: str) -> str:
     """Text as it is to be read: Label Studio takes a word after a dollar sign for a name of the task's data."""
     return re.sub(r"\$(?=[\w\[{.])", "$\u2060", text)
+
+
+def data_fields(rubric: Rubric) -> tuple[str, ...]:
+    """The names of all that `task_data` gives."""
+    shown = (f"shown_{one.name}" for one in rubric.shows)
+    boxes = (f"{kind}_{one.name}" for one in rubric.writes for kind in ("draft", "note"))
+    return ("ext_id", "view_hash", "item_id", "item_key", "item_view", "rubric", "version", *shown, *boxes)
 
 
 def task_data(rubric: Rubric, task: Task) -> dict[str, Any]:

@@ -55,6 +55,10 @@ class Queue:
     tasks: Sequence[Wanted]
     people: int = 1
     """How many people do each task."""
+    fields: Sequence[str] = ()
+    """The names in the tasks' data, which the queue's table does not show."""
+    shared: bool = False
+    """Whether anybody may take its tasks, and what one skips goes to others."""
 
 
 @dataclass
@@ -153,11 +157,13 @@ def _make(client: Client, queue: Queue) -> ProjectInfo:
             maximum_annotations=queue.people,
             description=f"{MARK} {queue.name}",
             instruction=queue.instruction,
+            comes_back=not queue.shared,
         )
     except Unanswered:
         if (found := ours(client, benchmark).get(queue.name)) is None:
             raise
         return found
+    client.make_view(number, [*queue.fields, RETIRED])
     return client.project(number)
 
 

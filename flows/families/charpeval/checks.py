@@ -18,7 +18,7 @@ from schemas.annotation import Finding
 from schemas.charpeval import DISTRACTOR_TYPES, Authored, DistractorType, UtterancePair
 
 UTTERANCES = ("hard_utterance", "easy_utterance")
-DECISION, DONE, REJECT = "decision", "done", "reject this dialogue"
+DECISION, USABLE, REJECT = "decision", "yes", "reject this dialogue"
 
 ALIKE_TEXT = 85
 """Percent of characters in common (edit ratio): of two sentences so alike only a few letters differ."""

@@ -8,8 +8,8 @@ from annotation.review import review_of
 from flows.construct.engine import every
 from flows.families.charpeval.checks import (
     DECISION,
-    DONE,
     REJECT,
+    USABLE,
     check,
     check_utterances,
     problems_of,
@@ -36,8 +36,8 @@ UTTERANCE = Rubric(
         Choice(
             name=DECISION,
             question="Can the conversation be used?",
-            options=(DONE, REJECT),
-            fixes=(DONE,),
+            options=(USABLE, REJECT),
+            fixes=(USABLE,),
         ),
     ),
     writes=(
@@ -74,8 +74,8 @@ AUTHORING = Rubric(
         Choice(
             name=DECISION,
             question="Can the conversation be used?",
-            options=(DONE, REJECT),
-            fixes=(DONE,),
+            options=(USABLE, REJECT),
+            fixes=(USABLE,),
         ),
     ),
     writes=(

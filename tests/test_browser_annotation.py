@@ -1,0 +1,277 @@
+"""One item by hand, in a real browser on a real Label Studio: from its dialogue to an accepted verdict and two rows."""
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from annotation.label_studio.sync import held, is_retired, ours
+from flows.compose import Project, read_verdicts
+from flows.construct.engine import VerifyContext
+from flows.families.charpeval import FAMILY
+from flows.families.charpeval.method import CharpEvalSettings
+from flows.people import hand_out, pull
+from flows.settings import packaged
+from schemas.annotation import SetAside
+from tests.builds import write_config
+from tests.forms import PAGE, close_guideline
+from tests.label_studio import Served
+from tests.toy import run_all
+
+PEOPLE = {"a1": "anna@example.org", "a2": "ben@example.org"}
+AUTHORING = "charpeval-authoring"
+TEXTS = {
+    "KGUG": "The oldest tortoise on record lived for more than one hundred and eighty years.",
+    "RECF": "A tortoise is a reptile with a shell that lives on land.",
+    "IECF": "A hamster is a small rodent that carries food in its cheeks.",
+    "COEX": "Slow and steady wins the race.",
+}
+BETTER = "A giant tortoise called Jonathan lived for more years than anybody can count."
+SCRIPT = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">"
+WORDS = 10_000
+
+
+class Person:
+    """Somebody at a browser of their own."""
+
+    def __init__(self, page: Any, url: str) -> None:
+        self.page, self.url = page, url
+
+    @classmethod
+    async def log_in(cls, browser: Any, served: Served, code: str) -> "Person":
+        """Log in by the form, with what `people.txt` says."""
+        lines = (served.folder / "people.txt").read_text(encoding="utf-8").splitlines()
+        (login,) = [line.split("\t") for line in lines if line.startswith(f"{code}\t")]
+        context = await browser.new_context(viewport=PAGE)
+        page = await context.new_page()
+        await page.goto(f"{served.url}/user/login/")
+        await page.fill("input[name=email]", login[1])
+        await page.fill("input[name=password]", login[2])
+        await page.click("button[type=submit]")
+        await page.wait_for_url(f"{served.url}/")
+        return cls(page, served.url)
+
+    async def open(self, project: int) -> None:
+        """Open a queue at its next task, with the guideline over it."""
+        await self.page.goto(f"{self.url}/projects/{project}/data?labeling=1")
+        await self.box("question-to-engineer").wait_for(timeout=60_000)
+        await self.page.wait_for_selector(".guideline")
+        await close_guideline(self.page)
+
+    def box(self, name: str) -> Any:
+        """A box to write in; once its text is kept, Label Studio gives it a longer name."""
+        return self.page.locator(f"textarea[name='{name}'], textarea[name^='{name}:']")
+
+    async def texts(self) -> dict[str, str]:
+        """What stands in the five boxes."""
+        return {name: await self.box(name).input_value() for name in ("KGIR", *TEXTS)}
+
+    async def choose(self, option: str, question: int = 0) -> None:
+        """Choose an option of the question at this place among those that have it."""
+        await self.page.locator(f"label:has(input[name='{option}'])").nth(question).click()
+
+    async def keep(self, name: str) -> None:
+        """Save a box as a draft, as the form says how."""
+        async with self.page.expect_response(lambda answer: "/drafts" in answer.url and answer.ok):
+            await self.box(name).press("Shift+Enter")
+
+    async def submit(self) -> None:
+        """Hand in, by the button."""
+        async with self.page.expect_response(
+            lambda answer: answer.request.method == "POST" and "/annotations" in answer.url
+        ) as told:
+            await self.page.get_by_test_id("bottombar-submit-button").click()
+        assert (await told.value).status == 201
+
+    async def read(self) -> str:
+        """All that is to be read on the page."""
+        return str(await self.page.inner_text("body"))
+
+
+class Bench:
+    """A build of some dialogues, whose people work on a server of its own."""
+
+    def __init__(self, served: Served, *dialogues: Mapping[str, Any]) -> None:
+        self.served, self.folder = served, served.folder.parent.parent
+        source = self.folder / "dialogues.jsonl"
+        lines = [json.dumps(one, ensure_ascii=False) for one in dialogues]
+        source.write_text("\n".join(lines), encoding="utf-8")
+        self.config = write_config(
+            self.folder, store=str(served.folder.parent), annotation={"people": PEOPLE, "overlap_first": 0},
+            families={"charpeval": {"sources": [{"format": "jsonl", "path": str(source)}]}},
+        )  # fmt: skip
+
+    async def build(self) -> Project:
+        self.project = Project(self.config, self.folder / "out")
+        await run_all(self.project.build)
+        return self.project
+
+    def rows(self, part: str) -> list[Any]:
+        return list(self.project.build.accepted("charpeval", part))
+
+    def queue(self, rubric: str, by: str) -> int:
+        return ours(self.served.client, "test")[f"test/{rubric}@1/{by}"].id
+
+    def left(self, rubric: str, by: str) -> list[Mapping[str, Any]]:
+        """The data of the tasks that a person has yet to do."""
+        info = ours(self.served.client, "test").get(f"test/{rubric}@1/{by}")
+        rows = held(self.served.client, info) if info else []
+        return [row["data"] for row in rows if not is_retired(row) and not row["total_annotations"]]
+
+    def collect(self) -> list[SetAside]:
+        """Pull and push; what does not count."""
+        collected = pull(self.project, self.served.client)
+        hand_out(self.project, self.served.client)
+        return [apart for one in collected for apart in (*one.apart, *one.settlement.apart)]
+
+
+def tortoise() -> dict[str, Any]:
+    lines = (packaged("charpeval.yaml").parent / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
+    (found,) = [one for one in map(json.loads, lines) if "tortoise" in one["response"]]
+    return dict(found)
+
+
+@asynccontextmanager
+async def quiet(person: Person) -> Any:
+    """Nothing of the task's text runs as a script."""
+    yield
+    assert await person.page.title() != "owned"
+
+
+@pytest.mark.slow
+async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_studio: Served, browser: Any) -> None:
+    bench = Bench(label_studio, tortoise())
+    project = await bench.build()
+    hand_out(project, label_studio.client)
+    by, other = ("a1", "a2") if bench.left(AUTHORING, "a1") else ("a2", "a1")
+    author = await Person.log_in(browser, label_studio, by)
+
+    # Her queue begins with her code; its table tells nothing of how a task is kept.
+    await author.page.get_by_text(f"{by} · ").click()
+    await author.page.get_by_text("Label All Tasks").wait_for()
+    assert not re.search("ext_id|view_hash|draft_|shown_", await author.read())
+    await author.page.get_by_text("Label All Tasks").click()
+    await author.page.wait_for_selector(".guideline")
+    assert "It is the most tempting of the five" in await author.page.inner_text(".guideline")
+    await close_guideline(author.page)
+    await author.page.get_by_role("button", name="Instructions").click()
+    await author.page.wait_for_selector(".guideline")
+    await close_guideline(author.page)
+    page = await author.read()
+    assert "A tortoise is quiet company, and it may outlive all of us." in page
+    assert "00:00" not in page
+    given = await author.texts()
+    assert given["KGIR"] == "A hamster lives for two or three years and is awake at night."
+    assert given["KGUG"] == "", "the builder has no fact for it"
+    assert page.count("suggested by a program") == sum(map(bool, given.values()))
+
+    # What is half written outlives a push, and once it was kept a page that is opened anew.
+    await author.box("KGUG").fill("The oldest tortoise")
+    await author.keep("KGUG")
+    hand_out(project, label_studio.client)
+    await author.open(bench.queue(AUTHORING, by))
+    given["KGUG"] = "The oldest tortoise"
+    assert await author.texts() == given
+
+    # Boxes that are required stop the submit, and stay boxes.
+    await author.choose("yes")
+    await author.page.get_by_test_id("bottombar-submit-button").click()
+    warning = author.page.get_by_role("dialog")
+    assert "Not written yet: 3. RECF" in await warning.inner_text()
+    await warning.get_by_role("button", name="OK").click()
+    assert await author.texts() == given
+    for name, text in (TEXTS | {"IECF": "A parrot learns to talk."}).items():
+        await author.box(name).fill(text)
+    await author.box("why_unchanged").fill("It is the knowledge's other half.")
+    hand_out(project, label_studio.client)
+    await author.submit()
+    await author.page.get_by_text("No More Tasks").wait_for()
+
+    # A check sends it back, before anybody reviews it.
+    assert bench.collect() == []
+    assert bench.left(f"{AUTHORING}-review", other) == []
+    await author.open(bench.queue(f"{AUTHORING}-revision", by))
+    assert "names nothing that the knowledge names and the response does not" in await author.read()
+    assert await author.texts() == TEXTS | {"KGIR": given["KGIR"], "IECF": "A parrot learns to talk."}
+    await author.box("IECF").fill(TEXTS["IECF"])
+    await author.choose("yes")
+    await author.submit()
+
+    # Somebody else reviews it, and rejects a part with a comment.
+    assert bench.collect() == []
+    assert bench.left(f"{AUTHORING}-review", by) == []
+    reviewer = await Person.log_in(browser, label_studio, other)
+    await reviewer.open(bench.queue(f"{AUTHORING}-review", other))
+    page = await reviewer.read()
+    assert all(text in page for text in TEXTS.values())
+    for place in range(5):
+        await reviewer.choose("reject" if place == 1 else "accept", place)
+    await reviewer.box("review_comment").fill("Too near to an answer: it tells how old one gets.")
+    await reviewer.submit()
+
+    # It is back with its author, the comment above it and all texts in their boxes.
+    assert bench.collect() == []
+    assert bench.left(f"{AUTHORING}-revision", other) == []
+    await author.open(bench.queue(f"{AUTHORING}-revision", by))
+    assert "Too near to an answer: it tells how old one gets." in await author.read()
+    assert await author.texts() == TEXTS | {"KGIR": given["KGIR"]}
+    await author.box("KGUG").fill(BETTER)
+    await author.choose("yes")
+    await author.submit()
+    assert bench.collect() == []
+    await reviewer.open(bench.queue(f"{AUTHORING}-review", other))
+    for place in range(5):
+        await reviewer.choose("accept", place)
+    await reviewer.submit()
+
+    # A verdict, and two items of it.
+    assert bench.collect() == []
+    (verdict,) = read_verdicts(project.out / "verdicts" / "charpeval-distractors.jsonl").values()
+    assert verdict.changes == TEXTS | {"KGIR": given["KGIR"], "KGUG": BETTER}
+    assert (verdict.decision, verdict.by, verdict.reviewed_by) == ("fix", by, other)
+    assert bench.left(AUTHORING, by) + bench.left(f"{AUTHORING}-revision", by) == []
+    project = await bench.build()
+    items = bench.rows("items")
+    assert [one.subset for one in items] == ["hCHARP", "eCHARP"]
+    assert {one.distractors["KGUG"] for one in items} == {BETTER}
+    context = VerifyContext(CharpEvalSettings(), project.embedder, bench.rows)
+    assert list(FAMILY.part("items").verify(items, context)) == []
+
+
+@pytest.mark.slow
+async def test_foreign_text_is_text_and_what_is_skipped_comes_back(label_studio: Served, browser: Any) -> None:
+    dialogue = tortoise()
+    long = " ".join(f"The keeper fed number {place} at noon." for place in range(WORDS // 7))
+    dialogue["history"] = [f"<b>My son</b> wants a pet. {SCRIPT}", *dialogue["history"][1:]]
+    dialogue["knowledge"] += f" {SCRIPT} 乌龟很安静。 {long}"
+    bench = Bench(label_studio, dialogue)
+    hand_out(await bench.build(), label_studio.client)
+    by = "a1" if bench.left(AUTHORING, "a1") else "a2"
+    author = await Person.log_in(browser, label_studio, by)
+    async with quiet(author):
+        await author.open(bench.queue(AUTHORING, by))
+        page = await author.read()
+        assert page.count(SCRIPT) == 2
+        assert all(text in page for text in ("<b>My son</b>", "乌龟很安静。", f"fed number {WORDS // 7 - 1} at noon"))
+        response = author.page.get_by_text(dialogue["response"])
+        assert await response.last.is_visible(), "what is long gives way"
+
+    # Whoever is stuck asks and goes on; the task comes back.
+    await author.box("question-to-engineer").fill("Is 乌龟 <b>a tortoise</b>?")
+    await author.box("question-to-engineer").press("Shift+Enter")
+    async with author.page.expect_response(lambda answer: "/annotations" in answer.url and answer.status == 201):
+        await author.page.get_by_role("button", name="Skip").click()
+    (collected,) = [one for one in pull(bench.project, label_studio.client) if one.rubric == AUTHORING]
+    assert [one.question for one in collected.questions] == ["Is 乌龟 <b>a tortoise</b>?"]
+    assert [one.reason for one in collected.settlement.apart] == ["cancelled"]
+    await author.open(bench.queue(AUTHORING, by))
+    await author.choose("reject this dialogue")
+    await author.box("note").fill(SCRIPT)
+    async with quiet(author):
+        await author.submit()
+    pull(bench.project, label_studio.client)
+    (verdict,) = read_verdicts(bench.project.out / "verdicts" / "charpeval-distractors.jsonl").values()
+    assert (verdict.decision, verdict.comment, verdict.by) == ("reject", SCRIPT, by)
