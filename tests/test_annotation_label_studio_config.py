@@ -153,7 +153,7 @@ def test_a_suggestion_is_said_to_be_one_and_a_text_to_be_corrected_is_not() -> N
     data = task_data(rubric, task)
     assert (data["draft_KGIR"], data["note_KGIR"]) == ("George.", SUGGESTED)
     assert (data["draft_fact"], data["note_fact"]) == ("It rains.", "")
-    handed = answers_of(rubric, result(rubric, {**drafts, "decision": "done"}), data)
+    handed = answers_of(rubric, result(rubric, {**drafts, "decision": "yes"}), data)
     assert handed.untouched == ("KGIR",)  # a text of the record that stays is no suggestion
 
 

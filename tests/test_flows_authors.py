@@ -12,7 +12,7 @@ from flows.cli import scoring
 from flows.compose import Project
 from flows.construct.engine import Version
 from flows.families.charpeval import FAMILY
-from flows.families.charpeval.checks import DECISION, DONE, REJECT
+from flows.families.charpeval.checks import DECISION, REJECT, USABLE
 from flows.families.charpeval.facts import lacking
 from flows.families.charpeval.score import ScoredItem, compare_authors
 from flows.llm.model import Usage
@@ -66,7 +66,7 @@ def texts(record: Authored, best: str = "", **changes: str) -> Mapping[str, str]
     made["IECF"] = f"So {other} is well known."
     if best:
         made[best] = f"{BEST}, {made[best].lower()}"
-    return {DECISION: DONE, **made, **changes}
+    return {DECISION: USABLE, **made, **changes}
 
 
 def handed(task: Task, by: str, answers: Mapping[str, str]) -> Annotation:
