@@ -636,7 +636,12 @@ def status(project: Project, client: Client, collected: Sequence[Collected] | No
             given = [each for each in annotations if each.rubric == rubric.name and not each.cancelled]
             if ANYBODY in queues:
                 given = [each.model_copy(update={"by": ANYBODY}) for each in given]
-            for line in figures(queues, given, rubric, settled.sent_back, settled.accepted):
+            keys_here = {task.key for own in queues.values() for task in own}
+            back, good = (
+                [(key, ANYBODY if ANYBODY in infos else author) for key, author in pieces if key in keys_here]
+                for pieces in (settled.sent_back, settled.accepted)
+            )
+            for line in figures(queues, given, rubric, back, good):
                 if line.by in queues:
                     info_of = infos.get(line.by)
                     agreed = agrees.get(line.by) if form == "work" else None
