@@ -274,12 +274,15 @@ def _read(work: Work, given: Iterable[Handed], codes: Mapping[int, str]) -> tupl
         row, data = one.annotation, one.data
         rubric = work.rubrics[_rubric_of(one.queue)]
         number = row["completed_by"] if isinstance(row["completed_by"], int) else row["completed_by"]["id"]
-        by = codes.get(number, f"account {number}")
+        owner = one.queue.rpartition("/")[2]
+        # Whose account it was is not known of those who have left; in their queues they are called by their codes.
+        has_left = owner != ANYBODY and owner not in codes.values()
+        by = codes.get(number, owner if has_left else f"account {number}")
         common = {"by": by, "at": str(row["updated_at"]), "source": str(row.get("unique_id") or row["id"])}
         key, task = str(data.get(KEY, "")), str(data.get(VIEW, ""))
         if not key or not task:
             apart.append(SetAside(key=key, reason="task that did not come from here", **common))
-        elif (owner := one.queue.rpartition("/")[2]) not in (ANYBODY, by):
+        elif owner not in (ANYBODY, by):
             apart.append(SetAside(key=key, reason=SOMEBODY_ELSES, evidence=f"the queue is {owner}'s", **common))
         else:
             version = data["version"] if isinstance(data.get("version"), int) else 0
@@ -657,7 +660,12 @@ def status(project: Project, client: Client, collected: Sequence[Collected] | No
             given = [each for each in annotations if each.rubric == rubric.name and not each.cancelled]
             if ANYBODY in queues:
                 given = [each.model_copy(update={"by": ANYBODY}) for each in given]
-            for line in figures(queues, given, rubric, settled.sent_back, settled.accepted):
+            keys_here = {task.key for own in queues.values() for task in own}
+            back, good = (
+                [(key, ANYBODY if ANYBODY in infos else author) for key, author in pieces if key in keys_here]
+                for pieces in (settled.sent_back, settled.accepted)
+            )
+            for line in figures(queues, given, rubric, back, good):
                 if line.by in queues:
                     info_of = infos.get(line.by)
                     agreed = agrees.get(line.by) if form == "work" else None

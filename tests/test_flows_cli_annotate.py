@@ -128,7 +128,7 @@ def test_what_is_typed_from_push_to_status(server: Served, tmp_path: Path) -> No
     assert "@" not in told
     status = touchstone("annotate", "status", folder=tmp_path)
     assert status.returncode == 0, status.stderr
-    assert status.stdout.count("charpeval-authoring\n") == 1
+    assert [line.strip() for line in status.stdout.splitlines()].count("charpeval-authoring") == 1
     (out / "annotations" / "charpeval-authoring.jsonl").write_text("{\n")
     fails(2, "charpeval-authoring.jsonl: line 1: expected JSON", "status", folder=tmp_path)
     done = touchstone("annotate", "pull", folder=tmp_path)

@@ -203,6 +203,9 @@ def test_work_goes_to_a_reviewer_back_to_its_author_and_to_a_verdict(bench: Benc
     assert (verdict.decision, verdict.changes, verdict.by, verdict.reviewed_by) == (
         "fix", {"upper": "LOUDER"}, "a1", "a2",
     )  # fmt: skip
+    # A check sent the first version back, the reviewer the second; the third was accepted.
+    told = {(one.form, one.by): (one.returned, one.rejected) for one in status(project, client)}
+    assert (told["work", "a1"], told["revision", "a1"], told["review", "a2"]) == ((1, 1.0), (2, 0.5), (0, None))
 
 
 def judged(records: Iterable[Any], seed: int) -> list[Task]:

