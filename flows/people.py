@@ -135,6 +135,11 @@ def _work(given: Sequence[tuple[str, People, Path, list[Record]]], project: Proj
     )
 
 
+def benchmark_of(project: Project) -> str:
+    """The name of the build's queues: a pilot has its own, or it would empty those of the whole build."""
+    return project.config.name if project.limit is None else f"{project.config.name} (pilot)"
+
+
 # ---- what was handed in ----
 
 
@@ -177,7 +182,7 @@ def pull(project: Project, client: Client) -> list[Collected]:
     What an earlier pull brought stays, where its task or its project was deleted by hand since. Each file is written
     whole or not at all; what could not be written comes with the next pull.
     """
-    told = marked(project.state) & {queue.id for queue in ours(client, project.config.name).values()}
+    told = marked(project.state) & {queue.id for queue in ours(client, benchmark_of(project)).values()}
     for number in told:
         unmark(project.state, number)  # what is done from here on marks it again
     try:
@@ -191,7 +196,7 @@ def pull(project: Project, client: Client) -> list[Collected]:
 def _pull(project: Project, client: Client) -> list[Collected]:
     codes = {number: code for code, number in _accounts(project, client).items()}
     given: dict[str, list[Handed]] = defaultdict(list)
-    for one in handed_in(client, project.config.name):
+    for one in handed_in(client, benchmark_of(project)):
         given[_rubric_of(one.queue)].append(one)
     found = []
     for work in works(project):
@@ -315,14 +320,14 @@ def _missing(
         return [], []
     there = {
         (name, row["data"].get(VIEW))
-        for name, info in ours(client, project.config.name).items()
+        for name, info in ours(client, benchmark_of(project)).items()
         for row in held(client, info)
         if isinstance(row["data"], Mapping)
     }
     gone: list[Annotation] = []
     back: list[Annotation] = []
     for one in before:
-        queue = f"{project.config.name}/{one.rubric}@{one.version}"
+        queue = f"{benchmark_of(project)}/{one.rubric}@{one.version}"
         is_there = any((f"{queue}/{by}", one.task) in there for by in (one.by, ANYBODY))
         (back if is_there else gone).append(one)
     return gone, back
@@ -416,7 +421,7 @@ def hand_out(project: Project, client: Client) -> HandedOut:
     """
     done = HandedOut()
     _accounts(project, client)
-    there = ours(client, project.config.name)
+    there = ours(client, benchmark_of(project))
     names = set()
     for work in works(project):
         for queue, rows in _queues(project, client, work, there, done.lacking):
@@ -442,7 +447,7 @@ class _Queues:
 
     def rows(self, rubric: Rubric, by: str) -> list[dict[str, Any]]:
         """The tasks of a person's queue as the server has them."""
-        name = _name(self.project.config.name, rubric, by)
+        name = _name(benchmark_of(self.project), rubric, by)
         if name not in self._rows:
             info = self.there.get(name)
             self._rows[name] = held(self.client, info) if info is not None else []
@@ -572,7 +577,7 @@ def open_queues(config: Config, client: Client) -> int:
 
 
 def _queue(project: Project, work: Work, rubric: Rubric, by: str, tasks: Iterable[Task], people: int = 1) -> Queue:
-    return _made(project.config.name, work.people, work.folder, rubric, by, tasks, people)
+    return _made(benchmark_of(project), work.people, work.folder, rubric, by, tasks, people)
 
 
 def _made(
@@ -632,7 +637,7 @@ def stand(project: Project) -> list[Collected]:
 
 def status(project: Project, client: Client, collected: Sequence[Collected] | None = None) -> list[Standing]:
     """How every queue stands, by the server's tasks and the annotations of the last pull, `collected` or read anew."""
-    there = ours(client, project.config.name)
+    there = ours(client, benchmark_of(project))
     told = marked(project.state)
     found = []
     for one in stand(project) if collected is None else collected:

@@ -38,7 +38,7 @@ class Bench:
     overlap_first: int = 0
     gold_share: float = 0.1
 
-    def project(self, words: Sequence[str] = ANIMALS) -> Any:
+    def project(self, words: Sequence[str] = ANIMALS, limit: int | None = None) -> Any:
         build = toy_build(self.folder, list(words))
         asyncio.run(run_all(build))
         (self.folder / WORDS.guideline).write_text("# Words\n\nSay whether it is one.\n", encoding="utf-8")
@@ -50,7 +50,12 @@ class Bench:
         )
         config = SimpleNamespace(name="toys", seed=3, annotation=annotation, state=self.served.folder.parent)
         return SimpleNamespace(
-            build=build, config=config, out=self.folder / "out", state=self.served.folder.parent, embedder=NoEmbedder()
+            build=build,
+            config=config,
+            limit=limit,
+            out=self.folder / "out",
+            state=self.served.folder.parent,
+            embedder=NoEmbedder(),
         )
 
     def queue(self, rubric: str, by: str) -> list[dict[str, Any]]:
@@ -131,6 +136,15 @@ def test_two_people_at_work_at_once_lose_nothing(bench: Bench) -> None:
     assert done == [5, 5]
     pull(project, bench.served.client)
     assert verdicts(project) == dict.fromkeys(ANIMALS, "accept")
+
+
+@pytest.mark.slow
+def test_a_pilot_leaves_the_queues_of_the_whole_build_alone(bench: Bench) -> None:
+    hand_out(bench.project(), bench.served.client)
+    done = hand_out(bench.project(ANIMALS[:2], limit=2), bench.served.client)
+    assert sum(one.imported for one in done.queues) == 2
+    assert sum(one.retired for one in done.queues) == 0
+    assert [len(bench.queue("toy-words", by)) for by in TWO] == [5, 5]
 
 
 @pytest.mark.slow

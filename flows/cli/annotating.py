@@ -17,7 +17,7 @@ from flows.cli.terminal import LEFT, make_console, quieten_prefect
 from flows.compose import Project
 from flows.label_studio import connect_configured
 from flows.outputs import PEOPLE_REPORT
-from flows.people import Collected, Standing, stand, status
+from flows.people import Collected, Standing, benchmark_of, stand, status
 from flows.report.annotation import CHANGED, agreed, counted, figures_of
 from schemas.errors import Failed
 
@@ -143,7 +143,7 @@ def listen_to_server(out: Path | None, port: int) -> None:
         except OSError as error:
             raise Failed(f"--port {port}: cannot be listened at ({error.strerror}); name another") from error
         with listener:
-            queues = ours(client, project.config.name)
+            queues = ours(client, benchmark_of(project))
             for queue in queues.values():
                 tell_us(client, queue.id, listener.url, secret_of(project.state))
             console.print(f"listening at {listener.url} for {len(queues)} projects; Ctrl-C stops it")
