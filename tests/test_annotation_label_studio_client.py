@@ -12,20 +12,15 @@ import httpx
 import pytest
 
 from annotation.label_studio import server
-from annotation.label_studio.client import Imported, KeyRefused, Refused, Unanswered, connect
+from annotation.label_studio.client import KeyRefused, Refused, Unanswered, connect
 from schemas.errors import WrongInput
 from tests.label_studio import Served
 
 CONFIG = '<View><Text name="text" value="$text"/><TextArea name="answer" toName="text"/></View>'
 
 
-def prediction(text: str) -> dict[str, Any]:
-    value = {"from_name": "answer", "to_name": "text", "type": "textarea", "value": {"text": [text]}}
-    return {"model_version": "draft", "result": [value]}
-
-
 def task(number: int) -> dict[str, Any]:
-    return {"data": {"text": f"Text {number}", "ext_id": str(number)}, "predictions": [prediction("draft")]}
+    return {"data": {"text": f"Text {number}", "ext_id": str(number)}}
 
 
 @pytest.mark.slow
@@ -38,20 +33,17 @@ def test_a_project_from_its_making_to_its_export(label_studio: Served) -> None:
     assert (made.title, made.maximum_annotations, made.instruction) == ("Authoring", 2, "<p>Read <b>this</b>.</p>")
 
     sent = [task(number) for number in range(3200)]  # more than a page
-    assert client.import_tasks(project, sent) == Imported(tasks=3200, predictions=3200)
+    assert client.import_tasks(project, sent) == 3200
     rows = client.list_tasks(project)
     assert sorted(int(row["data"]["ext_id"]) for row in rows) == list(range(3200))
     assert len({row["id"] for row in rows}) == 3200
 
     first = rows[0]["id"]
     client.patch_task(first, {"text": "Another text", "ext_id": "0"})
-    suggestion = client.make_prediction(first, prediction("a second draft")["result"], "draft-2")
-    client.delete_prediction(suggestion)
     client.delete_task(rows[1]["id"])
     exported = client.export(project)
     assert len(exported) == 3199
     assert exported[0]["data"]["text"] == "Another text"
-    assert len(exported[0]["predictions"]) == 1
 
     client.set_config(project, CONFIG.replace("TextArea", "TextArea rows='3'"))
     client.set_instruction(project, "")

@@ -38,7 +38,7 @@ TITLE = range(3, 51)
 """How many characters a project's title may have."""
 
 Row = dict[str, Any]
-"""A task, a prediction or an annotation as the server has it."""
+"""A task or an annotation as the server has it."""
 
 
 class Unanswered(Failed):
@@ -68,13 +68,6 @@ class ProjectInfo(Frozen):
     description: str
     instruction: str = Field(description="HTML that people can open beside each task")
     tasks: int
-
-
-class Imported(Frozen):
-    """What an import says that it made; to be compared with what was sent."""
-
-    tasks: int
-    predictions: int
 
 
 def connect(url: str, api_key: str) -> "Client":
@@ -168,7 +161,7 @@ class Client:
             made = self._sdk.projects.create(
                 title=title, label_config=label_config, maximum_annotations=maximum_annotations,
                 description=description, expert_instruction=instruction, show_instruction=bool(instruction),
-                enable_empty_annotation=False, show_collab_predictions=True,
+                enable_empty_annotation=False,
                 skip_queue="REQUEUE_FOR_ME" if comes_back else "REQUEUE_FOR_OTHERS",
             )  # fmt: skip
             return _number(made.id)
@@ -195,14 +188,10 @@ class Client:
         with _told(self.url, f"delete project {project}"):
             self._sdk.projects.delete(project)
 
-    def import_tasks(self, project: int, tasks: Sequence[Mapping[str, Any]]) -> Imported:
-        """Import tasks, each with `data` and maybe `predictions`: all of them or none.
-
-        One import at a time: the server loses predictions of those that run at once.
-        """
+    def import_tasks(self, project: int, tasks: Sequence[Mapping[str, Any]]) -> int:
+        """Import tasks, each with `data`: all of them or none. Returns how many the server says it made."""
         with _told(self.url, f"import tasks into project {project}"):
-            answer = self._request("POST", f"api/projects/{project}/import", json=list(tasks)).json()
-            return Imported(tasks=answer["task_count"], predictions=answer["prediction_count"])
+            return int(self._request("POST", f"api/projects/{project}/import", json=list(tasks)).json()["task_count"])
 
     def list_tasks(self, project: int, fields: Sequence[str] = ("id", "data")) -> list[Row]:
         """Every task of a project, with these fields."""
@@ -211,7 +200,7 @@ class Client:
             return self._pages("api/tasks/", asked, "tasks", "total")
 
     def export(self, project: int) -> list[Row]:
-        """Every task of a project with its annotations, if it has any, and the numbers of its predictions."""
+        """Every task of a project with its annotations, if it has any."""
         asked = {"exportType": "JSON", "download_all_tasks": "true"}
         with _told(self.url, f"export project {project}"):
             rows: list[Row] = self._get(f"api/projects/{project}/export", asked).json()
@@ -226,19 +215,6 @@ class Client:
         """Delete a task with its annotations."""
         with _told(self.url, f"delete task {task}"):
             self._sdk.tasks.delete(str(task))
-
-    def make_prediction(self, task: int, result: Sequence[Mapping[str, Any]], model_version: str = "") -> int:
-        """Suggest an answer to a task; returns the prediction's number."""
-        with _told(self.url, f"take a suggestion for task {task}"):
-            made = self._sdk.predictions.create(
-                task=task, result=[dict(one) for one in result], model_version=model_version
-            )
-            return _number(made.id)
-
-    def delete_prediction(self, prediction: int) -> None:
-        """Take a suggestion back."""
-        with _told(self.url, f"delete prediction {prediction}"):
-            self._sdk.predictions.delete(prediction)
 
     def annotations(self, task: int) -> list[Row]:
         """The annotations of a task."""

@@ -37,8 +37,6 @@ class Wanted:
     view: str
     data: Mapping[str, Any]
     """What the form shows, with `ext_id` and `view_hash`."""
-    prediction: Mapping[str, Any] | None = None
-    """The drafts that stand in its boxes to begin with."""
 
 
 @dataclass(frozen=True)
@@ -270,12 +268,10 @@ def _carry_out(client: Client, queue: Queue, project: ProjectInfo, plan: Plan, d
     done.kept, done.notes = plan.kept + done.imported, [*done.notes, *plan.notes]
     for start in range(0, len(plan.missing), BATCH):
         batch = plan.missing[start : start + BATCH]
-        made = client.import_tasks(project.id, [_sent(one) for one in batch])
-        expected = sum(one.prediction is not None for one in batch)
-        if (made.tasks, made.predictions) != (len(batch), expected):
+        made = client.import_tasks(project.id, [{"data": dict(one.data)} for one in batch])
+        if made != len(batch):
             raise Failed(
-                f"{queue.name}: of {len(batch)} tasks and {expected} drafts, {client.url} took {made.tasks} and "
-                f"{made.predictions}; push again, and look at its log"
+                f"{queue.name}: of {len(batch)} tasks, {client.url} took {made}; push again, and look at its log"
             )
         done.imported += len(batch)
     for number, one in plan.updated:
@@ -287,10 +283,6 @@ def _carry_out(client: Client, queue: Queue, project: ProjectInfo, plan: Plan, d
     for row in plan.retired:
         _retire(client, queue, row)
         done.retired += 1
-
-
-def _sent(one: Wanted) -> dict[str, Any]:
-    return {"data": dict(one.data), **({"predictions": [one.prediction]} if one.prediction else {})}
 
 
 def _retire(client: Client, queue: Queue, row: Row) -> None:
