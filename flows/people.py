@@ -122,7 +122,8 @@ def _work(given: Sequence[tuple[str, People, Path, list[Record]]], project: Proj
         made = own.tasks(records, seed)
         tasks += made
         known += own.validation(records, made, seed) if own.validation else ()
-    practice = practice_of(examples_of(rubric, folder) or known, rubric, seed)
+    # What an author writes has no known answer; reviewers tell what is wrong with it.
+    practice = practice_of(examples_of(rubric, folder) or known, rubric, seed) if people.review is None else []
     return Work(
         rubric=rubric,
         people=people,

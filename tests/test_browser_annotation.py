@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from annotation.label_studio.config import SUGGESTED
 from annotation.label_studio.sync import held, is_retired, ours
 from flows.compose import Project, read_verdicts
 from flows.construct.engine import VerifyContext
@@ -130,8 +131,7 @@ class Bench:
 
 def tortoise() -> dict[str, Any]:
     lines = (packaged("charpeval.yaml").parent / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
-    (found,) = [one for one in map(json.loads, lines) if "tortoise" in one["response"]]
-    return dict(found)
+    return next(dict(one) for one in map(json.loads, lines) if one["id"] == "d02")
 
 
 @asynccontextmanager
@@ -166,7 +166,7 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
     given = await author.texts()
     assert given["KGIR"] == "A hamster lives for two or three years and is awake at night."
     assert given["KGUG"] == "", "the builder has no fact for it"
-    assert page.count("suggested by a program") == sum(map(bool, given.values()))
+    assert page.count(SUGGESTED) == sum(map(bool, given.values()))
 
     # What is half written outlives a push, and once it was kept a page that is opened anew.
     await author.box("KGUG").fill("The oldest tortoise")
