@@ -501,6 +501,11 @@ def _queues(
     assigned = assign(given, people, work.rubric, seed, known=work.known, held=holding, overlap=overlap, aside=aside,
                       practice=work.practice, passed=passed)  # fmt: skip
     lacking += [f"{work.rubric.name}: {line}" for line in assigned.statement]
+    lacking += [
+        f"{work.rubric.name}: {by} gets {len(later)} tasks once the practice set is done rightly: pull, then push again"
+        for by, later in assigned.later.items()
+        if later
+    ]
     for by in people:
         own = [task for task in assigned.queues.get(by, ()) if task.sample != PRACTICE]
         yield queues.of(work.rubric, by, own, queues.done(by))

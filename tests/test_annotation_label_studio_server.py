@@ -87,6 +87,8 @@ def test_people_log_in_with_what_is_written_down_and_see_the_projects(label_stud
             assert person.get("/api/current-user/whoami").json()["id"] == numbers[code]
             assert [one["title"] for one in person.get("/api/projects/").json()["results"]] == ["Authoring"]
     accounts(label_studio.client, {**PEOPLE, "a3": "cleo@example.org"}, label_studio.folder)
+    with pytest.raises(WrongInput, match="this person's code was a3"):
+        accounts(label_studio.client, {**PEOPLE, "b7": "cleo@example.org"}, label_studio.folder)
     assert path.read_text().startswith(written)
     assert set(logins(label_studio.folder)) == {"a1", "a2", "a3"}
     with pytest.raises(Failed, match=r"no account there for x \(x@example.org\); invite them"):

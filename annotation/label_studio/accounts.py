@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field, ValidationError
 
 from schemas.base import Frozen
-from schemas.errors import Failed
+from schemas.errors import Failed, WrongInput
 
 if TYPE_CHECKING:
     from annotation.label_studio.client import Client
@@ -80,7 +80,8 @@ def accounts(client: "Client", people: Mapping[str, str], folder: Path | None) -
 
     This edition of Label Studio has no roles: whoever has an account sees every project, and all that is done there.
 
-    Raises `Failed` for people without an account on another server, and the client's errors.
+    Raises `Failed` for people without an account on another server, `WrongInput` for a person whose code was another
+    one, and the client's errors.
     """
     there = client.users()
     missing = {code: email for code, email in people.items() if email.lower() not in there}
@@ -99,6 +100,11 @@ def _make(client: "Client", folder: Path, people: Mapping[str, str], missing: Ma
     known = {login.email: login for login in _read_logins(path)}
     for code, email in people.items():
         before = known.get(email.lower())
+        if before is not None and before.code != code and before.code not in people:
+            raise WrongInput(
+                f"annotation.people.{code}: this person's code was {before.code} ({path}), and their work lies under "
+                f"it; a code stays: write {before.code}"
+            )
         if before is not None or code in missing:
             password = before.password if before else secrets.token_urlsafe(PASSWORD_BYTES)
             known[email.lower()] = Login(code=code, email=email.lower(), password=password)
