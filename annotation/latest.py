@@ -43,7 +43,8 @@ def latest(
 
     `people` are the codes that are known; where it is None, anybody's. Work of people who are set `aside`
     does not count. A valid annotation is never displaced by one that is not: skipping a task after having
-    done it leaves what was done. Counted ones come in order of task and person, whatever order they came in.
+    done it leaves what was done, and so does emptying a box. Where nothing better is there, work without a required
+    text counts, to go back to its author. Counted ones come in order of task and person, whatever order they came in.
     """
     known = {task.key: task for task in tasks}
     keys = {task.id: task.key for task in known.values()}
@@ -56,6 +57,8 @@ def latest(
             problem = invalid(one, known[key], rubric) if key in known else (UNKNOWN_TASK, one.task)
         if problem is None and _stands(one, valid[key, one.by]):
             problem = (DUPLICATE, one.source)
+        if problem is None and valid[key, one.by] and (lacking := unwritten(one, rubric)):
+            problem = (INCOMPLETE, ", ".join(lacking))
         if problem is None:
             valid[key, one.by].append(one)
         else:
@@ -125,13 +128,16 @@ def _unknown_answer(one: Annotation, task: Task, rubric: Rubric) -> tuple[str, s
     return None
 
 
+def unwritten(one: Annotation, rubric: Rubric) -> list[str]:
+    """The required texts that are missing. Who rejects a record need not write them."""
+    if decision_of(one.answers, rubric) == "reject":
+        return []
+    return [write.name for write in rubric.writes if write.required and not one.answers.get(write.name, "").strip()]
+
+
 def _incomplete(one: Annotation, rubric: Rubric) -> tuple[str, str] | None:
-    """What is missing. Who rejects a record need not write what it asks for."""
+    """The questions that are not answered; of a form without any, all of it where nothing is written or marked."""
     missing = [ask.name for ask in rubric.asks if ask.name not in one.answers]
-    if not missing and decision_of(one.answers, rubric) != "reject":
-        missing = [
-            write.name for write in rubric.writes if write.required and not one.answers.get(write.name, "").strip()
-        ]
     if not missing and not (any(text.strip() for text in one.answers.values()) or any(one.marks.values())):
         missing = [*(one.name for one in rubric.writes), *(one.name for one in rubric.marks)]
     return (INCOMPLETE, ", ".join(missing)) if missing else None

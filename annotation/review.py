@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from annotation.assign import seat
-from annotation.latest import ANOTHER_RUBRIC, OLDER, UNKNOWN_TASK, decision_of, latest, set_apart, time_of
+from annotation.latest import ANOTHER_RUBRIC, OLDER, UNKNOWN_TASK, decision_of, latest, set_apart, time_of, unwritten
 from annotation.quality import most, named, unconfirmed
 from schemas.annotation import Annotation, Finding, SetAside
 from schemas.base import Frozen, key_of
@@ -181,7 +181,8 @@ def settle(
 ) -> Settlement:
     """How the tasks of a rubric stand after all that was handed in by it, its revision and its review.
 
-    - A check's finding that rejects sends work back without a reviewer; the others are shown to the reviewer.
+    - A check's finding that rejects sends work back without a reviewer, and so does a required text that is missing;
+      the other findings are shown to the reviewer.
       Suggestions handed back as they stood without a reason go back as well, and so does what says it is
       fixed where nothing is. An author who rejects the record decides that without a reviewer.
     - With a review, the record is decided by the first person's version, in the order of `seat`, that was
@@ -312,12 +313,14 @@ class _Courses:
         # What stands in the boxes of a revision is the author's own.
         handed = work if task is first else work.model_copy(update={"untouched": ()})
         findings = [
+            *(Finding(name=name, problem="is empty", rejects=True) for name in unwritten(work, self.rubric)),
             *self.check(first, work),
             *unconfirmed(first, handed, self.rubric),
             *_nothing_fixed(first, work, self.rubric),
         ]
         if rejecting := [one for one in findings if one.rejects]:
-            comment = "\n".join(f"{_title(self.rubric, one.name)}: {one.problem}" for one in rejecting)
+            told = dict.fromkeys(f"{_title(self.rubric, one.name)}: {one.problem}" for one in rejecting)
+            comment = "\n".join(told)
             return _Course(work.by, "back", "sent back by a check", "reject", work, comment)
         if self.review is None:
             return self._accepted(first, work, _notes(self.rubric, work))
@@ -481,7 +484,7 @@ def _parts(rubric: Rubric) -> list[Written | Marked]:
 
 
 def _text(work: Annotation, part: Written | Marked, task: Task) -> str:
-    """What the author handed in of a part; the record's text where that was left alone."""
+    """What the author handed in of a part; the record's own text where that was left alone, never a program's."""
     if isinstance(part, Marked):
         return "\n".join(work.marks.get(part.name, ()))
     return work.answers.get(part.name, _own(task, part.name) if part.corrects else "").strip()

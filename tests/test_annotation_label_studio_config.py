@@ -250,8 +250,7 @@ def test_what_stands_in_boxes_that_are_not_to_be_seen_counts_for_nothing() -> No
 @pytest.mark.parametrize(
     ("handed", "reason", "evidence"),
     [
-        (result(AUTHORING, {}), "incomplete", "Can the conversation be used?; 1. KGIR"),
-        (result(AUTHORING, {**WRITTEN, "COEX": "  "}), "incomplete", "5. COEX: an idiom, proverb or stock phrase"),
+        (result(AUTHORING, {}), "incomplete", "Can the conversation be used?"),
         (result(AUTHORING, {**WRITTEN, "decision": "perhaps"}), "unknown option", "decision: perhaps"),
         (result(AUTHORING, {**WRITTEN, "KGIX": "x"}), "unknown answer", "KGIX: textarea"),
         (one("KGIR", "choices", {"choices": ["done"]}), "unknown answer", "KGIR: choices"),
@@ -267,6 +266,12 @@ def test_what_is_no_answer_to_the_form_is_named(handed: Any, reason: str, eviden
         answers_of(AUTHORING, handed, task_data(AUTHORING, AUTHORING_TASK))
     assert caught.value.reason == reason
     assert evidence in caught.value.evidence
+
+
+def test_a_required_text_that_is_missing_is_for_the_author_to_write() -> None:
+    handed = answers_of(AUTHORING, result(AUTHORING, {**WRITTEN, "COEX": "  "}), task_data(AUTHORING, AUTHORING_TASK))
+    assert "COEX" not in handed.answers
+    assert handed.answers["KGIR"] == WRITTEN["KGIR"]
 
 
 def test_an_option_that_fixes_needs_what_it_is_about() -> None:

@@ -49,7 +49,6 @@ def done(answers: dict[str, str] | None = None, by: str = "a", hour: int = 9, **
         (done(marks={"names": ("Cy",)}), "unknown answer", "names: Cy"),
         (done(marks={"odd": ("Ann",)}), "unknown answer", "odd: Ann"),
         (done({"lie": "x"}), "incomplete", "usable"),
-        (done({"usable": "yes", "lie": " "}), "incomplete", "lie"),
     ],
 )  # fmt: skip
 def test_what_does_not_count_is_set_apart_with_its_reason(one: Annotation, reason: str, evidence: str) -> None:
@@ -63,6 +62,14 @@ def test_what_does_not_count_is_set_apart_with_its_reason(one: Annotation, reaso
 def test_whole_work_counts_with_its_marks_however_the_lines_end() -> None:
     whole = [done(marks={"names": ("Ann met Bo",)}), done({"usable": "no"}, by="b")]  # a rejected record needs no lie
     assert latest(whole, [TASK], RUBRIC) == (whole, [])
+
+
+def test_work_without_a_required_text_counts_where_nothing_better_is_there() -> None:
+    whole, emptied = done(), done({"usable": "yes", "lie": " "}, hour=10)
+    assert latest([emptied], [TASK], RUBRIC) == ([emptied], []), "it goes back to its author"
+    counted, apart = latest([whole, emptied], [TASK], RUBRIC)
+    assert counted == [whole]
+    assert [(one.reason, one.evidence) for one in apart] == [("incomplete", "lie")]
 
 
 def test_an_annotation_that_names_only_what_was_seen_is_found_by_it() -> None:

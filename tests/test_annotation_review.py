@@ -200,6 +200,16 @@ def test_a_check_that_rejects_sends_work_back_without_a_reviewer() -> None:
     assert back.sent_back == (("k1", "a"),)
 
 
+def test_a_required_text_that_is_missing_sends_work_back_for_it() -> None:
+    needed = tuple(one.model_copy(update={"required": one.name == "lie"}) for one in AUTHORING.writes)
+    rubric = AUTHORING.model_copy(update={"writes": needed})
+    given = settle([task(rubric=rubric)], [authored(task(rubric=rubric), lie="")], rubric, review=review_of(rubric))
+    ((back, author),) = given.revisions
+    assert (author, given.reviews) == ("a", ())
+    assert str(back.shown["review_comment"]).endswith("is empty")
+    assert back.drafts["text"] == "Ann is 1."
+
+
 def test_a_suggestion_left_as_it_stood_comes_back_once_for_its_author_to_say_why() -> None:
     one = task(drafts={"text": "Ann is 1.", "lie": "Bo is 1."}, suggested=("lie",))
     first = authored(one).model_copy(update={"untouched": ("lie", "text")})

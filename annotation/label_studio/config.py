@@ -343,7 +343,8 @@ def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str,
 
     The server holds nobody to the form, so all is checked here. What is written is taken without white space around
     it; what stands in a box that was not to be seen counts for nothing. Marked stretches that correct a field of the
-    record are its text as well. A suggestion is untouched where it comes back as it stood.
+    record are its text as well. A suggestion is untouched where it comes back as it stood. A required text that is
+    missing is for the author to write (`annotation/review.py`): the form lets a box be emptied that was full before.
 
     Raises `Unusable`.
     """
@@ -375,9 +376,7 @@ def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str,
     made: list[Written | Marked] = [*rubric.writes, *rubric.marks]
     for part in made:
         decider = _decided_by(rubric, part.name)
-        needed = (
-            isinstance(part, Written) and part.required if decider is None else given.get(decider.name) in decider.fixes
-        )
+        needed = decider is not None and given.get(decider.name) in decider.fixes
         if needed and part.name not in {*hidden, *given, *stretches}:
             missing.append(part.title)
     if missing:
