@@ -22,6 +22,7 @@ from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written
 from schemas.verdict import Verdict
 
 ACCEPT, FIX, REJECT = "accept", "fix", "reject"
+RIGHT, WRONG = "right", "wrong"
 COMMENT, WARNINGS, CHOSEN = "review_comment", "warnings", "chosen"
 REVIEWER_IS_AUTHOR = "reviewer is the author"
 NOTHING_FIXED = "says fix, and nothing is fixed"
@@ -96,6 +97,28 @@ def revision_of(rubric: Rubric) -> Rubric:
             "validation_share": 0.0,
             "pass_share": 0.0,
         }
+    )
+
+
+def judging_of(rubric: Rubric) -> Rubric:
+    """What the people of an authoring rubric practise: telling which parts of a made-up author's work are right.
+
+    What they write themselves has no known answer; this has.
+    """
+    parts = _parts(rubric)
+    return Rubric(
+        name=named(rubric.name, "-judging"),
+        title=f"Right or wrong? {rubric.title or rubric.name}",
+        version=rubric.version,
+        guideline=rubric.guideline,
+        shows=(
+            *rubric.shows,
+            *(Shown(name=_author(part.name), title=part.title, beside=_decision(part.name)) for part in parts),
+        ),
+        asks=tuple(
+            Choice(name=_decision(part.name), question=f"{part.title}: is it as it should be?", options=(RIGHT, WRONG))
+            for part in parts
+        ),
     )
 
 

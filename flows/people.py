@@ -47,7 +47,7 @@ from annotation.quality import (
     practice_rubric,
     set_aside,
 )
-from annotation.review import Settlement, revision_of, settle
+from annotation.review import Settlement, judging_of, revision_of, settle
 from data.sources.files import json_lines
 from data.sources.spec import SourceError
 from data.store import Store
@@ -85,12 +85,14 @@ class Work:
     tasks: Sequence[Task]
     known: Sequence[Task]
     """Validation items; none of them is in the practice set."""
+    practised: Rubric
+    """What people practise by before their first task: the rubric itself, or to judge what is to be written by it."""
     practice: Sequence[Task]
 
     @property
     def forms(self) -> dict[Form, Rubric]:
         """The forms of the rubric's queues: its own, and those for practice, revision and review."""
-        forms: dict[Form, Rubric] = {"practice": practice_rubric(self.rubric)} if self.practice else {}
+        forms: dict[Form, Rubric] = {"practice": practice_rubric(self.practised)} if self.practice else {}
         forms |= {"work": self.rubric, "revision": revision_of(self.rubric)}
         return forms | ({"review": self.people.review} if self.people.review else {})
 
@@ -122,8 +124,8 @@ def _work(given: Sequence[tuple[str, People, Path, list[Record]]], project: Proj
         made = own.tasks(records, seed)
         tasks += made
         known += own.validation(records, made, seed) if own.validation else ()
-    # What an author writes has no known answer; reviewers tell what is wrong with it.
-    practice = practice_of(examples_of(rubric, folder) or known, rubric, seed) if people.review is None else []
+    practised = rubric if people.review is None else judging_of(rubric)
+    practice = practice_of(examples_of(practised, folder) or known, practised, seed)
     return Work(
         rubric=rubric,
         people=people,
@@ -132,6 +134,7 @@ def _work(given: Sequence[tuple[str, People, Path, list[Record]]], project: Proj
         parts={record.key: name for name, _, _, records in given for record in records},
         tasks=tasks,
         known=not_in(practice, known),
+        practised=practised,
         practice=practice,
     )
 
@@ -497,7 +500,7 @@ def _queues(
     overlap = overlapping(tasks, work.rubric, settings.overlap_first, seed, holding, drafted)
     given = [without_suggestions(task) if task.key in overlap else task for task in tasks]
     aside = collected.aside
-    passed = [by for by in people if passed_practice(by, work.practice, annotations, work.rubric)]
+    passed = [by for by in people if passed_practice(by, work.practice, annotations, work.practised)]
     assigned = assign(given, people, work.rubric, seed, known=work.known, held=holding, overlap=overlap, aside=aside,
                       practice=work.practice, passed=passed)  # fmt: skip
     lacking += [f"{work.rubric.name}: {line}" for line in assigned.statement]
@@ -510,9 +513,9 @@ def _queues(
         own = [task for task in assigned.queues.get(by, ()) if task.sample != PRACTICE]
         yield queues.of(work.rubric, by, own, queues.done(by))
         if work.practice:
-            form = practice_rubric(work.rubric)
+            form = practice_rubric(work.practised)
             tried = {one.task for one in annotations if one.rubric == form.name and one.by == by and not one.cancelled}
-            yield queues.of(form, by, practice_for(by, work.practice, annotations, work.rubric), tried)
+            yield queues.of(form, by, practice_for(by, work.practice, annotations, work.practised), tried)
     yield from _after(queues, people, collected, lacking)
 
 
@@ -664,7 +667,7 @@ def status(project: Project, client: Client, collected: Sequence[Collected] | No
                 if each.rubric == rubric.name:
                     did[ANYBODY if ANYBODY in infos else each.by].append(each.key)
             for by in sorted({*infos, *did}):
-                own = tasks | {task.key: task for task in practice_for(by, work.practice, annotations, work.rubric)}
+                own = tasks | {task.key: task for task in practice_for(by, work.practice, annotations, work.practised)}
                 rows = held(client, infos[by]) if by in infos else []
                 keys = dict.fromkeys([*(row["data"].get(KEY) for row in rows if not is_retired(row)), *did[by]])
                 queues[by] = [own[key] for key in keys if key in own]

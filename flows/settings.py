@@ -3,6 +3,7 @@
 import difflib
 import importlib.resources
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -30,6 +31,7 @@ MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 """Predictions are files of this name."""
 PERSON = r"^[a-z0-9][a-z0-9_-]{0,19}$"
 """A person's code: it stands in our files, and in the titles of their projects, in place of a name."""
+LONGEST_EMAIL = 254
 EMAIL = r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$"
 LOCAL = "local"
 
@@ -70,8 +72,8 @@ class AnnotationSettings(Frozen):
     url: str = Field(
         LOCAL, description="`local`, or the address of a Label Studio of yours; its key is in LABEL_STUDIO_API_KEY"
     )
-    people: Mapping[Annotated[str, Field(pattern=PERSON)], Annotated[str, Field(pattern=EMAIL, max_length=254)]] = (
-        Field(default_factory=dict, description="A code for each person, and the e-mail address they log in with")
+    people: Mapping[Annotated[str, Field(pattern=PERSON)], str] = Field(
+        default_factory=dict, description="A code for each person, and the e-mail address they log in with"
     )
     overlap_first: int = Field(100, ge=0, strict=True, description="So many items of each rubric go to two people")
     gold_share: float = Field(0.1, ge=0, lt=1, description="Share of what a person judges whose answer is known")
@@ -93,6 +95,8 @@ class AnnotationSettings(Frozen):
     def _are_different(cls, people: Mapping[str, str]) -> Mapping[str, str]:
         seen: dict[str, str] = {}
         for code, email in people.items():
+            if not re.fullmatch(EMAIL, email) or len(email) > LONGEST_EMAIL:
+                raise ValueError(f"{code}: {email[:LONGEST_EMAIL]!r} is no e-mail address such as anna@example.org")
             if (other := seen.setdefault(email.lower(), code)) != code:
                 raise ValueError(
                     f"{other} and {code} have one e-mail address; each person needs an account of their own"

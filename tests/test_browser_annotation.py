@@ -10,14 +10,17 @@ import pytest
 
 from annotation.label_studio.config import SUGGESTED
 from annotation.label_studio.sync import held, is_retired, ours
+from annotation.review import judging_of
 from flows.compose import Project, read_verdicts
 from flows.construct.engine import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.method import CharpEvalSettings
+from flows.families.charpeval.rubric import AUTHORING as AUTHORING_RUBRIC
 from flows.people import hand_out, pull
+from flows.rubrics import examples_of
 from flows.settings import packaged
 from schemas.annotation import SetAside
-from tests.builds import write_config
+from tests.builds import practised, write_config
 from tests.forms import PAGE, close_guideline
 from tests.label_studio import Served
 from tests.toy import run_all
@@ -66,6 +69,11 @@ class Person:
         """A box to write in; once its text is kept, Label Studio gives it a longer name."""
         return self.page.locator(f"textarea[name='{name}'], textarea[name^='{name}:']")
 
+    async def write(self, name: str, text: str) -> None:
+        """Write into a box as slowly as a person does: the form takes a text up when it has drawn it."""
+        await self.box(name).fill(text)
+        await self.page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 50)))")
+
     async def texts(self) -> dict[str, str]:
         """What stands in the five boxes."""
         return {name: await self.box(name).input_value() for name in ("KGIR", *TEXTS)}
@@ -105,9 +113,12 @@ class Bench:
             families={"charpeval": {"sources": [{"format": "jsonl", "path": str(source)}]}},
         )  # fmt: skip
 
-    async def build(self) -> Project:
+    async def build(self, *, practice: bool = True) -> Project:
+        """Build it; but for their `practice`, all people have theirs behind them."""
         self.project = Project(self.config, self.folder / "out")
         await run_all(self.project.build)
+        if not (practice or (self.project.out / "annotations").exists()):
+            practised(self.project)
         return self.project
 
     def rows(self, part: str) -> list[Any]:
@@ -144,7 +155,7 @@ async def quiet(person: Person) -> Any:
 @pytest.mark.slow
 async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_studio: Served, browser: Any) -> None:
     bench = Bench(label_studio, tortoise())
-    project = await bench.build()
+    project = await bench.build(practice=False)
     hand_out(project, label_studio.client)
     by, other = ("a1", "a2") if bench.left(AUTHORING, "a1") else ("a2", "a1")
     author = await Person.log_in(browser, label_studio, by)
@@ -169,7 +180,7 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
     assert page.count(SUGGESTED) == sum(map(bool, given.values()))
 
     # What is half written outlives a push, and once it was kept a page that is opened anew.
-    await author.box("KGUG").fill("The oldest tortoise")
+    await author.write("KGUG", "The oldest tortoise")
     await author.keep("KGUG")
     hand_out(project, label_studio.client)
     await author.open(bench.queue(AUTHORING, by))
@@ -186,8 +197,8 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
     # A box that was full once may be emptied, and the form takes that.
     wrong = TEXTS | {"IECF": "A parrot learns to talk.", "COEX": ""}
     for name, text in wrong.items():
-        await author.box(name).fill(text)
-    await author.box("why_unchanged").fill("It is the knowledge's other half.")
+        await author.write(name, text)
+    await author.write("why_unchanged", "It is the knowledge's other half.")
     hand_out(project, label_studio.client)
     await author.submit()
     await author.page.get_by_text("No More Tasks").wait_for()
@@ -199,8 +210,8 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
     assert "names nothing that the knowledge names and the response does not" in await author.read()
     assert "5. COEX: an idiom, proverb or stock phrase that fits here: is empty" in await author.read()
     assert await author.texts() == wrong | {"KGIR": given["KGIR"]}
-    await author.box("IECF").fill(TEXTS["IECF"])
-    await author.box("COEX").fill(TEXTS["COEX"])
+    await author.write("IECF", TEXTS["IECF"])
+    await author.write("COEX", TEXTS["COEX"])
     await author.choose("yes")
     await author.submit()
 
@@ -213,7 +224,7 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
     assert all(text in page for text in TEXTS.values())
     for place in range(5):
         await reviewer.choose("reject" if place == 1 else "accept", place)
-    await reviewer.box("review_comment").fill("Too near to an answer: it tells how old one gets.")
+    await reviewer.write("review_comment", "Too near to an answer: it tells how old one gets.")
     await reviewer.submit()
 
     # It is back with its author, the comment above it and all texts in their boxes.
@@ -222,7 +233,7 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
     await author.open(bench.queue(f"{AUTHORING}-revision", by))
     assert "Too near to an answer: it tells how old one gets." in await author.read()
     assert await author.texts() == TEXTS | {"KGIR": given["KGIR"]}
-    await author.box("KGUG").fill(BETTER)
+    await author.write("KGUG", BETTER)
     await author.choose("yes")
     await author.submit()
     assert bench.collect() == []
@@ -246,13 +257,47 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
 
 
 @pytest.mark.slow
+async def test_a_new_author_tells_right_from_wrong_before_writing(label_studio: Served, browser: Any) -> None:
+    bench = Bench(label_studio, tortoise())
+    project = await bench.build()
+    told = hand_out(project, label_studio.client)
+    assert any("once the practice set is done rightly" in line for line in told.lacking)
+    by = next(code for code in PEOPLE if any(f"{AUTHORING}: {code} gets 1 tasks" in line for line in told.lacking))
+    practice = f"{AUTHORING}-judging-practice"
+    assert AUTHORING not in {name.split("/")[1].partition("@")[0] for name in ours(label_studio.client, "test")}
+    known = {one.shown["response"]: one for one in examples_of(judging_of(AUTHORING_RUBRIC), FAMILY.folder)}
+    author = await Person.log_in(browser, label_studio, by)
+    await author.open(bench.queue(practice, by))
+    for _ in known:
+        page = await author.read()
+        (task,) = [one for response, one in known.items() if str(response) in page]
+        mistaken = "Mars" in str(task.shown["response"])
+        for place, ask in enumerate(judging_of(AUTHORING_RUBRIC).asks):
+            await author.choose("right" if mistaken else task.known[ask.name], place)
+        await author.submit()
+    # What was answered wrongly is there again, with what is right and why.
+    assert bench.collect() == []
+    assert bench.left(AUTHORING, by) == []
+    await author.open(bench.queue(practice, by))
+    page = await author.read()
+    assert "You chose right; the right answer is wrong." in page
+    assert "it would have to be Venus" in page
+    (task,) = [one for response, one in known.items() if "Mars" in str(response)]
+    for place, ask in enumerate(judging_of(AUTHORING_RUBRIC).asks):
+        await author.choose(task.known[ask.name], place)
+    await author.submit()
+    assert bench.collect() == []
+    assert len(bench.left(AUTHORING, by)) == 1
+
+
+@pytest.mark.slow
 async def test_foreign_text_is_text_and_what_is_skipped_comes_back(label_studio: Served, browser: Any) -> None:
     dialogue = tortoise()
     long = " ".join(f"The keeper fed number {place} at noon." for place in range(WORDS // 7))
     dialogue["history"] = [f"<b>My son</b> wants a pet. {SCRIPT}", *dialogue["history"][1:]]
     dialogue["knowledge"] += f" {SCRIPT} 乌龟很安静。 {long}"
     bench = Bench(label_studio, dialogue)
-    hand_out(await bench.build(), label_studio.client)
+    hand_out(await bench.build(practice=False), label_studio.client)
     by = "a1" if bench.left(AUTHORING, "a1") else "a2"
     author = await Person.log_in(browser, label_studio, by)
     async with quiet(author):
@@ -264,7 +309,7 @@ async def test_foreign_text_is_text_and_what_is_skipped_comes_back(label_studio:
         assert await response.last.is_visible(), "what is long gives way"
 
     # Whoever is stuck asks and goes on; the task comes back.
-    await author.box("question-to-engineer").fill("Is 乌龟 <b>a tortoise</b>?")
+    await author.write("question-to-engineer", "Is 乌龟 <b>a tortoise</b>?")
     await author.box("question-to-engineer").press("Shift+Enter")
     async with author.page.expect_response(lambda answer: "/annotations" in answer.url and answer.status == 201):
         await author.page.get_by_role("button", name="Skip").click()
@@ -273,7 +318,7 @@ async def test_foreign_text_is_text_and_what_is_skipped_comes_back(label_studio:
     assert [one.reason for one in collected.settlement.apart] == ["cancelled"]
     await author.open(bench.queue(AUTHORING, by))
     await author.choose("reject this dialogue")
-    await author.box("note").fill(SCRIPT)
+    await author.write("note", SCRIPT)
     async with quiet(author):
         await author.submit()
     pull(bench.project, label_studio.client)

@@ -78,10 +78,10 @@ def test_a_build_ends_by_saying_how_to_open_the_forms(folder: Path, monkeypatch:
         return console.export_text()
 
     ends = said().splitlines()[-1].strip()
-    assert ends == f"touchstone label-studio up {project.config_path} && touchstone annotate push"
+    assert ends == f"touchstone label-studio up {project.config_path} && touchstone annotate push --out {project.out}"
     elsewhere = project.config.annotation.model_copy(update={"url": "https://labels.example.org"})
     monkeypatch.setattr(project, "config", project.config.model_copy(update={"annotation": elsewhere}))
-    assert said().splitlines()[-1].strip() == "touchstone annotate push"
+    assert said().splitlines()[-1].strip() == f"touchstone annotate push --out {project.out}"
 
 
 def test_show_prints_items_as_a_person_reads_them(folder: Path) -> None:

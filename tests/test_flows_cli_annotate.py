@@ -22,7 +22,7 @@ from flows.compose import Project
 from flows.label_studio import KEY as API_KEY
 from flows.outputs import remember, write_outputs
 from flows.settings import packaged
-from tests.builds import TOUCHSTONE, touchstone, write_config
+from tests.builds import TOUCHSTONE, practised, touchstone, write_config
 from tests.label_studio import Served, copy_seed, served
 from tests.toy import run_all
 
@@ -49,6 +49,7 @@ def build(folder: Path, name: str, store: Path, **annotation: object) -> Path:
     project = Project(config, folder / "out")
     asyncio.run(run_all(project.build))
     write_outputs(project)
+    practised(project)
     with contextlib.chdir(folder):
         remember(project)
     return folder / "out"

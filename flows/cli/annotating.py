@@ -71,8 +71,9 @@ def pull_work(out: Path | None) -> None:
         _tell(console, one)
     _print_standings(console, collected, standings)
     console.print(f"{project.out / PEOPLE_REPORT}: all of it on a page, with what agreement is sure of", soft_wrap=True)
+    written = [one for one in ("annotations", "verdicts") if (project.out / one).is_dir()]
     console.print(
-        f"[dim]{project.out}/annotations, {project.out}/verdicts; `touchstone run` applies the verdicts, "
+        f"[dim]{', '.join(str(project.out / one) for one in written)}; `touchstone run` applies the verdicts, "
         "`touchstone annotate push` hands out what comes of them[/]",
         soft_wrap=True,
     )
@@ -85,8 +86,13 @@ def _tell(console: Console, one: Collected) -> None:
     console.print(f"[bold]{one.rubric}[/]: tasks {told}; verdicts: {verdicts}", soft_wrap=True)
     for note in one.notes:
         console.print(f"  [yellow]{escape(note)}[/]", soft_wrap=True)
-    for reason, count in sorted(Counter(set_aside.reason for set_aside in (*one.apart, *one.settlement.apart)).items()):
-        console.print(f"  set apart: {escape(reason)}: {count:,}")
+    apart = [*one.apart, *one.settlement.apart]
+    for reason, count in sorted(Counter(each.reason for each in apart).items()):
+        whose = Counter(each.by for each in apart if each.reason == reason)
+        told = ", ".join(f"{count} of {by}" for by, count in sorted(whose.items()))
+        console.print(f"  set apart: {escape(reason)}: {count:,} ({escape(told)})", soft_wrap=True)
+    if apart:
+        console.print(f"  [dim]each, with what was missing or wrong: annotations/{one.rubric}-apart.jsonl[/]")
     if one.aside:
         console.print(
             f"  [yellow]{', '.join(sorted(one.aside))} answered too few of the known questions rightly: what they "

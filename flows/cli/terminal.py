@@ -212,6 +212,8 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         for file in part.files:
             if file.path.startswith("accepted/") and part.planned:
                 console.print(f"  {project.out / file.path}  ({file.rows:,} rows)", soft_wrap=True)
+    if any(part.waiting for part in manifest.parts):
+        console.print("  [dim]rows that wait for people are in these files too, with `reviewed: false`[/]")
     console.print(f"  {report}  (open it in a browser)", soft_wrap=True)
     console.print(
         f"  {project.out / 'manifest.json'}, {project.out / 'sifted'}/, {project.out / 'dropped'}/", soft_wrap=True
@@ -258,7 +260,7 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         given = "" if project.config_path == sample_path() else f" {project.config_path}"
         start = f"touchstone label-studio up{given} && " if project.config.annotation.url == LOCAL else ""
         console.print("  people read it, and write what is theirs to write; this opens the forms, and tells where:")
-        console.print(f"    {start}touchstone annotate push", soft_wrap=True)
+        console.print(f"    {start}touchstone annotate push --out {project.out}", soft_wrap=True)
 
 
 def local_servers() -> Iterable[tuple[str, str, str]]:

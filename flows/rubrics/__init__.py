@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from annotation.review import judging_of
 from flows.families import family_names, load_family
 from flows.rubrics.refute_rating import REFUTE_RATING
 from schemas.base import key_of
@@ -70,6 +71,7 @@ def _declared() -> Iterator[tuple[Rubric, Path]]:
         family = load_family(name)
         people = [part.people for part in family.parts if part.people is not None]
         declared = [one for each in people for one in (each.rubric, each.review) if one is not None]
+        declared += [judging_of(each.rubric) for each in people if each.review is not None]
         module = f"flows.families.{name}.rubric"
         if importlib.util.find_spec(module) is not None:
             declared += getattr(importlib.import_module(module), "RUBRICS", ())
