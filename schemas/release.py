@@ -1,0 +1,64 @@
+"""A released version of a dataset: what it holds, what it was made by, and how it differs from the version before."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from schemas.base import Frozen
+
+
+class ReleasedFile(Frozen):
+    """A file of the released folder."""
+
+    path: str = Field(description="Relative to the folder, with `/`")
+    bytes: int
+    sha256: str
+
+
+class ReleasedConfig(Frozen):
+    """A configuration, as `load_dataset(path, name)` takes it: the rows of a part, or of one kind of a part."""
+
+    name: str = Field(description="`uraq-items`, `lveval-hotpotwikiqa_mixup-16k`, `charpeval-hcharp`")
+    family: str
+    part: str
+    split: str
+    rows: int
+    reviewed: int = Field(description="Rows that people accepted as they stand")
+    held_back: Mapping[str, int] = Field(description="Reason -> rows that are built and not released")
+    held_out: int = Field(0, description="Rows that are kept back as the private share")
+    licence: str
+    fields: Mapping[str, str] = Field(description="Column -> Arrow type")
+    method: Mapping[str, str] = Field(description="What made it: step -> declared version; prompt -> version and hash")
+    files: tuple[str, ...] = Field(description="Paths of its Parquet files")
+
+
+class ReleaseManifest(Frozen):
+    """`manifest.json` of a released folder: it names every other file in it, and is written last."""
+
+    name: str
+    version: str
+    previous: str | None = Field(None, description="The version that `changes.jsonl` tells the difference to")
+    comparable: bool = Field(True, description="Whether every row of the version before is there, unchanged")
+    canary: str = Field(description="GUID that stands in the card and in every row")
+    seed: int
+    pilot: bool = Field(False, description="Built with `--limit`")
+    allowed_unreviewed: bool = Field(False, description="Rows that no one reviewed were let through, and say so")
+    configs: tuple[ReleasedConfig, ...]
+    files: tuple[ReleasedFile, ...]
+    stages: Mapping[str, str] = Field(description="`family/part/step` -> fingerprint of the stage")
+    models: Mapping[str, str] = Field(description="`family.role` -> the model that played it")
+    prompts: Mapping[str, str] = Field(description="`family/prompt` -> version and template hash")
+    versions: Mapping[str, str] = Field(description="Of Python and of the libraries that decide results")
+    settings: Mapping[str, JsonValue] = Field(description="`families` of the configuration as built, without secrets")
+
+
+class Change(Frozen):
+    """A row of one configuration that is not as it was in the version before: a line of `changes.jsonl`."""
+
+    config: str
+    key: str
+    change: Literal["added", "changed", "removed"]
+    fields: Mapping[str, tuple[JsonValue, JsonValue]] = Field(
+        default_factory=dict, description="Of a changed row: field -> (before, now); long texts are cut"
+    )
