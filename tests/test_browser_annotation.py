@@ -267,8 +267,8 @@ async def test_a_new_author_tells_right_from_wrong_before_writing(label_studio: 
     assert AUTHORING not in {name.split("/")[1].partition("@")[0] for name in ours(label_studio.client, "test")}
     known = {one.shown["response"]: one for one in examples_of(judging_of(AUTHORING_RUBRIC), FAMILY.folder)}
     author = await Person.log_in(browser, label_studio, by)
-    await author.open(bench.queue(practice, by))
     for _ in known:
+        await author.open(bench.queue(practice, by))
         page = await author.read()
         (task,) = [one for response, one in known.items() if str(response) in page]
         mistaken = "Mars" in str(task.shown["response"])
