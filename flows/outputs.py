@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from data.checksum import checksum
@@ -17,13 +18,15 @@ from flows.compose import Project
 from flows.construct.engine import Family, Part
 from flows.construct.stages import StageRef
 from schemas.base import Dropped, Frozen
-from schemas.errors import WrongInput
+from schemas.errors import Failed, WrongInput, first_problem
 from schemas.manifest import BuildManifest, FileManifest, PartManifest
 
 MANIFEST = "manifest.json"
 REPORT = "report.html"
 PEOPLE_REPORT = "annotation.html"
 NOTE = ".build.json"
+BATCH_ROWS, BATCH_BYTES = 256, 16 * 2**20
+"""Rows that are read at a time, and what they may take."""
 LAST = Path(".touchstone", "last")
 """Where the last build run from this folder lies."""
 
@@ -115,6 +118,32 @@ def open_built(out: Path | None) -> Project:
     except (OSError, ValidationError):  # a copy of the files alone: it can be read and verified, no more
         note = BuildNote(config=str(out / MANIFEST), limit=manifest.limit, store=str(out / "no-stages"))
     return Project(Path(note.config), out, note.limit, built=manifest, store=note.store)
+
+
+def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
+    """The rows of `accepted/`, read from the files. Raises `Failed` for a row that is no such record."""
+    built = project.built.part(family, part.name) if project.built else None
+    files = [file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
+    for path in (project.out / name for name in files):
+        try:
+            batches = _batches(pq.ParquetFile(path))
+            for row in (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="strict")):
+                if "reviewed" not in part.item.model_fields:
+                    row.pop("reviewed", None)
+                yield part.item.model_validate(row)
+        except ValidationError as error:
+            problem = first_problem(error, "the row")
+            raise Failed(f"{path}: row {row.get('id')}: {problem}; build or download it again") from error
+        except (pa.ArrowException, OSError) as error:
+            said = " ".join(str(error).split())
+            raise Failed(f"{path}: not a whole Parquet file ({said}); build or download it again") from error
+
+
+def _batches(file: Any) -> Iterator[Any]:
+    """The file's rows, so many at a time as are held easily: a row may be 1.5 MB long."""
+    held = sum(file.metadata.row_group(group).total_byte_size for group in range(file.metadata.num_row_groups))
+    average = max(1, held // max(1, file.metadata.num_rows))
+    return iter(file.iter_batches(batch_size=max(1, min(BATCH_ROWS, BATCH_BYTES // average))))
 
 
 def _absolute(store: str) -> str:

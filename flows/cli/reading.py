@@ -18,14 +18,12 @@ from flows.cli.terminal import make_console
 from flows.compose import Project
 from flows.construct.engine import Family, Part, VerifyContext
 from flows.construct.stages import StageRef, sources_of
-from flows.outputs import NoBuild, open_built
+from flows.outputs import NoBuild, accepted_rows, open_built
 from flows.settings import load_config, nearest
 from schemas.base import Dropped, Record
-from schemas.errors import Failed, WrongInput, first_problem
+from schemas.errors import Failed, WrongInput
 
 FAULTS_SHOWN = 20
-BATCH_ROWS, BATCH_BYTES = 256, 16 * 2**20
-"""Rows that are read at a time, and what they may take."""
 
 
 def open_build(out: Path | None, console: Console, *, stages: bool = True) -> Project:
@@ -257,33 +255,3 @@ def _accepted_in_manifest(project: Project, family: Family, part: Part) -> int:
     built = project.built.part(family.name, part.name) if project.built else None
     assert built is not None
     return built.kept + built.waiting
-
-
-def _batches(file: Any) -> Iterator[Any]:
-    """The file's rows, so many at a time as are held easily: a row may be 1.5 MB long."""
-    held = sum(file.metadata.row_group(group).total_byte_size for group in range(file.metadata.num_row_groups))
-    average = max(1, held // max(1, file.metadata.num_rows))
-    return iter(file.iter_batches(batch_size=max(1, min(BATCH_ROWS, BATCH_BYTES // average))))
-
-
-def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
-    """The rows of `accepted/`, read from the files. Raises `Failed` for a row that is no such record."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-    from pydantic import ValidationError
-
-    built = project.built.part(family, part.name) if project.built else None
-    files = [file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
-    for path in (project.out / name for name in files):
-        try:
-            batches = _batches(pq.ParquetFile(path))
-            for row in (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="strict")):
-                if "reviewed" not in part.item.model_fields:
-                    row.pop("reviewed", None)
-                yield part.item.model_validate(row)
-        except ValidationError as error:
-            problem = first_problem(error, "the row")
-            raise Failed(f"{path}: row {row.get('id')}: {problem}; build or download it again") from error
-        except (pa.ArrowException, OSError) as error:
-            said = " ".join(str(error).split())
-            raise Failed(f"{path}: not a whole Parquet file ({said}); build or download it again") from error

@@ -418,6 +418,9 @@ class Part:
     """The part's distributions, for the build report."""
     against: Callable[[Iterable[Any], Iterable[Any], "VerifyContext"], Iterator["Fault"]] | None = None
     """`against(rows, sources, ctx)` proves the rows from the source records that its makers read, read again."""
+    released: tuple[str, ...] | None = None
+    """The fields whose values tell its configurations in a release apart; with none of them it is one. None where
+    the part is no end in itself, and is not released."""
 
 
 class Fault(Frozen):

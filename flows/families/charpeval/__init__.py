@@ -80,6 +80,7 @@ FAMILY = Family(
             item=CharpEvalItem,
             verify=verify_items,
             figures=item_figures,
+            released=("subset",),
             steps=(expand(make_item, slots=when_written, most=lambda settings: len(SUBSETS)),),
         ),
     ),

@@ -191,6 +191,7 @@ FAMILY = Family(
             item=LongContext,
             verify=verify_contexts,
             against=verify_against_sources,
+            released=("dataset", "level"),
             steps=(
                 rows(
                     mix_contexts,

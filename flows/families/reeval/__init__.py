@@ -97,6 +97,7 @@ FAMILY = Family(
             people=sample(SUPPORT, tasks, validation_tasks),
             verify=verify_swaps,
             figures=swap_figures,
+            released=(),
             steps=(
                 *FILTERED,
                 each(
@@ -117,6 +118,7 @@ FAMILY = Family(
             people=sample(SUPPORT, tasks, validation_tasks),
             verify=verify_enriched,
             figures=enriched_figures,
+            released=(),
             steps=(
                 *FILTERED,
                 each(select_unknown, **SELECTS),

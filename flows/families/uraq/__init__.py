@@ -78,6 +78,7 @@ FAMILY = Family(
             people=sample(CHECK, tasks),
             verify=verify_items,
             figures=item_figures,
+            released=(),
         ),
         Part(
             "conflicts",
@@ -105,6 +106,7 @@ FAMILY = Family(
             ),
             verify=verify_evaluation,
             figures=evaluation_figures,
+            released=(),
         ),
     ),
     show=show,
