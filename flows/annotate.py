@@ -9,7 +9,7 @@ from prefect.artifacts import create_table_artifact
 from annotation.label_studio.sync import one_writer
 from flows.embedded import engine
 from flows.label_studio import connect_configured
-from flows.outputs import open_built
+from flows.outputs import open_for_people
 from flows.people import Collected, HandedOut, Standing, hand_out, pull, status
 from flows.report.annotation import figures_of, write_annotation
 
@@ -17,7 +17,7 @@ from flows.report.annotation import figures_of, write_annotation
 @flow(name="annotate", validate_parameters=False)
 def annotate(out: str) -> HandedOut:
     """Bring to everybody's queues what is theirs to do now."""
-    project = open_built(Path(out))
+    project = open_for_people(Path(out))
     with one_writer(project.state), connect_configured(project.config) as client:
         return hand_out(project, client)
 
@@ -25,7 +25,7 @@ def annotate(out: str) -> HandedOut:
 @flow(name="collect", validate_parameters=False)
 def collect(out: str) -> tuple[list[Collected], list[Standing]]:
     """Pull what people handed in, and write down what it comes to."""
-    project = open_built(Path(out))
+    project = open_for_people(Path(out))
     with one_writer(project.state), connect_configured(project.config) as client:
         collected = pull(project, client)
         standings = status(project, client, collected)

@@ -17,6 +17,7 @@ from data.store import Stage, Store
 from flows.compose import Project
 from flows.construct.engine import Family, Part
 from flows.construct.stages import StageRef
+from flows.settings import load_config
 from schemas.base import Dropped, Frozen
 from schemas.errors import Failed, WrongInput, first_problem
 from schemas.manifest import BuildManifest, FileManifest, PartManifest
@@ -144,6 +145,17 @@ def _batches(file: Any) -> Iterator[Any]:
     held = sum(file.metadata.row_group(group).total_byte_size for group in range(file.metadata.num_row_groups))
     average = max(1, held // max(1, file.metadata.num_rows))
     return iter(file.iter_batches(batch_size=max(1, min(BATCH_ROWS, BATCH_BYTES // average))))
+
+
+def open_for_people(out: Path | None) -> Project:
+    """The build in `out`, whose configuration can be read: it tells who annotates, and where.
+
+    Raises `NoBuild`, and `ConfigError` for a configuration that is gone or wrong: without it everybody's queue would
+    be emptied.
+    """
+    project = open_built(out)
+    load_config(project.config_path)
+    return project
 
 
 def _absolute(store: str) -> str:

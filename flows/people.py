@@ -9,6 +9,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -66,6 +67,8 @@ from schemas.verdict import Verdict
 ANYBODY = "all"
 """The queue of a rubric where nobody is named."""
 SOMEBODY_ELSES = "somebody else's queue"
+EDITED = "changed by somebody else"
+AT_ONCE = timedelta(seconds=1)
 Form = Literal["work", "practice", "revision", "review"]
 """What of a rubric's work a form is for."""
 
@@ -198,7 +201,7 @@ def pull(project: Project, client: Client) -> list[Collected]:
 
 
 def _pull(project: Project, client: Client) -> list[Collected]:
-    codes = {number: code for code, number in _accounts(project, client).items()}
+    codes = _accounts(project, client)
     given: dict[str, list[Handed]] = defaultdict(list)
     for one in handed_in(client, benchmark_of(project)):
         given[_rubric_of(one.queue)].append(one)
@@ -206,13 +209,16 @@ def _pull(project: Project, client: Client) -> list[Collected]:
     for work in works(project):
         annotations, apart = _read(work, (one for name in work.rubrics for one in given[name]), codes)
         before, notes = _pulled_before(project, work.rubric.name)
-        known = {one.source for one in annotations} | {one.source for one in apart}
-        gone, back = _missing(project, client, [one for one in before if one.source not in known])
-        annotations = _in_order([*annotations, *gone])
+        known, unusable = {one.source for one in annotations}, {one.source for one in apart}
+        spoilt = [one for one in before if one.source in unusable and not one.cancelled]
+        gone, back = _missing(project, client, [one for one in before if one.source not in known | unusable])
+        annotations = _in_order([*annotations, *gone, *spoilt])
         apart += _taken_back(project, work.rubric.name)
         apart += [set_apart(one, TAKEN_BACK, json.dumps(dict(one.answers), ensure_ascii=False)) for one in back]
         if gone:
             notes.append(f"{len(gone)} annotations whose tasks are gone from the server are kept")
+        if spoilt:
+            notes.append(f"{len(spoilt)} annotations were changed into what does not count; they stay as they were")
         _write_lines(project, f"annotations/{work.rubric.name}.jsonl", annotations)
         collected = standing(project, work, annotations, apart)
         collected.notes = notes
@@ -286,13 +292,15 @@ def _read(work: Work, given: Iterable[Handed], codes: Mapping[int, str]) -> tupl
         owner = one.queue.rpartition("/")[2]
         # Whose account it was is not known of those who have left; in their queues they are called by their codes.
         has_left = owner != ANYBODY and owner not in codes.values()
-        by = codes.get(number, owner if has_left else f"account {number}")
-        common = {"by": by, "at": str(row["updated_at"]), "source": str(row.get("unique_id") or row["id"])}
+        by = codes.get(number, owner if has_left else _account(number))
+        common = {"by": by, "at": str(row["updated_at"]), "source": source_of(row)}
         key, task = str(data.get(KEY, "")), str(data.get(VIEW, ""))
         if not key or not task:
             apart.append(SetAside(key=key, reason="task that did not come from here", **common))
         elif owner not in (ANYBODY, by):
             apart.append(SetAside(key=key, reason=SOMEBODY_ELSES, evidence=f"the queue is {owner}'s", **common))
+        elif (other := _edited_by(row)) not in (None, number):
+            apart.append(SetAside(key=key, reason=EDITED, evidence=f"by {codes.get(other, _account(other))}", **common))
         else:
             version = data["version"] if isinstance(data.get("version"), int) else 0
             said = {"task": task, "key": key, "rubric": rubric.name, "version": version,
@@ -311,6 +319,25 @@ def _read(work: Work, given: Iterable[Handed], codes: Mapping[int, str]) -> tupl
     return _in_order(annotations), sorted(apart, key=lambda one: (one.key, one.by, one.at, one.source))
 
 
+def source_of(row: Mapping[str, Any]) -> str:
+    """The server's own name of an annotation."""
+    return str(row.get("unique_id") or row["id"])
+
+
+def _edited_by(row: Mapping[str, Any]) -> Any:
+    """Whose account changed an annotation after it was made; None where nobody did.
+
+    Who brings in others' work through the API stands as the last to change it, from the moment it is made.
+    """
+    made, changed = (datetime.fromisoformat(str(row[name])) for name in ("created_at", "updated_at"))
+    return row.get("updated_by") if changed - made > AT_ONCE else None
+
+
+def _account(number: int) -> str:
+    """What somebody is called who is not named in the configuration."""
+    return f"account {number}"
+
+
 def _in_order(annotations: Iterable[Annotation]) -> list[Annotation]:
     return sorted(annotations, key=lambda one: (one.key, one.by, one.at, one.source))
 
@@ -322,11 +349,13 @@ def _missing(
     its person took back, whose task is there."""
     if not before:
         return [], []
+    named = bool(project.config.annotation.people)
     there = {
         (name, row["data"].get(VIEW))
         for name, info in ours(client, benchmark_of(project)).items()
         for row in held(client, info)
-        if isinstance(row["data"], Mapping)
+        # Once people are named the shared queue is empty, and lies there for what was done in it.
+        if isinstance(row["data"], Mapping) and not (named and name.endswith(f"/{ANYBODY}") and is_retired(row))
     }
     gone: list[Annotation] = []
     back: list[Annotation] = []
@@ -377,13 +406,18 @@ def _pulled_before(project: Project, rubric: str) -> tuple[list[Annotation], lis
 
 
 def _taken_back(project: Project, rubric: str) -> list[SetAside]:
-    """What earlier pulls noted so: the server has it no longer. Lines that are damaged are left out."""
+    """What earlier pulls noted so: the server has it no longer."""
+    return [one for one in _read_apart(project, rubric) if one.reason == TAKEN_BACK]
+
+
+def _read_apart(project: Project, rubric: str) -> list[SetAside]:
+    """What the last pull set apart. Lines that are damaged are left out."""
     path = project.out / "annotations" / f"{rubric}-apart.jsonl"
     found = []
     for line in path.read_bytes().split(b"\n") if path.exists() else ():
         with contextlib.suppress(ValidationError):
             found.append(SetAside.model_validate_json(line))
-    return [one for one in found if one.reason == TAKEN_BACK]
+    return found
 
 
 def _write_lines(project: Project, name: str, rows: Iterable[BaseModel]) -> None:
@@ -424,11 +458,11 @@ def hand_out(project: Project, client: Client) -> HandedOut:
     its own takes over, of a person who is no longer named, and of a part that the build has no longer.
     """
     done = HandedOut()
-    _accounts(project, client)
+    codes = {_account(number): code for number, code in _accounts(project, client).items()}
     there = ours(client, benchmark_of(project))
     names = set()
     for work in works(project):
-        for queue, rows in _queues(project, client, work, there, done.lacking):
+        for queue, rows in _queues(project, client, work, there, codes, done.lacking):
             names.add(queue.name)
             known = there.get(queue.name)
             if known is not None or queue.tasks:
@@ -447,6 +481,7 @@ class _Queues:
     ) -> None:
         self.project, self.client, self.work, self.there = project, client, work, there
         self.counted = collected.settlement.counted
+        self._apart = {one.source for one in _read_apart(project, work.rubric.name)}
         self._rows: dict[str, list[dict[str, Any]]] = {}
 
     def rows(self, rubric: Rubric, by: str) -> list[dict[str, Any]]:
@@ -474,13 +509,42 @@ class _Queues:
         rows = self.rows(rubric, by)
         lying = {row["data"].get(VIEW) for row in rows}
         asked = [task for task in tasks if task.id in lying or task.id not in done]
-        return _queue(self.project, self.work, rubric, by, asked, people), rows
+        anew = self._blocked(rubric, by, done, people)
+        return _queue(self.project, self.work, rubric, by, asked, people, anew), rows
+
+    def _blocked(self, rubric: Rubric, by: str, done: Collection[str], people: int) -> frozenset[str]:
+        """Ids of tasks that the server takes for done, by what does not count: they have to go out anew.
+
+        What the last pull has not seen yet may count, and blocks nothing.
+        """
+        full = {
+            row["id"]: str(row["data"].get(VIEW))
+            for row in self.rows(rubric, by)
+            if not is_retired(row) and row["data"].get(VIEW) not in done and (row["total_annotations"] or 0) >= people
+        }
+        if not full:
+            return frozenset()
+        project = self.there[_name(benchmark_of(self.project), rubric, by)].id
+        handed = {
+            row["id"]: {source_of(one) for one in row["annotations"] if not one.get("was_cancelled")}
+            for row in self.client.export(project)
+            if row["id"] in full
+        }
+        return frozenset(full[number] for number, sources in handed.items() if sources and sources <= self._apart)
 
 
 def _queues(
-    project: Project, client: Client, work: Work, there: Mapping[str, ProjectInfo], lacking: list[str]
+    project: Project,
+    client: Client,
+    work: Work,
+    there: Mapping[str, ProjectInfo],
+    codes: Mapping[str, str],
+    lacking: list[str],
 ) -> Iterator[tuple[Queue, Sequence[dict[str, Any]]]]:
-    annotations = read_annotations(project, work.rubric.name)
+    # Who worked before people were named has a code now: what they did is theirs.
+    annotations = [
+        one.model_copy(update={"by": codes.get(one.by, one.by)}) for one in read_annotations(project, work.rubric.name)
+    ]
     collected = standing(project, work, annotations, [])
     queues = _Queues(project, client, work, there, collected)
     tasks = _still_asked(project, work, annotations)
@@ -585,12 +649,21 @@ def open_queues(config: Config, client: Client) -> int:
     return made
 
 
-def _queue(project: Project, work: Work, rubric: Rubric, by: str, tasks: Iterable[Task], people: int = 1) -> Queue:
-    return _made(benchmark_of(project), work.people, work.folder, rubric, by, tasks, people)
+def _queue(
+    project: Project, work: Work, rubric: Rubric, by: str, tasks: Iterable[Task], people: int, anew: Collection[str]
+) -> Queue:
+    return _made(benchmark_of(project), work.people, work.folder, rubric, by, tasks, people, anew)
 
 
 def _made(
-    benchmark: str, people: People, folder: Path, rubric: Rubric, by: str, tasks: Iterable[Task], each: int
+    benchmark: str,
+    people: People,
+    folder: Path,
+    rubric: Rubric,
+    by: str,
+    tasks: Iterable[Task],
+    each: int,
+    anew: Collection[str] = (),
 ) -> Queue:
     title = f"{by} · {rubric.title or rubric.name}"
     # Reviewers have to know what authors were asked for.
@@ -600,7 +673,7 @@ def _made(
         title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
         config=label_config(rubric),
         instruction=guideline_page(rubric, "\n\n".join(guideline_of(one, folder) for one in taught)),
-        tasks=[Wanted(task.key, task.id, task_data(rubric, task)) for task in tasks],
+        tasks=[Wanted(task.key, task.id, task_data(rubric, task), task.id in anew) for task in tasks],
         people=each,
         fields=data_fields(rubric),
         shared=by == ANYBODY,
@@ -615,7 +688,7 @@ def _name(benchmark: str, rubric: Rubric, by: str) -> str:
     return f"{benchmark}/{rubric.name}@{rubric.version}/{by}"
 
 
-def _accounts(project: Project, client: Client) -> Mapping[str, int]:
+def _accounts(project: Project, client: Client) -> Mapping[int, str]:
     settings = project.config.annotation
     folder = server_folder(project.config) if settings.url == LOCAL else None
     return accounts(client, settings.people, folder) if settings.people else {}
@@ -648,6 +721,7 @@ def status(project: Project, client: Client, collected: Sequence[Collected] | No
     """How every queue stands, by the server's tasks and the annotations of the last pull, `collected` or read anew."""
     there = ours(client, benchmark_of(project))
     told = marked(project.state)
+    named = project.config.annotation.people
     found = []
     for one in stand(project) if collected is None else collected:
         work, settled = one.work, one.settlement
@@ -661,6 +735,7 @@ def status(project: Project, client: Client, collected: Sequence[Collected] | No
                 name.rpartition("/")[2]: info
                 for name, info in there.items()
                 if name.split("/")[-2] == f"{rubric.name}@{rubric.version}"
+                and (not named or name.rpartition("/")[2] in named)  # others' queues are emptied
             }
             did: dict[str, list[str]] = defaultdict(list)  # what was done is there, even where it was deleted by hand
             for each in settled.counted:

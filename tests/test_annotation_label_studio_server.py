@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -84,7 +85,7 @@ def test_people_log_in_with_what_is_written_down_and_see_the_projects(label_stud
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     for code, (email, password) in logins(label_studio.folder).items():
         with logged_in(label_studio.url, email, password) as person:
-            assert person.get("/api/current-user/whoami").json()["id"] == numbers[code]
+            assert numbers[person.get("/api/current-user/whoami").json()["id"]] == code
             assert [one["title"] for one in person.get("/api/projects/").json()["results"]] == ["Authoring"]
     accounts(label_studio.client, {**PEOPLE, "a3": "cleo@example.org"}, label_studio.folder)
     with pytest.raises(WrongInput, match="this person's code was a3"):
@@ -93,6 +94,11 @@ def test_people_log_in_with_what_is_written_down_and_see_the_projects(label_stud
     assert set(logins(label_studio.folder)) == {"a1", "a2", "a3"}
     with pytest.raises(Failed, match=r"no account there for x \(x@example.org\); invite them"):
         accounts(label_studio.client, {"x": "x@example.org"}, None)
+    # Whose address changed has a new account, and what lies under the old one stays theirs.
+    moved = accounts(label_studio.client, {**PEOPLE, "a1": "anna@new.example.org"}, label_studio.folder)
+    assert Counter(moved.values()) == {"a1": 2, "a2": 1}
+    with pytest.raises(WrongInput, match=r"annotation.people.x: owner@touchstone.local is the owner's"):
+        accounts(label_studio.client, {"x": "owner@touchstone.local"}, label_studio.folder)
     owner = read_owner(label_studio.folder)
     assert owner is not None
     with logged_in(label_studio.url, owner.email, owner.password) as person:

@@ -3,6 +3,8 @@
 import asyncio
 import dataclasses
 import json
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -121,7 +123,7 @@ def test_each_person_has_a_queue_and_their_work_becomes_verdicts(bench: Bench) -
     assert [json.loads(line)["by"] for line in lines] == ["a1", "a1"]
     assert "@" not in "".join(lines), "people are codes"
     again = hand_out(project, bench.served.client)
-    assert [(one.imported, one.retired, one.kept) for one in again.queues] == [(0, 0, 5), (0, 0, 5)]
+    assert [(one.imported, one.retired, one.kept) for one in again.queues] == [(3, 3, 2), (0, 0, 5)]
     standings = {one.by: (one.done, one.left, one.minutes) for one in status(project, bench.served.client)}
     assert standings == {"a1": (2, 3, 1.5), "a2": (0, 5, None)}
 
@@ -220,6 +222,57 @@ def test_work_goes_to_a_reviewer_back_to_its_author_and_to_a_verdict(bench: Benc
     # A check sent the first version back, the reviewer the second; the third was accepted.
     told = {(one.form, one.by): (one.returned, one.rejected) for one in status(project, client)}
     assert (told["work", "a1"], told["revision", "a1"], told["review", "a2"]) == ((1, 1.0), (2, 0.5), (0, None))
+
+
+@pytest.mark.slow
+def test_what_does_not_count_goes_out_anew_and_what_counted_stays(bench: Bench) -> None:
+    project, client = bench.project(ANIMALS[:4]), bench.served.client
+    hand_out(project, client)
+    first, second = bench.queue("toy-words", "a1")
+    # Somebody works in another's queue; somebody's work is changed by another.
+    bench.hand_in(first, "a2", right(first["data"]))
+    bench.hand_in(second, "a1", right(second["data"]))
+    (own,) = client.annotations(second["id"])
+    pull(project, client)
+    time.sleep(1.5)
+    client._request("PATCH", f"api/annotations/{own['id']}/", json={"result": []})
+    (collected,) = pull(project, client)
+    assert Counter(one.reason for one in collected.apart) == {"somebody else's queue": 1, "changed by somebody else": 1}
+    assert collected.notes == ["1 annotations were changed into what does not count; they stay as they were"]
+    assert [one.by for one in collected.settlement.counted] == ["a1"]
+    done = hand_out(project, client)
+    assert sum(one.imported for one in done.queues) == 1
+    again = [row for row in bench.queue("toy-words", "a1") if not row["total_annotations"]]
+    assert [row["data"]["ext_id"] for row in again] == [first["data"]["ext_id"]]
+    assert [one.imported + one.retired for one in hand_out(project, client).queues] == [0, 0]
+    bench.hand_in(again[0], "a1", right(again[0]["data"]))
+    (collected,) = pull(project, client)
+    assert [one.by for one in collected.settlement.counted] == ["a1", "a1"]
+
+
+@pytest.mark.slow
+def test_what_was_done_before_people_were_named_is_theirs(bench: Bench) -> None:
+    client = bench.served.client
+    bench.people = {}
+    project = bench.project(ANIMALS[:3])
+    hand_out(project, client)
+    client.sign_up("ann@example.org", "a long password 1")
+    rows = bench.queue("toy-words", "all")
+    bench.hand_in(rows[0], "ann@example.org", right(rows[0]["data"]))
+    pull(project, client)
+    bench.people = {"a1": "ann@example.org"}
+    project = bench.project(ANIMALS[:3])
+    hand_out(project, client)
+    assert len(bench.queue("toy-words", "a1")) == 2, "what is done is not asked again"
+    (row, _) = bench.queue("toy-words", "a1")
+    bench.hand_in(row, "a1", right(row["data"]))
+    pull(project, client)
+    (line,) = [one for one in status(project, client) if one.form == "work"]
+    assert (line.by, line.done, line.left) == ("a1", 2, 1)
+    client._request("DELETE", f"api/tasks/{row['id']}/")
+    (collected,) = pull(project, client)
+    assert collected.apart == []
+    assert [one.by for one in collected.settlement.counted] == ["a1", "a1"]
 
 
 def judged(records: Iterable[Any], seed: int) -> list[Task]:

@@ -71,31 +71,35 @@ def make_owner(folder: Path) -> Owner:
     return owner
 
 
-def accounts(client: "Client", people: Mapping[str, str], folder: Path | None) -> Mapping[str, int]:
-    """The number of each person's account, by code; `people` is code -> e-mail address.
+def accounts(client: "Client", people: Mapping[str, str], folder: Path | None) -> Mapping[int, str]:
+    """Whose each account is, by number: the person's code; `people` is code -> e-mail address.
 
     On the local server, whose state lies in `folder`, accounts are made where there are none, and `people.txt` there
     tells how each person logs in. Who has an account keeps it, with its password, whatever happens to the
-    configuration: their work refers to it. On another server (`folder` is None) people join by its invitation.
+    configuration: their work refers to it, and stays theirs where their address changed. On another server (`folder`
+    is None) people join by its invitation.
 
     This edition of Label Studio has no roles: whoever has an account sees every project, and all that is done there.
 
     Raises `Failed` for people without an account on another server, `WrongInput` for a person whose code was another
     one, and the client's errors.
     """
-    there = client.users()
+    if owner := next((code for code, email in people.items() if email.lower() == OWNER_EMAIL), None):
+        raise WrongInput(f"annotation.people.{owner}: {OWNER_EMAIL} is the owner's; give the person's own address")
+    there, logins = client.users(), list[Login]()
     missing = {code: email for code, email in people.items() if email.lower() not in there}
     if folder is not None:
-        _make(client, folder, people, missing)
+        logins = _make(client, folder, people, missing)
     elif missing:
         who = ", ".join(f"{code} ({email})" for code, email in missing.items())
         raise Failed(f"{client.url}: no account there for {who}; invite them from its Organization page")
     there = client.users() if missing else there
-    return {code: there[email.lower()] for code, email in people.items()}
+    before = {there[one.email]: one.code for one in logins if one.email in there and one.code in people}
+    return {**before, **{there[email.lower()]: code for code, email in people.items()}}
 
 
-def _make(client: "Client", folder: Path, people: Mapping[str, str], missing: Mapping[str, str]) -> None:
-    """Make the missing accounts, and write down how everybody logs in."""
+def _make(client: "Client", folder: Path, people: Mapping[str, str], missing: Mapping[str, str]) -> list[Login]:
+    """Make the missing accounts, and write down how everybody logs in, with those who did before."""
     path = folder / PEOPLE_FILE
     known = {login.email: login for login in _read_logins(path)}
     for code, email in people.items():
@@ -112,6 +116,7 @@ def _make(client: "Client", folder: Path, people: Mapping[str, str], missing: Ma
     _write_logins(path, client.url, known.values())
     for email in missing.values():
         client.sign_up(email, known[email.lower()].password)
+    return list(known.values())
 
 
 def _read_logins(path: Path) -> list[Login]:

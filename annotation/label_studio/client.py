@@ -324,9 +324,7 @@ def _told(url: str, what: str) -> Iterator[None]:
     try:
         yield
     except httpx.ConnectError as error:
-        raise Unanswered(
-            f"{url}: no server answers there ({error}); `touchstone label-studio up` starts the local one"
-        ) from error
+        raise Unanswered(f"{url}: no server answers there ({error}); start it, or correct annotation.url") from error
     except httpx.TimeoutException as error:
         raise Unanswered(f"{url}: took too long to {what}; run again, what it did is found there") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -353,5 +351,7 @@ def _said(body: object) -> str:
     """The server's own words, on one line."""
     if isinstance(body, Mapping):
         body = body.get("validation_errors") or body.get("detail") or body
+    if isinstance(body, str) and "<html" in body.lower():
+        return "a web page: the address is not that of the server itself"
     words = " ".join(str(body).split())
     return words if len(words) <= SHOWN_CHARACTERS else f"{words[:SHOWN_CHARACTERS]} ..."

@@ -6,6 +6,7 @@ and each side scrolls by itself.
 
 import json
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
@@ -22,6 +23,9 @@ EDGE_CHARACTERS = 10_000
 """How much of a text that is cut stands at its start and at its end."""
 PLACES = 4
 """Around how many places of what it is cut around a text that is cut has a stretch."""
+LONGEST_TEXT = 200_000
+"""Characters that a person may write into a box; the longest knowledge has some 60,000."""
+EVIDENCE = 300
 QUESTION = "question-to-engineer"
 """The box that every form has; no rubric's name has a hyphen."""
 KEYBOARD = ("1234567890", "qwertyiop", "asdfgjkl", "zxcvbnm")
@@ -356,13 +360,13 @@ def answers_of(rubric: Rubric, annotation: Mapping[str, Any], data: Mapping[str,
     for one in annotation.get("result") or ():
         name, kind, value = str(one.get("from_name")), one.get("type"), one.get("value")
         if not isinstance(value, Mapping):
-            raise Unusable("unknown answer", f"{name}: {kind} without a value")
+            raise Unusable("unknown answer", f"{name}: {kind} without a value"[:EVIDENCE])
         if name in given:
             raise Unusable("answered twice", name)
         if name in choices and kind == "choices":
             given[name] = _chosen(choices[name], _one(name, value.get("choices")))
         elif name in writes and kind == "textarea":
-            given[name] = _one(name, value.get("text")).strip()
+            given[name] = _typed(name, _one(name, value.get("text")).strip())
         elif name in marks and kind == "labels":
             spans[name].append(_span(marks[name], value, data))
         else:
@@ -413,10 +417,19 @@ def answers_given(annotation: Mapping[str, Any]) -> Answers:
 def _one(name: str, values: object) -> str:
     """The only one of several values."""
     if not isinstance(values, list) or len(values) != 1 or not isinstance(values[0], str):
-        raise Unusable(
-            "answered twice" if isinstance(values, list) and values else "unknown answer", f"{name}: {values}"
-        )
+        twice = isinstance(values, list) and len(values) > 1
+        raise Unusable("answered twice" if twice else "unknown answer", f"{name}: {values}"[:EVIDENCE])
     return values[0]
+
+
+def _typed(name: str, text: str) -> str:
+    """A text as a person can have written it."""
+    if len(text) > LONGEST_TEXT:
+        raise Unusable("too long", f"{name}: {len(text):,} characters, where {LONGEST_TEXT:,} may be written")
+    odd = next((one for one in text if unicodedata.category(one) in ("Cc", "Cs") and one not in "\n\r\t"), None)
+    if odd is not None:
+        raise Unusable("control character", f"{name}: U+{ord(odd):04X}")
+    return text
 
 
 def _chosen(choice: Choice, option: str) -> str:

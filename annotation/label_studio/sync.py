@@ -37,6 +37,8 @@ class Wanted:
     view: str
     data: Mapping[str, Any]
     """What the form shows, with `ext_id` and `view_hash`."""
+    anew: bool = False
+    """Whether what people handed in on it does not count, so that it has to go out once more."""
 
 
 @dataclass(frozen=True)
@@ -230,11 +232,14 @@ def compare(wanted: Iterable[Wanted], rows: Iterable[Row]) -> Plan:
             by_key[key].append(row)
         else:
             foreign += 1
-    missing, updated, revived, retired, kept, doubled = [], [], [], [], 0, 0
+    missing, updated, revived, retired, kept, doubled, again = [], [], [], [], 0, 0, 0
     for one in wanted:
         same = [row for row in by_key.get(one.key, ()) if row["data"].get(VIEW) == one.view]
         others = [row for row in by_key.pop(one.key, ()) if row["data"].get(VIEW) != one.view]
         retired += [row for row in others if not is_retired(row)]
+        if one.anew:
+            retired += [row for row in same if not is_retired(row)]
+            same, again = [], again + 1
         if not same:
             missing.append(one)
             continue
@@ -250,6 +255,7 @@ def compare(wanted: Iterable[Wanted], rows: Iterable[Row]) -> Plan:
             kept += 1
     retired += [row for rows in by_key.values() for row in rows if not is_retired(row)]
     notes = [f"{foreign} tasks that did not come from here; they are left alone"] if foreign else []
+    notes += [f"{again} tasks go out once more: what was handed in on them does not count"] if again else []
     notes += [f"{doubled} tasks were there twice; those that nobody worked on are retired"] if doubled else []
     return Plan(missing, updated, retired, revived, kept, notes)
 

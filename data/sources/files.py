@@ -79,7 +79,8 @@ def _parsed(path: str, place: str, content: bytes) -> object:
                 f"{path}: {place}: expected UTF-8, found byte {content[undecodable.start]:#04x} "
                 f"at {undecodable.start}; save the file as UTF-8"
             ) from undecodable
-        raise SourceError(f"{path}: {place}: expected JSON, found {error}; correct the row") from error
+        found = f"{error.msg} at character {error.colno}"
+        raise SourceError(f"{path}: {place}: expected JSON, found {found}; correct the row") from error
 
 
 def _row(path: str, place: str, value: object) -> Row:

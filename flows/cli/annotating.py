@@ -28,7 +28,7 @@ SHOWN = 20
 def push_tasks(out: Path | None) -> None:
     """Hand out, and tell what went where."""
     console = make_console()
-    project = open_build(out, console)
+    project = open_build(out, console, people=True)
     _reach(project)
     quieten_prefect(project.state)
     from flows.annotate import run_annotate
@@ -60,7 +60,7 @@ def _reach(project: Project) -> None:
 def pull_work(out: Path | None) -> None:
     """Collect, and tell what it comes to."""
     console = make_console()
-    project = open_build(out, console)
+    project = open_build(out, console, people=True)
     _reach(project)
     quieten_prefect(project.state)
     from flows.annotate import run_collect
@@ -108,7 +108,7 @@ def _tell(console: Console, one: Collected) -> None:
 def print_status(out: Path | None) -> None:
     """Who has done what."""
     console = make_console()
-    project = open_build(out, console)
+    project = open_build(out, console, people=True)
     collected = stand(project)
     with connect_configured(project.config) as client:
         _print_standings(console, collected, status(project, client, collected))
@@ -142,7 +142,7 @@ def _print_standings(console: Console, collected: Sequence[Collected], standings
 def listen_to_server(out: Path | None, port: int) -> None:
     """Listen until stopped."""
     console = make_console()
-    project = open_build(out, console)
+    project = open_build(out, console, people=True)
     with connect_configured(project.config) as client:
         try:
             listener = Listener(project.state, port)

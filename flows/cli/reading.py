@@ -18,7 +18,7 @@ from flows.cli.terminal import make_console
 from flows.compose import Project
 from flows.construct.engine import Family, Part, VerifyContext
 from flows.construct.stages import StageRef, sources_of
-from flows.outputs import NoBuild, accepted_rows, open_built
+from flows.outputs import NoBuild, accepted_rows, open_built, open_for_people
 from flows.settings import load_config, nearest
 from schemas.base import Dropped, Record
 from schemas.errors import Failed, WrongInput
@@ -26,9 +26,10 @@ from schemas.errors import Failed, WrongInput
 FAULTS_SHOWN = 20
 
 
-def open_build(out: Path | None, console: Console, *, stages: bool = True) -> Project:
-    """The build in `out`, or the last one, which is named; with its stages, where those are read. Raises `NoBuild`."""
-    project = open_built(out)
+def open_build(out: Path | None, console: Console, *, stages: bool = True, people: bool = False) -> Project:
+    """The build in `out`, or the last one, which is named; with its stages, where those are read. Raises `NoBuild`,
+    and of a build for whose `people` something is to be done, `ConfigError`."""
+    project = open_for_people(out) if people else open_built(out)
     for family, part in project.build.parts() if stages else ():
         for ref in project.build.stages(family, part):
             if project.build.manifest(ref) is None:

@@ -56,7 +56,7 @@ FAMILY = Family(
             verify=verify_pairs,
             figures=pair_figures,
             steps=(
-                each(filter_dialogue),
+                each(filter_dialogue, version=2),
                 all_(join_subsets),
                 all_(drop_duplicates),
                 each(draft_utterances, prompts=[DRAFT_UTTERANCES]),

@@ -88,7 +88,7 @@ async def filter_dialogue(source: Dialogue, ctx: Context) -> UtterancePair:
     if not history and last and not given:
         history, last = (last,), ""
         notes.append("the only turn of the source is taken for the bot's, before a last utterance to be written")
-    if not history and not given:
+    if not history:
         raise Drop("too few turns", source.response)
     if not said(source.knowledge):
         raise Drop("no knowledge", source.response)
