@@ -126,8 +126,8 @@ class Refused(Exception):
         )
 
 
-def as_json(content: object, status: int = 200, headers: Mapping[str, str] = {}) -> Answer:  # noqa: B006
-    return Answer(status, json.dumps(content).encode(), {"Content-Type": "application/json", **headers})
+def as_json(content: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
+    return Answer(status, json.dumps(content).encode(), {"Content-Type": "application/json", **(headers or {})})
 
 
 @dataclass
@@ -135,7 +135,7 @@ class HubServer:
     """The server, as a context manager, in a thread of its own."""
 
     tokens: Mapping[str, str] = field(default_factory=lambda: {"hf_test": "write"})
-    """What each token may: `read` or `write`. Others, and requests without, are anonymous or refused as the Hub does."""
+    """What each token may: `read` or `write`. Others are refused; without one a request is anonymous."""
     owner: str = "acme"
     """The one name under which datasets can be made."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -265,7 +265,7 @@ class HubServer:
         if may == "nobody":
             raise Refused(401, "Invalid username or password.")
         if may != "write" or not name.startswith(f"{self.owner}/"):
-            raise Refused(403, f"You don't have the rights to create a dataset under {name.split('/')[0]}")
+            raise Refused(403, "You don't have the rights to create a dataset under that name")
         if asked["type"] != "dataset":
             raise Refused(400, "only datasets here")
         url = f"{self.url}/datasets/{name}"
@@ -289,7 +289,7 @@ class HubServer:
         commit = self._commit(repo, names.get("revision") or "main")
         return as_json(
             {
-                "_id": "1", "id": repo.name, "author": repo.name.split("/")[0], "sha": commit.id, "private": repo.private,
+                "_id": "1", "id": repo.name, "author": self.owner, "sha": commit.id, "private": repo.private,
                 "gated": False, "disabled": False, "downloads": 0, "likes": 0, "tags": [],
                 "lastModified": _iso(commit.date), "createdAt": _iso(repo.commits[0].date),
                 "siblings": [{"rfilename": path} for path in commit.files],
