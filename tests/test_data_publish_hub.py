@@ -318,6 +318,16 @@ def test_a_wait_that_is_too_long_ends_the_run(
     assert waits == []
 
 
+def test_a_hub_that_says_nothing_is_asked_again(hub: HubServer, one: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publishing, "QUIET_S", 0.5)
+    silent = threading.Event()
+    hub.faults.append(Fault("/refs", before=lambda: silent.wait(60)))
+    first(one)
+    silent.set()
+    assert hub.asked("/refs") == 2
+    released(hub, "1.0.0", one)
+
+
 # ---- what is wrong is one line, without the token ----
 
 
@@ -407,7 +417,7 @@ def test_no_token_and_no_signed_address_is_shown_or_logged(
     first(one)
     shown = "".join(capfd.readouterr())
     assert shown == ""
-    assert hub.asked("X-Amz-Signature") == 2
+    assert hub.asked("X-Amz-Signature") == 6  # two files up and down, and a retry of each way
     assert TOKEN not in caplog.text
     assert "X-Amz-Signature" not in caplog.text
     assert all(TOKEN.encode() not in data for data in served(hub, "1.0.0").values())

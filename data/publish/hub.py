@@ -99,20 +99,21 @@ def publish(folder: Path, repo: str, version: str, *, message: str, private: boo
     hub = _Repository(repo)
     hub.make(private)
     parent, tags = hub.refs()
-    published = Published(tags.get(version, ""), version, f"{hub.api.endpoint}/datasets/{repo}/tree/{version}", False)
+    url = f"{hub.api.endpoint}/datasets/{repo}/tree/{version}"
     if version in tags:
         hub.insist(tags[version], version, ours)
-        return published
+        return Published(tags[version], version, url, new=False)
     commit = hub.found(parent, version, ours)
     if commit is None:
-        newest = max(map(_number, _versions(tags)), default=number)
-        if newest > number:
-            later = ".".join(map(str, newest))
-            raise WrongInput(f"{repo}: {version} is earlier than {later}, which is published; publish a later version")
+        later = [one for one in _versions(tags) if _number(one) > number]
+        if later:
+            raise WrongInput(
+                f"{repo}: {version} is earlier than {later[-1]}, which is published; publish a later version"
+            )
         commit = hub.commit(folder, ours, parent, version, message)
     hub.read_back(commit, ours)
     hub.tag(commit, version, ours)
-    return Published(commit, version, published.url, True)
+    return Published(commit, version, url, new=True)
 
 
 def versions(repo: str) -> list[str]:
