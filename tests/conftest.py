@@ -11,6 +11,9 @@ from tests.label_studio import Served, copy_seed, make_seed, served
 
 ROOT = Path(__file__).resolve().parent.parent
 
+os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
+"""Read when the Hub's client is imported: the stand-in of tests/hub.py takes large files by the LFS protocol."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--kills N`: how often the soak kills a build."""
