@@ -340,8 +340,13 @@ def each_variant(dataset: Any) -> Any:
     return dataset.map(_by_variant, batched=True, batch_size=16)
 
 
-def _by_variant(rows: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    variants = VARIANTS["category 1" if "original_answer" in rows else "category 2"]
+def each_with_evidence(dataset: Any) -> Any:
+    """`process_docs`: the same without closed_book."""
+    return dataset.map(_by_variant, batched=True, batch_size=16, fn_kwargs={"first": 1})
+
+
+def _by_variant(rows: Mapping[str, list[Any]], first: int = 0) -> dict[str, list[Any]]:
+    variants = VARIANTS["category 1" if "original_answer" in rows else "category 2"][first:]
     repeated = {name: [value for value in values for _ in variants] for name, values in rows.items()}
     return {**repeated, "variant": [*variants] * len(rows["id"])}
 
