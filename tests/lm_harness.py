@@ -37,7 +37,7 @@ def make_harness(cache: Path) -> Path:
         if not mark.exists():
             subprocess.run([sys.executable, "-m", "venv", "--clear", env], check=True)
             wanted = ["-c", ROOT / "constraints.txt", *PACKAGES]
-            subprocess.run([env / "bin" / "python", "-m", "pip", "install", "--quiet", *wanted], check=True)
+            subprocess.run([env / "bin" / "python", "-m", "pip", "install", "-qq", *wanted], check=True)
             mark.touch()
     return env / "bin" / "lm_eval"
 

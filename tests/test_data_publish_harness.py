@@ -10,13 +10,13 @@ import pytest
 from data.publish.harness import HarnessData
 from data.publish.scorers import SCORED, scorer
 from flows.construct.engine import Family
-from flows.evaluate import GivenRows
 from flows.families import load_family
 from flows.harness import harness_task
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.options import Options
 from flows.scoring.likelihood import SCORES
 from flows.scoring.tables import ScoreTables
+from schemas.charpeval import OPTION_TYPES
 from schemas.prediction import Prediction
 from schemas.uraq import NEEDS, SETTINGS
 from tests.causal_models import make_llama
@@ -74,7 +74,7 @@ class Answering:
                     if one.prompting in (None, "open-book") and not one.shots:
                         messages = one.prompt.messages(one.inputs)
                         right = self.right(row, one.variant)
-                        said = right if drawn.random() < 0.8 else drawn.choice(SAID)
+                        said = right if drawn.random() < 0.93 else drawn.choice(SAID)
                         self.known.setdefault(message_hash(messages), said)  # type: ignore[arg-type]
 
     @staticmethod
@@ -130,7 +130,7 @@ def test_replies_are_asked_for_by_our_messages_and_score_as_we_score_them(lm_eva
     }
     release(tmp_path, configs)
     answering = Answering(configs)
-    with ChatServer(answer=answering) as server:
+    with ChatServer(answer=answering, model="m") as server:
         found = evaluate(
             lm_eval, tmp_path, list(configs), "local-chat-completions",
             f"model=m,base_url={server.url}/chat/completions,num_concurrent=4", "--apply_chat_template",
@@ -203,38 +203,38 @@ def test_options_are_weighed_as_we_weigh_them(lm_eval: Path, tmp_path: Path) -> 
         predictions = weighed(found, config)
         tables = ours("charpeval", rows, predictions)
         for name in SCORES:
-            task = f"{config}::{'sequences' if name == 'sequence' else 'options'}"
             for kind in ("KGIR", "KGUG", "RECF", "IECF", "COEX"):
                 wanted = value(tables, f"ranked first, by {name}", column=kind)
-                assert found.value(task, f"{name}_{kind}") == pytest.approx(wanted)
-            assert found.value(task, name) == pytest.approx(value(tables, "accuracy", column=name))
+                assert found.value(config, f"{name}_{kind}") == pytest.approx(wanted)
+            assert found.value(config, name) == pytest.approx(value(tables, "accuracy", column=name))
         # And the scores themselves are those of `touchstone evaluate`
         by_place = {(one.id, one.variant): one.scores or {} for one in predictions}
-        for (batch,) in zip(GivenRows(rows).batches(len(rows)), strict=True):
-            for row in batch:
-                (choice,) = family.evaluation.choices(row, settings)
-                likelihoods = weighing.log_probabilities([Options(choice.prompt, tuple(choice.options.values()))])[0]
-                for name, score in SCORES.items():
-                    mine = dict(zip(choice.options, map(score, likelihoods), strict=True))
-                    assert by_place[row.id, name] == pytest.approx(mine, abs=1e-3)
+        for row in rows:
+            (choice,) = family.evaluation.choices(row, settings)
+            likelihoods = weighing.log_probabilities([Options(choice.prompt, tuple(choice.options.values()))])[0]
+            for name, score in SCORES.items():
+                mine = dict(zip(choice.options, map(score, likelihoods), strict=True))
+                assert by_place[row.id, name] == pytest.approx(mine, abs=1e-3)
 
 
 def weighed(found: Evaluated, config: str) -> list[Prediction]:
     """The harness's log as predictions of all three scores."""
+    sums: dict[tuple[str, bool], tuple[list[float], list[int]]] = {}
+    for sample in found.samples[config]:
+        doc = sample["doc"]
+        sums[doc["id"], bool(doc["asked"])] = [float(one[0]) for one in sample["filtered_resps"]], doc["counts"]
     predictions = []
-    for part, names in (("options", ("sum", "mean")), ("sequences", ("sequence",))):
-        for sample in found.samples[f"{config}::{part}"]:
-            doc = sample["doc"]
-            counts = {
-                "sum": [1] * 6, "mean": doc["option_tokens"], "sequence": doc["whole_tokens"],
-            }  # fmt: skip
-            sums = [float(one[0]) for one in sample["filtered_resps"]]
-            for name in names:
-                scores = {
-                    kind: one / count
-                    for kind, one, count in zip(
-                        ("GTRS", "KGIR", "KGUG", "RECF", "IECF", "COEX"), sums, counts[name], strict=True
-                    )
-                }
-                predictions.append(Prediction(id=doc["id"], variant=name, scores=scores, model="m"))
+    for (id_, asked), (options, counts) in sums.items():
+        if asked:
+            (before,), (tokens,) = sums[id_, False]
+            pairs = list(zip(options, counts, strict=True))
+            scores = {
+                "sum": options,
+                "mean": [one / count for one, count in pairs],
+                "sequence": [(before + one) / (tokens + count) for one, count in pairs],
+            }
+            predictions += [
+                Prediction(id=id_, variant=name, scores=dict(zip(OPTION_TYPES, own, strict=True)), model="m")
+                for name, own in scores.items()
+            ]
     return predictions

@@ -127,8 +127,8 @@ def test_charpeval_is_asked_as_evaluate_asks(shots: int) -> None:
     for item in items:
         (choice,) = family.evaluation.choices(item, settings)
         assert scorers.charpeval.prompt(item.model_dump(mode="json"), task["dataset_kwargs"]["before"]) == choice.prompt
-    assert [one["metric"] for one in task["task"][0]["metric_list"]][::6] == ["sum", "mean"]
-    assert task["task"][1]["metric_list"][0]["metric"] == "sequence"
+    assert [one["metric"] for one in task["metric_list"]][::6] == ["sum", "mean", "sequence"]
+    assert [one["higher_is_better"] for one in task["metric_list"]][:6] == [True, *[False] * 5]
 
 
 def test_a_prompt_of_one_s_own_is_exported(tmp_path: Path) -> None:

@@ -153,29 +153,30 @@ def weighed_task(task: str, data: HarnessData, version: str, prompt: str, row: M
         )
     before = prompt.removesuffix(own)
     load = {"path": data.path, **({"name": data.name} if data.name else {}), **data.more}
-    shared = {
-        "output_type": "multiple_choice",
-        "custom_dataset": _Function("charpeval.dataset"),
-        "dataset_kwargs": {"load": load, "before": before},
-        "test_split": data.split,
-        "doc_to_target": 0,
-        "target_delimiter": "",
-    }
-    options = {
-        "task": "options",
-        "doc_to_text": "prompt",
-        "doc_to_choice": "options_in_order",
-        "process_results": _Function("charpeval.process_options"),
-        "metric_list": [*_ranking("sum"), *_ranking("mean")],
-    }
-    sequences = {
-        "task": "sequences",
-        "doc_to_text": "",
-        "doc_to_choice": "whole",
-        "process_results": _Function("charpeval.process_sequences"),
-        "metric_list": _ranking("sequence"),
-    }
-    return _dumped({"group": task, "metadata": {"version": version}, **shared, "task": [options, sequences]})
+    return _dumped(
+        {
+            "task": task,
+            "metadata": {"version": version},
+            "custom_dataset": _Function("charpeval.dataset"),
+            "dataset_kwargs": {"load": load, "before": before},
+            "test_split": data.split,
+            "output_type": "multiple_choice",
+            "doc_to_text": "asked",
+            "doc_to_choice": "choices",
+            "doc_to_target": 0,
+            "target_delimiter": "",
+            "process_results": _Function("charpeval.process_results"),
+            "metric_list": [
+                _metric(
+                    name if kind == "GTRS" else f"{name}_{kind}",
+                    "charpeval.by_sequence" if name == "sequence" else None,
+                    higher_is_better=kind == "GTRS",
+                )
+                for name in charpeval.SCORES
+                for kind in charpeval.OPTION_TYPES
+            ],
+        }
+    )
 
 
 def harness_template(source: str, role: str, values: Mapping[str, str]) -> str:
@@ -298,12 +299,6 @@ def _metric(name: str, aggregation: str | None = None, *, higher_is_better: bool
         "aggregation": _Function(aggregation) if aggregation else "mean",
         "higher_is_better": higher_is_better,
     }
-
-
-def _ranking(name: str) -> list[dict[str, Any]]:
-    """The accuracy by a score, and how often each distractor is ranked first."""
-    others = (_metric(f"{name}_{kind}", higher_is_better=False) for kind in charpeval.OPTION_TYPES[1:])
-    return [_metric(name), *others]
 
 
 def _dumped(made: Mapping[str, Any]) -> str:

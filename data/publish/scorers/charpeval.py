@@ -100,60 +100,84 @@ def _line(text: str) -> str:
 def dataset(
     load: Mapping[str, Any], before: str, tokenizer: str | None = None, pretrained: str | None = None, **others: Any
 ) -> Any:
-    """`custom_dataset`: the rows that `load_dataset(**load)` gives, with prompt, options and their numbers of tokens.
+    """`custom_dataset`: two documents for each row that `load_dataset(**load)` gives.
 
-    The harness tells no task how many tokens an option has. They are counted by the model's tokenizer, which
-    it names by the model's own arguments; of a model without one only `sum` is scored.
+    Of one the choices are the options, after the prompt (`asked`). Of the other the only choice is the prompt, after
+    nothing: `sequence` needs its log-probability. It cannot be had of whole sequences: the harness takes requests
+    of the same tokens for one, wherever prompt and option part. How many tokens the choices have (`counts`), which
+    the harness tells no task, is counted by the tokenizer that the model's arguments name. Of a model without one
+    `sum` alone is scored, and there are no prompts.
     """
     from datasets import load_dataset
 
-    name = tokenizer or pretrained
-    counting = None
-    if name:
-        from transformers import AutoTokenizer
+    rows, name = load_dataset(**load), tokenizer or pretrained
+    if name is None:
+        return rows.map(lambda row: {"asked": prompt(row, before), "choices": texts(row), "counts": []})
+    from transformers import AutoTokenizer
 
-        counting = AutoTokenizer.from_pretrained(name)
+    counting = AutoTokenizer.from_pretrained(name)
 
-    def ready(row: Row) -> dict[str, Any]:
-        asked, options = prompt(row, before), texts(row)
-        whole = [f"{asked}{option}" for option in options]
-        counts: dict[str, list[int]] = {"option_tokens": [], "whole_tokens": []}
-        if counting is not None:
+    def parted(found: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+        made = {column: [value for value in values for _ in range(2)] for column, values in found.items()}
+        more: dict[str, list[Any]] = {"asked": [], "choices": [], "counts": []}
+        for row in (dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True)):
+            asked, options = prompt(row, before), texts(row)
             # As the harness divides them: the option's tokens are those behind as many as the prompt has alone.
             alone = len(counting.encode(asked))
-            counts["option_tokens"] = [len(counting.encode(one)) - alone for one in whole]
-            counts["whole_tokens"] = [len(counting.encode(one, add_special_tokens=False)) for one in whole]
-        return {"prompt": asked, "options_in_order": options, "whole": whole, **counts}
+            more["asked"] += [asked, ""]
+            more["choices"] += [options, [asked]]
+            more["counts"] += [
+                [len(counting.encode(asked + option)) - alone for option in options],
+                [len(counting.encode(asked, add_special_tokens=False))],
+            ]
+        return {**made, **more}
 
-    return load_dataset(**load).map(ready)
+    return rows.map(parted, batched=True, batch_size=16)
 
 
-def process_options(doc: Row, results: Sequence[tuple[float, bool]]) -> dict[str, float]:
-    """`sum` and `mean`, from the log-probability of each option after the prompt."""
-    sums = [float(result[0]) for result in results]
-    found = _ranked("sum", sums)
-    if doc["option_tokens"]:
-        found |= _ranked("mean", [one / count for one, count in zip(sums, doc["option_tokens"], strict=True)])
+def process_results(doc: Row, results: Sequence[tuple[float, bool]]) -> dict[str, Any]:
+    """What the harness averages: by `sum` and `mean` as they are, by `sequence` with the function below.
+
+    A score's name stands for the accuracy; with a distractor's type behind it, for the share of first places.
+    """
+    sums, counts = [float(result[0]) for result in results], doc["counts"]
+    found: dict[str, Any] = {}
+    if doc["asked"]:
+        found |= _ranked("sum", sums)
+        if counts:
+            found |= _ranked("mean", [one / count for one, count in zip(sums, counts, strict=True)])
+    if counts:
+        found |= {_named("sequence", kind): (doc["id"], kind, sums, counts) for kind in OPTION_TYPES}
     return found
 
 
-def process_sequences(doc: Row, results: Sequence[tuple[float, bool]]) -> dict[str, float]:
-    """`sequence`, from the log-probability of each text of prompt and option.
+def by_sequence(found: Iterable[tuple[str, str, Sequence[float], Sequence[int]]]) -> float:
+    """A kind's share of the first place by `sequence`, over the rows of which both documents are there.
 
-    The harness puts the model's prefix token before a text: with a tokenizer that puts it there itself the score
-    is that of `touchstone evaluate`; with another one, the text's first token is scored too.
+    The harness puts the model's prefix token before a prompt. With a tokenizer that puts one there itself the
+    score is that of `touchstone evaluate`; with another, the prompt's first token is scored too.
     """
-    if not doc["whole_tokens"]:
-        return {}
-    return _ranked(
-        "sequence", [float(result[0]) / count for result, count in zip(results, doc["whole_tokens"], strict=True)]
-    )
+    prompts: dict[str, tuple[Sequence[float], Sequence[int]]] = {}
+    options: dict[str, tuple[Sequence[float], Sequence[int]]] = {}
+    asked = "GTRS"
+    for id_, kind, sums, counts in found:
+        asked = kind
+        (prompts if len(sums) == 1 else options)[id_] = sums, counts
+    shares = []
+    for id_ in options.keys() & prompts.keys():
+        (before, tokens), (sums, counts) = (prompts[id_][0][0], prompts[id_][1][0]), options[id_]
+        scores = [(before + one) / (tokens + count) for one, count in zip(sums, counts, strict=True)]
+        shares.append(first(dict(zip(OPTION_TYPES, scores, strict=True)))[asked])
+    return math.nan if not shares else math.fsum(shares) / len(shares)
 
 
 def _ranked(name: str, scores: Sequence[float]) -> dict[str, float]:
-    """The accuracy under the score's name, and the distractors' shares of the first place."""
     shares = first(dict(zip(OPTION_TYPES, scores, strict=True)))
-    return {name if kind == "GTRS" else f"{name}_{kind}": share for kind, share in shares.items()}
+    return {_named(name, kind): share for kind, share in shares.items()}
+
+
+def _named(name: str, kind: str) -> str:
+    return name if kind == "GTRS" else f"{name}_{kind}"
 
 
 def main() -> None:
