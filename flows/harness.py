@@ -21,7 +21,8 @@ def harness_task(
     """The YAML of the task of that name, to lie beside the family's scorer; None where the config is not evaluated.
 
     `row` is any of the config's rows, `prompts` are the build's, by name. Of several ways of asking that the
-    settings have (prompting, shots), the first is exported, as released: without ablations.
+    settings have (prompting, shots), the first is exported, as released: without ablations. Demonstrations are those of
+    the row's language.
     """
     values = row.model_dump(mode="json")
     if not is_evaluated(family.name, values):
