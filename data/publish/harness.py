@@ -2,8 +2,8 @@
 
 The harness looks for the functions of a task below the folder of its YAML file and never above it, so `scorers/` holds
 both: `lm_eval run --include_path scorers --tasks NAME --apply_chat_template`. With a chat template the messages are
-those of `touchstone evaluate`; without one, the system text stands right before the user's. CHARPEval is run without: its
-text goes to every model as it is.
+those of `touchstone evaluate`; without one, the system text stands right before the user's. CHARPEval is run without:
+its text goes to every model as it is.
 
 RefuteBench has none: its dialogues need turns that depend on the replies.
 """
