@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.label_studio import Served, copy_seed, make_seed, served
+from tests.lm_harness import make_harness
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -18,6 +19,11 @@ os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--kills N`: how often the soak kills a build."""
     parser.addoption("--kills", type=int, default=5, help="kills of a build in the resume tests")
+
+
+def cache_folder() -> Path:
+    """Where tests keep what takes long to install."""
+    return Path(os.environ.get("TOUCHSTONE_TEST_CACHE", ROOT / ".touchstone-tests"))
 
 
 @pytest.fixture(scope="session")
@@ -41,8 +47,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def label_studio_seed() -> Path:
     """A Label Studio that was installed and started once on this machine; tests run copies of it."""
-    cache = Path(os.environ.get("TOUCHSTONE_TEST_CACHE", ROOT / ".touchstone-tests"))
-    return make_seed(cache)
+    return make_seed(cache_folder())
+
+
+@pytest.fixture(scope="session")
+def lm_eval() -> Path:
+    """The program of a real lm-evaluation-harness, installed once on this machine."""
+    return make_harness(cache_folder())
 
 
 @pytest.fixture

@@ -1,0 +1,667 @@
+"""Scores replies to LV-Eval's contexts.
+
+    python lveval.py PREDICTIONS.jsonl DATA [DATA ...]        (DATA: Parquet, which needs pyarrow, or JSONL)
+
+Yuan et al., "LV-Eval: A Balanced Long-Context Benchmark with 5 Length Levels Up to 256K", 2024: section 4, figures 4
+and 5, tables 3 and A2 to A5. Part of Touchstone; Apache License 2.0. Needs Python 3.10; for Chinese rows also jieba
+(0.42.1), which divides texts into words.
+
+A prediction's variant is context, or direct: the question alone. Every value lies in 0..1, where the paper prints per
+cent. A reply is compared with the first answer, by its dataset's metric. Metrics are those of the program that the
+authors released; `--metrics paper` takes those of their paper, which differ:
+
+|                  | released                                              | paper                               |
+|------------------|-------------------------------------------------------|-------------------------------------|
+| gate             | keyword recall of at least 0.2 (en), 0.4 (zh)         | above 0.4 (en), 0.2 (zh)            |
+| blacklist        | its words count as not recalled                       | its words are left out of the F1    |
+| without keywords | en: no gate; zh: the answer's words are the keywords  | no gate                             |
+
+A prediction's prompting can be the ablation "no-cfi" (asked without the confusing facts). Those that undo the
+replacements, "no-kpr" and "neither", are scored by `touchstone score` alone, which can undo them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import math
+import re
+import string
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Row = Mapping[str, Any]
+Cell = tuple[str, str, "float | None", int]
+"""Row, column, value (None: a share of nothing), and the number that it is taken over."""
+Tables = dict[str, list[Cell]]
+
+COLUMNS = ("id", "dataset", "level", "depth", "language", "answers", "answer_keywords")
+VARIANTS = ("context", "direct")
+AS_RELEASED = "as released"
+WITHOUT_FACTS = "no-cfi"
+WITHOUT_RULES = ("no-kpr", "neither")
+ALL_LEVELS = "all levels"
+MOST_SHARED = 100  # section 3.3: "the top 100 words that matched the GT answer most frequently"
+STAGES = ("F1", "with keywords", "with keywords and blacklist")
+"""The rows of table A3."""
+CEILING = "ceiling Lm/Ld"
+RELEASED_GATES = {"en": 0.2, "zh": 0.4}
+PAPER_GATES = {"en": 0.4, "zh": 0.2}  # section 3.3, "exceeds a certain threshold"
+EPSILON = 1e-8
+"""In the denominator of ROUGE-L's F, which so stays a little below 1."""
+
+
+class Dataset(NamedTuple):
+    """What scoring knows of a dataset (table 2)."""
+
+    name: str
+    kind: str
+    metric: str
+    """As released."""
+    facts: bool
+    """Whether it has confusing facts."""
+    replaced: bool
+    keywords: bool
+
+
+GATED_EN, GATED_ZH, ROUGE = "qa_f1_score_with_gold_ans", "qa_f1_zh_score_with_gold_ans", "rouge_zh_score_blacklist"
+DATASETS = {
+    "hotpotwikiqa_mixup": Dataset("hotpotwikiqa-mixup", "multi-hop CQA", GATED_EN, True, True, True),
+    "loogle_SD_mixup": Dataset("loogle-SD-mixup", "single-hop QA", GATED_EN, False, False, True),
+    "loogle_CR_mixup": Dataset("loogle-CR-mixup", "multi-hop QA", GATED_EN, False, False, True),
+    "loogle_MIR_mixup": Dataset("loogle-MR-mixup", "multi-hop QA", GATED_EN, False, False, True),
+    "multifieldqa_en_mixup": Dataset("multifieldqa-en-mixup", "single-hop CQA", GATED_EN, True, True, True),
+    "multifieldqa_zh_mixup": Dataset("multifieldqa-zh-mixup", "single-hop CQA", GATED_ZH, True, True, True),
+    "factrecall_en": Dataset("factrecall-en", "fact recall", "qa_f1_score", True, True, True),
+    "factrecall_zh": Dataset("factrecall-zh", "fact recall", "qa_f1_zh_score", True, True, True),
+    "cmrc_mixup": Dataset("cmrc-mixup", "single-hop QA", GATED_ZH, False, True, False),
+    "lic_mixup": Dataset("lic-mixup", "single-hop CQA", GATED_ZH, True, False, True),
+    "dureader_mixup": Dataset("dureader-mixup", "multi-hop QA", ROUGE, False, False, False),
+}
+"""By their names in the data, without the level."""
+
+_ENGLISH_BLACKLIST = """
+and to of in her was with for it from is that his he by she they or at because be on are their what as had
+were about being this who but have has when which does
+"""
+_CHINESE_BLACKLIST = """
+的 和 是 等 在 年 可以 为 与 ‰ 了 或 一种 月 c 至 日 有 进行 于 不 中 × 根据 小 由
+亩 也 要 指 法 会 元 主要 以及 通过 首先 对 然后 号 以 所 后 丁 包括 无 将 用 能 形
+方面 因素 位于 而 从 到 一定 用于 但 使用 让 具有 并 亿元 万元 上 类 基于 才 来 地 片
+其他 个 或者 变得 时 给 你 使 条 受 已经 带 度
+"""
+BLACKLISTS: Mapping[str, Set[str]] = {
+    "en": frozenset(_ENGLISH_BLACKLIST.split()),
+    "zh": frozenset(_CHINESE_BLACKLIST.split()),
+}
+"""Words that tell nothing of an answer, as released (section 3.3)."""
+CHINESE_PUNCTUATION = (
+    "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃"
+    "》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏."
+)
+"""What is deleted beside ASCII punctuation, as released; 《 〈 〉 and · are not among it."""
+_ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_BOTH_PUNCTUATIONS = str.maketrans("", "", string.punctuation + CHINESE_PUNCTUATION)
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+
+
+# ---- words ----
+
+
+def english_words(text: str) -> list[str]:
+    """The words of SQuAD's normal form: lower case, no ASCII punctuation, no articles."""
+    return _ARTICLES.sub(" ", text.lower().translate(_ASCII_PUNCTUATION)).split()
+
+
+def chinese_segments(text: str) -> list[str]:
+    """The stretches that jieba divides `text` into."""
+    return list(_segmenter().cut(text, cut_all=False))
+
+
+def chinese_words(text: str) -> list[str]:
+    """jieba's segments in lower case, without punctuation and white space; no empty ones."""
+    normal = ("".join(one.lower().translate(_BOTH_PUNCTUATIONS).split()) for one in chinese_segments(text))
+    return [word for word in normal if word]
+
+
+@cache
+def _segmenter() -> Any:
+    try:
+        import jieba
+    except ImportError as error:
+        raise CannotScore("Chinese texts are divided into words by jieba: pip install jieba==0.42.1") from error
+    jieba.setLogLevel(logging.WARNING)
+    return jieba.Tokenizer()
+
+
+WORDS: Mapping[str, Callable[[str], list[str]]] = {"en": english_words, "zh": chinese_words}
+
+
+# ---- metrics: of a prediction and an answer ----
+
+Metric = Callable[[str, str, "str | None", str, "Set[str] | None"], float]
+"""(prediction, answer, keywords, lang, blacklist) -> score; by the released blacklist where none is given."""
+
+
+def f1(prediction: str, answer: str, lang: str, left_out: Set[str] = frozenset()) -> float:
+    """F1 = 2PR / (P + R) on bags of words; 0 where no word is shared."""
+    predicted, gold = ([word for word in WORDS[lang](text) if word not in left_out] for text in (prediction, answer))
+    shared = sum((Counter(predicted) & Counter(gold)).values())
+    if not shared:
+        return 0.0
+    precision, recall = shared / len(predicted), shared / len(gold)
+    return 2 * precision * recall / (precision + recall)
+
+
+def recall(prediction: str, asked: Sequence[str], lang: str, not_recalled: Set[str] = frozenset()) -> float:
+    """The share of the words asked for that the prediction has."""
+    shared = Counter(WORDS[lang](prediction)) & Counter(asked)
+    return sum(count for word, count in shared.items() if word not in not_recalled) / len(asked) if asked else 0.0
+
+
+def released_f1(prediction: str, answer: str, keywords: str | None, lang: str, not_recalled: Set[str]) -> float:
+    """Released: behind the gate; keywords of which no word is left are no gate."""
+    asked = WORDS[lang](keywords or (answer if lang == "zh" else ""))
+    if asked and recall(prediction, asked, lang, not_recalled) < RELEASED_GATES[lang]:
+        return 0.0
+    return f1(prediction, answer, lang)
+
+
+def paper_f1(prediction: str, answer: str, keywords: str | None, lang: str, left_out: Set[str]) -> float:
+    """Paper: behind the gate, without the words left out."""
+    asked = WORDS[lang](keywords or "")
+    if asked and recall(prediction, asked, lang) <= PAPER_GATES[lang]:
+        return 0.0
+    return f1(prediction, answer, lang, left_out)
+
+
+def rouge_l(hypothesis: str, reference: str) -> float:
+    """F = 2PR / (P + R + 1e-8), P = |U| / n and R = |U| / m; 0 where a text has no sentence.
+
+    U are the words on a longest common subsequence of any sentence of the one text with any of the other; m and n
+    are the distinct words of reference and hypothesis. Sentences end at full stops.
+    """
+    ours, theirs = (
+        [" ".join(piece.split()).split(" ") for piece in text.split(".") if piece] for text in (hypothesis, reference)
+    )
+    if not ours or not theirs:
+        return 0.0
+    union = {word for gold in theirs for predicted in ours for word in common_subsequence(gold, predicted)}
+    precision = len(union) / len({word for sentence in ours for word in sentence})
+    recalled = len(union) / len({word for sentence in theirs for word in sentence})
+    return 2 * precision * recalled / (precision + recalled + EPSILON)
+
+
+def common_subsequence(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """One longest common subsequence: of several, the one that backtracking from the ends meets."""
+    lengths = [array("i", [0] * (len(second) + 1))]
+    for word in first:
+        above, row = lengths[-1], array("i", [0])
+        for column, other in enumerate(second):
+            row.append(above[column] + 1 if word == other else max(above[column + 1], row[column]))
+        lengths.append(row)
+    found = []
+    place, column = len(first), len(second)
+    while place and column:
+        if first[place - 1] == second[column - 1]:
+            found.append(first[place - 1])
+            place, column = place - 1, column - 1
+        elif lengths[place - 1][column] > lengths[place][column - 1]:
+            place -= 1
+        else:
+            column -= 1
+    return found[::-1]
+
+
+def _spaced(text: str, blacklist: Set[str] | None = None) -> str:
+    """Chinese words with spaces between; with a blacklist divided twice and without its words, as released."""
+    segments = " ".join(chinese_segments(text))
+    if blacklist is None:
+        return segments
+    return " ".join(word for word in chinese_words(segments) if word not in blacklist)
+
+
+METRICS: Mapping[str, Metric] = {
+    # Released: F1, the share of the answer's words, and F1 behind the gate.
+    "qa_f1_score": lambda p, a, k, lang, b: f1(p, a, "en"),
+    "qa_f1_zh_score": lambda p, a, k, lang, b: f1(p, a, "zh"),
+    "qa_f1_score_factrecall": lambda p, a, k, lang, b: recall(p, WORDS["en"](a), "en"),
+    "qa_f1_zh_score_factrecall": lambda p, a, k, lang, b: recall(p, WORDS["zh"](a), "zh"),
+    "qa_f1_score_with_gold_ans": lambda p, a, k, lang, b: released_f1(p, a, k, "en", listed(b, "en")),
+    "qa_f1_zh_score_with_gold_ans": lambda p, a, k, lang, b: released_f1(p, a, k, "zh", listed(b, "zh")),
+    "rouge_score": lambda p, a, k, lang, b: rouge_l(p, a),
+    "rouge_zh_score": lambda p, a, k, lang, b: rouge_l(_spaced(p), _spaced(a)),
+    "rouge_zh_score_blacklist": lambda p, a, k, lang, b: rouge_l(
+        _spaced(p, listed(b, "zh")), _spaced(a, listed(b, "zh"))
+    ),
+    # The middle row of table A3, and the paper's own.
+    "released_f1_with_keywords": lambda p, a, k, lang, b: released_f1(p, a, k, lang, frozenset()),
+    "paper_f1_with_keywords": lambda p, a, k, lang, b: paper_f1(p, a, k, lang, frozenset()),
+    "keyword_recall_f1": lambda p, a, k, lang, b: paper_f1(p, a, k, lang, listed(b, lang)),
+    "f1_with_blacklist": lambda p, a, k, lang, b: f1(p, a, lang, listed(b, lang)),
+}
+
+
+def listed(blacklist: Set[str] | None, lang: str) -> Set[str]:
+    """The blacklist, or the released one."""
+    return BLACKLISTS[lang] if blacklist is None else blacklist
+
+
+def metric_of(dataset: Dataset, metrics: str) -> str:
+    """The dataset's metric: the released, or that of section 4."""
+    if metrics == "released" or dataset.metric == ROUGE:
+        return dataset.metric
+    return "keyword_recall_f1" if dataset.keywords else "f1_with_blacklist"
+
+
+def dataset_of(row: Row) -> Dataset:
+    """The dataset that the row is of."""
+    try:
+        return DATASETS[row["dataset"].removesuffix(f"_{row['level']}")]
+    except KeyError as error:
+        raise CannotScore(f"rows: {row['dataset']} is no dataset of LV-Eval; name the data of LV-Eval") from error
+
+
+def words_of(level: str) -> int:
+    """The words of a level: 16,000 of `16k`."""
+    return int(level.removesuffix("k")) * (1000 if level.endswith("k") else 1)
+
+
+# ---- the tables ----
+
+
+def score(
+    rows: Iterable[Row],
+    predictions: Iterable[Row],
+    partial: bool = False,
+    metrics: str = "released",
+    blacklists: Mapping[str, Set[str]] | None = None,
+    windows: Mapping[str, int] | None = None,
+) -> tuple[Tables, list[str]]:
+    """Every table, and notes to their reader. `windows` are the words that models hold, by their names."""
+    by_id, notes = {row["id"]: row for row in rows}, [f"{metrics} metrics"]
+    if not by_id:
+        raise CannotScore("rows: expected contexts, found none; name the data of LV-Eval")
+    replies = [
+        _reply(by_id[one["id"]], one, metrics, blacklists or {}, windows or {})
+        for one in _fitting(by_id, predictions, partial, notes)
+    ]
+    asked = [one for one in replies if one["variant"] == "context"]
+    released = [one for one in asked if one["ablation"] == AS_RELEASED]
+    direct = [one for one in replies if one["ablation"] == AS_RELEASED]
+    tables = {
+        "score by dataset": _by_level(released, "group", "dataset"),
+        "score by level": _averages(released, "group"),
+        "score by type": _averages(released, "group", "kind"),
+        "metric ablation": _metric_ablation(released),
+        "fact recall by depth": _by_level([one for one in asked if one["depth"]], "group", "dataset", "depth"),
+        "CFI and KPR": _by_level(
+            _beside(asked, lambda one: one["ablation"] != AS_RELEASED), "base", "dataset", "ablation"
+        ),
+        "leakage": _leakage(_beside(direct, lambda one: one["variant"] == "direct")),
+        "words shared with answers": _shared_words(released),
+    }
+    return {name: cells for name, cells in tables.items() if cells}, notes
+
+
+def _fitting(by_id: Mapping[str, Row], predictions: Iterable[Row], partial: bool, notes: list[str]) -> list[Row]:
+    """The predictions that fit; each ablation needs those rows whose datasets it changes."""
+    given: dict[str | None, list[Row]] = {}
+    unchanged = 0
+    for one in predictions:
+        prompting = one.get("prompting")
+        if prompting in WITHOUT_RULES:
+            raise CannotScore(
+                f"predictions: {one['id']} {prompting}: replies without replacements are scored by `touchstone score`; "
+                "leave them out here"
+            )
+        ablation = WITHOUT_FACTS if prompting == WITHOUT_FACTS else None
+        if ablation and one["id"] in by_id and not dataset_of(by_id[one["id"]]).facts:
+            unchanged += 1
+        else:
+            given.setdefault(ablation, []).append(one)
+    if unchanged:
+        notes.append(f"{unchanged} replies under {WITHOUT_FACTS} are left out: it changes nothing in their datasets")
+    kept: list[Row] = []
+    for ablation, ours in (given or {None: []}).items():
+        rows = {id_: row for id_, row in by_id.items() if ablation is None or dataset_of(row).facts}
+        kept += fitting(rows, lambda row: VARIANTS, ours, partial, notes, _may_lack)
+    return kept
+
+
+def _may_lack(prompting: str | None) -> Sequence[str]:
+    """Without a context, a question without the confusing facts is no other question."""
+    return ("direct",) if prompting == WITHOUT_FACTS else ()
+
+
+def _reply(
+    row: Row, one: Row, metrics: str, blacklists: Mapping[str, Set[str]], windows: Mapping[str, int]
+) -> dict[str, Any]:
+    """Where a reply belongs, its score, and that of each stage of the metric in the rows of table A3."""
+    dataset, lang, answer = dataset_of(row), row["language"], row["answers"][0]
+    ablated = one.get("prompting") == WITHOUT_FACTS
+
+    def by(metric: str) -> float:
+        return METRICS[metric](one["prediction"], answer, row["answer_keywords"] or None, lang, blacklists.get(lang))
+
+    stages: dict[str, float] = {}
+    if one["variant"] == "context" and not ablated and dataset.metric != ROUGE:
+        plain, gated = ("qa_f1_score", GATED_EN) if lang == "en" else ("qa_f1_zh_score", GATED_ZH)
+        last = gated if metrics == "released" else "keyword_recall_f1"
+        stages = dict(zip(STAGES, map(by, (plain, f"{metrics}_f1_with_keywords", last)), strict=True))
+        if (model := one.get("model", "model")) in windows:
+            stages[CEILING] = min(1.0, windows[model] / words_of(row["level"]))
+    return {
+        "dataset": dataset.name,
+        "kind": dataset.kind,
+        "level": row["level"],
+        "depth": None if row["depth"] is None else f"{row['depth']:03}",
+        "variant": one["variant"],
+        "group": group_of(one),
+        "base": group_of({**one, "prompting": None} if ablated else one),
+        "ablation": WITHOUT_FACTS if ablated else AS_RELEASED,
+        "language": lang,
+        "words": (WORDS[lang](one["prediction"]), WORDS[lang](answer)),
+        "replaced": dataset.replaced,
+        "score": by(metric_of(dataset, metrics)),
+        "stages": stages,
+    }
+
+
+def _in_levels(cells: Iterable[Cell]) -> list[Cell]:
+    """Cells by level, all levels together last, and then by row."""
+    return sorted(
+        cells, key=lambda cell: (math.inf if cell[1] == ALL_LEVELS else words_of(cell[1]), cell[0])
+    )  # fmt: skip
+
+
+def _by_level(replies: Iterable[Row], *by: str) -> list[Cell]:
+    """Means over replies: a row for each combination of `by`, a column for each level. Tables A2, A4, A5, figure 5."""
+    return _in_levels(means(((*(one[name] for name in by), one["level"]), one["score"]) for one in replies))
+
+
+def _averages(replies: Iterable[Row], *by: str) -> list[Cell]:
+    """Figure 4: the mean over datasets of a dataset's score, at each level and over all levels of all of them."""
+    scores: dict[tuple[str, ...], list[float]] = {}
+    for one in replies:
+        scores.setdefault((*(one[name] for name in by), one["dataset"], one["level"]), []).append(one["score"])
+    joined: dict[tuple[str, str], tuple[list[float], list[int]]] = {}
+    for (*place, _, level), own in sorted(scores.items()):
+        for column in (level, ALL_LEVELS):
+            means_, counts = joined.setdefault((" / ".join(place), column), ([], []))
+            means_.append(math.fsum(own) / len(own))
+            counts.append(len(own))
+    return _in_levels((row, column, mean(means_), sum(counts)) for (row, column), (means_, counts) in joined.items())
+
+
+def _metric_ablation(replies: Iterable[Row]) -> list[Cell]:
+    """Table A3: what keywords and blacklist take off the F1, beside the score that a model's window allows."""
+    return _in_levels(
+        means(
+            ((one["group"], one["dataset"], stage, one["level"]), value)
+            for one in replies
+            for stage, value in one["stages"].items()
+        )
+    )
+
+
+def _leakage(replies: Iterable[Row]) -> list[Cell]:
+    """Table 3: replies without the context beside those with it."""
+    return _in_levels(
+        means(
+            ((one["base"], one["dataset"], f"{one['variant']}{', with KPR' if one['replaced'] else ''}", level),
+             one["score"])
+            for one in replies
+            for level in (one["level"], ALL_LEVELS)
+        )
+    )  # fmt: skip
+
+
+def _beside(replies: Sequence[Row], which: Callable[[Row], bool]) -> list[Row]:
+    """The replies of each model and dataset of which at least one is `which`."""
+    wanted = {(one["base"], one["dataset"]) for one in replies if which(one)}
+    return [one for one in replies if (one["base"], one["dataset"]) in wanted]
+
+
+def _shared_words(replies: Iterable[Row]) -> list[Cell]:
+    """Section 3.3: the words that replies have most often in common with their answers."""
+    shared: dict[str, Counter[str]] = {"en": Counter(), "zh": Counter()}
+    total: Counter[str] = Counter()
+    for one in replies:
+        predicted, gold = one["words"]
+        total[one["language"]] += 1
+        shared[one["language"]].update(set(predicted) & set(gold))
+    return [
+        (f"{lang} / {word}", "replies", float(count), total[lang])
+        for lang, own in shared.items()
+        for word, count in sorted(own.items(), key=lambda one: (-one[1], one[0]))[:MOST_SHARED]
+    ]
+
+
+# ---- for lm-evaluation-harness (the YAML files beside this one) ----
+
+
+def process_results(doc: Row, results: Sequence[str]) -> dict[str, float]:
+    """The score of a reply by the released metric of its dataset, and by that of the paper."""
+    dataset, lang = dataset_of(doc), doc["language"]
+    scores = {
+        metrics: METRICS[metric_of(dataset, metrics)](
+            results[0], doc["answers"][0], doc["answer_keywords"] or None, lang, None
+        )
+        for metrics in ("released", "paper")
+    }
+    return {"score": scores["released"], "paper_score": scores["paper"]}
+
+
+def _blacklist(text: str) -> tuple[str, Set[str]]:
+    lang, _, path = text.partition("=")
+    words = frozenset(Path(path).read_text(encoding="utf-8-sig").lower().split())
+    if lang not in BLACKLISTS or not words:
+        raise argparse.ArgumentTypeError(f"{text}: expected en=FILE or zh=FILE, a file with a word a line")
+    return lang, words
+
+
+def _window(text: str) -> tuple[str, int]:
+    model, _, words = text.rpartition("=")
+    return model, int(words)
+
+
+def main() -> None:
+    """The command line."""
+    parser = command_line()
+    parser.add_argument("--metrics", choices=("released", "paper"), default="released", help="whose variant of them")
+    parser.add_argument("--blacklist", type=_blacklist, action="append", default=[], metavar="LANG=FILE",
+                        help="words in place of the released ones, a word a line")  # fmt: skip
+    parser.add_argument("--window", type=_window, action="append", default=[], metavar="MODEL=WORDS",
+                        help="words that the model holds, for the ceiling of table A3")  # fmt: skip
+    given = parser.parse_args()
+    rows, predictions = rows_of(given.data, COLUMNS), predictions_of(given.predictions, "prediction")
+    scored = score(rows, predictions, given.partial, given.metrics, dict(given.blacklist), dict(given.window))
+    tell(*scored, given.output)
+
+
+# ---- the same in every family's scorer: rows and predictions in, tables out ----
+
+FIELDS = {"id", "variant", "prediction", "scores", "model", "prompting", "shots"}
+
+
+class CannotScore(Exception):  # noqa: N818 - names what happened
+    """What was given cannot be scored: one line says what was expected, what was found and what to do."""
+
+
+def lines_of(path: str) -> Iterator[tuple[str, Row]]:
+    """The objects of a JSONL file, each with its place."""
+    with Path(path).open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(line.decode("utf-8-sig"))
+            except ValueError as error:
+                raise CannotScore(f"{path}: line {number}: expected JSON, found {error}; correct the line") from error
+            if not isinstance(value, dict):
+                raise CannotScore(f"{path}: line {number}: expected an object; write one a line")
+            yield f"{path}: line {number}", value
+
+
+def parquet_rows(path: str, columns: Sequence[str]) -> Iterator[tuple[str, Row]]:
+    """The rows of a Parquet file, by the columns that it has."""
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise CannotScore(f"{path}: Parquet needs pyarrow: pip install pyarrow, or give the rows as JSONL") from error
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+        for batch in file.iter_batches(16, columns=[name for name in columns if name in file.schema_arrow.names]):
+            yield from ((path, row) for row in batch.to_pylist())
+    except pyarrow.ArrowException as error:
+        raise CannotScore(f"{path}: cannot be read as Parquet ({error}); download it again") from error
+
+
+def rows_of(paths: Iterable[str], needed: Sequence[str], also: Sequence[str] = ()) -> Iterator[Row]:
+    """The rows of JSONL and Parquet files, of each the columns that scoring reads."""
+    columns = (*needed, *also)
+    for path in paths:
+        for place, row in parquet_rows(path, columns) if path.endswith(".parquet") else lines_of(path):
+            if lacking := [name for name in needed if name not in row]:
+                raise CannotScore(f"{place}: expected a column {lacking[0]}, found none; name this family's data")
+            yield {name: row[name] for name in columns if name in row}
+
+
+def predictions_of(path: str, answer: str) -> Iterator[Row]:
+    """The predictions of a JSONL file: rows of id, variant and `answer` ("prediction" or "scores")."""
+    for place, one in lines_of(path):
+        scores, shots = one.get("scores"), one.get("shots")
+        right = {
+            "id": isinstance(one.get("id"), str),
+            "variant": isinstance(one.get("variant"), str),
+            "prediction": isinstance(one.get("prediction"), str) if answer == "prediction" else "prediction" not in one,
+            "scores": isinstance(scores, dict) and all(map(is_number, scores.values()))
+            if answer == "scores"
+            else scores is None,
+            "model": isinstance(one.get("model", "model"), str),
+            "prompting": isinstance(one.get("prompting"), str | None),
+            "shots": shots is None or (isinstance(shots, int) and not isinstance(shots, bool)),
+            **{name: False for name in one if name not in FIELDS},
+        }
+        if wrong := [name for name, fits in right.items() if not fits]:
+            raise CannotScore(
+                f"{place}: {wrong[0]} is not as it should be; a row has id, variant and {answer}, and may have model, "
+                "prompting and shots (a number)"
+            )
+        yield one
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a number, and finite."""
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def group_of(one: Row) -> str:
+    """What the tables call the model of a prediction: `name`, `name, cot`, `name, cot, 3 shots`."""
+    shots = None if one.get("shots") is None else f"{one['shots']} shot{'s' * (one['shots'] != 1)}"
+    return ", ".join(part for part in (one.get("model", "model"), one.get("prompting"), shots) if part)
+
+
+def fitting(
+    rows: Mapping[str, Any],
+    variants: Callable[[Any], Sequence[str]],
+    predictions: Iterable[Row],
+    partial: bool,
+    notes: list[str],
+    may_lack: Callable[[str | None], Collection[str]] = lambda prompting: (),
+) -> list[Row]:
+    """The predictions, of which each group needs one for each of the `rows` (by id) and its variants.
+
+    Raises `CannotScore` where one is missing, double or of a row or variant that is not there. With `partial` the
+    unknown are left out, of two the first counts, and a note says how many.
+    """
+    kept: dict[tuple[str, str, str], Row] = {}
+    faults: dict[str, list[str]] = {"missing": [], "double": [], "unknown": []}
+    groups: dict[str, str | None] = {}
+    for one in predictions:
+        group, row = group_of(one), rows.get(one["id"])
+        groups[group] = one.get("prompting")
+        place = group, one["id"], one["variant"]
+        if row is None or one["variant"] not in variants(row):
+            faults["unknown"].append(f"{one['id']} {one['variant']}")
+        elif place in kept:
+            faults["double"].append(f"{one['id']} {one['variant']}")
+        else:
+            kept[place] = one
+    expected = 0
+    for group in sorted(groups):
+        spared = may_lack(groups[group])
+        needed = [(id_, variant) for id_, row in rows.items() for variant in variants(row) if variant not in spared]
+        expected += len(needed)
+        faults["missing"] += [f"{id_} {variant}" for id_, variant in needed if (group, id_, variant) not in kept]
+    counts = ", ".join(
+        f"{len(found)} {fault}" + (f" (first: {found[0]})" if found else "") for fault, found in faults.items()
+    )
+    if not groups:
+        raise CannotScore("predictions: expected JSONL rows, found none")
+    if not kept or (any(faults.values()) and not partial):
+        advice = "give one for each row and variant, or score what is there with --partial"
+        raise CannotScore(f"predictions: expected one for each of {expected}, found {counts}; {advice}")
+    if any(faults.values()):
+        notes.append(f"{len(kept)} of {expected} predictions are scored: {counts}")
+    return list(kept.values())
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """Their mean; None of no values."""
+    return math.fsum(values) / len(values) if values else None
+
+
+def means(values: Iterable[tuple[tuple[Any, ...], float | None]]) -> list[Cell]:
+    """A cell for each key, in order: the mean of the values that are there. A key's last part names the column."""
+    found: dict[tuple[Any, ...], list[float]] = {}
+    for key, value in values:
+        there = found.setdefault(key, [])
+        if value is not None:
+            there.append(value)
+    return [(" / ".join(map(str, key[:-1])), str(key[-1]), mean(found[key]), len(found[key])) for key in sorted(found)]
+
+
+def in_order(cells: Iterable[Cell], columns: Sequence[str]) -> list[Cell]:
+    """Cells by row, and in a row by the order of the columns."""
+    return sorted(cells, key=lambda cell: (cell[0], columns.index(cell[1])))
+
+
+def command_line() -> argparse.ArgumentParser:
+    """What every scorer is told."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("predictions", help="JSONL: id, variant, prediction or scores; model, prompting, shots")
+    parser.add_argument("data", nargs="+", help="the rows: Parquet or JSONL files of the release")
+    parser.add_argument("--output", help="write all tables here, too, as JSON")
+    parser.add_argument("--partial", action="store_true", help="score what is there; leave out the missing and unknown")
+    return parser
+
+
+def tell(tables: Tables, notes: Sequence[str], output: str | None) -> None:
+    """Print every value, tab-separated, and write them to `output`."""
+    cells = [
+        {"table": table, "row": row, "column": column, "value": value, "n": n}
+        for table, found in tables.items()
+        for row, column, value, n in found
+    ]
+    lines = ["table\trow\tcolumn\tvalue\tn", *("\t".join(map(str, cell.values())) for cell in cells)]
+    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
+    for note in notes:
+        print(note, file=sys.stderr)
+    if output:
+        Path(output).write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (CannotScore, OSError) as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
