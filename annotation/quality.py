@@ -125,6 +125,7 @@ def practice_rubric(rubric: Rubric) -> Rubric:
             "name": named(rubric.name, "-practice"),
             "title": f"Practice: {rubric.title or rubric.name}",
             "shows": (Shown(name=FEEDBACK, title="Feedback on your last answer"), *rubric.shows),
+            "listed": rubric.lists_by,
             "people_per_item": 1,
             "overlaps": False,
             "samples": (),

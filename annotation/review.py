@@ -57,6 +57,7 @@ def review_of(rubric: Rubric, guideline: str = "") -> Rubric:
             ),
             Shown(name=WARNINGS, title="What the checks warn of"),
         ),
+        listed=rubric.lists_by,
         asks=tuple(
             Choice(
                 name=_decision(part.name),
@@ -90,6 +91,7 @@ def revision_of(rubric: Rubric) -> Rubric:
             "name": named(rubric.name, "-revision"),
             "title": f"Back from review: {rubric.title or rubric.name}",
             "shows": (Shown(name=COMMENT, title="Why it comes back to you"), *rubric.shows),
+            "listed": rubric.lists_by,
             "people_per_item": 1,
             "overlaps": False,
             "samples": (),
