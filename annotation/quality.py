@@ -176,7 +176,7 @@ def feedback(task: Task, annotation: Annotation, rubric: Rubric) -> str:
             answer, right = annotation.answers.get(ask.name, "nothing"), task.known[ask.name]
             said = f"{answer} is right." if answer == right else f"you chose {answer}; the right answer is {right}."
             lines.append(f"{ask.question} {said[0].upper()}{said[1:]}")
-    return "\n".join([*lines, task.why] if task.why else lines)
+    return "\n".join([*lines, f"Why: {task.why}"] if task.why else lines)
 
 
 def unchanged(task: Task, annotation: Annotation, rubric: Rubric) -> tuple[str, ...]:

@@ -74,12 +74,14 @@ def review_of(rubric: Rubric, guideline: str = "") -> Rubric:
                 Written(
                     name=part.name,
                     title=f"{part.title}: corrected",
-                    hint="Corrected text, with fix",
+                    hint="The text as it should be",
                     lines=part.lines if isinstance(part, Written) else 2,
                 )
                 for part in parts
             ),
-            Written(name=COMMENT, title="Comment for the author", hint="Why, and what to do about it", note=True),
+            Written(
+                name=COMMENT, title="Comment for the author", hint="Why, and what to do about it", note=True, lines=3
+            ),
         ),
     )
 

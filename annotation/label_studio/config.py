@@ -43,7 +43,7 @@ STYLE = """
 .form-long { flex: 0 1 auto; min-height: 110px; margin-bottom: 8px; display: flex; flex-direction: column; }
 .form-block .form-box { max-height: 32vh; }
 .form-aside { display: flex; flex-wrap: wrap; column-gap: 16px; }
-.form-aside > * { flex: 1 1 40%; min-width: 0; }
+.form-aside .form-block { flex: 1 1 40%; min-width: 0; }
 .form-title { display: flex; flex-wrap: wrap; align-items: baseline; column-gap: 10px; margin-bottom: 2px; }
 .form-title *, .form-note * { margin: 0 !important; font-size: 15px !important; line-height: 20px !important; }
 .form-note *, .form-title .form-note * { font-size: 13px !important; font-weight: 400 !important; opacity: 0.75; }

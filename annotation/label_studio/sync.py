@@ -56,10 +56,10 @@ class Queue:
     instruction: str
     """The guideline page, as HTML."""
     tasks: Sequence[Wanted]
-    about: str = ""
-    """What is to be done, in a sentence or a few words, for the project's card."""
     people: int = 1
     """How many people do each task."""
+    about: str = ""
+    """What is to be done, in a sentence or a few words, for the project's card."""
     fields: Sequence[str] = ()
     """The names in the tasks' data, which the queue's table does not show."""
     shared: bool = False
