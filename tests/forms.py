@@ -253,8 +253,30 @@ async def open_boxes(page: Any, rubric: Rubric) -> None:
     await page.wait_for_timeout(300)
 
 
+async def photograph_tables(page: Any, server: Served, folder: Path) -> None:
+    """The tabs of a queue with tasks, one of which is done; a task opened out of it; an empty queue."""
+    form = next(one for one in forms() if one.rubric.name == "charpeval-authoring")
+    data = task_data(form.rubric, form.task)
+    for by, number in (("a2", 5), ("a3", 0)):
+        keys = [f"{place}" for place in range(number)]
+        tasks = [Wanted(key, key, {**data, KEY: key, VIEW: key}) for key in keys]
+        done = push(server.client, queue_of(form, by, tasks), None)
+        if number:
+            server.client.annotate(server.client.list_tasks(done.project)[0]["id"], [])
+        await page.goto(done.url)
+        for tab in ("Done", "To do"):
+            await page.get_by_text(tab, exact=True).click()
+            await page.wait_for_timeout(1500)
+            await page.screenshot(path=folder / f"tasks.{number}.{tab}.png")
+        if number:
+            await page.locator("[class*=row-wrapper]").first.click()
+            await page.wait_for_selector(f"textarea[name={QUESTION}]")
+            await page.wait_for_timeout(1500)
+            await page.screenshot(path=folder / "tasks.opened.png")
+
+
 async def photograph(server: Served, folder: Path) -> None:
-    """A screenshot of each form and of each guideline, of the projects, of a table and of one without tasks."""
+    """A screenshot of each form and of each guideline, of the projects and their tables."""
     from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
@@ -263,30 +285,17 @@ async def photograph(server: Served, folder: Path) -> None:
         )
         page = await chromium.new_page(viewport=PAGE)
         await log_in(page, server)
-        for form in (*forms(), *forms_after()):
+        first = list(forms())
+        for form in (*first, *forms_after()):
             await open_form(page, server, make(server, form))
-            await page.screenshot(path=folder / f"{form.rubric.name}.guideline.png")
+            if form in first:  # the guideline of what comes after is the same
+                await page.screenshot(path=folder / f"{form.rubric.name}.guideline.png")
             await close_guideline(page)
             await page.screenshot(path=folder / f"{form.rubric.name}.png")
             if any(ask.fixes for ask in form.rubric.asks):
                 await open_boxes(page, form.rubric)
                 await page.screenshot(path=folder / f"{form.rubric.name}.open.png")
-        for by, number in (("a2", 5), ("a3", 0)):
-            form = next(forms())
-            data = task_data(form.rubric, form.task)
-            tasks = [
-                Wanted(f"{place}", f"{place}", {**data, KEY: f"{place}", VIEW: f"{place}"}) for place in range(number)
-            ]
-            done = push(server.client, queue_of(form, by, tasks), None)
-            if number:
-                server.client.annotate(server.client.list_tasks(done.project)[0]["id"], [])
-            await page.goto(done.url)
-            await page.get_by_text("To do").wait_for()
-            await page.wait_for_timeout(1500)
-            await page.screenshot(path=folder / f"tasks.{number}.png")
-            await page.get_by_text("Done").click()
-            await page.wait_for_timeout(1500)
-            await page.screenshot(path=folder / f"tasks.{number}.done.png")
+        await photograph_tables(page, server, folder)
         await page.goto(f"{server.url}/projects")
         await page.wait_for_timeout(2000)
         await page.screenshot(path=folder / "projects.png")

@@ -152,14 +152,14 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
     # Her queue begins with her code; its card and its table say what is to be done, and nothing of how it is kept.
     await author.page.goto(f"{author.url}/projects")
     card = author.page.locator("[class*=project-card__description]")
-    await card.first.wait_for()
+    await author.page.get_by_text("Open it and press").wait_for()
     assert [text.partition(";")[0] for text in await card.all_inner_texts()] == [
         "Write five wrong responses, each wrong in its own way. Open it and press Label All Tasks"
     ]
     await author.page.get_by_text(f"{by} · ").click()
     await author.page.get_by_role("button", name="Label All Tasks").wait_for()
     await author.page.get_by_text(tortoise()["hard_utterance"]).wait_for()
-    assert not re.search("ext_id|view_hash|draft_|shown_|Inner ID|Annotated by|Prediction", await author.read())
+    assert not re.search("ext_id|view_hash|draft_|shown_|Inner ID|Annotated by|Upload filename", await author.read())
     await author.page.get_by_role("button", name="Label All Tasks").click()
     await author.page.wait_for_selector(".guideline")
     assert "It is the most tempting of the five" in await author.page.inner_text(".guideline")

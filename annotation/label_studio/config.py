@@ -37,6 +37,7 @@ STYLE = """
 .lsf-sidepanels { padding: 0 !important; }
 .lsf-sidepanels__content { width: 100% !important; max-width: 100% !important; }
 .form-columns { display: flex; gap: 24px; height: calc(100vh - 122px); min-height: 420px; }
+.lsf-label-view__lsf-wrapper_mode_explorer .form-columns { height: calc(100vh - 164px); }
 .form-shown, .form-asked { flex: 1 1 50%; min-width: 0; overflow-y: auto; padding: 0 8px 4px 0; }
 .form-shown { display: flex; flex-direction: column; }
 .form-block { flex: 0 0 auto; margin-bottom: 6px; }
@@ -63,7 +64,8 @@ STYLE = """
 .lsf-paragraphs [class*=phrase--] { margin: 0 0 4px 0 !important; padding: 3px 10px !important; }
 """
 """What Label Studio shows of its own, and an annotator has no use for, is hidden: times of a dialogue that has none, a
-filter of speakers, the panels of regions. Where another release names them otherwise they are to be seen, no more."""
+filter of speakers, the panels of regions. A task that is opened out of the table has a bar of tabs above its form.
+Where another release names them otherwise they are to be seen, no more."""
 
 
 class Answers(Frozen):
