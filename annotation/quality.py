@@ -125,6 +125,7 @@ def practice_rubric(rubric: Rubric) -> Rubric:
             "name": named(rubric.name, "-practice"),
             "title": f"Practice: {rubric.title or rubric.name}",
             "shows": (Shown(name=FEEDBACK, title="Feedback on your last answer"), *rubric.shows),
+            "listed": rubric.lists_by,
             "people_per_item": 1,
             "overlaps": False,
             "samples": (),
@@ -175,7 +176,7 @@ def feedback(task: Task, annotation: Annotation, rubric: Rubric) -> str:
             answer, right = annotation.answers.get(ask.name, "nothing"), task.known[ask.name]
             said = f"{answer} is right." if answer == right else f"you chose {answer}; the right answer is {right}."
             lines.append(f"{ask.question} {said[0].upper()}{said[1:]}")
-    return "\n".join([*lines, task.why] if task.why else lines)
+    return "\n".join([*lines, f"Why: {task.why}"] if task.why else lines)
 
 
 def unchanged(task: Task, annotation: Annotation, rubric: Rubric) -> tuple[str, ...]:

@@ -58,6 +58,7 @@ def review_of(rubric: Rubric, guideline: str = "") -> Rubric:
             ),
             Shown(name=WARNINGS, title="What the checks warn of"),
         ),
+        listed=rubric.lists_by,
         asks=tuple(
             Choice(
                 name=_decision(part.name),
@@ -74,12 +75,14 @@ def review_of(rubric: Rubric, guideline: str = "") -> Rubric:
                 Written(
                     name=part.name,
                     title=f"{part.title}: corrected",
-                    hint="Corrected text, with fix",
+                    hint="The text as it should be",
                     lines=part.lines if isinstance(part, Written) else 2,
                 )
                 for part in parts
             ),
-            Written(name=COMMENT, title="Comment for the author", hint="Why, and what to do about it", note=True),
+            Written(
+                name=COMMENT, title="Comment for the author", hint="Why, and what to do about it", note=True, lines=3
+            ),
         ),
     )
 
@@ -91,6 +94,7 @@ def revision_of(rubric: Rubric) -> Rubric:
             "name": named(rubric.name, "-revision"),
             "title": f"Back from review: {rubric.title or rubric.name}",
             "shows": (Shown(name=COMMENT, title="Why it comes back to you"), *rubric.shows),
+            "listed": rubric.lists_by,
             "people_per_item": 1,
             "overlaps": False,
             "samples": (),

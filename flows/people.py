@@ -675,13 +675,14 @@ def _made(
         instruction=guideline_page(rubric, "\n\n".join(guideline_of(one, folder) for one in taught)),
         tasks=[Wanted(task.key, task.id, task_data(rubric, task), task.id in anew) for task in tasks],
         people=each,
+        about=rubric.title or rubric.name,
         fields=data_fields(rubric),
         shared=by == ANYBODY,
     )
 
 
-LONGEST_TITLE = 50
-"""Characters that Label Studio takes."""
+LONGEST_TITLE = 36
+"""Characters that stand on a project's card; of a longer title a card would be too wide for the page."""
 
 
 def _name(benchmark: str, rubric: Rubric, by: str) -> str:

@@ -118,11 +118,20 @@ class Rubric(Frozen):
     asks: tuple[Choice, ...] = ()
     writes: tuple[Written, ...] = ()
     marks: tuple[Marked, ...] = ()
+    listed: str = Field(
+        "", description="Name of the shown text that tells tasks apart in a list, of a dialogue its last turn; the "
+        "first shown, where there is nothing"
+    )  # fmt: skip
     people_per_item: int = Field(1, ge=1)
     overlaps: bool = Field(False, description="The first items go to one person more, to see how far people agree")
     samples: tuple[Sample, ...] = Field((), description="Empty: people see every record")
     validation_share: float = Field(0.0, ge=0, lt=1, description="Share of what a person sees whose answer is known")
     pass_share: float = Field(0.0, ge=0, le=1, description="Share of those that a person must answer rightly")
+
+    @property
+    def lists_by(self) -> str:
+        """The name of the shown text that tells tasks apart in a list."""
+        return self.listed or self.shows[0].name
 
     @property
     def corrects(self) -> tuple[str, ...]:
@@ -147,6 +156,8 @@ class Rubric(Frozen):
         alone = {one.name for one in self.shows if one.name in texts and one.beside is None}
         if unknown := [one.of for one in self.marks if one.of not in alone]:
             raise ValueError(f"rubric {self.name}: {unknown[0]} is no text that is shown, and cannot be marked")
+        if self.listed and self.listed not in shown:
+            raise ValueError(f"rubric {self.name}: {self.listed} is nothing that is shown, to list tasks by")
         asks = {one.name for one in self.asks}
         if stray := [one.beside for one in self.shows if one.beside not in {None, *asks}]:
             raise ValueError(f"rubric {self.name}: {stray[0]} is no question, to show something beside")

@@ -1,16 +1,23 @@
-"""Every form as a person sees it: `make forms` puts a screenshot of each, on a laptop's page, into a folder."""
+"""What people see: `make forms` puts screenshots on a laptop's page into a folder.
+
+Of every rubric each form, for work, practice, revision and review, its guideline, and the form with all boxes open;
+the projects, a queue's table of tasks, and the page of an empty queue.
+"""
 
 import asyncio
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from annotation.guideline import guideline_page
 from annotation.label_studio.accounts import Owner, read_owner
-from annotation.label_studio.config import QUESTION, label_config, task_data
-from annotation.review import review_of, review_task
+from annotation.label_studio.config import QUESTION, data_fields, hotkeys, label_config, task_data
+from annotation.label_studio.sync import KEY, VIEW, Queue, Wanted, push
+from annotation.quality import practice_for, practice_of, practice_rubric
+from annotation.review import review_of, review_task, revision_of, revision_task
+from flows.people import LONGEST_TITLE
 from flows.rubrics import HERE, rubrics
 from schemas.annotation import Annotation, Finding
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Turn, Written
@@ -145,6 +152,35 @@ def forms() -> Iterator[Form]:
     yield Form(HOSTILE, "# A <script>alert(4)</script>", HOSTILE_TASK)
 
 
+def forms_after() -> Iterator[Form]:
+    """The forms that a rubric's people meet beside its own: practice, what comes back, and the reviews of authors."""
+    shipped = rubrics()
+    for rubric, guideline, examples in shipped.values():
+        if not examples:
+            continue
+        task = next((one for one in examples if one.drafts), examples[0])
+        written = {one.name: one.hint or "What was written here." for one in rubric.writes} | dict(task.drafts)
+        marks = {one.name: ("spring", "1931") for one in rubric.marks}
+        wrong = {ask.name: next(one for one in ask.options if one != task.known[ask.name]) for ask in rubric.asks}
+        work = Annotation(task=task.id, key=task.key, by="a1", answers={**written, **task.known}, marks=marks)
+        comment = "Rejected: the first part\nIt is too near to an answer: mend it, or write another."
+        yield Form(revision_of(rubric), guideline, revision_task(rubric, task, work, comment))
+        review = shipped.get(review_of(rubric).name) if rubric.writes or rubric.marks else None
+        if review is not None:
+            warned = [
+                Finding(name=rubric.writes[0].name, problem="shares its first words with the response", rejects=False)
+            ]
+            asked = review_task(rubric, review.rubric, task, work, warned)
+            yield Form(review.rubric, f"{review.guideline}\n\n{guideline}", asked)
+        else:
+            (practice,) = practice_of([task], rubric, seed=1)
+            failed = work.model_copy(
+                update={"task": practice.id, "key": practice.key, "rubric": practice_rubric(rubric).name,
+                        "answers": {**written, **wrong}}
+            )  # fmt: skip
+            yield Form(practice_rubric(rubric), guideline, *practice_for("a1", [practice], [failed], rubric))
+
+
 def result(rubric: Rubric, answers: Mapping[str, str], spans: Mapping[str, list[tuple[int, int]]] | None = None) -> Any:
     """What Label Studio exports of these answers."""
     choices = {one.name for one in rubric.asks}
@@ -164,12 +200,22 @@ def result(rubric: Rubric, answers: Mapping[str, str], spans: Mapping[str, list[
 
 def make(server: Served, form: Form) -> int:
     """A project of the form with its task; returns its number."""
-    project = server.client.make_project(
-        f"Form {form.rubric.name}"[:50], label_config(form.rubric),
-        instruction=guideline_page(form.rubric, form.guideline),
-    )  # fmt: skip
-    server.client.import_tasks(project, [{"data": task_data(form.rubric, form.task)}])
-    return project
+    task = Wanted(form.task.key, form.task.id, task_data(form.rubric, form.task))
+    return push(server.client, queue_of(form, "a1", [task]), None).project
+
+
+def queue_of(form: Form, by: str, tasks: Sequence[Wanted]) -> Queue:
+    """A person's queue of the form."""
+    rubric = form.rubric
+    return Queue(
+        name=f"forms/{rubric.name}@{rubric.version}/{by}",
+        title=f"{by} · {rubric.title}"[:LONGEST_TITLE],
+        config=label_config(rubric),
+        instruction=guideline_page(rubric, form.guideline),
+        tasks=tasks,
+        about=rubric.title,
+        fields=data_fields(rubric),
+    )
 
 
 async def log_in(page: Any, server: Served) -> None:
@@ -198,8 +244,39 @@ async def close_guideline(page: Any) -> None:
     await page.wait_for_timeout(300)
 
 
+async def open_boxes(page: Any, rubric: Rubric) -> None:
+    """Choose, by its key, what opens a box, in every question that has such an option."""
+    keys = hotkeys(rubric)
+    for ask in rubric.asks:
+        if ask.fixes and (ask.name, ask.fixes[0]) in keys:
+            await page.keyboard.press(keys[ask.name, ask.fixes[0]])
+    await page.wait_for_timeout(300)
+
+
+async def photograph_tables(page: Any, server: Served, folder: Path) -> None:
+    """The tabs of a queue with tasks, one of which is done; a task opened out of it; an empty queue."""
+    form = next(one for one in forms() if one.rubric.name == "charpeval-authoring")
+    data = task_data(form.rubric, form.task)
+    for by, number in (("a2", 5), ("a3", 0)):
+        keys = [f"{place}" for place in range(number)]
+        tasks = [Wanted(key, key, {**data, KEY: key, VIEW: key}) for key in keys]
+        done = push(server.client, queue_of(form, by, tasks), None)
+        if number:
+            server.client.annotate(server.client.list_tasks(done.project)[0]["id"], [])
+        await page.goto(done.url)
+        for tab in ("Done", "To do"):
+            await page.get_by_text(tab, exact=True).click()
+            await page.wait_for_timeout(1500)
+            await page.screenshot(path=folder / f"tasks.{number}.{tab}.png")
+        if number:
+            await page.locator("[class*=row-wrapper]").first.click()
+            await page.wait_for_selector(f"textarea[name={QUESTION}]")
+            await page.wait_for_timeout(1500)
+            await page.screenshot(path=folder / "tasks.opened.png")
+
+
 async def photograph(server: Served, folder: Path) -> None:
-    """A screenshot of each form and of each guideline."""
+    """A screenshot of each form and of each guideline, of the projects and their tables."""
     from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
@@ -208,11 +285,20 @@ async def photograph(server: Served, folder: Path) -> None:
         )
         page = await chromium.new_page(viewport=PAGE)
         await log_in(page, server)
-        for form in forms():
+        first = list(forms())
+        for form in (*first, *forms_after()):
             await open_form(page, server, make(server, form))
-            await page.screenshot(path=folder / f"{form.rubric.name}.guideline.png")
+            if form in first:  # the guideline of what comes after is the same
+                await page.screenshot(path=folder / f"{form.rubric.name}.guideline.png")
             await close_guideline(page)
             await page.screenshot(path=folder / f"{form.rubric.name}.png")
+            if any(ask.fixes for ask in form.rubric.asks):
+                await open_boxes(page, form.rubric)
+                await page.screenshot(path=folder / f"{form.rubric.name}.open.png")
+        await photograph_tables(page, server, folder)
+        await page.goto(f"{server.url}/projects")
+        await page.wait_for_timeout(2000)
+        await page.screenshot(path=folder / "projects.png")
         await chromium.close()
 
 

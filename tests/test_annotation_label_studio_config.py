@@ -9,6 +9,8 @@ from pydantic import ValidationError
 
 from annotation.label_studio.config import (
     EDGE_CHARACTERS,
+    LISTED,
+    LISTED_CHARACTERS,
     MOST_CHARACTERS,
     QUESTION,
     SUGGESTED,
@@ -20,7 +22,8 @@ from annotation.label_studio.config import (
     label_config,
     task_data,
 )
-from annotation.review import review_of
+from annotation.quality import practice_rubric
+from annotation.review import review_of, revision_of
 from flows.families.lveval.rubric import KEYWORDS
 from flows.families.reeval.rubric import SUPPORT
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Turn, Written
@@ -50,6 +53,35 @@ def one(name: str, kind: str, value: Any) -> Any:
 
 def data_of(rubric: Rubric, **shown: str) -> dict[str, Any]:
     return {f"shown_{name}": text for name, text in shown.items()} | {f"draft_{one.name}": "" for one in rubric.writes}
+
+
+# ---- the table ----
+
+
+def test_a_task_is_called_by_what_tells_it_from_others() -> None:
+    def listed(form: Form) -> str:
+        return str(task_data(form.rubric, form.task)[LISTED])
+
+    assert listed(FORMS[AUTHORING.name]) == "Which of them sat behind the others, then?", "the last turn"
+    assert listed(FORMS[f"{AUTHORING.name}-review"]) == "Which of them sat behind the others, then?"
+    assert listed(FORMS["reeval-support"]) == "When was the Varn Bridge opened?", "not the passage above it"
+    assert listed(FORMS[HOSTILE.name]) == "$shown_text {{shown}} &amp; &lt;"
+
+
+def test_what_stands_over_a_form_does_not_name_its_tasks() -> None:
+    for rubric in (revision_of(AUTHORING), practice_rubric(AUTHORING)):
+        assert rubric.lists_by == "dialogue"
+
+
+def test_a_long_text_in_the_table_is_its_start_in_one_line() -> None:
+    rubric = Rubric(name="r", version=1, guideline="g.md", shows=(Shown(name="text"),), asks=AUTHORING.asks)
+    task = AUTHORING_TASK.model_copy(update={"rubric": "r", "drafts": {}, "shown": {"text": "大桥\n\n word" * 2000}})
+    line = task_data(rubric, task)[LISTED]
+    assert line.startswith("大桥 word大桥 word")
+    assert len(line) == LISTED_CHARACTERS
+    assert line.endswith("…")
+    empty = task.model_copy(update={"shown": {"text": ""}})
+    assert task_data(rubric, empty)[LISTED] == ""
 
 
 # ---- the form ----
@@ -142,7 +174,7 @@ def test_nothing_in_the_data_tells_a_validation_item_from_others() -> None:
     )
     assert {**plain, "ext_id": ""} == {**known, "ext_id": ""}
     assert set(known) == {"ext_id", "view_hash", "item_id", "item_key", "item_view", "rubric", "version",
-                          "shown_evidence", "shown_question", "shown_answer"}  # fmt: skip
+                          "shown_evidence", "shown_question", "shown_answer", "Task"}  # fmt: skip
 
 
 def test_a_suggestion_is_said_to_be_one_and_a_text_to_be_corrected_is_not() -> None:

@@ -5,28 +5,34 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from annotation.label_studio import server
-from annotation.label_studio.client import Client, Unanswered, connect
+from annotation.label_studio.client import Client, ProjectInfo, Unanswered, connect
+from annotation.label_studio.config import LISTED
 from annotation.label_studio.listener import Listener, marked, secret_of, tell_us, unmark
 from annotation.label_studio.sync import (
     KEY,
+    MARK,
+    NOTHING,
     RETIRED,
     VIEW,
     Handed,
     Queue,
     Wanted,
     compare,
+    described,
     handed_in,
     held,
     is_retired,
     one_writer,
     ours,
     push,
+    withdraw,
 )
 from schemas.errors import Failed, WrongInput
 from tests.label_studio import Served
@@ -103,7 +109,72 @@ def test_there_is_one_writer(tmp_path: Path) -> None:
         pass
 
 
+def card(given: Queue) -> str:
+    """What a project's card shows: three lines of at most 55 characters, in one line."""
+    return " ".join(described(given).split())[: 3 * 55]
+
+
+def test_a_card_says_what_is_to_be_done_and_the_key_is_found_under_it() -> None:
+    full = replace(queue([wanted(1)]), about="Are both right?")
+    assert card(full).startswith("Are both right? Open it and press Label All Tasks;")
+    empty = replace(full, tasks=())
+    assert card(empty).startswith("Nothing to do here now. Tasks come by themselves;")
+    assert "Are both right?" in card(empty)
+    for given in (full, empty, replace(full, about="Check"), replace(empty, about="")):
+        assert "toy/check@1/a1" not in card(given)
+        for told in (described(given), described(given).replace("\n", "\r\n"), f"By me.\n{described(given)}\nMine."):
+            assert list(ours(Listing([told]), "toy")) == ["toy/check@1/a1"]
+            assert list(ours(Listing([told]), "to")) == []
+    assert list(ours(Listing(["", "touchstone", "Nothing of touchstone toy/check@1/a1"]), "toy")) == []
+
+
+class Listing(Client):
+    """A server that has projects of these descriptions."""
+
+    def __init__(self, descriptions: list[str]) -> None:
+        self.descriptions = descriptions
+
+    def projects(self) -> list[ProjectInfo]:
+        return [
+            ProjectInfo(id=number, title="x", label_config="", maximum_annotations=1, instruction="", tasks=2,
+                        description=text)
+            for number, text in enumerate(self.descriptions)
+        ]  # fmt: skip
+
+
 # ---- with a server ----
+
+
+@pytest.mark.slow
+def test_a_project_has_its_views_once_and_what_people_made_of_them_stays(label_studio: Served) -> None:
+    client = label_studio.client
+    given = replace(queue([]), about="Check it", fields=("text", "draft_w"))
+    first = pushed(client, given)
+    assert client.views(first.project) == 2
+    assert NOTHING in client.project(first.project).description
+    given = replace(given, tasks=[wanted(1, **{LISTED: "text 1"}), wanted(2, **{LISTED: "text 2"})])
+    pushed(client, given)
+    assert client.views(first.project) == 2
+    assert NOTHING not in client.project(first.project).description
+    client.make_view(first.project, "Mine", people=1, done=False, first=LISTED)
+    pushed(client, given)
+    assert client.views(first.project) == 3
+
+    # One who was killed before the views were made makes them with the first tasks.
+    client.set_description(client.make_project("Killed", FORM), f"{MARK} toy/check@1/a2")
+    killed = pushed(client, replace(given, name="toy/check@1/a2"))
+    assert client.views(killed.project) == 2
+
+    # Who is left without a task is told so, and what is no longer asked says it.
+    pushed(client, replace(given, tasks=()))
+    assert NOTHING in client.project(first.project).description
+    rows = held(client, client.project(first.project))
+    assert sorted(row["data"][LISTED] for row in rows) == ["No longer asked: text 1", "No longer asked: text 2"]
+    withdraw(client, "toy/check@1/a2", client.project(killed.project))
+    assert NOTHING in client.project(killed.project).description
+    pushed(client, given)
+    rows = held(client, client.project(first.project))
+    assert sorted(row["data"][LISTED] for row in rows) == ["text 1", "text 2"]
 
 
 @pytest.mark.slow
@@ -206,18 +277,12 @@ def test_a_webhook_marks_its_project_and_needs_the_secret(label_studio: Served, 
 
 
 def test_what_retired_a_task_is_nobodys_work() -> None:
-    class Exported:
-        def projects(self) -> list[Any]:
-            from annotation.label_studio.client import ProjectInfo
-
-            return [ProjectInfo(id=1, title="x", label_config="", maximum_annotations=1, instruction="", tasks=2,
-                                description="touchstone toy/check@1/a1")]  # fmt: skip
-
+    class Exported(Listing):
         def export(self, project: int) -> list[Any]:
             empty, full = {"result": [], "was_cancelled": False}, {"result": said("yes"), "was_cancelled": False}
             return [{"data": {KEY: "k1", RETIRED: "yes"}, "annotations": [empty, full]},
                     {"data": {KEY: "k2"}, "annotations": [empty]}]  # fmt: skip
 
-    client: Any = Exported()
+    client = Exported([described(queue([]))])
     found: list[Handed] = list(handed_in(client, "toy"))
     assert [(one.data[KEY], bool(one.annotation["result"])) for one in found] == [("k1", True), ("k2", False)]

@@ -131,7 +131,8 @@ def test_what_was_practised_wrongly_is_shown_again_with_the_feedback() -> None:
 def test_feedback_says_what_is_right_and_why() -> None:
     one = task(1, "no", why="The sentence with the answer is not there.")
     assert feedback(one, judged(one.id, "a", "yes"), RUBRIC) == (
-        "Does it support the answer? You chose yes; the right answer is no.\nThe sentence with the answer is not there."
+        "Does it support the answer? You chose yes; the right answer is no.\n"
+        "Why: The sentence with the answer is not there."
     )
     assert feedback(one, judged(one.id, "a", "no"), RUBRIC).startswith("Does it support the answer? No is right.\n")
 

@@ -74,7 +74,7 @@ def test_a_review_shows_all_that_the_author_saw_and_did_and_asks_of_each_part() 
     assert [(one.name, one.options) for one in REVIEW.asks] == [
         ("text_decision", ("accept", "fix", "reject")), ("lie_decision", ("accept", "fix", "reject")),
     ]  # fmt: skip
-    assert [(one.name, one.lines) for one in REVIEW.writes] == [("text", 4), ("lie", 2), ("review_comment", 2)]
+    assert [(one.name, one.lines) for one in REVIEW.writes] == [("text", 4), ("lie", 2), ("review_comment", 3)]
     assert review_of(AUTHORING, "guideline.review.md").guideline == "guideline.review.md"
     found = [Finding(name="lie", problem="too like the text", rejects=False)]
     (review,) = settled(authored(task()), check=lambda on, work: found).reviews

@@ -160,11 +160,18 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
     by, other = ("a1", "a2") if bench.left(AUTHORING, "a1") else ("a2", "a1")
     author = await Person.log_in(browser, label_studio, by)
 
-    # Her queue begins with her code; its table tells nothing of how a task is kept.
+    # Her queue begins with her code; its card and its table say what is to be done, and nothing of how it is kept.
+    await author.page.goto(f"{author.url}/projects")
+    card = author.page.locator("[class*=project-card__description]")
+    await author.page.get_by_text("Open it and press").wait_for()
+    assert [text.partition(";")[0] for text in await card.all_inner_texts()] == [
+        "Write five wrong responses, each wrong in its own way. Open it and press Label All Tasks"
+    ]
     await author.page.get_by_text(f"{by} · ").click()
-    await author.page.get_by_text("Label All Tasks").wait_for()
-    assert not re.search("ext_id|view_hash|draft_|shown_", await author.read())
-    await author.page.get_by_text("Label All Tasks").click()
+    await author.page.get_by_role("button", name="Label All Tasks").wait_for()
+    await author.page.get_by_text(tortoise()["hard_utterance"]).wait_for()
+    assert not re.search("ext_id|view_hash|draft_|shown_|Inner ID|Annotated by|Upload filename", await author.read())
+    await author.page.get_by_role("button", name="Label All Tasks").click()
     await author.page.wait_for_selector(".guideline")
     assert "It is the most tempting of the five" in await author.page.inner_text(".guideline")
     await close_guideline(author.page)
@@ -202,6 +209,13 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
     hand_out(project, label_studio.client)
     await author.submit()
     await author.page.get_by_text("No More Tasks").wait_for()
+
+    # Her list is empty, and does not ask her to import anything; what she did can be opened again.
+    await author.page.goto(f"{author.url}/projects/{bench.queue(AUTHORING, by)}/data")
+    await author.page.get_by_text("No tasks found").wait_for()
+    assert "Import data" not in await author.read()
+    await author.page.get_by_text("Done", exact=True).click()
+    await author.page.get_by_text(tortoise()["hard_utterance"]).wait_for()
 
     # A check sends it back, before anybody reviews it.
     assert bench.collect() == []

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from annotation.quality import Known
-from flows.cli.annotating import _print_standings
+from flows.cli.annotating import _folded, _print_standings
 from flows.construct.engine import every
 from flows.people import Collected, Standing, _write_lines, stand, works
 from flows.report.annotation import agreed, figures_of, write_annotation
@@ -116,6 +116,17 @@ def test_the_table_can_be_read_at_100_columns(tmp_path: Path) -> None:
     assert [one.partition(" ")[0] for one in of_people[::2]] == ["practice", "work", "revision", "review"]
     assert of_people[1] == "a2 1234 1 1.2 25% of 4 90% of 10 75% 2 set aside, changed", "a line each"
     assert any("Cohen's kappa 0.50" in one for one in lines)
+    told = " ".join(" ".join(lines).split())
+    assert "as suggested: a program's suggestions that were handed in unchanged" in told
+
+
+@pytest.mark.parametrize("width", range(60, 130))
+def test_a_figure_stays_with_its_name_where_a_line_is_folded(width: int) -> None:
+    told = "agreement: decision (4 items): percent agreement 1.00, Cohen's kappa –, Fleiss' kappa –, nominal alpha –"
+    lines = _folded(told, width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert " ".join(" ".join(lines).split()) == told
+    assert not any(re.match(r"\s*(–|\d)", one) for one in lines)
 
 
 def test_the_page_tells_it_all_without_a_name_or_an_address(tmp_path: Path) -> None:
@@ -126,7 +137,8 @@ def test_the_page_tells_it_all_without_a_name_or_an_address(tmp_path: Path) -> N
     assert page == project.out / "annotation.html"
     text = page.read_text(encoding="utf-8")
     for said in ("Cohen&#39;s kappa", "0.50", "unknown person", "a3 1", "25% of 4", "3 accept, 1 reject",
-                 "4 decided", "toy-words 4", "Is &lt;b&gt;ant&lt;/b&gt; one?", "review"):  # fmt: skip
+                 "4 decided", "toy-words 4",
+                 "suggestions that were handed in unchanged", "Is &lt;b&gt;ant&lt;/b&gt; one?", "review"):  # fmt: skip
         assert said in text, said
     assert re.search(r"0\.50</bdi></td><td class=\"n\"><bdi>-?\d\.\d\d to \d\.\d\d<", text), "with its interval"
     assert "@" not in re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL)

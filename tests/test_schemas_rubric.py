@@ -16,6 +16,7 @@ ASK = {"name": "q", "question": "?", "options": ["a", "b"]}
         ({"marks": [{"name": "m", "title": "m", "of": "told"}]}, "told is no text that is shown, and cannot be marked"),
         ({"shows": [{"name": "text", "beside": "w"}]}, "w is no question, to show something beside"),
         ({"shows": [{"name": "text", "around": "w"}]}, "w is no text that is shown, to be cut around"),
+        ({"listed": "w"}, "w is nothing that is shown, to list tasks by"),
         ({"asks": [{**ASK, "about": "text"}]}, "text is nothing that people"),
         ({"asks": [{**ASK, "options": ["a", "a"]}]}, "an option stands twice"),
         ({"asks": [{**ASK, "ends": ["x", "y"]}]}, "ends are those of a scale"),

@@ -33,6 +33,14 @@ READING = {"max_retries": 2}
 """What only reads may be asked again by the SDK."""
 SHOWN_CHARACTERS = 300
 """How much of a server's own message an error shows."""
+COLUMNS = (
+    "id", "inner_id", "completed_at", "total_annotations", "cancelled_annotations", "total_predictions", "annotators",
+    "annotations_results", "annotations_ids", "predictions_score", "predictions_model_versions", "predictions_results",
+    "file_upload", "storage_filename", "created_at", "updated_at", "updated_by", "avg_lead_time", "draft_exists",
+)  # fmt: skip
+"""What a table of tasks tells beside their data. A view says what it hides, and shows all else."""
+DATE, WIDE = "completed_at", 1000
+"""The column that tells when a task was handed in; the width of the one for which the table is read, in pixels."""
 KEY = re.compile(r"[\x21-\x7e]+")
 TITLE = range(3, 51)
 """How many characters a project's title may have."""
@@ -166,12 +174,37 @@ class Client:
             )  # fmt: skip
             return _number(made.id)
 
-    def make_view(self, project: int, hidden: Sequence[str]) -> None:
-        """Make a project's table of tasks, without the `hidden` fields of their data; people else see them all."""
+    def views(self, project: int) -> int:
+        """How many views, the tabs over its table of tasks, a project has."""
+        with _told(self.url, f"list the views of project {project}"):
+            return len(self._get("api/dm/views/", {"project": project}).json())
+
+    def make_view(
+        self, project: int, title: str, *, people: int, done: bool, first: str, hidden: Sequence[str] = ()
+    ) -> None:
+        """Make a view of the tasks that fewer than `people` have handed in or, `done`, of the others, the latest first.
+
+        Of their data it shows the field `first`, in a wide column, and what is not `hidden`; beside it only when a
+        task was handed in. Where there is nothing to show it says so: without a filter it would ask to import.
+        """
+        shown = {DATE} if done else set()
+        columns = [f"tasks:{name}" for name in COLUMNS if name not in shown] + [f"tasks:data.{name}" for name in hidden]
+        limit = {"filter": "filter:tasks:total_annotations", "operator": "greater_or_equal" if done else "less",
+                 "type": "Number", "value": people}  # fmt: skip
+        content = {
+            "title": title,
+            "hiddenColumns": {"explore": columns, "labeling": columns},
+            "columnsWidth": {f"tasks:data.{first}": WIDE},
+            "filters": {"conjunction": "and", "items": [limit]},
+            "ordering": [f"-tasks:{DATE}"] if done else [],
+        }
         with _told(self.url, f"lay out the tasks of project {project}"):
-            columns = [f"tasks:data.{name}" for name in hidden]
-            shown = {"title": "Tasks", "hiddenColumns": {"explore": columns, "labeling": columns}}
-            self._request("POST", "api/dm/views/", json={"project": project, "data": shown})
+            self._request("POST", "api/dm/views/", json={"project": project, "data": content})
+
+    def set_description(self, project: int, description: str) -> None:
+        """Replace what stands on a project's card."""
+        with _told(self.url, f"describe project {project}"):
+            self._sdk.projects.update(project, description=description)
 
     def set_config(self, project: int, label_config: str) -> None:
         """Replace a project's labelling configuration."""

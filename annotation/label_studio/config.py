@@ -31,17 +31,24 @@ QUESTION = "question-to-engineer"
 KEYBOARD = ("1234567890", "qwertyiop", "asdfgjkl", "zxcvbnm")
 """The keys that choose, row by row. `u` and `h` are Label Studio's own."""
 SUGGESTED = "suggested: check it, or write your own"
+LISTED = "Task"
+"""What a task is called in its queue's table, where the name of the field is the heading."""
+LISTED_CHARACTERS = 240
+"""Of a longer text its start stands there, in two lines."""
 MARK_COLOUR = "#ffd166"
 STYLE = """
 .lsf-sidepanels__wrapper { display: none !important; }
 .lsf-sidepanels { padding: 0 !important; }
 .lsf-sidepanels__content { width: 100% !important; max-width: 100% !important; }
 .form-columns { display: flex; gap: 24px; height: calc(100vh - 122px); min-height: 420px; }
+.lsf-label-view__lsf-wrapper_mode_explorer .form-columns { height: calc(100vh - 164px); }
 .form-shown, .form-asked { flex: 1 1 50%; min-width: 0; overflow-y: auto; padding: 0 8px 4px 0; }
 .form-shown { display: flex; flex-direction: column; }
 .form-block { flex: 0 0 auto; margin-bottom: 6px; }
 .form-long { flex: 0 1 auto; min-height: 110px; margin-bottom: 8px; display: flex; flex-direction: column; }
 .form-block .form-box { max-height: 32vh; }
+.form-aside { display: flex; flex-wrap: wrap; column-gap: 16px; }
+.form-aside .form-block { flex: 1 1 40%; min-width: 0; }
 .form-title { display: flex; flex-wrap: wrap; align-items: baseline; column-gap: 10px; margin-bottom: 2px; }
 .form-title *, .form-note * { margin: 0 !important; font-size: 15px !important; line-height: 20px !important; }
 .form-note *, .form-title .form-note * { font-size: 13px !important; font-weight: 400 !important; opacity: 0.75; }
@@ -61,7 +68,8 @@ STYLE = """
 .lsf-paragraphs [class*=phrase--] { margin: 0 0 4px 0 !important; padding: 3px 10px !important; }
 """
 """What Label Studio shows of its own, and an annotator has no use for, is hidden: times of a dialogue that has none, a
-filter of speakers, the panels of regions. Where another release names them otherwise they are to be seen, no more."""
+filter of speakers, the panels of regions. A task that is opened out of the table has a bar of tabs above its form.
+Where another release names them otherwise they are to be seen, no more."""
 
 
 class Answers(Frozen):
@@ -128,10 +136,13 @@ def label_config(rubric: Rubric) -> str:
         for write in rubric.writes:
             if write.name == ask.about:
                 _write(asked, write, about, rubric)
+    # What is said beside the work stands side by side, two in a row.
+    aside = Xml.Element("View", className="form-aside")
     for write in rubric.writes:
         if _decided_by(rubric, write.name) is None:
-            _write(asked, write, about, rubric)
-    block = Xml.SubElement(asked, "View", className="form-block")
+            _write(aside if write.note else asked, write, about, rubric)
+    asked.append(aside)
+    block = Xml.SubElement(aside, "View", className="form-block")
     _title(block, "Question to the engineer")
     _box(block, QUESTION, about, 2, "Anything unclear, or wrong with this task? It can stay empty.")
     return Xml.tostring(form, encoding="unicode")
@@ -261,7 +272,7 @@ def _plain(text: str) -> str:
 
 
 def data_fields(rubric: Rubric) -> tuple[str, ...]:
-    """The names of all that `task_data` gives."""
+    """The names of all that `task_data` gives, but for what tells tasks apart in a table."""
     shown = (f"shown_{one.name}" for one in rubric.shows)
     boxes = (f"{kind}_{one.name}" for one in rubric.writes for kind in ("draft", "note"))
     return ("ext_id", "view_hash", "item_id", "item_key", "item_view", "rubric", "version", *shown, *boxes)
@@ -297,7 +308,16 @@ def task_data(rubric: Rubric, task: Task) -> dict[str, Any]:
         draft = task.drafts.get(write.name, "")
         data[f"draft_{write.name}"] = draft
         data[f"note_{write.name}"] = SUGGESTED if draft and write.name in task.suggested else ""
+    data[LISTED] = _listed(task.shown[rubric.lists_by])
     return data
+
+
+def _listed(text: str | tuple[Turn, ...]) -> str:
+    """A line of the text, of a dialogue's last turn."""
+    if not isinstance(text, str):
+        text = text[-1].text if text else ""
+    line = " ".join(text[: 2 * LISTED_CHARACTERS].split())
+    return line if len(line) <= LISTED_CHARACTERS else f"{line[: LISTED_CHARACTERS - 1]}…"
 
 
 def _turns(turns: tuple[Turn, ...]) -> list[dict[str, str]]:

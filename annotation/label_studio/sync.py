@@ -16,15 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from annotation.label_studio.client import Client, ProjectInfo, Refused, Row, Unanswered
+from annotation.label_studio.config import LISTED
 from schemas.errors import Failed, WrongInput
 
 MARK = "touchstone"
-"""The first word of the description of every project of ours, by which it is found again."""
+"""The first word of the last line of the description of every project of ours, by which it is found again."""
+TO_DO = "Open it and press Label All Tasks; the guideline opens first. What you hand in stands under Done."
+NOTHING = "Nothing to do here now. Tasks come by themselves; there is nothing for you to import."
+KEEP = "Please leave the last line of this description as it is: by it the project is found again."
+"""A card shows three lines, up to some 160 characters: never the line that this one speaks of."""
 KEY, VIEW, RETIRED = "ext_id", "view_hash", "retired"
 """What a task's data holds beside its texts: the task's key, the hash of what people see, and whether it is retired."""
 BATCH = 1000
 """Tasks an import: all of them come in, or none."""
-LISTED = ("id", "data", "total_annotations", "cancelled_annotations")
+HELD = ("id", "data", "total_annotations", "cancelled_annotations")
 TRIES = 2
 """How often what is missing is looked up and sent, where the server broke off."""
 
@@ -55,6 +60,8 @@ class Queue:
     tasks: Sequence[Wanted]
     people: int = 1
     """How many people do each task."""
+    about: str = ""
+    """What is to be done, in a sentence or a few words, for the project's card."""
     fields: Sequence[str] = ()
     """The names in the tasks' data, which the queue's table does not show."""
     shared: bool = False
@@ -97,15 +104,23 @@ def ours(client: Client, benchmark: str) -> dict[str, ProjectInfo]:
     """The projects of a benchmark, by the queue's name; of two for one queue, the older."""
     found: dict[str, ProjectInfo] = {}
     for project in sorted(client.projects(), key=lambda one: one.id):
-        mark, _, name = project.description.partition(" ")
-        if mark == MARK and name.startswith(f"{benchmark}/"):
-            found.setdefault(name, project)
+        for line in project.description.splitlines():
+            mark, _, name = line.strip().partition(" ")
+            if mark == MARK and name.startswith(f"{benchmark}/"):
+                found.setdefault(name, project)
     return found
+
+
+def described(queue: Queue) -> str:
+    """What stands on a project's card, and in its last line the queue's name."""
+    about = queue.about if queue.about.endswith(("?", "!", ".")) or not queue.about else f"{queue.about}."
+    told = [about, TO_DO] if queue.tasks else [NOTHING, about]
+    return f"{' '.join(filter(None, told))}\n\n{KEEP}\n{MARK} {queue.name}"
 
 
 def held(client: Client, project: ProjectInfo) -> list[Row]:
     """The tasks of a project, with how many people handed each in."""
-    return client.list_tasks(project.id, LISTED) if project.tasks else []
+    return client.list_tasks(project.id, HELD) if project.tasks else []
 
 
 def push(client: Client, queue: Queue, there: ProjectInfo | None, rows: Sequence[Row] | None = None) -> Pushed:
@@ -118,6 +133,8 @@ def push(client: Client, queue: Queue, there: ProjectInfo | None, rows: Sequence
     if len({one.key for one in queue.tasks}) < len(queue.tasks):
         raise WrongInput(f"{queue.name}: two tasks have one key; each record is shown once a person")
     project = there or _make(client, queue)
+    if there is None or (queue.tasks and not there.tasks):
+        _lay_out(client, queue, project)
     done = Pushed(queue.name, project.id, f"{client.url}/projects/{project.id}/data", len(queue.tasks))
     if there is not None:
         _put_back(client, queue, project, done)
@@ -144,6 +161,8 @@ def withdraw(client: Client, name: str, project: ProjectInfo) -> Pushed:
     for row in compare((), held(client, project)).retired:
         _retire(client, queue, row)
         done.retired += 1
+    if done.retired:
+        client.set_description(project.id, described(queue))
     return done
 
 
@@ -155,7 +174,7 @@ def _make(client: Client, queue: Queue) -> ProjectInfo:
             queue.title,
             queue.config,
             maximum_annotations=queue.people,
-            description=f"{MARK} {queue.name}",
+            description=described(queue),
             instruction=queue.instruction,
             comes_back=not queue.shared,
         )
@@ -163,8 +182,16 @@ def _make(client: Client, queue: Queue) -> ProjectInfo:
         if (found := ours(client, benchmark).get(queue.name)) is None:
             raise
         return found
-    client.make_view(number, [*queue.fields, RETIRED])
     return client.project(number)
+
+
+def _lay_out(client: Client, queue: Queue, project: ProjectInfo) -> None:
+    """Give the project its views, unless it has some: those that people made or changed stay."""
+    if not client.views(project.id):
+        for title, done in (("To do", False), ("Done", True)):
+            client.make_view(
+                project.id, title, people=queue.people, done=done, first=LISTED, hidden=[*queue.fields, RETIRED]
+            )
 
 
 def _put_back(client: Client, queue: Queue, project: ProjectInfo, done: Pushed) -> None:
@@ -180,6 +207,8 @@ def _put_back(client: Client, queue: Queue, project: ProjectInfo, done: Pushed) 
         done.notes.append("its form was not as declared; it was put back")
     if project.instruction != queue.instruction:
         client.set_instruction(project.id, queue.instruction)
+    if project.description.split() != described(queue).split():
+        client.set_description(project.id, described(queue))
 
 
 def _without_space(text: str) -> str:
@@ -293,7 +322,8 @@ def _carry_out(client: Client, queue: Queue, project: ProjectInfo, plan: Plan, d
 
 def _retire(client: Client, queue: Queue, row: Row) -> None:
     """Take a task out of the queue: an empty annotation makes it done, and its data says that it does not count."""
-    client.patch_task(row["id"], {**row["data"], RETIRED: "yes"})
+    data = {**row["data"], RETIRED: "yes", LISTED: f"No longer asked: {row['data'].get(LISTED, '')}"}
+    client.patch_task(row["id"], data)
     for _ in range(queue.people - int(row["total_annotations"] or 0)):
         client.annotate(row["id"], [])
 

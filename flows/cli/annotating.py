@@ -18,7 +18,7 @@ from flows.compose import Project
 from flows.label_studio import connect_configured
 from flows.outputs import PEOPLE_REPORT
 from flows.people import Collected, Standing, benchmark_of, stand, status
-from flows.report.annotation import CHANGED, agreed, counted, figures_of
+from flows.report.annotation import CHANGED, LEGEND, agreed, counted, figures_of
 from schemas.errors import Failed
 
 SHOWN = 20
@@ -132,11 +132,27 @@ def _print_standings(console: Console, collected: Sequence[Collected], standings
             table.add_row(str(form), *(escape(str(line[name])) for name in columns if name != "form"))
         console.print(table)
         for told in agreed(one.agreement(0, draws=0)):
-            console.print(f"agreement: {escape(told)}")
+            console.print(escape(_folded(f"agreement: {told}", console.width)), soft_wrap=True)
+    if standings:
+        console.print(f"[dim]{LEGEND}[/]")
     if any(line.changed for line in standings):
         console.print(f"[dim]{CHANGED}: somebody worked there since the last pull[/]")
     if not standings:
         console.print("nobody has a queue yet; `touchstone annotate push` hands out")
+
+
+def _folded(text: str, width: int) -> str:
+    """The text in lines that end at its commas, so that no figure stands apart from its name."""
+    lines = [""]
+    for piece in text.split(", "):
+        joined = f"{lines[-1]}, {piece}" if lines[-1] else piece
+        if lines[-1] and len(joined) >= width:  # the comma that ends the line as well
+            lines[-1] += ","
+            joined = f"  {piece}"
+            lines.append(joined)
+        else:
+            lines[-1] = joined
+    return "\n".join(lines)
 
 
 def listen_to_server(out: Path | None, port: int) -> None:

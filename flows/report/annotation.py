@@ -20,6 +20,12 @@ from schemas.annotation import Annotation
 
 HERE = Path(__file__).parent
 NOTHING = "–"
+LEGEND = (
+    "rejected: of the work that came back, what a reviewer or a check sent back; known right: of the questions whose "
+    "answer is known, those answered so; agrees: of the answers that others gave too, those that are the same; "
+    "as suggested: a program's suggestions that were handed in unchanged"
+)
+"""What the columns of figures mean."""
 CHANGED = "changed"
 """Said of a queue in which somebody worked since the last pull."""
 
@@ -54,6 +60,7 @@ def write_annotation(project: Project, collected: Sequence[Collected], standings
     )
     page = environment.get_template("annotation.html.j2").render(
         title=project.config.name,
+        legend=LEGEND,
         style=Markup((HERE / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         rubrics=[
             _view(one, [line for line in standings if line.work == one.rubric], one.agreement(project.config.seed))

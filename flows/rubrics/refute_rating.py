@@ -14,6 +14,7 @@ REFUTE_RATING = Rubric(
         Shown(name="refutation", title="Refutation"),
         Shown(name="response", title="New answer"),
     ),
+    listed="refutation",
     asks=(
         Choice(
             name="human_likeness",

@@ -32,6 +32,7 @@ UTTERANCE = Rubric(
         Shown(name="knowledge", title="What the Bot knows"),
         Shown(name="response", title="The Bot's response"),
     ),
+    listed="dialogue",
     asks=(
         Choice(
             name=DECISION,

@@ -96,7 +96,7 @@ BLACKLIST = Rubric(
     guideline="guideline.keywords.md",
     shows=(
         Shown(name="word", title="Word"),
-        Shown(name="matches", title="Answers that hold it, as predictions do", around="word"),
+        Shown(name="matches", title="Answers in which it stands", around="word"),
     ),
     asks=(Choice(name="informative", question="Does the word say something by itself?", options=("yes", "no")),),
 )

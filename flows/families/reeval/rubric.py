@@ -24,6 +24,7 @@ SUPPORT = Rubric(
         Shown(name="question", title="Question"),
         Shown(name="answer", title="Answer"),
     ),
+    listed="question",
     asks=(
         Choice(name="readable", question="Can the passage be read and understood?", options=(YES, NO), accepts=(YES,)),
         Choice(

@@ -19,10 +19,11 @@ CHECK = Rubric(
         Shown(name="original", title="Original statement, said to be true"),
         Shown(name="manipulated", title="Manipulated statement, said to be false"),
         Shown(name="question", title="Question"),
-        Shown(name="answer_original", title="Answer by the original statement"),
-        Shown(name="answer_manipulated", title="Answer by the manipulated statement"),
+        Shown(name="answer_original", title="First answer, by the original statement"),
+        Shown(name="answer_manipulated", title="Second answer, by the manipulated statement"),
         Shown(name="steps", title="How each answer is reached (original | manipulated)"),
     ),
+    listed="question",
     asks=(
         Choice(
             name="original_true",
