@@ -111,6 +111,23 @@ def test_a_folder_without_a_build_or_its_stages_is_said(tmp_path: Path) -> None:
         fails(2, "makes them again", command, "--out", str(out), folder=tmp_path)
 
 
+def test_a_configuration_that_cannot_be_read_is_said_and_empties_no_queue(server: Served, tmp_path: Path) -> None:
+    build(tmp_path, "broken", server.folder.parent)
+    assert touchstone("annotate", "push", folder=tmp_path).returncode == 0
+    before = keys(server, "broken")
+    config = tmp_path / "config.yaml"
+    whole = config.read_text()
+    config.write_text(json.dumps({**json.loads(whole), "foo": 1}))
+    for command in ("push", "pull", "status"):
+        fails(2, "config.yaml: foo", command, folder=tmp_path)
+    config.unlink()
+    fails(2, "config.yaml: no such file", "push", folder=tmp_path)
+    assert keys(server, "broken") == before
+    config.write_text(whole)
+    done = touchstone("annotate", "push", folder=tmp_path)
+    assert (done.returncode, keys(server, "broken")) == (0, before), done.stderr
+
+
 def test_what_is_typed_from_push_to_status(server: Served, tmp_path: Path) -> None:
     out = build(tmp_path, "typed", server.folder.parent)
     done = touchstone("annotate", "push", folder=tmp_path)
