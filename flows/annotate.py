@@ -8,10 +8,13 @@ from prefect.artifacts import create_table_artifact
 
 from annotation.label_studio.sync import one_writer
 from flows.embedded import engine
+from flows.handing_out import HandedOut, hand_out
 from flows.label_studio import connect_configured
 from flows.outputs import open_for_people
-from flows.people import Collected, HandedOut, Standing, hand_out, pull, status
+from flows.people import Collected
+from flows.pulling import pull
 from flows.report.annotation import figures_of, write_annotation
+from flows.standings import Standing, status
 
 
 @flow(name="annotate", validate_parameters=False)

@@ -16,7 +16,8 @@ from flows.construct.engine import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.method import CharpEvalSettings
 from flows.families.charpeval.rubric import AUTHORING as AUTHORING_RUBRIC
-from flows.people import hand_out, pull
+from flows.handing_out import hand_out
+from flows.pulling import pull
 from flows.rubrics import examples_of
 from flows.settings import packaged
 from schemas.annotation import SetAside

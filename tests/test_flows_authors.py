@@ -17,7 +17,8 @@ from flows.families.charpeval.facts import lacking
 from flows.families.charpeval.score import ScoredItem, compare_authors
 from flows.llm.model import Usage
 from flows.llm.options import Likelihood, Options
-from flows.people import _write_lines, stand, works
+from flows.people import stand, works
+from flows.pulling import write_lines
 from flows.scoring.tables import ScoreError
 from flows.settings import packaged
 from schemas.annotation import Annotation
@@ -89,7 +90,7 @@ def written(built: Project) -> Project:
     given += [handed(fifth, "a1", texts(alone, "COEX"))]  # type: ignore[arg-type]
     given += [handed(fifth, "a2", {DECISION: REJECT}), handed(sixth, "a3", texts(refused, "RECF"))]  # type: ignore[arg-type]
     given += [handed(sixth, "a1", texts(refused, KGIR=refused.response))]  # type: ignore[arg-type, attr-defined]
-    _write_lines(built, "annotations/charpeval-authoring.jsonl", given)
+    write_lines(built, "annotations/charpeval-authoring.jsonl", given)
     return built
 
 

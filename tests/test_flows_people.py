@@ -18,8 +18,10 @@ from annotation.quality import PRACTICE
 from annotation.review import review_of, revision_of
 from flows.compose import read_verdicts
 from flows.construct.engine import People, every, sample
-from flows.people import hand_out, open_queues, pull, status
+from flows.handing_out import hand_out, open_queues
+from flows.pulling import pull
 from flows.settings import AnnotationSettings, load_config, packaged
+from flows.standings import status
 from schemas.annotation import Finding
 from schemas.rubric import Task, task_of
 from tests.label_studio import Served

@@ -15,7 +15,10 @@ from annotation.label_studio.sync import held, one_writer, ours
 from annotation.latest import ANOTHER_VERSION, TAKEN_BACK, UNKNOWN_PERSON
 from data.store import StoreError
 from flows.construct.engine import every
-from flows.people import hand_out, pull, read_annotations, stand, status
+from flows.handing_out import hand_out
+from flows.people import read_annotations, stand
+from flows.pulling import pull
+from flows.standings import status
 from schemas.errors import Failed, WrongInput
 from schemas.rubric import Choice
 from tests.label_studio import Served

@@ -12,8 +12,10 @@ from rich.console import Console
 from annotation.quality import Known
 from flows.cli.annotating import _folded, _print_standings
 from flows.construct.engine import every
-from flows.people import Collected, Standing, _write_lines, stand, works
+from flows.people import Collected, stand, works
+from flows.pulling import write_lines
 from flows.report.annotation import agreed, figures_of, write_annotation
+from flows.standings import Standing
 from schemas.annotation import Annotation
 from schemas.rubric import Rubric
 from tests.test_flows_people import TWO, Bench
@@ -41,7 +43,7 @@ def hand_in(project: Any, answers: Mapping[str, str], **more: str) -> Collected:
         for n, (task, said) in enumerate(zip(work.tasks, all_said, strict=True))
         if said != "-"
     ]  # fmt: skip
-    _write_lines(project, f"annotations/{work.rubric.name}.jsonl", made)
+    write_lines(project, f"annotations/{work.rubric.name}.jsonl", made)
     (collected,) = stand(project)
     return collected
 

@@ -17,8 +17,9 @@ from flows.cli.terminal import LEFT, make_console, quieten_prefect
 from flows.compose import Project
 from flows.label_studio import connect_configured
 from flows.outputs import PEOPLE_REPORT
-from flows.people import Collected, Standing, benchmark_of, stand, status
+from flows.people import Collected, benchmark_of, stand
 from flows.report.annotation import CHANGED, LEGEND, agreed, counted, figures_of
+from flows.standings import Standing, status
 from schemas.errors import Failed
 
 SHOWN = 20

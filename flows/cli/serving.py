@@ -9,8 +9,8 @@ from annotation.label_studio import server
 from annotation.label_studio.accounts import OWNER_FILE, PEOPLE_FILE, accounts
 from annotation.label_studio.client import connect
 from flows.cli.terminal import make_console
+from flows.handing_out import open_queues
 from flows.label_studio import server_folder
-from flows.people import open_queues
 from flows.settings import LOCAL, Config, load_config, sample_path
 from schemas.errors import WrongInput
 

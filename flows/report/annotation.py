@@ -15,7 +15,8 @@ from annotation.agreement import Agreement
 from data.store import Store
 from flows.compose import Project
 from flows.outputs import PEOPLE_REPORT
-from flows.people import Collected, Standing
+from flows.people import Collected
+from flows.standings import Standing
 from schemas.annotation import Annotation
 
 HERE = Path(__file__).parent
