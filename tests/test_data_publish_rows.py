@@ -15,7 +15,7 @@ from pydantic import Field
 from data.output import write_parquet
 from data.publish import rows as published
 from data.publish.rows import UNREVIEWED_ALLOWED, Ruling, read_released, write_rows
-from data.rows import GROUP_BYTES
+from data.rows import GROUP_BYTES, RowsWriter
 from schemas.base import Record
 from schemas.errors import Failed, WrongInput
 
@@ -289,20 +289,22 @@ def test_memory_is_bounded_however_long_the_part(tmp_path: Path) -> None:
     import random
 
     long = random.Random(3).randbytes(2**20).hex()[: 3 * 2**19]
-    rows = (
-        note(str(number), f"{number} {long[number:]}", subset=f"toy-{number % 5}").model_dump(mode="json")
-        for number in range(270)
-    )
-    write_parquet(tmp_path / "accepted", "toy", Note, rows)
+    (tmp_path / "accepted").mkdir()
+    with (tmp_path / "accepted" / "toy.parquet").open("wb") as file:
+        writer = RowsWriter(file, Note, "text")
+        for number in range(270):
+            row = note(str(number), "", subset=f"toy-{number % 5}").model_dump(mode="json")
+            writer.write(row, f"{number} {long[number:]}".encode())
+        writer.close()
     done = subprocess.run(
         [sys.executable, "-c", MEMORY, str(tmp_path / "accepted"), str(tmp_path / "out")],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     before, written, read, length = map(float, done.stdout.split())
     assert length > 400_000_000
-    # Row groups of 64 MB come in; what waits goes out above 8 groups of 32 MB.
-    assert written - before < 450, done.stdout
-    assert read - before < 450, done.stdout
+    # What waits goes out above 4 row groups of 32 MB; copies of one or two are made on the way.
+    assert written - before < 350, done.stdout
+    assert read - before < 350, done.stdout
     files = list((tmp_path / "out").rglob("*.parquet"))
     assert len(files) == 5
     for path in files:

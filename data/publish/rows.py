@@ -45,10 +45,10 @@ ADDED = (
 )
 """What a released row has beside the record's own fields; `reviewed` may be one of them already."""
 
-_HELD_BYTES = 8 * GROUP_BYTES
+_HELD_BYTES = 4 * GROUP_BYTES
 """Rows that wait for their row group to be full, over all configurations of a part."""
 _BATCH_BYTES = 4 * 2**20
-"""About what is read back, and made into Python values, at once."""
+"""About what is read at once."""
 _CONFIG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,95}")
 _SPLIT = re.compile(r"[A-Za-z0-9_]{1,32}")
 """`datasets` takes no hyphen in a split's name."""
@@ -98,7 +98,7 @@ def write_rows(
     """Write the accepted rows in `files` to `folder/data/<config>/<split>[-NNNNN-of-NNNNN].parquet`.
 
     `rule` is called once for each row, in order, with its `key`, `id`, `reviewed` (None where the part has no
-    such field) and the `columns` named. Each file is read once, a row group at a time, and each configuration's
+    such field) and the `columns` named. Each file is read once, some megabytes at a time, and each configuration's
     files are replaced as a whole. A configuration none of whose rows is released has no files. Rows of the
     private share go under the same names into the folder `private`.
 
@@ -108,7 +108,8 @@ def write_rows(
     part = _Part(folder, private, canary, split)
     try:
         for path in files:
-            for table in _row_groups(path):
+            for batch in read_batches(path):
+                table = pa.Table.from_batches([batch.values])
                 part.add(table, [rule(row) for row in _short(table, columns)])
         return part.finish()
     except BaseException:
@@ -338,16 +339,6 @@ class _Writer:
         return Failed(
             f"{self._folder}: cannot be written ({error}; {free} MB are free there); free space, then run again"
         )
-
-
-def _row_groups(path: Path) -> Iterator[pa.Table]:
-    with opened(path) as file:
-        for group in range(file.num_row_groups):
-            try:
-                table = file.read_row_group(group)
-            except (OSError, pa.ArrowException) as error:
-                raise _unreadable(path, error) from error
-            yield table
 
 
 def _short(table: pa.Table, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
