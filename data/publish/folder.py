@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from data.checksum import checksum
+from schemas.base import odd_character
 from schemas.errors import Failed, WrongInput, first_problem
 from schemas.release import ReleasedFile, ReleaseManifest
 
@@ -19,17 +21,28 @@ OF_THE_HUB = frozenset((".gitattributes", ".cache", ".huggingface", ".git"))
 """What a download, or a clone, brings along that no one released."""
 
 
-def read_manifest(folder: Path) -> ReleaseManifest:
-    """The manifest of the version in `folder`. Raises `WrongInput`."""
+class Release(NamedTuple):
+    """A version, and where it lies."""
+
+    folder: Path
+    manifest: ReleaseManifest
+
+
+def read_release(folder: Path) -> Release:
+    """The version in `folder`; all paths in its manifest stay in the folder. Raises `WrongInput`."""
     path = folder / MANIFEST
     try:
-        return ReleaseManifest.model_validate_json(path.read_bytes())
+        manifest = ReleaseManifest.model_validate_json(path.read_bytes())
     except FileNotFoundError as error:
         advice = "name a folder that `touchstone release` wrote, or one downloaded from the Hub"
         raise WrongInput(f"{folder}: there is no {MANIFEST}, so this is no released version; {advice}") from error
     except ValidationError as error:
         problem = first_problem(error, "manifest")
         raise WrongInput(f"{path}: damaged manifest ({problem}); download it again, or release again") from error
+    named = [*(file.path for file in manifest.files), *(file for one in manifest.configs for file in one.files)]
+    if outside := [one for one in named if not _inside(one)]:
+        raise WrongInput(f"{path}: it names {outside[0]!r}, which is no path in this folder; do not trust this release")
+    return Release(folder, manifest)
 
 
 def write_manifest(folder: Path, manifest: ReleaseManifest) -> ReleaseManifest:
@@ -66,13 +79,6 @@ def paths_in(folder: Path) -> list[str]:
     return sorted(found)
 
 
-def inside(path: str) -> bool:
-    """Whether a path out of a manifest or a card stays in the folder, whatever somebody wrote there."""
-    pure = PurePosixPath(path)
-    plain = path == str(pure) and "\\" not in path and "\0" not in path
-    return plain and not pure.is_absolute() and ".." not in pure.parts and path != "."
-
-
 def write_whole(path: Path, content: bytes) -> None:
     """Write a small file under a temporary name, and rename it. Raises `Failed`."""
     temporary = path.with_name(f".{path.name}.tmp")
@@ -83,3 +89,9 @@ def write_whole(path: Path, content: bytes) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise Failed(f"{path}: cannot be written ({error}); free space there, then run again") from error
+
+
+def _inside(path: str) -> bool:
+    pure = PurePosixPath(path)
+    plain = path == str(pure) and "\\" not in path and odd_character(path) is None
+    return plain and not pure.is_absolute() and ".." not in pure.parts and path != "."

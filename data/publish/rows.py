@@ -159,7 +159,7 @@ def opened(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path, page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
 def plain_rows(values: pa.RecordBatch | pa.Table) -> Iterator[dict[str, Any]]:
@@ -434,9 +434,10 @@ def _next(batches: Iterator[pa.RecordBatch], path: Path) -> pa.RecordBatch | Non
     try:
         return next(batches, None)
     except (OSError, pa.ArrowException) as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: Exception) -> Failed:
+def unreadable(path: Path, error: Exception) -> Failed:
+    """What is said of a file that is not there, or not whole."""
     first = (str(error).splitlines() or [type(error).__name__])[0]
     return Failed(f"{path}: cannot be read ({first}); download it again, or run the build again")
