@@ -325,8 +325,8 @@ A major change of `1.0.0`: results on the whole do not compare with those on `1.
 
 - Fields that changed, and in how many rows: `parts` in 1, `text` in 1.
 - For example, row `3`:
-  - `parts`: `["p", "q"]` became `["p"]`
   - `text`: `"three"` became `"drei"`
+  - `parts`: `["p", "q"]` became `["p"]`
 
 Beside the rows: `README.md`, `manifest.json: same: licence`, `manifest.json: toy: licence`.
 """
