@@ -24,8 +24,8 @@ A = [note("1", "one"), note("2", "two", number=2, drafts={"x": "y"}), note("3", 
 
 def changes_of(before: Release | None, now: Release, tmp_path: Path) -> tuple[Difference, list[Change]]:
     difference = compare(before, now, tmp_path / "changes.jsonl")
-    lines = (tmp_path / "changes.jsonl").read_text(encoding="utf-8").splitlines()
-    return difference, [Change.model_validate_json(line) for line in lines]
+    with (tmp_path / "changes.jsonl").open("rb") as lines:
+        return difference, [Change.model_validate_json(line) for line in lines]
 
 
 def test_rows_added_changed_and_removed(tmp_path: Path) -> None:
