@@ -380,13 +380,14 @@ def test_hostile_rows_do_nothing_in_the_changelog(tmp_path: Path) -> None:
         assert not {"\x1b", "\u202e", "\u2028"} & set(text)
 
 
-MEMORY = """
-import resource, sys
+MEMORY = r"""
+import re, sys
 from pathlib import Path
 from data.publish.diff import compare
 from data.publish.folder import read_release
 def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    # Of this program alone: what getrusage tells begins with the memory of the process that started it.
+    return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
 before = peak()
 difference = compare(read_release(Path(sys.argv[1])), read_release(Path(sys.argv[2])), Path(sys.argv[3]))
 (toy,) = difference.configs
@@ -420,5 +421,5 @@ def test_memory_is_bounded_however_long_the_rows(tmp_path: Path) -> None:
     )  # fmt: skip
     peak, *counts = map(float, done.stdout.split())
     assert counts == [0, 270, 0, 0]
-    assert peak < 350, done.stdout
+    assert peak < 450, done.stdout  # of 850 MB
     assert (tmp_path / "changes.jsonl").stat().st_size < 1_000_000
