@@ -30,6 +30,18 @@ def odd_character(text: str) -> str | None:
 _ODD = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 
 
+def visible(text: str) -> str:
+    """The text on one line, each character that is no part of plain text written out as in Python: `\\n`, `\\u202e`.
+
+    For what others wrote, where it is shown: it can steer neither a page nor a terminal.
+    """
+    if odd_character(text) is None:
+        return text
+    return "".join(
+        one.encode("unicode_escape").decode("ascii") if unicodedata.category(one) in _ODD else one for one in text
+    )
+
+
 def _one_line(text: str) -> str:
     if (odd := odd_character(text)) is not None:
         raise ValueError(f"holds the character U+{ord(odd):04X}; write plain text on one line")

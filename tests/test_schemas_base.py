@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from schemas.base import content_hash, key_of
+from schemas.base import content_hash, key_of, visible
 from schemas.source import Statement
 from schemas.verdict import Verdict
 
@@ -56,3 +56,8 @@ def test_only_a_fix_changes_fields() -> None:
         Verdict(key="k", view_hash="v", rubric="r", decision="accept", changes={"text": "x"})
     with pytest.raises(ValidationError, match="go with decision"):
         Verdict(key="k", view_hash="v", rubric="r", decision="fix")
+
+
+def test_what_cannot_be_seen_is_written_out() -> None:
+    assert visible("plain, 中文, \U0001f41d") == "plain, 中文, \U0001f41d"
+    assert visible("a\nb\x1b[31m\u202e\u2028\0") == r"a\nb\x1b[31m\u202e\u2028\x00"

@@ -1,0 +1,223 @@
+"""Proof of a downloaded version from itself: it is whole, and nothing else is in it.
+
+What each row claims is proven by its family's verifier, from `data.publish.rows.read_released`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from data.checksum import checksum
+from data.publish.diff import parsed_version
+from data.publish.folder import CARD, DATA, MANIFEST, Release, paths_in
+from data.publish.rows import fields_of, opened, read_batches
+from schemas.base import visible
+from schemas.errors import Failed, WrongInput, first_problem
+from schemas.release import ReleasedConfig
+
+_FRONT = "---"
+_READ = {"key": pa.string(), "reviewed": pa.bool_(), "canary": pa.string()}
+
+
+def faults_of(release: Release) -> Iterator[str]:
+    """What is wrong with the version, a line each, as it is found; nothing where it is whole.
+
+    - Every file that the manifest names is there with its bytes, and no other.
+    - Each configuration has the rows, columns and types that the manifest says; its keys are unique; the canary
+      stands in every row.
+    - The card has the canary, and its YAML names these configurations, splits and files, and no other.
+
+    Read `release` with `read_release`, which refuses a manifest whose paths leave the folder.
+    """
+    for check in (_version, _files, _names, _configs, _card):
+        yield from map(visible, check(release))
+
+
+def _version(release: Release) -> Iterator[str]:
+    try:
+        parsed_version(release.manifest.version)
+    except WrongInput as error:
+        yield f"{MANIFEST}: {error}"
+
+
+def _files(release: Release) -> Iterator[str]:
+    listed = {file.path: file for file in release.manifest.files}
+    if len(listed) < len(release.manifest.files):
+        yield f"{MANIFEST}: it lists a file twice"
+    there = set(paths_in(release.folder)) - {MANIFEST}
+    for path in sorted(there - listed.keys()):
+        yield f"{path}: not in the manifest"
+    for path, file in sorted(listed.items()):
+        place = release.folder / path
+        if not place.is_file():
+            yield f"{path}: missing"
+        elif (size := place.stat().st_size) != file.bytes:
+            yield f"{path}: {size:,} bytes, expected {file.bytes:,}"
+        elif (found := checksum(place)) != file.sha256:
+            yield f"{path}: SHA-256 {found}, expected {file.sha256}"
+
+
+def _names(release: Release) -> Iterator[str]:
+    """Each Parquet file is of one configuration, and lies in that one's folder under its split's name."""
+    owners: dict[str, str] = {}
+    listed = {file.path for file in release.manifest.files}
+    names = [config.name for config in release.manifest.configs]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"{MANIFEST}: configuration {name} stands there twice"
+    for config in release.manifest.configs:
+        for path in config.files:
+            if path not in listed:
+                yield f"{path}: of configuration {config.name}, and not among the manifest's files"
+            if path in owners:
+                yield f"{path}: of configuration {config.name} and of {owners[path]}"
+            owners[path] = config.name
+            stem = f"{DATA}/{config.name}/{config.split}"
+            if not re.fullmatch(re.escape(stem) + r"(-[0-9]{5}-of-[0-9]{5})?\.parquet", path):
+                yield f"{path}: expected {stem}.parquet, or a part of it"
+    for path in sorted(listed - owners.keys()):
+        if path.startswith(f"{DATA}/"):
+            yield f"{path}: of no configuration"
+
+
+def _configs(release: Release) -> Iterator[str]:
+    for config in release.manifest.configs:
+        yield from _config(release, config)
+
+
+def _config(release: Release, config: ReleasedConfig) -> Iterator[str]:
+    rows = reviewed = 0
+    keys: set[str] = set()
+    for path in config.files:
+        place = release.folder / path
+        if not place.is_file():  # it is said already
+            return
+        try:
+            with opened(place) as file:
+                schema = file.schema_arrow
+                yield from (f"{path}: {problem}" for problem in _columns(fields_of(schema), config.fields))
+            if {field.name: field.type for field in schema if field.name in _READ} != _READ:
+                yield f"{path}: expected the columns {', '.join(f'{name} ({kind})' for name, kind in _READ.items())}"
+                return
+            for batch in read_batches(place, list(_READ)):
+                for row in batch.rows():
+                    rows += 1
+                    reviewed += row["reviewed"] is True
+                    if row["key"] in keys:
+                        yield f"{path}: row {rows}: key {row['key']!r} stands in {config.name} twice"
+                    keys.add(row["key"])
+                    if row["canary"] != release.manifest.canary:
+                        yield f"{path}: row {rows}: canary {row['canary']!r}, expected {release.manifest.canary}"
+        except Failed as error:
+            yield str(error)
+            return
+    if rows != config.rows:
+        yield f"{config.name}: {rows:,} rows, expected {config.rows:,}"
+    if reviewed != config.reviewed:
+        yield f"{config.name}: {reviewed:,} reviewed rows, expected {config.reviewed:,}"
+
+
+def _columns(found: Mapping[str, str], expected: Mapping[str, str]) -> Iterator[str]:
+    for name in sorted(found.keys() | expected.keys()):
+        if found.get(name) != expected.get(name):
+            yield f"column {name}: {found.get(name, 'missing')}, expected {expected.get(name, 'none')}"
+
+
+# ---- the card ----
+
+
+class _DataFiles(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    split: str
+    path: str | list[str]
+
+
+class _CardConfig(BaseModel):
+    """A configuration as the Hub reads it out of a card; other settings of it are of no account here."""
+
+    config_name: str
+    data_files: list[_DataFiles]
+    default: bool = False
+
+
+class _CardSplit(BaseModel):
+    name: str
+    num_examples: int
+
+
+class _CardInfo(BaseModel):
+    config_name: str
+    splits: list[_CardSplit] = []
+
+
+class _Front(BaseModel):
+    """What of the card's YAML has to match the files."""
+
+    configs: list[_CardConfig]
+    dataset_info: list[_CardInfo] | _CardInfo = []
+
+
+def _card(release: Release) -> Iterator[str]:
+    try:
+        text = (release.folder / CARD).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        yield f"{CARD}: cannot be read ({error})"
+        return
+    if release.manifest.canary not in text:
+        yield f"{CARD}: the canary {release.manifest.canary} is not in it"
+    try:
+        front = _Front.model_validate(_yaml(text))
+    except ValidationError as error:
+        yield f"{CARD}: its YAML: {first_problem(error, 'whole')}"
+        return
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        yield f"{CARD}: its YAML cannot be read: {' '.join(str(error).split())}"
+        return
+    expected = {config.name: config for config in release.manifest.configs if config.files}
+    names = [one.config_name for one in front.configs]
+    for name in sorted(set(names) ^ expected.keys()):
+        yield f"{CARD}: configuration {name}: " + ("missing" if name in expected else "not in the manifest")
+    if len(set(names)) < len(names):
+        yield f"{CARD}: a configuration stands there twice"
+    if sum(one.default for one in front.configs) > 1:
+        yield f"{CARD}: two configurations are the default"
+    for one in front.configs:
+        if one.config_name in expected:
+            yield from _card_files(release.folder, one, expected[one.config_name])
+    infos = front.dataset_info if isinstance(front.dataset_info, list) else [front.dataset_info]
+    for info in infos:
+        config = expected.get(info.config_name)
+        told = {split.name: split.num_examples for split in info.splits}
+        if config is None or (told and told != {config.split: config.rows}):
+            yield f"{CARD}: dataset_info of {info.config_name}: {told}, which the manifest does not say"
+
+
+def _card_files(folder: Path, card: _CardConfig, config: ReleasedConfig) -> Iterator[str]:
+    where = f"{CARD}: configuration {config.name}"
+    if [one.split for one in card.data_files] != [config.split]:
+        yield f"{where}: splits {', '.join(one.split for one in card.data_files)}, expected {config.split}"
+        return
+    (files,) = card.data_files
+    patterns = [files.path] if isinstance(files.path, str) else files.path
+    if bad := [one for one in patterns if PurePosixPath(one).is_absolute() or ".." in PurePosixPath(one).parts]:
+        yield f"{where}: {bad[0]!r} is no path in this folder"
+        return
+    try:
+        found = {path.relative_to(folder).as_posix() for one in patterns for path in folder.glob(one)}
+    except (ValueError, NotImplementedError) as error:
+        yield f"{where}: {patterns} cannot be read ({error})"
+        return
+    for path in sorted(found ^ set(config.files)):
+        yield f"{where}: {path} is " + ("not named" if path in config.files else "named, and not of it")
+
+
+def _yaml(text: str) -> Any:
+    """The YAML between the first two lines of `---`."""
+    first, *lines = (line.removesuffix("\r") for line in text.split("\n"))
+    if first != _FRONT or _FRONT not in lines:
+        raise ValueError("expected YAML between two lines of --- at the top")
+    return yaml.safe_load("\n".join(lines[: lines.index(_FRONT)]))

@@ -1,0 +1,200 @@
+"""A downloaded version proves itself: a line for each thing that is not as its manifest says."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from data.publish.check import faults_of
+from data.publish.folder import read_release, write_manifest
+from schemas.release import ReleaseManifest
+from tests.releases import CANARY, note, release
+
+NOTES = [note("1", "one", drafts={"x": "y"}), note("2", "two"), note("3", "three")]
+TOY = "data/toy/test.parquet"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return release(tmp_path / "made", {"toy": NOTES, "other": NOTES[:1]}).folder
+
+
+def faults(folder: Path) -> list[str]:
+    return list(faults_of(read_release(folder)))
+
+
+def listed(folder: Path) -> None:
+    """Let the manifest list what lies there: what follows was wrong before it was released."""
+    write_manifest(folder, read_release(folder).manifest)
+
+
+def rewrite(folder: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    pq.write_table(change(pq.read_table(folder / TOY)), folder / TOY)
+    listed(folder)
+
+
+def replace(folder: Path, name: str, old: str, new: str) -> None:
+    text = (folder / name).read_text(encoding="utf-8")
+    assert old in text
+    (folder / name).write_text(text.replace(old, new), encoding="utf-8")
+    if name != "manifest.json":
+        listed(folder)
+
+
+def test_a_whole_version_has_no_fault(folder: Path) -> None:
+    assert faults(folder) == []
+
+
+def test_what_a_download_brings_along_is_no_fault(folder: Path, tmp_path: Path) -> None:
+    (folder / ".gitattributes").write_text("*.parquet filter=lfs\n")
+    (folder / ".cache" / "huggingface" / "download").mkdir(parents=True)
+    (folder / ".cache" / "huggingface" / "download" / "x.metadata").write_text("")
+    assert faults(folder) == []
+    # The Hub's cache holds a version as links to files that lie elsewhere.
+    linked = tmp_path / "snapshot"
+    shutil.copytree(folder, linked, copy_function=lambda source, place: Path(place).symlink_to(source))
+    assert faults(linked) == []
+
+
+def test_bytes_that_are_others(folder: Path) -> None:
+    content = bytearray((folder / TOY).read_bytes())
+    content[len(content) // 3] ^= 1
+    (folder / TOY).write_bytes(content)
+    assert any(line.startswith(f"{TOY}: SHA-256 ") for line in faults(folder))
+    (folder / TOY).write_bytes(content[:-100])
+    assert any(line.startswith(f"{TOY}: ") and "bytes, expected" in line for line in faults(folder))
+    assert any("cannot be read" in line for line in faults(folder))
+
+
+def test_files_that_are_missing_or_more(folder: Path) -> None:
+    (folder / "data" / "other" / "test.parquet").unlink()
+    (folder / "data" / "toy" / "more.parquet").write_bytes(b"")
+    (folder / ".hidden").write_text("")
+    (folder / "nested" / ".cache").mkdir(parents=True)
+    (folder / "nested" / ".cache" / "x").write_text("")
+    (folder / "elsewhere").symlink_to("/")
+    assert faults(folder) == [
+        ".hidden: not in the manifest",
+        "data/toy/more.parquet: not in the manifest",
+        "elsewhere: not in the manifest",
+        "nested/.cache/x: not in the manifest",
+        "data/other/test.parquet: missing",
+        "README.md: configuration other: data/other/test.parquet is not named",
+    ]
+
+
+def test_rows_that_are_not_as_the_manifest_says(folder: Path) -> None:
+    rewrite(folder, lambda table: table.slice(1))
+    assert faults(folder) == ["toy: 2 rows, expected 3", "toy: 2 reviewed rows, expected 3"]
+
+
+def test_columns_that_are_not_as_the_manifest_says(folder: Path) -> None:
+    def change(table: pa.Table) -> pa.Table:
+        table = table.drop_columns(["parts"]).append_column("more", pa.array(["x"] * 3))
+        return table.set_column(
+            table.column_names.index("number"), "number", pa.array([1.0] * 3)
+        )  # fmt: skip
+
+    rewrite(folder, change)
+    assert faults(folder) == [
+        f"{TOY}: column more: string, expected none",
+        f"{TOY}: column number: double, expected int64",
+        f"{TOY}: column parts: missing, expected list<element: string>",
+    ]
+
+
+def test_keys_and_canaries(folder: Path) -> None:
+    def change(table: pa.Table) -> pa.Table:
+        for name, values in (("key", ["1", "2", "1"]), ("canary", [CANARY, None, "another"])):
+            place = table.column_names.index(name)
+            table = table.set_column(place, table.schema.field(name), pa.array(values))
+        return table
+
+    rewrite(folder, change)
+    assert faults(folder) == [
+        f"{TOY}: row 2: canary None, expected {CANARY}",
+        f"{TOY}: row 3: key '1' stands in toy twice",
+        f"{TOY}: row 3: canary 'another', expected {CANARY}",
+    ]
+
+
+def test_a_table_without_keys_is_told_and_not_read(folder: Path) -> None:
+    rewrite(folder, lambda table: table.set_column(1, "key", pa.array([["1"]] * 3)))
+    assert faults(folder) == [
+        f"{TOY}: column key: list<element: string>, expected string",
+        f"{TOY}: expected the columns key (string), reviewed (bool), canary (string)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        (f"Canary: {CANARY}", "", f"the canary {CANARY} is not in it"),
+        ("config_name: other", "config_name: another", "configuration another: not in the manifest"),
+        ("config_name: other", "config_name: toy", "a configuration stands there twice"),
+        ("config_name: other", "config_name: no", "configs.1.config_name: Input should be a valid string"),
+        ("split: test", "split: train", "configuration toy: splits train, expected test"),
+        ("'data/other/test.parquet'", "data/other/none-*", "data/other/test.parquet is not named"),
+        ("'data/other/test.parquet'", "data/*/*.parquet", "data/toy/test.parquet is named, and not of it"),
+        ("'data/other/test.parquet'", "../../*", "'../../*' is no path in this folder"),
+        ("'data/other/test.parquet'", "/etc/*", "'/etc/*' is no path in this folder"),
+        ("'data/other/test.parquet'", "''", "cannot be read"),
+        ("configs:", "configs: [", "its YAML cannot be read"),
+        ("---\nconfigs:", "configs:", "expected YAML between two lines of ---"),
+        ("configs:", "config:", "its YAML: configs: Field required"),
+        ("configs:", "dataset_info: [{config_name: toy, splits: [{name: test, num_examples: 4}]}]\nconfigs:",
+         "dataset_info of toy: {'test': 4}, which the manifest does not say"),
+    ],
+)  # fmt: skip
+def test_a_card_that_does_not_match_the_files(folder: Path, old: str, new: str, fault: str) -> None:
+    replace(folder, "README.md", old, new)
+    assert any(line.startswith("README.md: ") and fault in line for line in faults(folder)), faults(folder)
+
+
+def test_a_card_may_name_its_files_by_a_pattern(folder: Path) -> None:
+    replace(folder, "README.md", "['data/toy/test.parquet']", "data/toy/test*.parquet")
+    replace(folder, "README.md", "- config_name: toy", "- config_name: toy\n  default: true")
+    info = "dataset_info: [{config_name: toy, features: [], splits: [{name: test, num_bytes: 1, num_examples: 3}]}]"
+    replace(folder, "README.md", "configs:", f"{info}\nconfigs:")
+    assert faults(folder) == []
+
+
+def test_no_card_at_all(folder: Path) -> None:
+    (folder / "README.md").unlink()
+    listed(folder)
+    (line,) = faults(folder)
+    assert line.startswith("README.md: cannot be read")
+
+
+def test_manifests_that_contradict_themselves(folder: Path) -> None:
+    (folder / "data" / "stray.parquet").write_bytes(b"")
+    listed(folder)
+    assert faults(folder) == ["data/stray.parquet: of no configuration"]
+    (folder / "data" / "stray.parquet").unlink()
+    manifest = read_release(folder).manifest
+    toy, other = sorted(manifest.configs, key=lambda one: one.name, reverse=True)
+    stolen = other.model_copy(update={"files": toy.files})
+    (folder / "manifest.json").write_text(
+        ReleaseManifest.model_validate(
+            {**manifest.model_dump(), "version": "1.0", "configs": [toy, stolen, stolen]}
+        ).model_dump_json()
+    )
+    found = faults(folder)
+    for line in (
+        "manifest.json: version '1.0': expected MAJOR.MINOR.PATCH, three plain numbers such as 1.4.0",
+        "manifest.json: configuration other stands there twice",
+        f"{TOY}: of configuration other and of toy",
+        f"{TOY}: expected data/other/test.parquet, or a part of it",
+        "data/stray.parquet: missing",
+        "data/other/test.parquet: of no configuration",
+        "other: 3 rows, expected 1",
+    ):
+        assert line in found
+
+
+def test_hostile_names_stay_on_their_line(folder: Path) -> None:
+    (folder / "a\n\x1b[31mb").write_text("")
+    assert faults(folder) == ["a\\n\\x1b[31mb: not in the manifest"]

@@ -1,0 +1,425 @@
+"""What differs between two versions, which number that asks for, and what people read of it."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from data.publish.changelog import changelog, code, section
+from data.publish.diff import Difference, bumped, compare, next_version, parsed_version
+from data.publish.folder import Release, read_release
+from data.publish.rows import read_released
+from schemas.base import Record, visible
+from schemas.errors import Failed, WrongInput
+from schemas.release import Change
+from tests.releases import DatedNote, Note, note, release
+
+A = [note("1", "one"), note("2", "two", number=2, drafts={"x": "y"}), note("3", "three", parts=("p", "q"))]
+
+
+def changes_of(before: Release | None, now: Release, tmp_path: Path) -> tuple[Difference, list[Change]]:
+    difference = compare(before, now, tmp_path / "changes.jsonl")
+    with (tmp_path / "changes.jsonl").open("rb") as lines:
+        return difference, [Change.model_validate_json(line) for line in lines]
+
+
+def test_rows_added_changed_and_removed(tmp_path: Path) -> None:
+    before = release(tmp_path / "a", {"toy": A})
+    changed = note("2", "zwei", number=None, drafts={"x": "z"})
+    now = release(tmp_path / "b", {"toy": [note("4", "four"), changed, A[0]]}, version="2.0.0")
+    difference, changes = changes_of(before, now, tmp_path)
+    (toy,) = difference.configs
+    assert (toy.added, toy.changed, toy.removed, toy.unchanged) == (1, 1, 1, 1)
+    assert toy.fields == {"drafts": 1, "id": 1, "number": 1, "text": 1}
+    fields = {
+        "id": (A[1].id, changed.id),
+        "text": ("two", "zwei"),
+        "number": (2, None),
+        "drafts": ({"x": "y"}, {"x": "z"}),
+    }
+    assert [one for one in changes if one.change == "changed"] == [
+        Change(config="toy", key="2", change="changed", fields=fields)
+    ]
+    assert {(one.key, one.change) for one in changes} == {("4", "added"), ("2", "changed"), ("3", "removed")}
+    assert (difference.bump, difference.comparable) == ("minor", False)
+    assert next_version(difference) == "1.1.0"
+
+
+def test_more_rows_alone_leave_results_comparable(tmp_path: Path) -> None:
+    before = release(tmp_path / "a", {"toy": A})
+    now = release(tmp_path / "b", {"toy": [*A, note("4", "four")], "toy-more": A[:1]})
+    difference, changes = changes_of(before, now, tmp_path)
+    assert (difference.bump, difference.comparable) == ("minor", True)
+    assert [(one.name, one.is_new, one.added) for one in difference.configs] == [
+        ("toy", False, 1), ("toy-more", True, 1),
+    ]  # fmt: skip
+    assert {(one.config, one.key, one.change) for one in changes} == {("toy", "4", "added"), ("toy-more", "1", "added")}
+
+
+def test_the_canary_the_order_and_the_cut_of_the_files_are_no_difference(tmp_path: Path) -> None:
+    before = release(tmp_path / "a", {"toy": A})
+    again = release(tmp_path / "b", {"toy": A[::-1]})
+    difference, changes = changes_of(before, again, tmp_path)
+    assert (difference.bump, difference.comparable, changes) == (None, True, [])
+    assert next_version(difference) is None
+    stamped = release(tmp_path / "c", {"toy": A}, canary="00000000-0000-4000-8000-000000000000")
+    difference = compare(before, stamped)
+    # Every file has other bytes, and no row is another: the card says so much, and no more.
+    assert (difference.bump, difference.metadata) == ("patch", ("manifest.json: canary",))
+
+
+def test_equal_bytes_are_not_read(tmp_path: Path) -> None:
+    before, now = release(tmp_path / "a", {"toy": A}), release(tmp_path / "b", {"toy": A}, version="1.2.3")
+    for one in (before, now):
+        (one.folder / "data" / "toy" / "test.parquet").unlink()
+    assert compare(before, now).bump is None
+
+
+@pytest.mark.parametrize(
+    ("change", "bump"),
+    [
+        ({"configs": {"toy": [DatedNote(key="1", text="one")], "other": A}}, "major"),
+        ({"method": {"write": "2"}}, "major"),
+        ({"method": {"write": "1", "sift": "1"}}, "major"),
+        ({"split": "train"}, "major"),
+        ({"configs": {"toy": A}}, "major"),
+        ({"configs": {"toy": A, "other": A, "third": A}}, "minor"),
+        ({"configs": {"toy": A[:2], "other": A}}, "minor"),
+        ({"licence": "MIT"}, "patch"),
+        ({"models": {"toy.builder": "another"}}, "patch"),
+        ({"versions": {"python": "3.13.0"}, "stages": {"toy/notes/write": "0"}}, None),
+        ({"version": "1.0.1"}, None),
+        ({}, None),
+    ],
+)
+def test_the_rule_of_versions(tmp_path: Path, change: dict[str, Any], bump: str | None) -> None:
+    before = release(tmp_path / "a", {"toy": A, "other": A})
+    now = release(tmp_path / "b", **{"configs": {"toy": A, "other": A}, **change})
+    difference = compare(before, now)
+    assert difference.bump == bump
+    expected = {"major": "2.0.0", "minor": "1.1.0", "patch": "1.0.1", None: None}[bump]
+    assert next_version(difference) == expected
+
+
+def test_a_card_differs_where_more_than_its_version_does(tmp_path: Path) -> None:
+    before = release(tmp_path / "a", {"toy": A})
+    now = release(tmp_path / "b", {"toy": A}, version="1.0.1")
+    assert compare(before, now).metadata == ()
+    with (now.folder / "README.md").open("a") as file:
+        file.write("Made in 11.0.1.\n")
+    from data.publish.folder import write_manifest
+
+    now = Release(now.folder, write_manifest(now.folder, now.manifest))
+    assert compare(before, now).metadata == ("README.md",)
+    (now.folder / "scorer.py").write_text("")
+    now = Release(now.folder, write_manifest(now.folder, now.manifest))
+    assert compare(before, now).metadata == ("README.md", "scorer.py")
+
+
+def test_a_column_more_is_told_once_and_the_rows_are_compared_in_the_others(tmp_path: Path) -> None:
+    before = release(tmp_path / "a", {"toy": [DatedNote(key="1", text="one"), DatedNote(key="2", text="two")]})
+    now = release(tmp_path / "b", {"toy": [note("1", "one"), note("2", "zwei")]})
+    difference, changes = changes_of(before, now, tmp_path)
+    (toy,) = difference.configs
+    assert toy.columns == {"year": ("int64", None)}
+    # A record's name goes into its id, so that all ids differ here.
+    assert {one.key: set(one.fields) for one in changes} == {"1": {"id"}, "2": {"id", "text"}}
+    assert (difference.bump, difference.comparable) == ("major", False)
+
+
+def test_a_configuration_that_lost_all_its_rows_is_gone(tmp_path: Path) -> None:
+    before = release(tmp_path / "a", {"toy": A, "other": A})
+    now = release(tmp_path / "b", {"toy": A, "other": []})
+    assert [one.name for one in now.manifest.configs] == ["toy"]
+    difference = compare(before, now)
+    other = next(one for one in difference.configs if one.name == "other")
+    assert (other.is_gone, other.removed, difference.bump) == (True, 3, "major")
+    assert compare(now, before).bump == "minor"
+
+
+def test_the_first_version(tmp_path: Path) -> None:
+    now = release(tmp_path / "a", {"toy": A})
+    difference, changes = changes_of(None, now, tmp_path)
+    assert {one.change for one in changes} == {"added"}
+    assert next_version(difference) == "1.0.0"
+    assert next_version(difference, "2.0.0") == "2.0.0"
+    with pytest.raises(WrongInput, match=r"version 0\.1\.0: lower than 1\.0\.0, the first version"):
+        next_version(difference, "0.1.0")
+    assert section(difference, "1.0.0").startswith("## 1.0.0\n\nThe first version.\n\n| configuration |")
+
+
+def test_an_override_goes_only_upward(tmp_path: Path) -> None:
+    before = release(tmp_path / "a", {"toy": A}, version="1.4.9")
+    difference = compare(before, release(tmp_path / "b", {"toy": A[:1]}))
+    assert next_version(difference, "1.5.0") == "1.5.0"
+    assert next_version(difference, "2.0.0") == "2.0.0"
+    for low in ("1.4.9", "1.4.10", "1.4.99", "0.9.0"):
+        with pytest.raises(WrongInput, match=r"lower than 1\.5\.0, a minor change of 1\.4\.9"):
+            next_version(difference, low)
+    same = compare(before, before)
+    assert next_version(same, "1.4.10") == "1.4.10"
+    with pytest.raises(WrongInput, match=r"lower than 1\.4\.10, the one after 1\.4\.9"):
+        next_version(same, "1.4.9")
+
+
+def test_versions_are_three_plain_numbers() -> None:
+    assert parsed_version("10.0.3") == (10, 0, 3)
+    for wrong in ("1", "1.0", "1.0.0.0", "v1.0.0", "01.0.0", "1.0.0-rc1", "1.0.0\n", " 1.0.0", "1.-1.0", "١.0.0", "",
+                  "1.0." + "9" * 5000):  # fmt: skip
+        with pytest.raises(WrongInput, match=r"MAJOR\.MINOR\.PATCH"):
+            parsed_version(wrong)
+    assert [bumped("1.2.3", one) for one in ("major", "minor", "patch")] == ["2.0.0", "1.3.0", "1.2.4"]  # type: ignore[arg-type]
+
+
+def test_long_texts_are_cut_around_the_first_difference(tmp_path: Path) -> None:
+    common = "a" * 100_000
+    before = release(
+        tmp_path / "a", {"toy": [note("1", f"{common}old{common}", parts=(common, "x"), drafts={"a": "b"})]}
+    )
+    now = release(tmp_path / "b", {"toy": [note("1", f"{common}new{common}", parts=(), drafts={"a": common})]})
+    _, (change,) = changes_of(before, now, tmp_path)
+    old, new = change.fields["text"]
+    assert old == "…" + "a" * 60 + "old" + "a" * 137 + "…"
+    assert new == "…" + "a" * 60 + "new" + "a" * 137 + "…"
+    # What is no text shows its JSON where it is long.
+    assert change.fields["parts"] == ('["' + "a" * 198 + "…", [])
+    assert change.fields["drafts"] == ({"a": "b"}, '{"a":"' + "a" * 194 + "…")
+
+
+VALUES = st.one_of(st.none(), st.integers(-3, 3))
+NOTES = st.dictionaries(
+    st.text("abcd", min_size=1, max_size=2),
+    st.builds(
+        dict,
+        text=st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+        number=VALUES,
+        parts=st.lists(st.sampled_from(["", "p", "\0"]), max_size=2),
+        drafts=st.dictionaries(st.sampled_from(["x", "y"]), st.sampled_from(["", "1"])),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def as_notes(rows: dict[str, dict[str, Any]]) -> list[Record]:
+    return [Note(key=key, **fields) for key, fields in rows.items()]
+
+
+def rows_of(made: Release) -> dict[str, dict[str, Any]]:
+    (config,) = made.manifest.configs
+    return {row["key"]: row for row in read_released(made.folder, config.files)}
+
+
+@given(old=NOTES, new=NOTES, order=st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_changes_applied_to_the_old_rows_give_the_new(
+    tmp_path_factory: pytest.TempPathFactory, old: dict[str, Any], new: dict[str, Any], order: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("diff")
+    before, now = release(folder / "a", {"toy": as_notes(old)}), release(folder / "b", {"toy": as_notes(new)})
+    difference, changes = changes_of(before, now, folder)
+    rows, wanted = rows_of(before), rows_of(now)
+    for change in changes:
+        if change.change == "removed":
+            del rows[change.key]
+        elif change.change == "added":
+            assert change.key not in rows
+            rows[change.key] = wanted[change.key]
+        else:
+            assert all(rows[change.key][name] == value for name, (value, _) in change.fields.items())
+            rows[change.key].update({name: value for name, (_, value) in change.fields.items()})
+    assert rows == wanted
+    (toy,) = difference.configs
+    assert toy.unchanged + toy.changed + toy.removed == len(old)
+    assert toy.unchanged + toy.changed + toy.added == len(new)
+    assert (difference.bump is None) == (
+        sorted(map(str, rows_of(before).values())) == sorted(map(str, wanted.values()))
+    )
+
+    shuffled = list(as_notes(new))
+    order.shuffle(shuffled)
+    other, same = changes_of(before, release(folder / "c", {"toy": shuffled}), folder)
+    assert sorted(map(str, same)) == sorted(map(str, changes))
+    assert (other.bump, other.comparable) == (difference.bump, difference.comparable)
+
+
+def test_rows_are_fetched_from_many_groups_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from data.publish import diff, rows
+
+    monkeypatch.setattr(rows, "GROUP_BYTES", 5_000)
+    monkeypatch.setattr(rows, "FILE_BYTES", 20_000)
+    monkeypatch.setattr(diff, "_FETCHED_BYTES", 3_000)
+    before = release(tmp_path / "a", {"toy": [note(str(one), f"{one} " + "x" * 300) for one in range(200)]})
+    now = release(
+        tmp_path / "b",
+        {"toy": [note(str(one), f"{one} " + "x" * (300 + one % 2)) for one in sorted(range(100, 300), key=str)]},
+    )
+    assert len(before.manifest.configs[0].files) > 2
+    difference, changes = changes_of(before, now, tmp_path)
+    (toy,) = difference.configs
+    assert (toy.added, toy.changed, toy.removed, toy.unchanged) == (100, 50, 100, 50)
+    changed = {one.key: one.fields["text"] for one in changes if one.change == "changed"}
+    assert set(changed) == {str(one) for one in range(101, 200, 2)}
+    assert all(str(old).startswith("…x") and new == f"{old}x" for old, new in changed.values())
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    once, twice = release(tmp_path / "a", {"toy": A}), release(tmp_path / "b", {"toy": [*A, note("1", "other")]})
+    for before, now in ((once, twice), (twice, once)):
+        with pytest.raises(Failed, match="configuration toy has key '1' twice"):
+            compare(before, now, tmp_path / "changes.jsonl")
+    assert not [one for one in tmp_path.iterdir() if "changes" in one.name]
+
+
+def test_a_manifest_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    made = release(tmp_path / "a", {"toy": A})
+    text = (made.folder / "manifest.json").read_text()
+    for path in ("../secret", "/etc/passwd", "data//x", "a\\\\..\\\\b", "./README.md", "a\\nb"):
+        (made.folder / "manifest.json").write_text(text.replace("data/toy/test.parquet", path))
+        with pytest.raises(WrongInput, match="do not trust this release"):
+            read_release(made.folder)
+    (made.folder / "manifest.json").write_text("{}")
+    with pytest.raises(WrongInput, match=r"damaged manifest \(name: Field required\)"):
+        read_release(made.folder)
+    with pytest.raises(WrongInput, match=r"there is no manifest\.json"):
+        read_release(tmp_path)
+
+
+# ---- what people read ----
+
+
+def test_the_section_of_a_version(tmp_path: Path) -> None:
+    before = release(tmp_path / "a", {"toy": A, "old": A, "same": A})
+    now = release(
+        tmp_path / "b", {"toy": [*A[:2], note("3", "drei", parts=("p",))], "new": A[:1], "same": A}, licence="MIT"
+    )
+    assert (
+        section(compare(before, now), "2.0.0")
+        == """\
+## 2.0.0
+
+A major change of `1.0.0`: results on the whole do not compare with those on `1.0.0`.
+
+| configuration | rows added | changed | removed | unchanged |
+| --- | ---: | ---: | ---: | ---: |
+| `new` | 1 | 0 | 0 | 0 |
+| `old` | 0 | 0 | 3 | 0 |
+| `toy` | 0 | 1 | 0 | 2 |
+
+1 configuration without a difference.
+
+### `new`
+
+- New.
+
+### `old`
+
+- No longer there.
+
+### `toy`
+
+- Fields that changed, and in how many rows: `parts` in 1, `text` in 1.
+- For example, row `3`:
+  - `text`: `"three"` became `"drei"`
+  - `parts`: `["p", "q"]` became `["p"]`
+
+Beside the rows: `README.md`, `manifest.json: same: licence`, `manifest.json: toy: licence`.
+"""
+    )
+
+
+def test_sections_of_versions_before_stay_below(tmp_path: Path) -> None:
+    first = release(tmp_path / "a", {"toy": A})
+    second = release(tmp_path / "b", {"toy": A[:2]})
+    one = changelog(compare(None, first), "1.0.0")
+    two = changelog(compare(first, second), "1.1.0", one)
+    assert two.startswith("# Changelog\n\n## 1.1.0\n")
+    assert two.endswith(one.removeprefix("# Changelog\n"))
+    assert two.count("# Changelog") == 1
+    assert changelog(compare(None, first), "1.0.0") == one
+
+
+HOSTILE = (
+    "<script>alert(1)</script>", "`</code><script>`` x", "a\n\n# heading\n- item", "[x](javascript:alert(1))", "``",
+    "![i](http://x/y.png)", "a | b", "\u202egnp.exe", "\x1b[31mred", "---\nlicense: none\n---", "", " ", "`", "\\`",
+    "&lt;", "{{ x }} %s {0}", "null", "\u2028", "<!--", "$$x$$",
+)  # fmt: skip
+
+
+@given(text=st.one_of(st.sampled_from(HOSTILE), st.text(st.sampled_from("`\\ \n<>|*_[]()!&a\0\u2028"), max_size=12)))
+def test_any_text_is_one_code_span(text: str) -> None:
+    tokens = MarkdownIt("commonmark", {"html": True}).parse(f"x {code(text)} y")
+    assert [one.type for one in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+    before, span, after = tokens[1].children or []
+    assert (before.content, span.type, after.content) == ("x ", "code_inline", " y")
+    if text.strip():
+        assert span.content == visible(text)
+
+
+def test_hostile_rows_do_nothing_in_the_changelog(tmp_path: Path) -> None:
+    plain = [note(str(number), "plain") for number in range(3)]
+    for start in range(0, len(HOSTILE) - 3, 3):
+        chosen = HOSTILE[start : start + 3]
+        before = release(tmp_path / f"a{start}", {"toy": plain}, method={"write": "1"})
+        now = release(
+            tmp_path / f"b{start}",
+            {"toy": [note(str(number), text, drafts={text: text}) for number, text in enumerate(chosen)]},
+            method={chosen[0]: chosen[1]},
+        )
+        text = section(compare(before, now), "2.0.0")
+        page = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(text)
+        for tag in ("<script", "<a ", "<img", "<h1", "<hr", "<!--"):
+            assert tag not in page
+        assert page.count("<table>") == 1
+        assert page.count("<h2>") == 1
+        assert not {"\x1b", "\u202e", "\u2028"} & set(text)
+
+
+MEMORY = r"""
+import re, sys
+from pathlib import Path
+from data.publish.diff import compare
+from data.publish.folder import read_release
+def peak():
+    # Of this program alone: what getrusage tells begins with the memory of the process that started it.
+    return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
+before = peak()
+difference = compare(read_release(Path(sys.argv[1])), read_release(Path(sys.argv[2])), Path(sys.argv[3]))
+(toy,) = difference.configs
+print(peak() - before, toy.added, toy.changed, toy.removed, toy.unchanged)
+"""
+
+
+@pytest.mark.slow
+def test_memory_is_bounded_however_long_the_rows(tmp_path: Path) -> None:
+    """Two versions of 400 MB, every row of 1.5 MB changed, in another order."""
+    import random
+
+    long = random.Random(3).randbytes(2**20).hex()[: 3 * 2**19]
+    keys = [str(number) for number in range(270)]
+
+    class Rows(list[Note]):
+        """Notes that are made as they are asked for."""
+
+        def __init__(self, order: list[str], word: str) -> None:
+            super().__init__([note(order[0], "")])
+            self.order, self.word = order, word
+
+        def __iter__(self) -> Any:
+            return (note(key, f"{long[int(key) :]} {self.word}") for key in self.order)
+
+    release(tmp_path / "a", {"toy": Rows(keys, "before")})
+    release(tmp_path / "b", {"toy": Rows(keys[::-1], "now")})
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, *(str(tmp_path / one) for one in ("a", "b", "changes.jsonl"))],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    peak, *counts = map(float, done.stdout.split())
+    assert counts == [0, 270, 0, 0]
+    assert peak < 450, done.stdout  # of 850 MB
+    assert (tmp_path / "changes.jsonl").stat().st_size < 1_000_000
