@@ -260,8 +260,8 @@ def parse_config(raw: dict[str, Any], name: str) -> Config:
 def _resolved(raw: dict[str, Any], base: Path, folder: Path) -> dict[str, Any]:
     """The raw configuration with its paths made absolute: those of sources from `folder`, others from `base`."""
     top = {key: _joined(one, base) if key in ("prices", "prompts", "store") else one for key, one in raw.items()}
-    placed = {key: _with_source_paths(raw[key], folder) for key in ("families", "release") if key in raw}
-    return _with_model_folders({**top, **placed}, base)
+    top |= {key: _with_source_paths(raw[key], folder) for key in ("families", "release") if key in raw}
+    return _with_model_folders(top, base)
 
 
 def _with_model_folders(raw: dict[str, Any], base: Path) -> dict[str, Any]:

@@ -74,9 +74,10 @@ def _the_one(name: str, refs: Iterable[SourceRef]) -> str:
         for ref in refs
     }
     licences = {licence for _, licence in stated}
-    binding = licences - DEDICATIONS
-    if None not in licences and licences and len(binding) <= 1:
-        return next(licence for licence in (*binding, *sorted(licences & DEDICATIONS)) if licence is not None)
+    known = sorted(one for one in licences if one is not None)
+    binding = [one for one in known if one not in DEDICATIONS]
+    if known and None not in licences and len(binding) <= 1:
+        return (*binding, *known)[0]
     found = ", ".join(
         f"{_cut(source)} ({_cut(licence) if licence else 'none stated'})"
         for source, licence in sorted(stated, key=lambda one: (one[0], one[1] or ""))

@@ -1,6 +1,8 @@
 """Which rows are kept back as a private share."""
 
-from schemas.base import content_hash
+from schemas.base import HASH_LENGTH, content_hash
+
+_DRAWS = 1 << 4 * HASH_LENGTH
 
 
 def is_held_out(seed: int, key: str, share: float) -> bool:
@@ -11,5 +13,4 @@ def is_held_out(seed: int, key: str, share: float) -> bool:
     away (the levels of one pair, the settings of one item) are asked for under one key: that of what they
     were all made from.
     """
-    draw = content_hash(seed, "held out", key)
-    return int(draw, 16) < share * 16 ** len(draw)
+    return int(content_hash(seed, "held out", key), 16) < share * _DRAWS
