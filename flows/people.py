@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from annotation.agreement import DRAWS, Agreement, agreement_by_person, agreement_of
+from annotation.agreement import DRAWS, agreement_by_person, agreement_of
 from annotation.assign import Assignment, assign, overlapping, without_suggestions
 from annotation.guideline import guideline_page
 from annotation.label_studio.accounts import accounts
@@ -57,7 +57,7 @@ from flows.construct.stages import StageRef
 from flows.label_studio import server_folder
 from flows.rubrics import examples_of, guideline_of
 from flows.settings import LOCAL, Config
-from schemas.annotation import Annotation, Finding, SetAside
+from schemas.annotation import Agreement, Annotation, Finding, SetAside
 from schemas.base import Record
 from schemas.errors import WrongInput, first_problem
 from schemas.rubric import Rubric, Task

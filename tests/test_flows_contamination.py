@@ -15,7 +15,10 @@ from schemas.charpeval import CharpEvalItem
 from schemas.lveval import LongContext
 from schemas.uraq import EvaluationRow
 
-ALPHABET = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen"]
+ALPHABET = (
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen",
+)  # fmt: skip
 
 
 def words(count: int, start: int = 0) -> str:

@@ -11,12 +11,11 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from annotation.agreement import Agreement
 from data.store import Store
 from flows.compose import Project
 from flows.outputs import PEOPLE_REPORT
 from flows.people import Collected, Standing
-from schemas.annotation import Annotation
+from schemas.annotation import Agreement, Annotation
 
 HERE = Path(__file__).parent
 NOTHING = "–"
