@@ -193,7 +193,7 @@ def card_data(facts: CardFacts) -> Any:
         }
     return DatasetCardData(
         pretty_name=one_line(manifest.name),
-        language=sorted({code for config in facts.configs for code in config.languages}) or None,
+        language=sorted({one_line(one) for config in facts.configs for one in config.languages}) or None,
         license=(licences[0] if len(licences) == 1 else licences) if licences else None,
         **named,
         size_categories=[_size_category(sum(config.rows for config in manifest.configs))],
@@ -244,6 +244,10 @@ class _Group:
     def names(self) -> Sequence[str]:
         return [config.name for config, _ in self.configs]
 
+    @property
+    def rows(self) -> int:
+        return sum(config.rows for config, _ in self.configs)
+
 
 @dataclass(frozen=True)
 class _Family:
@@ -254,7 +258,7 @@ class _Family:
 
 def _family(facts: CardFacts, family: FamilyFacts) -> _Family:
     known = {one.name: one for one in facts.configs}
-    own = [(config, known[config.name]) for config in facts.manifest.configs if config.family == family.name]
+    own = [(one, known[one.name]) for one in facts.manifest.configs if one.family == family.name]
     groups = [
         _Group(
             part=part,
@@ -317,7 +321,7 @@ def _family_of(facts: CardFacts, config: str) -> str | None:
 
 def _default(facts: CardFacts) -> str | None:
     """The configuration that loads where none is named: one that has rows."""
-    loadable = [config.name for config in facts.manifest.configs if config.files]
+    loadable = [config.name for config in facts.manifest.configs if config.files and config.rows]
     return facts.default if facts.default in loadable else next(iter(loadable), None)
 
 
@@ -340,7 +344,8 @@ def _sizes(manifest: ReleaseManifest) -> Mapping[str, int]:
 
 
 def _settings(manifest: ReleaseManifest) -> str:
-    written: str = yaml.safe_dump(dict(manifest.settings), sort_keys=False, allow_unicode=True, width=100)
+    dumped: str = yaml.safe_dump(dict(manifest.settings), sort_keys=False, allow_unicode=True, width=100)
+    written = "".join(one for one in dumped if one == "\n" or _seen(one))
     return written if len(written) <= SETTINGS else f"{written[:SETTINGS]}\n# … cut; manifest.json has all of it\n"
 
 
@@ -366,8 +371,10 @@ def _with_own(content: bytes, own: bytes) -> bytes:
 
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~$]")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-_OPENING = re.compile(r"^(?:[#+\-=:]|\d+(?=[.)]))")
-_PLAIN_CODE = re.compile(r"[\w .,:;/@=+()\[\]-]+", re.ASCII)
+_OPENING = re.compile(r"^(?:[#+\-=:]|\d+(?=[.)](?:\s|$)))")
+_PLAIN_CODE = re.compile(r"[\w .,:;/@=+(){}\[\]-]+", re.ASCII)
+_NAMED = re.compile(r"`([\w ./:=-]+)`", re.ASCII)
+_ELEMENT = re.compile(r"<(?:element|item): ")
 
 
 def one_line(text: str, most: int = LINE) -> str:
@@ -385,12 +392,50 @@ def inline(value: object, most: int = LINE) -> Markup:
     """A value as Markdown that shows it: no markup, no HTML, no cell of a table begins or ends in it."""
     if isinstance(value, Markup):
         return value
-    text = _MARKDOWN.sub(r"\\\g<0>", one_line(str(value), most))
-    text = "".join(_HTML.get(one, one) for one in text)
+    text = _escaped(one_line(str(value), most))
     opening = _OPENING.match(text)
     if opening:
         text = f"\\{text}" if opening.end() == 1 and not text[0].isdigit() else f"{opening[0]}\\{text[opening.end() :]}"
     return Markup(text)  # noqa: S704 - escaped above
+
+
+def _escaped(text: str) -> str:
+    return "".join(_HTML.get(one, one) for one in _MARKDOWN.sub(r"\\\g<0>", text))
+
+
+def prose(value: object, most: int = LINE) -> Markup:
+    """A description in our own words, whose `names` are code; whatever else is in it is shown as it is."""
+    first, *rest = _NAMED.split(one_line(str(value), most))
+    shown = str(inline(first, most)) + " " * first.endswith(" ")
+    shown += "".join(_escaped(piece) if place % 2 else code(piece) for place, piece in enumerate(rest))
+    return Markup(shown)  # noqa: S704 - escaped above
+
+
+def arrow_type(kind: str) -> Markup:
+    """An Arrow type for a reader: of what is nested the names alone, `list of {kind, text}`."""
+    return code(_of(_ELEMENT.sub("<", one_line(kind, LINE * 4))), 120)
+
+
+def _of(kind: str) -> str:
+    inner = kind.partition("<")[2].removesuffix(">")
+    if kind.startswith("list<"):
+        return f"list of {_of(inner)}"
+    if kind.startswith("map<"):
+        return "map"
+    if kind.startswith("struct<"):
+        return f"{{{', '.join(part.partition(':')[0].strip() for part in _parts(inner))}}}"
+    return kind
+
+
+def _parts(inner: str) -> Iterator[str]:
+    """The fields of a struct: what commas part that stand in no bracket."""
+    depth, start = 0, 0
+    for place, character in enumerate(inner):
+        depth += {"<": 1, ">": -1}.get(character, 0)
+        if character == "," and not depth:
+            yield inner[start:place]
+            start = place + 1
+    yield inner[start:]
 
 
 def code(value: object, most: int = LINE) -> Markup:
@@ -437,14 +482,14 @@ def decimal(value: float | None) -> str:
 
 def megabytes(count: int) -> str:
     """Bytes for a reader."""
-    return f"{count / 1e6:,.1f} MB" if count >= 10**5 else f"{count / 1e3:,.1f} kB"
+    return f"{count / 1e6:,.1f} MB" if count >= 10**6 else f"{count / 1e3:,.1f} kB"
 
 
 def image(plot: Plot) -> Markup:
     """A plot as an image."""
     path = re.sub(r"[^A-Za-z0-9._/-]", "", plot.path)
-    title = "".join(_HTML.get(one, one) for one in one_line(plot.title)).replace('"', "&quot;")
-    return Markup(f'<img src="{path}" alt="{title}" width="480">')  # noqa: S704 - escaped above
+    title = "".join(_HTML.get(one, one) for one in one_line(f"{plot.config}: {plot.title}")).replace('"', "&quot;")
+    return Markup(f'<img src="{path}" alt="{title}" width="400" align="top">')  # noqa: S704 - escaped above
 
 
 def _sorted(usage: Iterable[UsageFacts]) -> list[UsageFacts]:
@@ -464,7 +509,9 @@ def _template() -> jinja2.Template:
     )
     filters: dict[str, Callable[..., Any]] = {
         "code": code, "codes": codes, "cut": inline, "decimal": decimal, "fenced": fenced, "image": image,
-        "megabytes": megabytes, "money": "${:,.4f}".format, "n": "{:,}".format, "percent": percent, "sorted_usage": _sorted,
+        "kind": arrow_type,
+        "megabytes": megabytes, "money": "${:,.4f}".format,
+        "n": "{:,}".format, "percent": percent, "prose": prose, "sorted_usage": _sorted,
         "versions": versions,
     }  # fmt: skip
     environment.filters.update(filters)

@@ -49,7 +49,7 @@ class DrawnPlot(NamedTuple):
 
 def plots_of(config: str, figures: Sequence[Figure]) -> list[DrawnPlot]:
     """The figures of a configuration that hold a value, in their order."""
-    drawn = [(figure, content) for figure in figures if (content := _drawing(figure)) is not None]
+    drawn = [(figure, content) for figure in figures if (content := _drawing(config, figure)) is not None]
     return [
         DrawnPlot(
             Plot(
@@ -98,21 +98,18 @@ def agreement_plot(config: str, rows: Sequence[Agreement]) -> DrawnPlot | None:
     caption = "Each measure with its 95 % bootstrap interval over items; in brackets, items that several people did."
     return DrawnPlot(
         Plot(path=f"{FOLDER}/{_slug(config)}-agreement.svg", config=config, title=title, caption=caption),
-        _page(title, "", "Agreement by question; the numbers are in the table", marks, floor + 30),
+        _page(title, config, "Agreement by question; the numbers are in the table", marks, floor + 30),
     )
 
 
-def _drawing(figure: Figure) -> bytes | None:
+def _drawing(config: str, figure: Figure) -> bytes | None:
     if isinstance(figure, Histogram):
-        return _histogram(figure) if any(figure.series.values()) else None
-    return _bars(figure) if sum(figure.counts.values()) else None
+        return _histogram(config, figure) if any(figure.series.values()) else None
+    return _bars(config, figure) if sum(figure.counts.values()) else None
 
 
-def _histogram(figure: Histogram) -> bytes:
-    told = "; ".join(
-        f"{one.name}: {one.n:,} from {number(one.low)} to {number(one.high)}, median {number(one.median)}"
-        for one in summaries(figure)
-    )
+def _histogram(config: str, figure: Histogram) -> bytes:
+    ranges = [f"from {number(one.low)} to {number(one.high)}, median {number(one.median)}" for one in summaries(figure)]
     several = len(figure.series) > 1
     marks = [
         Markup('<g class="plot" transform="translate({} {}) scale({})">{}</g>').format(
@@ -124,13 +121,15 @@ def _histogram(figure: Histogram) -> bytes:
         for place, one in enumerate(summaries(figure)):
             height = floor + 22 * place + 16
             series = list(figure.series).index(one.name)
-            text = f"{_cut(one.name)}: {one.n:,}, median {number(one.median)}"
+            text = f"{_cut(one.name)}: {one.n:,} {ranges[place]}"
             marks.append(_swatch(series, height) + _text(EDGE + 22, height, text))
         floor += 22 * len(summaries(figure)) + 8
-    return _page(figure.title, "" if several else told.partition(": ")[2], svg.described(figure), marks, floor + 10)
+    total = sum(one.n for one in summaries(figure))
+    under = f"{config}: {total:,}" if several else f"{config}: {total:,} {ranges[0]}"
+    return _page(figure.title, under, svg.described(figure), marks, floor + 10)
 
 
-def _bars(figure: Bars) -> bytes:
+def _bars(config: str, figure: Bars) -> bytes:
     shown = list(figure.counts.items())
     if len(shown) > MOST_ROWS:
         kept = sorted(shown, key=lambda one: -one[1])[: MOST_ROWS - 1]
@@ -152,7 +151,7 @@ def _bars(figure: Bars) -> bytes:
             )
         )
     description = f"Bars: {figure.title}, {total:,} in all"
-    return _page(figure.title, f"{total:,} in all", description, marks, HEAD + len(shown) * ROW + 12)
+    return _page(figure.title, f"{config}: {total:,}", description, marks, HEAD + len(shown) * ROW + 12)
 
 
 def _page(title: str, under: str, description: str, marks: Sequence[Markup], height: float) -> bytes:
@@ -169,7 +168,7 @@ def _page(title: str, under: str, description: str, marks: Sequence[Markup], hei
         style=Markup(STYLE),  # noqa: S704 - ours
         edge=EDGE,
         title=_cut(title, TITLE_CHARACTERS),
-        under=under,
+        under=_cut(under, TITLE_CHARACTERS + LABEL_CHARACTERS),
         marks=Markup("").join(marks),
     )
     # what no XML file may hold, and what turns the writing round
