@@ -18,10 +18,9 @@ from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from schemas.annotation import Annotation
-from schemas.base import Frozen, content_hash
+from schemas.annotation import Agreement, Annotation
+from schemas.base import content_hash
 from schemas.rubric import Choice, Rubric
 
 DRAWS = 1000
@@ -47,19 +46,6 @@ class Measured(NamedTuple):
 
     value: float | None
     reason: str = ""
-
-
-class Agreement(Frozen):
-    """How far people agree on one question, by one measure."""
-
-    question: str = Field(description="Name of what is asked, written or marked")
-    measure: str
-    value: float | None
-    low: float | None = Field(description="Lower end of the 95 % bootstrap interval over items; None where undefined")
-    high: float | None
-    items: int = Field(description="Items that two people or more did, and that the measure used")
-    people: tuple[str, ...] = Field(description="Codes of those who did them")
-    reason: str = Field("", description="Why there is no value")
 
 
 def percent_agreement(items: Sequence[Item]) -> Measured:

@@ -64,8 +64,11 @@ def write_outputs(project: Project) -> BuildManifest:
         name=project.config.name,
         seed=project.config.seed,
         limit=project.limit,
-        # Who annotates makes no difference to what is built, and their addresses are nobody else's business.
-        config=_public(project.config.model_dump(mode="json", exclude={"store", "cache", "annotation"})),
+        # Who annotates makes no difference to what is built, and their addresses are nobody else's business; nor does
+        # how, and how often, it is released.
+        config=_public(
+            project.config.model_dump(mode="json", exclude={"store", "cache", "annotation", "release", "schedule"})
+        ),
         versions={"python": platform.python_version(), **_versions()},
         models=models_of(project),
         prompts={

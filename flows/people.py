@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from annotation.agreement import DRAWS, Agreement, agreement_of
+from annotation.agreement import DRAWS, agreement_of
 from annotation.label_studio.accounts import accounts
 from annotation.label_studio.client import Client
 from annotation.quality import (
@@ -31,7 +31,7 @@ from flows.construct.stages import StageRef
 from flows.label_studio import server_folder
 from flows.rubrics import examples_of
 from flows.settings import LOCAL
-from schemas.annotation import Annotation, Finding, SetAside
+from schemas.annotation import Agreement, Annotation, Finding, SetAside
 from schemas.base import Record
 from schemas.errors import WrongInput, first_problem
 from schemas.rubric import Rubric, Task

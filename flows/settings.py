@@ -12,12 +12,13 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from data.sources.spec import SourceSpec
 from flows.construct.engine import Family, FamilySettings
 from flows.families import family_names, load_family
 from flows.llm.endpoint import EndpointSettings
 from flows.llm.local import LocalSettings
 from flows.llm.rules import RulesSettings
-from schemas.base import Frozen
+from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInput
 
 SAMPLE = "sample.yaml"
@@ -34,6 +35,8 @@ PERSON = r"^[a-z0-9][a-z0-9_-]{0,19}$"
 LONGEST_EMAIL = 254
 EMAIL = r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$"
 LOCAL = "local"
+REPOSITORY = r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$"
+CRON_FIELDS = 5
 
 
 class ConfigError(WrongInput):
@@ -104,6 +107,46 @@ class AnnotationSettings(Frozen):
         return people
 
 
+class ReleaseSettings(Frozen):
+    """How a build is released."""
+
+    repo: str | None = Field(
+        None, pattern=REPOSITORY, description="OWNER/NAME on the Hub; null: releases are written to a folder alone"
+    )
+    licence: str | Mapping[str, str] | None = Field(
+        None, description="Of all rows, or configuration -> licence; null: the one that their sources state"
+    )
+    held_out: float = Field(0.0, ge=0, lt=1, description="Share of the rows that is kept back, never published")
+    contamination: tuple[SourceSpec, ...] = Field(
+        (), description="Data sets and files that the released rows are compared with, for the card"
+    )
+
+    @field_validator("licence", mode="before")
+    @classmethod
+    def _is_named(cls, value: Any) -> Any:
+        licences = value.values() if isinstance(value, Mapping) else () if value is None else (value,)
+        for licence in licences:
+            if not isinstance(licence, str) or not licence.strip() or odd_character(licence) is not None:
+                raise ValueError("expected a licence such as CC-BY-SA-4.0, or `configuration: licence` lines")
+        return value
+
+
+class ScheduleSettings(Frozen):
+    """When a build is made again by itself, and how much of it may change without anybody looking."""
+
+    cron: str | None = Field(None, description="Five fields, as cron has them: `0 3 * * 1`; null: never by itself")
+    max_changed_items: int | None = Field(
+        None, ge=0, strict=True, description="Of more changed items none go to people; null: any number may change"
+    )
+
+    @field_validator("cron")
+    @classmethod
+    def _has_fields(cls, value: str | None) -> str | None:
+        if value is not None and len(value.split()) != CRON_FIELDS:
+            raise ValueError('expected five fields, such as "0 3 * * 1": minute, hour, day, month, day of the week')
+        return value
+
+
 class Config(BaseModel):
     """What a build is made from."""
 
@@ -125,6 +168,8 @@ class Config(BaseModel):
         None, pattern=PRINTABLE, description="Database URL of the completion cache; SQLite in the store by default"
     )
     annotation: AnnotationSettings = AnnotationSettings()
+    release: ReleaseSettings = ReleaseSettings()
+    schedule: ScheduleSettings = ScheduleSettings()
     families: Mapping[str, Any] = Field(description="Family name -> its settings")
 
     @model_validator(mode="after")
@@ -215,7 +260,8 @@ def parse_config(raw: dict[str, Any], name: str) -> Config:
 def _resolved(raw: dict[str, Any], base: Path, folder: Path) -> dict[str, Any]:
     """The raw configuration with its paths made absolute: those of sources from `folder`, others from `base`."""
     top = {key: _joined(one, base) if key in ("prices", "prompts", "store") else one for key, one in raw.items()}
-    return _with_model_folders({**top, "families": _with_source_paths(raw.get("families"), folder)}, base)
+    top |= {key: _with_source_paths(raw[key], folder) for key in ("families", "release") if key in raw}
+    return _with_model_folders(top, base)
 
 
 def _with_model_folders(raw: dict[str, Any], base: Path) -> dict[str, Any]:

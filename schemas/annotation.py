@@ -46,3 +46,16 @@ class Finding(Frozen):
     name: str = Field(description="What is written or asked that it is about")
     problem: str
     rejects: bool = Field(description="It goes back to its author; else a reviewer is told")
+
+
+class Agreement(Frozen):
+    """How far people agree on one question, by one measure."""
+
+    question: str = Field(description="Name of what is asked, written or marked")
+    measure: str
+    value: float | None
+    low: float | None = Field(description="Lower end of the 95 % bootstrap interval over items; None where undefined")
+    high: float | None
+    items: int = Field(description="Items that two people or more did, and that the measure used")
+    people: tuple[str, ...] = Field(description="Codes of those who did them")
+    reason: str = Field("", description="Why there is no value")

@@ -90,11 +90,13 @@ class Record(Frozen):
 
     `key` names the place it comes from (family, part, the source's own id, slot) and stays while a row
     is revised; `id` names its content; `view_hash` names what an annotator sees of it. A subclass says
-    what its content is in `DEFINES` and what is shown in `SHOWS`.
+    what its content is in `DEFINES`, what is shown in `SHOWS`, and in `TEXTS` which of its fields are compared
+    with other data sets, the one that asks first.
     """
 
     DEFINES: ClassVar[tuple[str, ...]]
     SHOWS: ClassVar[tuple[str, ...]] = ()
+    TEXTS: ClassVar[tuple[str, ...]] = ()
 
     id: Annotated[str, Field(description="Hash of the content that defines the record")] = ""
     key: str = Field(description="Hash of family, part, source row and slot: stable across builds")

@@ -87,6 +87,7 @@ class CharpEvalItem(Record):
         "subset", "history", "last_utterance", "knowledge", "response", "distractors", "language",
     )  # fmt: skip
     SHOWS: ClassVar[tuple[str, ...]] = ("history", "last_utterance", "knowledge", "response", "distractors")
+    TEXTS: ClassVar[tuple[str, ...]] = ("last_utterance", "history", "knowledge", "response", "distractors")
 
     subset: Subset
     history: tuple[str, ...] = Field(

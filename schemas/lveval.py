@@ -222,6 +222,7 @@ class LongContext(Record):
     DEFINES: ClassVar[tuple[str, ...]] = (
         "pair_id", "dataset", "depth", "input", "answers", "answer_keywords", "confusing_facts", "context_xxh3",
     )  # fmt: skip
+    TEXTS: ClassVar[tuple[str, ...]] = ("input", "context")
 
     input: str
     context: str

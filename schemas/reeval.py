@@ -39,6 +39,7 @@ class SwapCase(Record):
         "question", "answer", "original_answer", "evidence", "original_evidence", "pivot",
     )  # fmt: skip
     SHOWS: ClassVar[tuple[str, ...]] = ("question", "answer", "evidence")
+    TEXTS: ClassVar[tuple[str, ...]] = ("question", "evidence", "original_evidence")
 
     question: str
     answer: str = Field(description="The new answer, which the evidence supports")
@@ -78,6 +79,12 @@ class EnrichedCase(Record):
     SHOWS: ClassVar[tuple[str, ...]] = (
         "question", "answer", "evidence_question_focused", "evidence_evidence_focused",
     )  # fmt: skip
+    TEXTS: ClassVar[tuple[str, ...]] = (
+        "question",
+        "original_evidence",
+        "evidence_question_focused",
+        "evidence_evidence_focused",
+    )
 
     question: str
     answer: str

@@ -62,3 +62,27 @@ class Change(Frozen):
     fields: Mapping[str, tuple[JsonValue, JsonValue]] = Field(
         default_factory=dict, description="Of a changed row: field -> (before, now); long texts are cut"
     )
+
+
+class Contamination(Frozen):
+    """How far the released rows of a configuration are in another data set too."""
+
+    config: str
+    dataset: str = Field(description="What it was compared with, as the release's settings name it")
+    language: str = Field(description="Only rows in its language are compared")
+    unit: Literal["words", "characters"]
+    ngram: int = Field(description="So many units in a row, in both, are an overlap")
+    shortest: int = Field(
+        description="Of a text that is shorter than `ngram` all must be there; below this it says nothing"
+    )
+    rows: int = Field(description="Rows of the configuration in that language")
+    compared: int = Field(description="Of them, those with a text long enough to tell")
+    overlapping: int
+    examples: tuple[str, ...] = Field((), description="Keys of some rows that overlap")
+    cosine_above: float | None = Field(None, description="Above it two questions say the same; null: not compared so")
+    near: int | None = Field(None, description="Rows whose nearest text there lies above it")
+
+    @property
+    def share(self) -> float:
+        """Overlapping rows among those compared; 0 where none was."""
+        return self.overlapping / self.compared if self.compared else 0.0

@@ -22,6 +22,7 @@ class StatementPair(Record):
     """A statement kept by dedupe and its manipulated variant (appendix A.2 and A.3)."""
 
     DEFINES: ClassVar[tuple[str, ...]] = ("original", "manipulated", "manipulation")
+    TEXTS: ClassVar[tuple[str, ...]] = ("original", "manipulated")
 
     original: str
     manipulated: str
@@ -49,6 +50,7 @@ class UraqItem(Record):
         "original", "manipulated", "question", "steps", "answer_type", "answer_original", "answer_manipulated",
     )  # fmt: skip
     SHOWS: ClassVar[tuple[str, ...]] = DEFINES
+    TEXTS: ClassVar[tuple[str, ...]] = ("question", "original", "manipulated")
 
     original: str
     manipulated: str
@@ -72,6 +74,7 @@ class Conflict(Record):
         "question", "original", "manipulated", "answer_type", "answer_original", "answer_manipulated",
     )  # fmt: skip
     SHOWS: ClassVar[tuple[str, ...]] = DEFINES
+    TEXTS: ClassVar[tuple[str, ...]] = ("question", "original", "manipulated")
 
     question: str
     original: str = Field(description="The evidence that supports the ground truth")
@@ -87,6 +90,7 @@ class EvaluationRow(Record):
     """A question in one context setting, among `n_contexts` contexts (sections 3 and 4.2)."""
 
     DEFINES: ClassVar[tuple[str, ...]] = ("item_id", "setting", "n_contexts", "contexts", "question", "expected")
+    TEXTS: ClassVar[tuple[str, ...]] = ("question", "contexts")
 
     item_id: str = Field(description="A row of items or of conflicts")
     setting: Setting

@@ -37,6 +37,47 @@ def test_annotation_is_local_by_default_and_an_address_loses_its_last_slash(tmp_
     assert (annotation.url, annotation.people) == ("https://labels.example.org", {"a1": "Anna@example.org"})
 
 
+def test_a_release_and_a_schedule_are_typed_and_sources_lie_beside_the_file(tmp_path: Path) -> None:
+    config = load_config(written(tmp_path, MINIMAL))
+    assert (config.release.repo, config.release.licence, config.release.held_out) == (None, None, 0.0)
+    assert (config.schedule.cron, config.schedule.max_changed_items) == (None, None)
+    config = load_config(
+        written(
+            tmp_path,
+            MINIMAL + "release:\n"
+            "  repo: acme/sample\n"
+            "  licence: {uraq-items: CC-BY-4.0}\n"
+            "  held_out: 0.1\n"
+            "  contamination: [{format: squad, path: dev.json}, {format: hub, path: o/n, fields: {text: t}}]\n"
+            'schedule: {cron: "0 3 * * 1", max_changed_items: 500}\n',
+        )
+    )
+    assert (config.release.repo, config.release.licence) == ("acme/sample", {"uraq-items": "CC-BY-4.0"})
+    assert [spec.path for spec in config.release.contamination] == [str(tmp_path / "dev.json"), "o/n"]
+    assert (config.schedule.cron, config.schedule.max_changed_items) == ("0 3 * * 1", 500)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("release: {rep: a/b}", 'release.rep: unknown key; did you mean "repo"?'),
+        ("release: {repo: sample}", "release.repo: string should match pattern"),
+        ("release: {held_out: 1}", "release.held_out: input should be less than 1"),
+        ("release: {licence: 3}", "release.licence: value error, expected a licence such as CC-BY-SA-4.0"),
+        ("release: {licence: {a: ''}}", "release.licence: value error, expected a licence"),
+        ("release: {contamination: [{format: squad, paht: x}]}", "release.contamination.0.path: is missing"),
+        ("schedule: {cron: monthly}", "schedule.cron: value error, expected five fields"),
+        ("schedule: {cron: '* * * * *', every: 3}", "schedule.every: unknown key"),
+        ("schedule: {max_changed_items: -1}", "schedule.max_changed_items: input should be greater"),
+    ],
+)
+def test_what_is_wrong_with_a_release_or_a_schedule_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load_config(written(tmp_path, f"{MINIMAL}{text}\n"))
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
 def test_packaged_configurations_load() -> None:
     assert load_config(sample_path()).name == "sample"
     assert load_config(packaged("uraq-full.yaml")).name == "uraq-full"

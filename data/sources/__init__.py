@@ -1,6 +1,7 @@
 """Source records out of anybody's rows: one file a format, one door for all."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -28,7 +29,7 @@ from data.sources.spec import NO_OFFSET, Entry, Reader, Row, SourceError, Source
 from schemas.base import Dropped, SourceRef, content_hash, key_of
 from schemas.source import Dialogue, Passage, QASource, Statement
 
-__all__ = ["FORMATS", "MAPPED", "Entry", "Row", "SourceError", "SourceSpec", "read_source"]
+__all__ = ["FORMATS", "MAPPED", "Entry", "Row", "SourceError", "SourceSpec", "read_entries", "read_source"]
 
 S = TypeVar("S", Statement, QASource, Passage, Dialogue)
 
@@ -96,6 +97,34 @@ def read_source(spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], No
                 return
     if not door.seen:
         raise SourceError(f"{spec.name}: expected at least one row, found none; check the path")
+
+
+def read_entries(spec: SourceSpec) -> Iterator[Entry]:
+    """The source's rows in every shape that its format gives, in its order, those that the door would refuse included.
+
+    A mapped format gives the shape whose fields are named. Nothing is kept of a row that was read; `spec.limit`
+    counts the rows of a shape. Raises `SourceError`.
+    """
+    for shape in _shapes(spec):
+        yield from islice(_reader(spec, shape)(spec), spec.limit)
+
+
+def _shapes(spec: SourceSpec) -> Sequence[type]:
+    """The shapes to read a source in where any text of it will do."""
+    given = tuple(FORMATS.get(spec.format, {}))
+    if spec.format == "touchstone":
+        asks = "question" in next(touchstone.rows(spec), Row(spec.path, "", {})).values
+        return (QASource,) if asks else (Passage,)
+    if spec.format not in MAPPED:
+        return given or (Passage,)
+    telling = {QASource: "question", Dialogue: "response", Passage: "text"}
+    wanted = [shape for shape, field in telling.items() if shape in given and field in (spec.fields or {})]
+    if not wanted:
+        raise SourceError(
+            f"{spec.name}: fields: which of its fields hold text is not said; name them, such as "
+            "fields: {text: body}, or {question: question, answers: answers, evidence: context}"
+        )
+    return wanted
 
 
 def _reader(spec: SourceSpec, shape: type) -> Reader:

@@ -20,7 +20,7 @@ _EVIDENCE = ("evidence_question_focused", "evidence", "original")
 
 def statements(spec: SourceSpec) -> Iterator[Entry]:
     """The statement of a row: its `text`, or the `original` of a pair."""
-    for row in _rows(spec):
+    for row in rows(spec):
         text = row.text("text" if "text" in row.values else "original")
         topic = row.values.get("topic")
         yield Entry(row.text("key"), {"text": text.strip(), "topic": topic}, evidence=text)
@@ -35,7 +35,7 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
     A case of ReEval gives its answer, with the other wordings of it; those of a swapped case are of the
     answer that it had before, and are left out. The evidence of an enriched case is the question-focused one.
     """
-    for row in _rows(spec):
+    for row in rows(spec):
         id_ = row.text("key")
         values: dict[str, object] = {"question": row.text("question"), "evidence": _evidence(row)}
         if "answer_original" in row.values:
@@ -61,7 +61,7 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
 
 def passages(spec: SourceSpec) -> Iterator[Entry]:
     """The evidence of a row as its questions have it; of a row without a question its text or its statement."""
-    for row in _rows(spec):
+    for row in rows(spec):
         if "text" not in row.values and not _holders(row):
             row.value("evidence")  # there is none: says so
         text = (row.text("text") if "text" in row.values else _evidence(row)) or ""
@@ -90,6 +90,7 @@ def parts(path: str) -> list[Path]:
     return [file] if file.is_file() or not shards else shards
 
 
-def _rows(spec: SourceSpec) -> Iterator[Row]:
+def rows(spec: SourceSpec) -> Iterator[Row]:
+    """The rows of the file, or of its shards in order; of their fields those that are read here."""
     for part in parts(spec.path):
         yield from parquet_rows(str(part), _COLUMNS)

@@ -11,13 +11,12 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from annotation.agreement import Agreement
 from data.store import Store
 from flows.compose import Project
 from flows.outputs import PEOPLE_REPORT
 from flows.people import Collected
 from flows.standings import Standing
-from schemas.annotation import Annotation
+from schemas.annotation import Agreement, Annotation
 
 HERE = Path(__file__).parent
 NOTHING = "–"

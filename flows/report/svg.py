@@ -17,6 +17,13 @@ Scale = Callable[[float], float]
 
 def histogram(figure: Histogram) -> Markup:
     """The figure as an `svg` element; series are stacked, the threshold is a dashed line."""
+    return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
+        WIDTH, HEIGHT, described(figure), columns(figure)
+    )
+
+
+def columns(figure: Histogram) -> Markup:
+    """What is drawn of a histogram, on `WIDTH` by `HEIGHT`."""
     bins = binned(figure)
     names = list(figure.series)
     low, high = bins[0].low, bins[-1].high
@@ -42,12 +49,8 @@ def histogram(figure: Histogram) -> Markup:
     threshold = edge(figure)
     if threshold is not None and figure.threshold is not None:
         marks.append(_threshold(x(threshold), number(figure.threshold)))
-    return Markup(
-        '<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}'
-        '<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/></svg>'
-    ).format(
-        WIDTH, HEIGHT, _described(figure, bins), Markup("").join(marks), LEFT, WIDTH - RIGHT, FLOOR, FLOOR
-    )  # fmt: skip
+    axis = Markup('<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(LEFT, WIDTH - RIGHT, FLOOR, FLOOR)
+    return Markup("").join([*marks, axis])
 
 
 STACK_WIDTH, STACK_HEIGHT, STACK_LEFT = 640, 240, 44
@@ -132,6 +135,7 @@ def _threshold(at: float, label: str) -> Markup:
     ).format(at, at, TOP - 6, FLOOR, at, TOP - 10, anchor, label)
 
 
-def _described(figure: Histogram, bins: Sequence[Bin]) -> str:
-    total = sum(sum(one.counts) for one in bins)
+def described(figure: Histogram) -> str:
+    """The figure in words, for those who do not see it."""
+    total = sum(count for counts in figure.series.values() for count in counts.values())
     return f"Histogram: {figure.title}, {total:,} values; the numbers are in the table below it"

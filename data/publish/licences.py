@@ -1,0 +1,93 @@
+"""The licence of a configuration's rows, where those of its sources leave no doubt. Nothing is computed."""
+
+import re
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from schemas.base import SourceRef
+from schemas.errors import WrongInput
+
+PUBLIC_DOMAIN = "public domain"
+DEDICATIONS = frozenset({"CC0-1.0", "PDDL-1.0", PUBLIC_DOMAIN})
+"""What is free of all conditions: it stands beside any licence and changes nothing about it."""
+KNOWN = (
+    "Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MPL-2.0", "AFL-3.0",
+    "GPL-2.0", "GPL-3.0", "LGPL-2.1", "LGPL-3.0", "AGPL-3.0",
+    "CC0-1.0", "CC-BY-2.0", "CC-BY-2.5", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-SA-4.0",
+    "CC-BY-NC-2.0", "CC-BY-NC-3.0", "CC-BY-NC-4.0", "CC-BY-ND-4.0", "CC-BY-NC-ND-3.0", "CC-BY-NC-ND-4.0",
+    "CC-BY-NC-SA-2.0", "CC-BY-NC-SA-3.0", "CC-BY-NC-SA-4.0",
+    "CDLA-Sharing-1.0", "CDLA-Permissive-1.0", "CDLA-Permissive-2.0", "C-UDA", "ODbL", "ODC-By", "PDDL-1.0",
+    PUBLIC_DOMAIN,
+)  # fmt: skip
+"""As SPDX writes them, where it does (but ODbL, ODC-By and C-UDA, which the Hub writes without their version)."""
+ON_THE_HUB = {one: one.lower() for one in KNOWN} | {"PDDL-1.0": "pddl", PUBLIC_DOMAIN: "other"}
+"""What the Hub calls them in a card."""
+LONGEST = 100
+"""Characters of a licence's name that an error repeats."""
+
+_IGNORED = re.compile(r"[\s_-]+|\b(?:licen[cs]e|version)\b", re.IGNORECASE)
+_BEFORE_DIGIT = re.compile(r"(?<=[a-z])v(?=\d)")
+
+
+def _plain(stated: str) -> str:
+    return _BEFORE_DIGIT.sub("", _IGNORED.sub("", stated).lower())
+
+
+_BY_PLAIN = {_plain(one): one for one in KNOWN}
+
+
+def normalised(stated: str) -> str:
+    """The licence as SPDX writes it, where only spaces, hyphens and case are other ("CC BY-SA 4.0"); else as stated."""
+    return _BY_PLAIN.get(_plain(stated), " ".join(stated.split()))
+
+
+def hub_licence(licence: str) -> str:
+    """What the Hub calls a licence in a card's metadata; `other` where it has no name for it."""
+    return ON_THE_HUB.get(normalised(licence), "other")
+
+
+def licences_of(
+    sources: Mapping[str, Iterable[SourceRef]], declared: str | Mapping[str, str] | None = None
+) -> Mapping[str, str]:
+    """The licence of each configuration, by name; `sources` are those its rows name.
+
+    What is declared (`release.licence:`, one for all or configuration -> licence) counts. Else all sources of a
+    configuration state the same one, but for dedications to the public domain beside it; of dedications alone
+    the first by name. Raises `WrongInput` where that does not give exactly one.
+    """
+    if isinstance(declared, str):
+        return dict.fromkeys(sources, normalised(declared))
+    declared = declared or {}
+    for name in declared:
+        if name not in sources:
+            near = get_close_matches(name, list(sources), n=1)
+            advice = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(sources) or 'none'}"
+            raise WrongInput(f"release.licence.{name}: there is no such configuration; {advice}")
+    return {
+        name: normalised(declared[name]) if name in declared else _the_one(name, refs) for name, refs in sources.items()
+    }
+
+
+def _the_one(name: str, refs: Iterable[SourceRef]) -> str:
+    stated = {
+        (ref.source, None if ref.licence is None or not ref.licence.strip() else normalised(ref.licence))
+        for ref in refs
+    }
+    licences = {licence for _, licence in stated}
+    known = sorted(one for one in licences if one is not None)
+    binding = [one for one in known if one not in DEDICATIONS]
+    if known and None not in licences and len(binding) <= 1:
+        return (*binding, *known)[0]
+    found = ", ".join(
+        f"{_cut(source)} ({_cut(licence) if licence else 'none stated'})"
+        for source, licence in sorted(stated, key=lambda one: (one[0], one[1] or ""))
+    )
+    raise WrongInput(
+        f"{name}: which licence its rows have does not follow from its sources: {found or 'its rows name none'}; "
+        f"say it: release: {{licence: {{{name}: ...}}}}, or one for all"
+    )
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

@@ -1,0 +1,204 @@
+"""Figures as SVG files of their own, for a release: equal figures give equal bytes."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from markupsafe import Markup
+
+from data.publish.card import Plot
+from flows.construct.exhibit import Bars, Figure, Histogram
+from flows.report import svg
+from flows.report.bins import number, summaries
+from schemas.annotation import Agreement
+
+FOLDER: Final = "plots"
+WIDTH: Final = 640
+EDGE: Final = 24
+HEAD: Final = 56
+"""Height of the title and what stands under it."""
+SCALE: Final = (WIDTH - 2 * EDGE) / svg.WIDTH
+ROW: Final = 26
+LABELS: Final = 220
+"""Width of the names beside bars and intervals."""
+NUMBERS: Final = 90
+LABEL_CHARACTERS: Final = 32
+TITLE_CHARACTERS: Final = 70
+MOST_ROWS: Final = 14
+"""Of more bars the most frequent are drawn, and the others as one."""
+COLOURS: Final = ("#0c6a5d", "#d98c1f", "#4a78b5", "#b3476d", "#7d8f2e", "#6b6f76")
+"""By place of the series, again from the first where there are more."""
+MOST_SERIES: Final = 24
+
+STYLE: Final = (
+    "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',Arial,sans-serif;fill:#1c2024;"
+    "font-size:14px}.title{font-size:17px;font-weight:600}.quiet{fill:#59616b;font-size:13px}"
+    ".plot text{font-size:7px;fill:#59616b}.plot .threshold-label{fill:#1c2024;font-weight:600}"
+    ".grid{stroke:#e3e0d9;stroke-width:.6}.axis{stroke:#a9a49a;stroke-width:.8}"
+    ".threshold{stroke:#1c2024;stroke-dasharray:4 3}.interval{stroke:#0c6a5d;stroke-width:3;stroke-linecap:round}"
+    + "".join(f".series-{n}{{fill:{COLOURS[n % len(COLOURS)]}}}" for n in range(MOST_SERIES))
+)
+
+
+class DrawnPlot(NamedTuple):
+    """A plot as the card names it, and its file."""
+
+    plot: Plot
+    content: bytes
+
+
+def plots_of(config: str, figures: Sequence[Figure]) -> list[DrawnPlot]:
+    """The figures of a configuration that hold a value, in their order."""
+    drawn = [(figure, content) for figure in figures if (content := _drawing(config, figure)) is not None]
+    return [
+        DrawnPlot(
+            Plot(
+                path=f"{FOLDER}/{_slug(config)}-{_slug(figure.title)}-{place}.svg",
+                config=config,
+                title=figure.title,
+                caption=figure.caption,
+            ),
+            content,
+        )
+        for place, (figure, content) in enumerate(drawn, start=1)
+    ]
+
+
+def agreement_plot(config: str, rows: Sequence[Agreement]) -> DrawnPlot | None:
+    """How far people agree, by question and measure, with the 95 % intervals; None where no measure has a value."""
+    told = [row for row in rows if row.value is not None]
+    if not told:
+        return None
+    low = min(0.0, *(row.value or 0.0 for row in told), *(row.low or 0.0 for row in told))
+    left, right = LABELS + EDGE, WIDTH - EDGE - NUMBERS
+
+    def x(value: float) -> float:
+        return round(left + (value - low) / (1 - low) * (right - left), 2)
+
+    floor = HEAD + len(told) * ROW
+    marks = [
+        Markup('<line class="grid" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>').format(x(at), HEAD, floor)
+        + Markup('<text class="quiet" x="{}" y="{}" text-anchor="middle">{}</text>').format(
+            x(at), floor + 18, number(at)
+        )
+        for at in sorted({low, 0.0, 0.5, 1.0})
+    ]
+    for place, row in enumerate(told):
+        middle = HEAD + (place + 0.5) * ROW
+        if row.low is not None and row.high is not None:
+            marks.append(
+                Markup('<line class="interval" opacity=".4" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(
+                    x(row.low), x(row.high), middle, middle
+                )
+            )
+        marks.append(Markup('<circle class="series-0" cx="{}" cy="{}" r="5"/>').format(x(row.value or 0.0), middle))
+        marks.append(_label(f"{row.question}, {row.measure}", middle))
+        marks.append(_number(f"{row.value:.2f} ({row.items:,})", middle))
+    title = "Agreement"
+    caption = "Each measure with its 95 % bootstrap interval over items; in brackets, items that several people did."
+    return DrawnPlot(
+        Plot(path=f"{FOLDER}/{_slug(config)}-agreement.svg", config=config, title=title, caption=caption),
+        _page(title, config, "Agreement by question; the numbers are in the table", marks, floor + 30),
+    )
+
+
+def _drawing(config: str, figure: Figure) -> bytes | None:
+    if isinstance(figure, Histogram):
+        return _histogram(config, figure) if any(figure.series.values()) else None
+    return _bars(config, figure) if sum(figure.counts.values()) else None
+
+
+def _histogram(config: str, figure: Histogram) -> bytes:
+    ranges = [f"from {number(one.low)} to {number(one.high)}, median {number(one.median)}" for one in summaries(figure)]
+    several = len(figure.series) > 1
+    marks = [
+        Markup('<g class="plot" transform="translate({} {}) scale({})">{}</g>').format(
+            EDGE, HEAD, round(SCALE, 4), svg.columns(figure)
+        )
+    ]
+    floor = HEAD + svg.HEIGHT * SCALE
+    if several:
+        for place, one in enumerate(summaries(figure)):
+            height = floor + 22 * place + 16
+            series = list(figure.series).index(one.name)
+            text = f"{_cut(one.name)}: {one.n:,} {ranges[place]}"
+            marks.append(_swatch(series, height) + _text(EDGE + 22, height, text))
+        floor += 22 * len(summaries(figure)) + 8
+    total = sum(one.n for one in summaries(figure))
+    under = f"{config}: {total:,}" if several else f"{config}: {total:,} {ranges[0]}"
+    return _page(figure.title, under, svg.described(figure), marks, floor + 10)
+
+
+def _bars(config: str, figure: Bars) -> bytes:
+    shown = list(figure.counts.items())
+    if len(shown) > MOST_ROWS:
+        kept = sorted(shown, key=lambda one: -one[1])[: MOST_ROWS - 1]
+        rest = sum(figure.counts.values()) - sum(count for _, count in kept)
+        shown = [*kept, (f"{len(figure.counts) - len(kept):,} others", rest)]
+    total, most = sum(figure.counts.values()), max(count for _, count in shown)
+    left, right = LABELS + EDGE, WIDTH - EDGE - NUMBERS
+    marks = []
+    for place, (name, count) in enumerate(shown):
+        middle = HEAD + (place + 0.5) * ROW
+        width = round(count / most * (right - left), 2)
+        marks.append(
+            Markup('<rect class="series-0" x="{}" y="{}" width="{}" height="16" rx="2"/>').format(
+                left, middle - 8, max(1.0, width)
+            )
+            + _label(name, middle)
+            + Markup('<text class="quiet" x="{}" y="{}">{}</text>').format(
+                left + width + 8, middle + 5, f"{count:,} ({count / total:.0%})"
+            )
+        )
+    description = f"Bars: {figure.title}, {total:,} in all"
+    return _page(figure.title, f"{config}: {total:,}", description, marks, HEAD + len(shown) * ROW + 12)
+
+
+def _page(title: str, under: str, description: str, marks: Sequence[Markup], height: float) -> bytes:
+    page = Markup(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        'role="img" aria-label="{description}"><style>{style}</style>'
+        '<rect width="100%" height="100%" fill="#ffffff"/>'
+        '<text class="title" x="{edge}" y="26">{title}</text><text class="quiet" x="{edge}" y="45">{under}</text>'
+        "{marks}</svg>\n"
+    ).format(
+        width=WIDTH,
+        height=round(height),
+        description=description,
+        style=Markup(STYLE),  # noqa: S704 - ours
+        edge=EDGE,
+        title=_cut(title, TITLE_CHARACTERS),
+        under=_cut(under, TITLE_CHARACTERS + LABEL_CHARACTERS),
+        marks=Markup("").join(marks),
+    )
+    # what no XML file may hold, and what turns the writing round
+    return "".join(one for one in str(page) if one.isprintable() or one in " \n\u3000\u00a0").encode()
+
+
+def _text(left: float, height: float, text: str) -> Markup:
+    return Markup('<text x="{}" y="{}">{}</text>').format(left, height + 5, text)
+
+
+def _swatch(series: int, height: float) -> Markup:
+    return Markup('<rect class="series-{}" x="{}" y="{}" width="14" height="14" rx="2"/>').format(
+        series, EDGE, height - 7
+    )
+
+
+def _label(name: str, middle: float) -> Markup:
+    return Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(LABELS + EDGE - 10, middle + 5, _cut(name))
+
+
+def _number(text: str, middle: float) -> Markup:
+    return Markup('<text class="quiet" x="{}" y="{}" text-anchor="end">{}</text>').format(
+        WIDTH - EDGE, middle + 5, text
+    )
+
+
+def _cut(text: str, most: int = LABEL_CHARACTERS) -> str:
+    plain = "".join(character for character in " ".join(text.split()) if character.isprintable())
+    return plain if len(plain) <= most else f"{plain[: most - 1]}…"
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9_]+", "-", text.lower()).strip("-")[:LABEL_CHARACTERS] or "plot"

@@ -1,0 +1,438 @@
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from data.publish.card import (
+    OWN_BEGIN,
+    OWN_END,
+    CardFacts,
+    ChangeCount,
+    ConfigFacts,
+    FamilyFacts,
+    Plot,
+    ReviewFacts,
+    SourceFacts,
+    UsageFacts,
+    arrow_type,
+    card_data,
+    citations,
+    code,
+    fenced,
+    inline,
+    own_words,
+    prose,
+    render_card,
+)
+from schemas.annotation import Agreement
+from schemas.errors import WrongInput
+from schemas.manifest import UsageOfPrompt
+from schemas.release import Contamination, ReleasedConfig, ReleasedFile, ReleaseManifest
+
+HOSTILE = (
+    "<script>alert(1)</script> | ![x](javascript:1) --- \n---\nlicense: evil\n# Big\n```\n{{ 7 * 7 }} {0.__class__} %s "
+    "$x$ <!-- own words: end --> \u202e\x00"
+)
+
+
+def released(name: str = "uraq-items", **values: Any) -> ReleasedConfig:
+    family, _, part = name.partition("-")
+    return ReleasedConfig.model_validate(
+        {
+            "name": name,
+            "family": family,
+            "part": part,
+            "split": "test",
+            "rows": 20,
+            "reviewed": 20,
+            "held_back": {},
+            "licence": "Apache-2.0",
+            "fields": {"question": "string", "contexts": "list<element: string>"},
+            "method": {"ask_question": "1"},
+            "files": (f"data/{name}.parquet",),
+            **values,
+        }
+    )
+
+
+def manifest(*configs: ReleasedConfig, **values: Any) -> ReleaseManifest:
+    configs = configs or (released(),)
+    return ReleaseManifest.model_validate(
+        {
+            "name": "sample",
+            "version": "1.0.0",
+            "canary": "touchstone:2b8b6d1e-0000-4000-8000-000000000000",
+            "seed": 7,
+            "configs": configs,
+            "files": [ReleasedFile(path=path, bytes=1200, sha256="0") for one in configs for path in one.files],
+            "stages": {"uraq/items/prescreen": "f"},
+            "models": {"uraq.builder": "rules"},
+            "prompts": {"uraq/ask_question": "1-9f86d081"},
+            "versions": {"python": "3.11"},
+            "settings": {"uraq": {"statements": 120}},
+            **values,
+        }
+    )
+
+
+def about(name: str = "uraq-items", **values: Any) -> ConfigFacts:
+    return ConfigFacts.model_validate(
+        {
+            "name": name,
+            "summary": "A question with an answer from either statement.",
+            "fields": {"question": "What is asked"},
+            "languages": ("en",),
+            **values,
+        }
+    )
+
+
+URAQ = FamilyFacts(
+    name="uraq",
+    short="URAQ",
+    title="Do Retrieval-Augmented Language Models Adapt to Varying User Needs?",
+    authors="anonymous submission",
+    year=2025,
+    scorer="scorers/uraq.py",
+    harness="lm_eval",
+)
+REVIEW = ReviewFacts(
+    title="Is the question right?",
+    rubric="uraq-check",
+    version=1,
+    parts=("uraq-items",),
+    share="sample",
+    records=40,
+    shown=20,
+    judged=20,
+    accepted=17,
+    fixed=1,
+    rejected=2,
+    people=("a1", "b2"),
+    agreement=(
+        Agreement(question="right", measure="Cohen's kappa", value=0.6, low=0.4, high=0.8, items=20, people=("a1",)),
+        Agreement(question="clear", measure="Cohen's kappa", value=None, low=None, high=None, items=0, people=(),
+                  reason="only one person answered"),
+    ),
+)  # fmt: skip
+
+
+def facts(**values: Any) -> CardFacts:
+    return CardFacts.model_validate(
+        {"manifest": manifest(), "families": (URAQ,), "configs": (about(),), "repo": "acme/sample", **values}
+    )
+
+
+def rendered(**values: Any) -> str:
+    return render_card(facts(**values)).decode()
+
+
+def html(markdown: str) -> str:
+    return MarkdownIt("gfm-like", {"linkify": False}).render(markdown.partition("\n---\n")[2])
+
+
+class Tags(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def metadata(card: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(card.partition("---\n")[2].partition("\n---\n")[0])
+    return loaded
+
+
+def test_the_metadata_names_the_files_and_a_default() -> None:
+    one = released("lveval-contexts", files=("data/a-00000-of-00002.parquet", "data/a-00001-of-00002.parquet"))
+    empty = released("uraq-conflicts", rows=0, files=())
+    loaded = metadata(
+        rendered(
+            manifest=manifest(empty, one, released()),
+            configs=(about("uraq-conflicts"), about("lveval-contexts", languages=("zh", "en")), about()),
+            default="uraq-items",
+        )
+    )
+    assert loaded["configs"] == [
+        {
+            "config_name": "lveval-contexts",
+            "data_files": [
+                {"split": "test", "path": ["data/a-00000-of-00002.parquet", "data/a-00001-of-00002.parquet"]}
+            ],
+        },
+        {
+            "config_name": "uraq-items",
+            "data_files": [{"split": "test", "path": "data/uraq-items.parquet"}],
+            "default": True,
+        },
+    ]
+    assert loaded["language"] == ["en", "zh"]
+    assert (loaded["license"], loaded["size_categories"], loaded["pretty_name"]) == ("apache-2.0", ["n<1K"], "sample")
+
+
+def test_without_a_wish_the_first_that_has_a_file_is_the_default() -> None:
+    empty = released("uraq-conflicts", rows=0, files=())
+    loaded = metadata(rendered(manifest=manifest(empty, released()), configs=(about("uraq-conflicts"), about())))
+    assert [one.get("default") for one in loaded["configs"]] == [True]
+    assert 'load_dataset("acme/sample", "uraq-items", split="test", revision="1.0.0")' in rendered()
+    assert 'load_dataset("path/to/this/folder", "uraq-items", split="test")' in rendered(repo=None)
+
+
+def test_splits_of_one_name_are_one_configuration() -> None:
+    train = released(split="train", files=("data/t.parquet",))
+    data = card_data(facts(manifest=manifest(released(), train))).to_dict()
+    assert [one["split"] for one in data["configs"][0]["data_files"]] == ["test", "train"]
+
+
+def test_licences_are_those_of_the_configurations() -> None:
+    two = manifest(released(licence="MIT"), released("uraq-evaluation", licence="CC-BY-SA-4.0"))
+    configs = (about(), about("uraq-evaluation"))
+    assert metadata(rendered(manifest=two, configs=configs))["license"] == ["mit", "cc-by-sa-4.0"]
+    own = metadata(rendered(manifest=manifest(released(licence="My own terms"))))
+    assert (own["license"], own["license_name"], own["license_link"]) == ("other", "my-own-terms", "README.md")
+
+
+def test_datasets_loads_what_the_card_names(tmp_path: Path) -> None:
+    import datasets
+
+    (tmp_path / "data").mkdir()
+    for name in ("uraq-items", "uraq-evaluation"):
+        pq.write_table(pa.table({"question": [name]}), tmp_path / f"data/{name}.parquet")
+    two = manifest(released(), released("uraq-evaluation"))
+    (tmp_path / "README.md").write_bytes(
+        render_card(facts(manifest=two, configs=(about(), about("uraq-evaluation")), default="uraq-evaluation"))
+    )
+    cache = str(tmp_path / "cache")
+    assert datasets.load_dataset(str(tmp_path), "uraq-items", cache_dir=cache)["test"]["question"] == ["uraq-items"]
+    assert datasets.load_dataset(str(tmp_path), cache_dir=cache)["test"]["question"] == ["uraq-evaluation"]
+
+
+def test_equal_facts_give_equal_bytes_and_a_card_tells_no_time() -> None:
+    assert render_card(facts()) == render_card(facts())
+    assert not re.search(r"\b20\d\d-\d\d", rendered())
+
+
+def test_what_was_not_reviewed_stands_at_the_top() -> None:
+    unreviewed = rendered(manifest=manifest(released(reviewed=3), allowed_unreviewed=True, pilot=True))
+    top = unreviewed.partition("## Load")[0]
+    assert "> **Released without full review.** People accepted 3 of the 20 rows as they stand" in top
+    assert "**A pilot.**" in top
+    assert "[!WARNING]" not in rendered()
+
+
+def test_how_people_reviewed_and_what_a_sample_rejected() -> None:
+    card = rendered(reviews=(REVIEW,))
+    assert (
+        "a sample of 20 out of 40 records.\nJudged: 20. Of these 17 accepted, 1 corrected, 2 rejected (10.0%)." in card
+    )
+    assert "By `a1`, `b2`; codes stand for people." in card
+    assert "| right | Cohen's kappa | 0.60 | 0.40 to 0.80 | 20 |" in card
+    assert "| clear | Cohen's kappa | – | only one person answered | 0 |" in card
+    assert "No one has reviewed these rows." in rendered()
+
+
+def test_people_are_codes_and_an_address_is_refused() -> None:
+    with pytest.raises(ValueError, match="people"):
+        ReviewFacts.model_validate({**REVIEW.model_dump(), "people": ("anna@example.org",)})
+
+
+def test_what_is_held_back_is_told_by_reason() -> None:
+    card = rendered(manifest=manifest(released(held_back={"rejected by people": 2, "no verdict": 1300}, held_out=7)))
+    assert "| `uraq-items` | rejected by people | 2 |\n" in card
+    assert "| `uraq-items` | no verdict | 1,300 |\n" in card
+    assert "7 rows are kept as a private share" in card
+    assert "Nothing: every row that was built is released." in rendered()
+
+
+def test_how_it_was_made_sources_contamination_and_changes() -> None:
+    usage = UsageOfPrompt(calls=1200, cached=3, input_tokens=5000, output_tokens=60, cost_usd=0.25)
+    card = rendered(
+        usage=[
+            UsageFacts(family="uraq", part="items", step=step, prompt="ask", usage=usage) for step in ("one", "two")
+        ],
+        configs=(about(sources=(SourceFacts(source="dev.json", licence="CC BY-SA 4.0", rows=20),)),),
+        contamination=(
+            Contamination(config="uraq-items", dataset="o/n", language="en", unit="words", ngram=13, shortest=8,
+                          rows=20, compared=16, overlapping=4, examples=("k1", "k2"), cosine_above=0.85, near=5),
+        ),
+        manifest=manifest(previous="0.9.0", comparable=False),
+        changes=(ChangeCount(config="uraq-items", added=1, changed=2, removed=3),),
+        changelog="CHANGELOG.md",
+        limits=("Questions are short.",),
+    )  # fmt: skip
+    assert "| **all** | | | 2,400 | 6 | 10,000 | 120 | \\$0.5000 |" in card
+    assert "| `uraq/ask_question` | `1-9f86d081` |" in card
+    assert "| `uraq-items` | Apache-2.0 | dev.json | CC BY-SA 4.0 | 20 |" in card
+    assert "| 13 words, 8 at least | 20 | 16 | 4 (25.0%) | 5 (25.0%) above 0.85 |" in card
+    assert "for example the keys `k1`, `k2`" in card
+    assert "Since `0.9.0`: rows were changed or removed, so scores cannot be compared" in card
+    assert "| `uraq-items` | 1 | 2 | 3 |" in card
+    assert "`CHANGELOG.md` has every row that differs" in card
+    assert "- Questions are short." in card
+    assert "This is the first version." in rendered()
+
+
+def test_how_to_evaluate() -> None:
+    configs = (about(task="uraq_items"), about("uraq-evaluation", task="uraq_evaluation"))
+    card = rendered(manifest=manifest(released(), released("uraq-evaluation")), configs=configs)
+    assert "touchstone evaluate uraq --model MODEL" in card
+    assert "python scorers/uraq.py --help" in card
+    assert "--include_path lm_eval --tasks uraq_items # or another of the 2 tasks there" in card
+    assert "lm-eval" not in rendered()  # no task was exported
+
+
+def test_all_five_papers_have_an_entry_and_those_present_are_cited() -> None:
+    assert sorted(citations()) == ["charpeval", "lveval", "reeval", "refutebench", "uraq"]
+    for name, entry in citations().items():
+        assert entry.startswith(f"@misc{{{name},")
+        assert entry.count("{") == entry.count("}")
+        assert all(f"{field} " in entry for field in ("title", "author", "year"))
+    card = rendered()
+    assert "Do Retrieval-Augmented Language Models Adapt" in card.partition("```bibtex")[2]
+    assert "@misc{reeval" not in card
+
+
+def test_plots_are_images_beside_their_family() -> None:
+    card = rendered(
+        plots=(Plot(path="plots/uraq-items-hops-1.svg", config="uraq-items", title='"Hops"', caption="C."),)
+    )
+    assert '<img src="plots/uraq-items-hops-1.svg" alt="uraq-items: &quot;Hops&quot;" width="400" align="top">' in card
+    assert '- `uraq-items`, "Hops": C.' in card
+
+
+def test_own_words_survive_byte_for_byte() -> None:
+    own = "\r\n## Mine ✓\n<!-- own words: end --> said twice {{ x }} | \xa0\n\n\n".encode() + b"\xff\xfe not UTF-8"
+    first = render_card(facts())
+    assert own_words(first) == b"\n\n"
+    written = first.replace(OWN_BEGIN + b"\n\n" + OWN_END, OWN_BEGIN + own + OWN_END)
+    second = render_card(facts(manifest=manifest(version="1.1.0")), written)
+    assert own_words(second) == own
+    assert b"`1.1.0`" in second
+    assert render_card(facts(), second) == written
+
+
+def test_a_lost_marker_is_told_rather_than_the_words_lost() -> None:
+    card = render_card(facts())
+    for lost in (OWN_BEGIN, OWN_END):
+        with pytest.raises(WrongInput, match="one is missing"):
+            render_card(facts(), card.replace(lost, b""))
+    assert own_words(b"# A card of somebody else's") is None
+    assert render_card(facts(), b"# A card of somebody else's") == card
+
+
+def test_hostile_content_is_shown_and_obeyed_nowhere() -> None:
+    bad = HOSTILE
+    hostile = manifest(
+        released(split="test", licence=bad, fields={bad: bad}, method={bad: bad}, held_back={bad: 1}),
+        name=bad,
+        models={bad: bad},
+        prompts={bad: bad},
+        versions={bad: bad},
+        settings={bad: [bad]},
+        canary=bad,
+        version=bad,
+        previous=bad,
+    )
+    card = rendered(
+        manifest=hostile,
+        families=(URAQ.model_copy(update={"title": bad, "short": bad, "authors": bad, "scorer": bad, "harness": bad}),),
+        configs=(about(summary=bad, fields={bad: bad}, languages=(bad,), task=bad,
+                       sources=(SourceFacts(source=bad, licence=bad, rows=1),)),),
+        usage=(UsageFacts(family=bad, part=bad, step=bad, prompt=bad, usage=UsageOfPrompt()),),
+        reviews=(REVIEW.model_copy(update={"title": bad, "rubric": bad, "parts": (bad,)}),),
+        contamination=(Contamination(config=bad, dataset=bad, language=bad, unit="words", ngram=13, shortest=8, rows=1,
+                                     compared=1, overlapping=1, examples=(bad,)),),
+        plots=(Plot(path=f"plots/{bad}.svg", config="uraq", title=bad, caption=bad),),
+        changes=(ChangeCount(config=bad),),
+        changelog=bad,
+        limits=(bad,),
+        repo=None,
+    )  # fmt: skip
+    loaded = metadata(card)
+    assert set(loaded) == {
+        "pretty_name", "language", "license", "license_name", "license_link", "size_categories", "task_categories",
+        "tags", "configs",
+    }  # fmt: skip
+    assert loaded["license"] == "other"
+    page = html(card)
+    tags = Tags(page)
+    usual = Tags(
+        html(rendered(reviews=(REVIEW,), plots=(Plot(path="a.svg", config="uraq", title="t"),), limits=("x",)))
+    )
+    assert set(tags.names) <= set(usual.names)
+    assert "script" not in tags.names
+    assert "49" not in tags.text
+    assert "<class" not in tags.text
+    assert tags.names.count("h1") == 1
+    assert own_words(card.encode()) == b"\n\n"
+    assert "\x00" not in card
+    assert "\u202e" not in card
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=200))
+def test_any_text_stays_in_its_cell_and_is_read_as_it_is(text: str) -> None:
+    page = Tags(html(f"---\n\n---\n\n| a | b |\n|---|---|\n| {inline(text)} | {code(text)} |\n"))
+    assert page.names.count("td") == 2
+    assert set(page.names) <= {"table", "thead", "tbody", "tr", "th", "td", "code"}
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=200))
+def test_any_text_begins_a_line_without_becoming_more(text: str) -> None:
+    page = Tags(html(f"---\n\n---\n\n- {inline(text)}\n"))
+    assert set(page.names) <= {"ul", "li"}
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=100))
+def test_no_text_leaves_its_fence(text: str) -> None:
+    page = Tags(html(f"---\n\n---\n\n{fenced(text)}\n\nafter\n"))
+    assert page.names == ["pre", "code", "p"]
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=100))
+def test_any_description_is_read_as_it_is_but_for_its_names(text: str) -> None:
+    page = Tags(html(f"---\n\n---\n\n- {prose(f'of `n_contexts` {text}')}\n"))
+    assert set(page.names) <= {"ul", "li", "code"}
+    assert page.text.strip().startswith("of n_contexts")
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [
+        ("string", "`string`"),
+        ("list<element: string>", "`list of string`"),
+        ("list<item: struct<kind: string, at: list<item: struct<x: int64, y: int64>>>>", "`list of {kind, at}`"),
+        ("struct<context-exclusive: string, memory-first: string>", "`{context-exclusive, memory-first}`"),
+        ("map<string, string>", "`map`"),
+    ],
+)
+def test_types_are_told_by_their_names(kind: str, shown: str) -> None:
+    assert arrow_type(kind) == shown
+
+
+def test_a_configuration_without_rows_is_listed_and_not_described() -> None:
+    empty = released("uraq-conflicts", rows=0)
+    card = rendered(manifest=manifest(empty, released()), configs=(about("uraq-conflicts"), about()))
+    assert "| `uraq-conflicts` | `test` | 0 |" in card
+    assert "| `uraq-items` (default) | `test` | 20 |" in card
+    assert "#### `uraq-conflicts`" not in card
+
+
+def test_long_values_are_cut() -> None:
+    card = rendered(limits=("long " * 2_000_000,), configs=(about(summary="x" * 10_000_000),))
+    assert len(card) < 20_000
+    assert "…" in card
