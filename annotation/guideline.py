@@ -51,4 +51,5 @@ def _keys(rubric: Rubric) -> str:
         for what, how in rows
         if how
     )
-    return f"<h2>Keys</h2><table>{cells}</table>{KEPT}"
+    # Label Studio adds the body of a table where there is none: what is pushed would never be what is there.
+    return f"<h2>Keys</h2><table><tbody>{cells}</tbody></table>{KEPT}"

@@ -57,6 +57,13 @@ def test_a_project_from_its_making_to_its_export(label_studio: Served) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+def test_projects_beyond_the_server_s_page_of_100_are_found(label_studio: Served) -> None:
+    made = {label_studio.client.make_project(f"Queue {number}", CONFIG) for number in range(103)}
+    assert {one.id for one in label_studio.client.projects()} == made
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_what_the_server_refuses_is_one_line(label_studio: Served) -> None:
     client = label_studio.client
     project = client.make_project("Authoring", CONFIG)

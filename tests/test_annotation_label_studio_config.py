@@ -7,6 +7,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 from pydantic import ValidationError
 
+from annotation.guideline import guideline_page
 from annotation.label_studio.config import (
     EDGE_CHARACTERS,
     LISTED,
@@ -37,6 +38,7 @@ from tests.forms import (
     Form,
     close_guideline,
     forms,
+    forms_after,
     log_in,
     make,
     open_form,
@@ -44,7 +46,7 @@ from tests.forms import (
 )
 from tests.label_studio import Served
 
-FORMS = {form.rubric.name: form for form in forms()}
+FORMS = {form.rubric.name: form for form in (*forms(), *forms_after())}
 
 
 def one(name: str, kind: str, value: Any) -> Any:
@@ -345,7 +347,9 @@ def test_the_server_takes_every_form_and_its_task(label_studio: Served) -> None:
         project = make(label_studio, form)
         (row,) = label_studio.client.list_tasks(project)
         assert row["data"] == task_data(form.rubric, form.task)
-        assert label_studio.client.project(project).label_config == label_config(form.rubric)
+        there = label_studio.client.project(project)
+        assert there.label_config == label_config(form.rubric)
+        assert there.instruction == guideline_page(form.rubric, form.guideline), "or each push would put it back"
 
 
 @pytest.mark.slow

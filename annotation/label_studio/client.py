@@ -9,6 +9,7 @@ import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
+from itertools import count
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
@@ -28,7 +29,7 @@ REACH_S = 10.0
 ANSWER_S = 600.0
 """How long any other answer may take, in seconds: an import or an export of everything is one request."""
 PAGE = 3000
-"""Tasks a page of a listing."""
+"""Rows a page of a listing, if the server gives so many: of projects it gives 100."""
 READING = {"max_retries": 2}
 """What only reads may be asked again by the SDK."""
 SHOWN_CHARACTERS = 300
@@ -313,11 +314,12 @@ class Client:
 
     def _pages(self, path: str, asked: Mapping[str, Any], rows: str, total: str) -> list[Row]:
         found: list[Row] = []
-        while True:
-            answer = self._get(path, {**asked, "page": len(found) // PAGE + 1}).json()
+        for page in count(1):  # a server may give fewer rows a page than it was asked for
+            answer = self._get(path, {**asked, "page": page}).json()
             found += answer[rows]
             if len(found) >= answer[total] or not answer[rows]:
-                return found
+                break
+        return found
 
     def _get(self, path: str, asked: Mapping[str, Any] | None = None) -> httpx.Response:
         return self._request("GET", path, params=dict(asked or {}), request_options=READING)

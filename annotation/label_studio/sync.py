@@ -133,8 +133,8 @@ def push(client: Client, queue: Queue, there: ProjectInfo | None, rows: Sequence
     if len({one.key for one in queue.tasks}) < len(queue.tasks):
         raise WrongInput(f"{queue.name}: two tasks have one key; each record is shown once a person")
     project = there or _make(client, queue)
-    if there is None or (queue.tasks and not there.tasks):
-        _lay_out(client, queue, project)
+    if there is not None and queue.tasks and not there.tasks and not client.views(there.id):
+        _lay_out(client, queue, there.id)  # the push that made it was killed before
     done = Pushed(queue.name, project.id, f"{client.url}/projects/{project.id}/data", len(queue.tasks))
     if there is not None:
         _put_back(client, queue, project, done)
@@ -182,16 +182,17 @@ def _make(client: Client, queue: Queue) -> ProjectInfo:
         if (found := ours(client, benchmark).get(queue.name)) is None:
             raise
         return found
-    return client.project(number)
+    _lay_out(client, queue, number)
+    return ProjectInfo(
+        id=number, title=queue.title, label_config=queue.config, maximum_annotations=queue.people,
+        description=described(queue), instruction=queue.instruction, tasks=0,
+    )  # fmt: skip
 
 
-def _lay_out(client: Client, queue: Queue, project: ProjectInfo) -> None:
-    """Give the project its views, unless it has some: those that people made or changed stay."""
-    if not client.views(project.id):
-        for title, done in (("To do", False), ("Done", True)):
-            client.make_view(
-                project.id, title, people=queue.people, done=done, first=LISTED, hidden=[*queue.fields, RETIRED]
-            )
+def _lay_out(client: Client, queue: Queue, project: int) -> None:
+    """Give a project its views; what people make of them stays."""
+    for title, done in (("To do", False), ("Done", True)):
+        client.make_view(project, title, people=queue.people, done=done, first=LISTED, hidden=[*queue.fields, RETIRED])
 
 
 def _put_back(client: Client, queue: Queue, project: ProjectInfo, done: Pushed) -> None:
