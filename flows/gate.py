@@ -5,7 +5,7 @@ accepted it. Of a part that people see a sample of, what they rejected is gone f
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from flows.compose import Project
 from flows.construct.engine import Family, Part, VerifyContext
 from flows.construct.stages import PEOPLE
 from flows.outputs import accepted_rows
-from schemas.errors import Failed
+from schemas.errors import Failed, WrongInput
 
 FAULTY = "a fault that the verifier found"
 UNREVIEWED = "not reviewed yet"
@@ -59,9 +59,15 @@ def needs_people(family: Family, part: Part) -> bool:
 def gate(project: Project, family: Family, part: Part, *, allow_unreviewed: bool = False) -> Gated:
     """Judge the part's accepted rows, as they lie in the output folder.
 
-    Raises `Failed` where the verifier names a fault that is of no single row, such as two rows of one key.
+    Raises `WrongInput` where verdicts came since the build, `Failed` where the verifier names a fault that is of no
+    single row, such as two rows of one key.
     """
-    was_reviewed = _reviewed(project, family, part)
+    if not project.build.is_current(family, part):
+        raise WrongInput(
+            f"{project.out}: verdicts on {family.name}-{part.name} came since it was built; "
+            f"`touchstone run {project.config_path} --out {project.out}` applies them, then release"
+        )
+    reviewed = project.build.reviewed(family, part)
     verdicts = project.verdicts(family.name, part.name)
     needed = needs_people(family, part) and not allow_unreviewed
     keys: dict[str, str] = {}
@@ -71,7 +77,7 @@ def gate(project: Project, family: Family, part: Part, *, allow_unreviewed: bool
     def judged() -> Iterator[Any]:
         for row in accepted_rows(project, family.name, part):
             keys[row.id] = row.key
-            seen = was_reviewed(row)
+            seen = row.key in reviewed or bool(getattr(row, "reviewed", False))
             if needed and not seen:
                 held_back[row.key] = UNREVIEWED
             else:
@@ -98,21 +104,6 @@ def gate(project: Project, family: Family, part: Part, *, allow_unreviewed: bool
     for key in _rejected(project, family, part):
         held_back.setdefault(key, REJECTED)
     return Gated(family, part, rows, held_back, tuple(faults))
-
-
-def _reviewed(project: Project, family: Family, part: Part) -> Callable[[Any], bool]:
-    """Whether people accepted a row of the part as it stands, or the authored record that it is made of."""
-    if part.people is not None:
-        keys = project.build.reviewed(family, part)
-        return lambda row: row.key in keys
-    if "reviewed" in part.item.model_fields:
-        return lambda row: bool(row.reviewed)
-    ids: set[str] = set()
-    for maker in family.makers(part):
-        if maker.people is not None and maker.people.share == "every":
-            keys = project.build.reviewed(family, maker)
-            ids.update(one.id for one in project.build.accepted(family.name, maker.name) if one.key in keys)
-    return lambda row: not ids.isdisjoint(row.provenance.parents)
 
 
 def _rejected(project: Project, family: Family, part: Part) -> Iterator[str]:

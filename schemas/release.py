@@ -44,6 +44,7 @@ class ReleaseManifest(Frozen):
     seed: int
     pilot: bool = Field(False, description="Built with `--limit`")
     allowed_unreviewed: bool = Field(False, description="Rows that no one reviewed were let through, and say so")
+    inputs: str = Field("", description="Hash of all that it follows from: with the same, nothing is new")
     configs: tuple[ReleasedConfig, ...]
     files: tuple[ReleasedFile, ...]
     stages: Mapping[str, str] = Field(description="`family/part/step` -> fingerprint of the stage")

@@ -230,16 +230,14 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
             console.print(f"  [yellow]{advice}, see below[/]")
     if kept:
         family = kept[0].family
-        console.print(f"  touchstone show {family}-{kept[-1].part} --sample 5{' ' * 10}read what was made")
-        console.print(f"  touchstone verify {family}                            prove every row from the files alone")
+        last = [one.part for one in kept if one.family == family][-1]
+        _advise(console, f"touchstone show {family}-{last} --sample 5", "read what was made")
+        _advise(console, f"touchstone verify {family}", "prove every row from the files alone")
     for name in dict.fromkeys(part.family for part in kept if part.part in load_family(part.family).evaluation.parts):
         by_rules = isinstance(project.config.model_for("default"), RulesSettings)
         answers = not by_rules or any(prompt.name in rules_of(name) for prompt in load_family(name).evaluation.prompts)
-        model = "default" if answers else "NAME   "
-        more = "" if answers else ", of provider endpoint"
-        console.print(
-            f"  touchstone evaluate {name} --model {model}          put the rows to a model{more}, and score it"
-        )
+        model, more = ("default", "") if answers else ("NAME", ", of provider endpoint")
+        _advise(console, f"touchstone evaluate {name} --model {model}", f"put the rows to a model{more}, and score it")
     if all(model == "rules" for model in manifest.models.values()):
         console.print(
             "  your own endpoint: copy the sample configuration and put these two lines in place of its model:"
@@ -261,6 +259,10 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         start = f"touchstone label-studio up{given} && " if project.config.annotation.url == LOCAL else ""
         console.print("  people read it, and write what is theirs to write; this opens the forms, and tells where:")
         console.print(f"    {start}touchstone annotate push --out {project.out}", soft_wrap=True)
+
+
+def _advise(console: Console, command: str, what_for: str) -> None:
+    console.print(f"  {command:<47} {what_for}", soft_wrap=True)
 
 
 def local_servers() -> Iterable[tuple[str, str, str]]:

@@ -394,6 +394,18 @@ def sample(
 
 
 @dataclass(frozen=True)
+class Released:
+    """How a part's accepted records become configurations of a release."""
+
+    together: str
+    """The field that rows share which give each other away: the private share holds all of them, or none."""
+    configs: tuple[str, ...] = ()
+    """The fields whose values tell its configurations apart; with none of them it is one."""
+    proof: tuple[str, ...] = ()
+    """The other parts that its verifier reads: their rows go along, so that a download can be proved."""
+
+
+@dataclass(frozen=True)
 class Part:
     """One line of a family: what it runs over, what it makes, and how.
 
@@ -418,9 +430,8 @@ class Part:
     """The part's distributions, for the build report."""
     against: Callable[[Iterable[Any], Iterable[Any], "VerifyContext"], Iterator["Fault"]] | None = None
     """`against(rows, sources, ctx)` proves the rows from the source records that its makers read, read again."""
-    released: tuple[str, ...] | None = None
-    """The fields whose values tell its configurations in a release apart; with none of them it is one. None where
-    the part is no end in itself, and is not released."""
+    released: "Released | None" = None
+    """How its accepted records are released; None where the part is no end in itself."""
 
 
 class Fault(Frozen):

@@ -221,7 +221,12 @@ class Build:
         return self.read(self.stages(one, one.part(part))[-1])
 
     def reviewed(self, family: Family, part: Part) -> frozenset[str]:
-        """The keys of a finished part's records that people accepted, or mended, as they stand."""
+        """The keys of a finished part's records that people accepted, or mended, as they stand.
+
+        What is made of records that people have to accept one by one is accepted with them.
+        """
+        if part.people is None:
+            return self._inherited(family, part)
         verdicts = self.verdicts(family.name, part.name)
         sifted = self.read(StageRef(family.name, part.name, part.steps[-1].name)) if verdicts else ()
         return frozenset(
@@ -231,6 +236,25 @@ class Build:
             and verdict.view_hash == record.view_hash
             and verdict.decision != "reject"
         )
+
+    def is_current(self, family: Family, part: Part) -> bool:
+        """Whether a finished part was built with the verdicts that are there now."""
+        if part.people is None:
+            return True
+        last = self.stages(family, part)[-1]
+        verdicts = bool(self.verdicts(family.name, part.name))
+        if last.step != PEOPLE or not verdicts:
+            return (last.step == PEOPLE) == verdicts
+        return content_hash(self._dependencies(last)) == self.fingerprint(last)
+
+    def _inherited(self, family: Family, part: Part) -> frozenset[str]:
+        ids: set[str] = set()
+        for maker in family.makers(part):
+            if maker.people is not None and maker.people.share == "every":
+                keys = self.reviewed(family, maker)
+                ids.update(one.id for one in self.accepted(family.name, maker.name) if one.key in keys)
+        rows = self.accepted(family.name, part.name) if ids else ()
+        return frozenset(row.key for row in rows if not ids.isdisjoint(row.provenance.parents))
 
     def _record_type(self, ref: StageRef) -> type[Record]:
         part = self._part(ref)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows.construct.engine import Authorship, Evaluation, Family, Paper, Part, Request, all_, each, expand
+from flows.construct.engine import Authorship, Evaluation, Family, Paper, Part, Released, Request, all_, each, expand
 from flows.families.charpeval.figures import authored_figures, item_figures, pair_figures
 from flows.families.charpeval.inference import choices, chunks
 from flows.families.charpeval.layout import layout
@@ -80,7 +80,7 @@ FAMILY = Family(
             item=CharpEvalItem,
             verify=verify_items,
             figures=item_figures,
-            released=("subset",),
+            released=Released("dialogue_id", configs=("subset",), proof=("distractors",)),
             steps=(expand(make_item, slots=when_written, most=lambda settings: len(SUBSETS)),),
         ),
     ),

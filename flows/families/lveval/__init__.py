@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flows.construct.engine import Evaluation, Family, Paper, Part, all_, each, every, expand, rows, sample
+from flows.construct.engine import Evaluation, Family, Paper, Part, Released, all_, each, every, expand, rows, sample
 from flows.families.lveval.contexts import bring_rules_together, bring_together, context_files, mix_contexts
 from flows.families.lveval.figures import document_figures, fact_figures, pair_figures, rule_figures
 from flows.families.lveval.inference import ANSWERS, requests
@@ -191,7 +191,9 @@ FAMILY = Family(
             item=LongContext,
             verify=verify_contexts,
             against=verify_against_sources,
-            released=("dataset", "level"),
+            released=Released(
+                "pair_id", configs=("dataset",), proof=("pairs", "confusing-facts", "conflicts", "keywords")
+            ),
             steps=(
                 rows(
                     mix_contexts,

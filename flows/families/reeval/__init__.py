@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.construct.engine import Evaluation, Family, Paper, Part, all_, each, expand, sample
+from flows.construct.engine import Evaluation, Family, Paper, Part, Released, all_, each, expand, sample
 from flows.families.reeval.figures import enriched_figures, passage_figures, swap_figures
 from flows.families.reeval.inference import ANSWERS, STYLES, requests
 from flows.families.reeval.layout import layout
@@ -97,7 +97,7 @@ FAMILY = Family(
             people=sample(SUPPORT, tasks, validation_tasks),
             verify=verify_swaps,
             figures=swap_figures,
-            released=(),
+            released=Released("question"),
             steps=(
                 *FILTERED,
                 each(
@@ -118,7 +118,7 @@ FAMILY = Family(
             people=sample(SUPPORT, tasks, validation_tasks),
             verify=verify_enriched,
             figures=enriched_figures,
-            released=(),
+            released=Released("question", proof=("passages",)),
             steps=(
                 *FILTERED,
                 each(select_unknown, **SELECTS),

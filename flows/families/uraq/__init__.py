@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flows.construct.engine import Evaluation, Family, Paper, Part, Request, all_, each, expand, sample
+from flows.construct.engine import Evaluation, Family, Paper, Part, Released, Request, all_, each, expand, sample
 from flows.families.uraq.figures import conflict_figures, evaluation_figures, item_figures, statement_figures
 from flows.families.uraq.layout import layout
 from flows.families.uraq.method import (
@@ -78,7 +78,7 @@ FAMILY = Family(
             people=sample(CHECK, tasks),
             verify=verify_items,
             figures=item_figures,
-            released=(),
+            released=Released("id", proof=("statements",)),
         ),
         Part(
             "conflicts",
@@ -106,7 +106,7 @@ FAMILY = Family(
             ),
             verify=verify_evaluation,
             figures=evaluation_figures,
-            released=(),
+            released=Released("item_id", proof=("statements", "items", "conflicts")),
         ),
     ),
     show=show,

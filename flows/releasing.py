@@ -1,0 +1,509 @@
+"""A version of the dataset out of a finished build: rows past the gate, and all that goes out with them.
+
+A version is put together in a folder of its own that nobody looks into, as if it had the number of the version
+before; what differs then gives it its number, and only a whole one gets its name.
+"""
+
+import re
+import shutil
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from data.checksum import checksum
+from data.output import arrow_fields
+from data.publish.card import (
+    CardFacts,
+    ChangeCount,
+    ConfigFacts,
+    FamilyFacts,
+    Plot,
+    ReviewFacts,
+    SourceFacts,
+    UsageFacts,
+    render_card,
+)
+from data.publish.changelog import changelog
+from data.publish.check import faults_of
+from data.publish.diff import FIRST_VERSION, Difference, compare, next_version, parsed_version
+from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, files_in, read_release, write_manifest, write_whole
+from data.publish.harness import HarnessData
+from data.publish.licences import licences_of
+from data.publish.rows import (
+    ADDED,
+    UNREVIEWED_ALLOWED,
+    ReleasedRows,
+    Ruling,
+    read_batches,
+    read_released,
+    write_rows,
+)
+from data.publish.scorers import SCORED, scorer
+from data.publish.splits import is_held_out
+from flows.compose import Project
+from flows.construct.engine import Family, Part, Released
+from flows.construct.stages import StageRef
+from flows.contamination import RowTexts, contamination_of
+from flows.gate import Gated, gate, needs_people
+from flows.harness import harness_task
+from flows.outputs import PACKAGE
+from flows.people import Collected, stand
+from flows.report.plots import agreement_plot, plots_of
+from flows.report.read import figures
+from schemas.base import HASH_LENGTH, SourceRef, canonical_json, content_hash
+from schemas.errors import Failed
+from schemas.manifest import BuildManifest
+from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
+
+PREPARED = ".next"
+"""Where the next version is put together."""
+PRIVATE = "private"
+"""Beside the versions: each one's private share, under its number. It is never published."""
+SCORERS = "scorers"
+PROOF = "proof"
+"""Holds the rows of other parts that verifiers read, as `data/<family>-<part>/`; no configuration of the dataset."""
+ID = re.compile(rf"\b[0-9a-f]{{{HASH_LENGTH}}}\b")
+CANARIES = uuid.UUID("6d9a3c0e-2f0b-5a53-9d0c-6c1f5b0f5d1a")
+"""Name space of the canaries: a dataset keeps its own through all versions."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a release came to."""
+
+    folder: Path
+    """Of the version: the new one, or the one before where nothing differs."""
+    version: str
+    difference: Difference | None
+    """To the version before; None where nothing was to be compared."""
+    held_back: Mapping[str, Mapping[str, int]]
+    """Configuration -> reason -> rows."""
+    faults: Sequence[str] = ()
+    """What the verifier said of rows that are held back for it."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is a version that was not there before."""
+        return self.difference is not None
+
+
+@dataclass
+class _Config:
+    """What is gathered of a configuration while its rows are read once more."""
+
+    rows: ReleasedRows
+    family: Family
+    part: Part
+    sources: Counter[SourceRef] = field(default_factory=Counter)
+    languages: set[str] = field(default_factory=set)
+    task: str | None = None
+
+
+def newest(to: Path) -> Release | None:
+    """The newest version among the folders in `to`; None before the first. Raises `WrongInput` for a damaged one."""
+    numbers = [path.name for path in to.glob("*.*.*") if path.is_dir() and not path.name.startswith(".")]
+    return read_release(to / max(numbers, key=parsed_version)) if numbers else None
+
+
+def prepare(
+    project: Project,
+    to: Path,
+    *,
+    repo: str | None = None,
+    version: str | None = None,
+    allow_unreviewed: bool = False,
+) -> Prepared:
+    """Write the next version of the dataset to `to/<version>`; nothing where nothing differs from the one before.
+
+    Raises `WrongInput` for what its user has to decide (a licence, a version too low, verdicts not applied), `Failed`
+    where a build has nothing to release or cannot be proved.
+    """
+    built = project.built
+    assert built is not None, "a release reads a finished build"
+    before = newest(to)
+    inputs = _inputs(project, repo, allow_unreviewed=allow_unreviewed)
+    if before is not None and before.manifest.inputs == inputs and version in (None, before.manifest.version):
+        held_back = {one.name: one.held_back for one in before.manifest.configs}
+        return Prepared(before.folder, before.manifest.version, None, held_back)
+    folder = to / PREPARED
+    for left in (folder, to / PRIVATE / PREPARED):
+        shutil.rmtree(left, ignore_errors=True)
+    folder.mkdir(parents=True)
+    canary = before.manifest.canary if before else str(uuid.uuid5(CANARIES, f"{repo or built.name}/{built.seed}"))
+    gated, configs = _write_parts(project, folder, to / PRIVATE / PREPARED, canary, allow_unreviewed=allow_unreviewed)
+    if not any(one.rows.rows for one in configs):
+        raise Failed(f"{project.out}: nothing may be released: {_why_nothing(gated)}")
+    for one in configs:
+        _look_through(one, folder)
+    if not project.config.release.held_out:  # what was held out could be read there
+        _write_proof(project, folder, configs, canary, allow_unreviewed=allow_unreviewed)
+    _write_scorers(project, folder, configs, repo)
+    facts = _facts(project, folder, configs, repo, canary, inputs, allow_unreviewed=allow_unreviewed)
+    draft = facts.manifest.model_copy(update={"version": before.manifest.version if before else FIRST_VERSION})
+    own = (before.folder / CARD).read_bytes() if before else None
+    write_whole(folder / CARD, render_card(facts.model_copy(update={"manifest": draft}), own))
+    draft = write_manifest(folder, draft)
+    difference = compare(before, Release(folder, draft), folder / CHANGES)
+    number = next_version(difference, version)
+    held_back = {one.rows.name: one.rows.held_back for one in configs}
+    faults = tuple(fault for one in gated for fault in one.faults)
+    if number is None:
+        assert before is not None
+        shutil.rmtree(folder)
+        return Prepared(before.folder, before.manifest.version, None, held_back, faults)
+    return Prepared(_finish(folder, to, facts, difference, number, before, own), number, difference, held_back, faults)
+
+
+def _finish(
+    folder: Path, to: Path, facts: CardFacts, difference: Difference, number: str, before: Release | None,
+    own: bytes | None,
+) -> Path:  # fmt: skip
+    """Give the version its number, and its folder its name."""
+    older = before.folder / CHANGELOG if before else None
+    text = changelog(difference, number, older.read_text(encoding="utf-8") if older and older.exists() else "")
+    write_whole(folder / CHANGELOG, text.encode())
+    changes = [
+        ChangeCount(config=one.name, added=one.added, changed=one.changed, removed=one.removed)
+        for one in difference.configs
+        if not one.is_same
+    ]
+    manifest = facts.manifest.model_copy(
+        update={"version": number, "previous": difference.before, "comparable": difference.comparable}
+    )
+    told = facts.model_copy(update={"manifest": manifest, "changes": tuple(changes), "changelog": CHANGELOG})
+    write_whole(folder / CARD, render_card(told, own))
+    whole = write_manifest(folder, manifest)
+    if fault := next(faults_of(Release(folder, whole)), None):
+        raise Failed(f"{folder}: the version is not what its manifest says: {fault}; report it")
+    if (to / PRIVATE / PREPARED).exists():
+        (to / PRIVATE / PREPARED).replace(to / PRIVATE / number)
+    return folder.replace(to / number)
+
+
+def _inputs(project: Project, repo: str | None, *, allow_unreviewed: bool) -> str:
+    """Hash of everything a version follows from: where it is that of the version before, nothing differs."""
+    built = project.built
+    assert built is not None
+    people = sorted((project.out / "annotations").glob("*.jsonl"))
+    return content_hash(
+        [[part.family, part.part, [stage.fingerprint for stage in part.stages]] for part in built.parts],
+        [[path.name, checksum(path)] for path in people],
+        project.config.release.model_dump(mode="json"),
+        [repo, allow_unreviewed, built.name, built.seed, built.limit, built.versions.get(PACKAGE)],
+        dict(built.models),
+    )
+
+
+def _why_nothing(gated: Iterable[Gated]) -> str:
+    reasons: Counter[str] = Counter()
+    for one in gated:
+        reasons.update(one.reasons)
+    told = ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
+    return f"{told}; `touchstone annotate push` brings rows to people" if told else "the build has no accepted rows"
+
+
+# ---- rows ----
+
+
+def _write_parts(
+    project: Project, folder: Path, private: Path, canary: str, *, allow_unreviewed: bool
+) -> tuple[list[Gated], list[_Config]]:
+    gated, configs = [], []
+    for family, part in project.build.parts():
+        if part.released is None:
+            continue
+        one = gate(project, family, part, allow_unreviewed=allow_unreviewed)
+        gated.append(one)
+        configs += [
+            _Config(rows, family, part)
+            for rows in write_rows(
+                _accepted_files(project, family, part),
+                folder,
+                lambda row, one=one, part=part: _ruling(project, one, part.released, row),  # type: ignore[misc]
+                canary=canary,
+                columns=sorted({part.released.together, *part.released.configs}),
+                private=private,
+            )
+        ]
+    return gated, configs
+
+
+def _accepted_files(project: Project, family: Family, part: Part) -> list[Path]:
+    built = project.built.part(family.name, part.name) if project.built else None
+    return [project.out / file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
+
+
+def _ruling(project: Project, gated: Gated, released: Released, row: Mapping[str, Any]) -> Ruling:
+    name = "-".join([gated.family.name, *(str(row[one]).lower() for one in released.configs or ())])
+    config = name if released.configs else f"{gated.family.name}-{gated.part.name}"
+    if (reason := gated.held_back.get(row["key"])) is not None:
+        return Ruling(config, held_back=reason)
+    passed = gated.rows[row["key"]]
+    decision = passed.decision
+    if not passed.reviewed and needs_people(gated.family, gated.part):
+        decision = UNREVIEWED_ALLOWED
+    settings = project.config.release
+    held_out = is_held_out(project.config.seed, str(row[released.together]), settings.held_out)
+    return Ruling(config, held_out=held_out, decision=decision)
+
+
+def _look_through(one: _Config, folder: Path) -> None:
+    """Which sources its rows name, and which languages they are in."""
+    for path in one.rows.files:
+        named = [name for name in ("provenance", "language") if name in one.rows.fields]
+        for batch in read_batches(folder / path, named):
+            for row in batch.rows():
+                one.languages.add(row.get("language") or "en")
+                one.sources.update({SourceRef.model_validate(source) for source in row["provenance"]["sources"]})
+
+
+def _record(part: Part, row: Mapping[str, Any]) -> Any:
+    """A released row as the record it was."""
+    return part.item.model_validate({name: row[name] for name in part.item.model_fields if name in row})
+
+
+# ---- what goes out beside the rows ----
+
+
+def _write_proof(
+    project: Project, folder: Path, configs: Sequence[_Config], canary: str, *, allow_unreviewed: bool
+) -> None:
+    """The rows of other parts that verifiers read: of what people have to accept, the accepted ones; of a collection,
+    those that released rows name."""
+    there = [one for one in configs if one.rows.rows]
+    released = {(one.family.name, one.part.name) for one in there}
+    wanted = {
+        (one.family.name, name): one.family
+        for one in there
+        for name in (one.part.released.proof if one.part.released else ())
+    }
+    for (name, part_name), family in sorted(wanted.items()):
+        if (name, part_name) in released:
+            continue
+        part = family.part(part_name)
+        every = part.people is not None and part.people.share == "every" and not allow_unreviewed
+        reviewed = project.build.reviewed(family, part) if every else None
+        named = _named(folder, [one for one in there if one.family is family]) if part.whole else None
+
+        def ruling(
+            row: Mapping[str, Any],
+            config: str = f"{name}-{part_name}",
+            reviewed: Collection[str] | None = reviewed,
+            named: Collection[str] | None = named,
+        ) -> Ruling:
+            unseen = reviewed is not None and row["key"] not in reviewed
+            strange = named is not None and row["id"] not in named
+            return Ruling(config, held_back="not needed" if unseen or strange else None)
+
+        write_rows(_accepted_files(project, family, part), folder / PROOF, ruling, canary=canary)
+
+
+def _named(folder: Path, configs: Iterable[_Config]) -> set[str]:
+    """All that looks like an id in the rows of configurations, long texts apart."""
+    found: set[str] = set()
+    for one in configs:
+        short = [name for name, kind in one.rows.fields.items() if kind not in ("string", "large_string")]
+        for path in one.rows.files:
+            for batch in read_batches(folder / path, short):
+                for row in batch.rows():
+                    found.update(ID.findall(canonical_json(row).decode()))
+    return found
+
+
+def _write_scorers(project: Project, folder: Path, configs: Sequence[_Config], repo: str | None) -> None:
+    """Each family's scorer, and beside it the tasks for lm-evaluation-harness."""
+    for one in configs:
+        name = one.family.name
+        if name not in SCORED or not one.rows.files:
+            continue
+        write_whole(folder / SCORERS / f"{name}.py", scorer(name).encode())
+        row = _record(one.part, next(read_released(folder, one.rows.files)))
+        data = (
+            HarnessData(repo, one.rows.name, one.rows.split)
+            if repo
+            else HarnessData("parquet", None, one.rows.split, {"data_files": {one.rows.split: list(one.rows.files)}})
+        )
+        task = f"touchstone-{one.rows.name}"
+        family = project.build.families[name]
+        text = harness_task(task, one.family, family.settings, family.prompts, row, data, "1")
+        if text is not None:
+            write_whole(folder / SCORERS / f"{task}.yaml", text.encode())
+            one.task = task
+
+
+def _facts(
+    project: Project,
+    folder: Path,
+    configs: Sequence[_Config],
+    repo: str | None,
+    canary: str,
+    inputs: str,
+    *,
+    allow_unreviewed: bool,
+) -> CardFacts:
+    """All that the card says, and the manifest without its number and its files."""
+    built = project.built
+    assert built is not None
+    settings = project.config.release
+    licences = licences_of({one.rows.name: one.sources for one in configs}, settings.licence)
+    collected = stand(project) if (project.out / "annotations").is_dir() else []
+    reviews = list(_reviews(project, built, collected))
+    plots = list(_draw(project, folder, configs, reviews))
+    manifest = ReleaseManifest(
+        name=built.name,
+        version=FIRST_VERSION,
+        canary=canary,
+        seed=built.seed,
+        pilot=built.limit is not None,
+        allowed_unreviewed=allow_unreviewed,
+        inputs=inputs,
+        configs=tuple(_released_config(project, one, licences[one.rows.name]) for one in configs),
+        files=tuple(files_in(folder)),
+        stages={
+            f"{part.family}/{part.part}/{stage.step}": stage.fingerprint
+            for part in built.parts
+            for stage in part.stages
+        },
+        models=built.models,
+        prompts=built.prompts,
+        versions=built.versions,
+        settings={"families": built.config["families"]},
+    )
+    return CardFacts(
+        manifest=manifest,
+        repo=repo,
+        families=tuple(
+            _family_facts(family, [one for one in configs if one.family is family])
+            for family in {one.family.name: one.family for one in configs if one.rows.rows}.values()
+        ),
+        configs=tuple(_config_facts(one) for one in configs),
+        usage=tuple(
+            UsageFacts(family=part.family, part=part.part, step=stage.step, prompt=prompt, usage=usage)
+            for part in built.parts
+            for stage in part.stages
+            for prompt, usage in stage.usage.items()
+        ),
+        reviews=tuple(reviews),
+        contamination=tuple(_contamination(project, folder, configs)),
+        plots=tuple(plots),
+    )  # fmt: skip
+
+
+def _family_facts(family: Family, configs: Sequence[_Config]) -> FamilyFacts:
+    scored = next((one for one in configs if one.task), None)
+    paper, name = family.paper, family.name
+    return FamilyFacts(
+        name=name, short=paper.short, title=paper.title, authors=paper.authors, year=paper.year,
+        scorer=f"{SCORERS}/{name}.py" if name in SCORED else None,
+        score_command=f"python {SCORERS}/{name}.py predictions.jsonl {' '.join(scored.rows.files)}" if scored else "",
+        harness=SCORERS if scored else None,
+    )  # fmt: skip
+
+
+def _released_config(project: Project, one: _Config, licence: str) -> ReleasedConfig:
+    rows = one.rows
+    family = project.build.families[one.family.name]
+    makers = _line_of(one.family, one.part)
+    method: dict[str, str] = {}
+    for part in makers:
+        for step in part.steps:
+            method[f"{part.name}/{step.name}"] = str(step.version)
+            method |= {prompt.name: family.prompts[prompt.name].fingerprint for prompt in step.prompts}
+    return ReleasedConfig(
+        name=rows.name, family=one.family.name, part=one.part.name, split=rows.split, rows=rows.rows,
+        reviewed=rows.reviewed, held_back=rows.held_back, held_out=rows.held_out, licence=licence,
+        fields=rows.fields, method=dict(sorted(method.items())), files=rows.files,
+    )  # fmt: skip
+
+
+def _line_of(family: Family, part: Part) -> list[Part]:
+    """The part, and the parts that it is made from or reads."""
+    wanted = {part.name}
+    for one in reversed(family.parts):
+        if one.name in wanted:
+            wanted.update(maker.name for maker in family.makers(one))
+            wanted.update(one.uses)
+    return [one for one in family.parts if one.name in wanted]
+
+
+def _config_facts(one: _Config) -> ConfigFacts:
+    described = {
+        each.name: each.metadata[b"description"].decode()
+        for each in (*arrow_fields(one.part.item), *ADDED)
+        if each.metadata and b"description" in each.metadata
+    }
+    by_name: dict[tuple[str, str | None], int] = defaultdict(int)
+    for ref, count in one.sources.items():
+        by_name[ref.source, ref.licence] += count
+    return ConfigFacts(
+        name=one.rows.name,
+        summary=_first_sentence(one.part.item),
+        fields=described,
+        languages=tuple(sorted(one.languages)),
+        sources=tuple(
+            SourceFacts(source=source, licence=licence, rows=rows)
+            for (source, licence), rows in sorted(by_name.items(), key=lambda each: (each[0][0], each[0][1] or ""))
+        ),
+        task=one.task,
+    )
+
+
+def _first_sentence(record: type[BaseModel]) -> str:
+    """What a row is, by its type's own words."""
+    return " ".join((record.__doc__ or "").strip().split("\n\n")[0].split())
+
+
+def _reviews(project: Project, built: BuildManifest, collected: Sequence[Collected]) -> Iterator[ReviewFacts]:
+    """What people saw of each part, and what they decided."""
+    by_rubric = {one.rubric: one for one in collected}
+    for family, part in project.build.parts():
+        if part.people is None:
+            continue
+        verdicts = project.verdicts(family.name, part.name)
+        sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name))
+        views = {record.key: record.view_hash for record in sifted}
+        counted = [one for key, one in verdicts.items() if views.get(key) == one.view_hash]
+        if not counted:
+            continue
+        rubric = part.people.rubric
+        one = by_rubric.get(rubric.name)
+        people = {code for verdict in counted for code in (*verdict.by.split(","), verdict.reviewed_by) if code}
+        shown = len({task.item_key for task in part.people.tasks(list(sifted), built.seed)})
+        decided = Counter(verdict.decision for verdict in counted)
+        yield ReviewFacts(
+            title=rubric.title or rubric.name, rubric=rubric.name, version=rubric.version,
+            parts=(f"{family.name}-{part.name}",), share=part.people.share, records=len(views), shown=shown,
+            judged=len(counted), accepted=decided["accept"], fixed=decided["fix"], rejected=decided["reject"],
+            people=tuple(sorted(code.strip() for code in people)),
+            agreement=tuple(one.agreement(built.seed)) if one else (),
+        )  # fmt: skip
+
+
+def _draw(project: Project, folder: Path, configs: Sequence[_Config], reviews: Sequence[ReviewFacts]) -> Iterator[Plot]:
+    parts = {(one.family.name, one.part.name): one for one in configs if one.rows.rows}
+    drawn = [
+        plot
+        for (family, part), one in parts.items()
+        for plot in plots_of(f"{family}-{part}", figures(project.build, one.family, one.part))
+    ]
+    drawn += [plot for one in reviews if (plot := agreement_plot(one.parts[0], one.agreement)) is not None]
+    for plot in drawn:
+        write_whole(folder / plot.plot.path, plot.content)
+        yield plot.plot
+
+
+def _contamination(project: Project, folder: Path, configs: Sequence[_Config]) -> Iterator[Contamination]:
+    embedder = project.config.embedder
+    languages = ("en",) if embedder == "packaged" else embedder.languages
+    for one in configs:
+        for spec in project.config.release.contamination if one.rows.rows else ():
+
+            def rows(one: _Config = one) -> Iterator[RowTexts]:
+                return (RowTexts.of(one.part.item, row) for row in read_released(folder, one.rows.files))
+
+            yield contamination_of(one.rows.name, rows, spec, project.embedder, languages)
