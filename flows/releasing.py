@@ -29,9 +29,18 @@ from data.publish.card import (
     render_card,
 )
 from data.publish.changelog import changelog
-from data.publish.check import faults_of
 from data.publish.diff import FIRST_VERSION, Difference, compare, next_version, parsed_version
-from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, files_in, read_release, write_manifest, write_whole
+from data.publish.folder import (
+    CARD,
+    CHANGELOG,
+    CHANGES,
+    PROOF,
+    Release,
+    files_in,
+    read_release,
+    write_manifest,
+    write_whole,
+)
 from data.publish.harness import HarnessData
 from data.publish.licences import licences_of
 from data.publish.rows import (
@@ -46,6 +55,7 @@ from data.publish.rows import (
 from data.publish.scorers import SCORED, scorer
 from data.publish.splits import is_held_out
 from flows.compose import Project
+from flows.construct.embed import Embedder
 from flows.construct.engine import Family, Part, Released
 from flows.construct.stages import StageRef
 from flows.contamination import RowTexts, contamination_of
@@ -53,6 +63,7 @@ from flows.gate import Gated, gate, needs_people
 from flows.harness import harness_task
 from flows.outputs import PACKAGE
 from flows.people import Collected, stand
+from flows.proof import prove
 from flows.report.plots import agreement_plot, plots_of
 from flows.report.read import figures
 from schemas.base import HASH_LENGTH, SourceRef, canonical_json, content_hash
@@ -65,8 +76,6 @@ PREPARED = ".next"
 PRIVATE = "private"
 """Beside the versions: each one's private share, under its number. It is never published."""
 SCORERS = "scorers"
-PROOF = "proof"
-"""Holds the rows of other parts that verifiers read, as `data/<family>-<part>/`; no configuration of the dataset."""
 ID = re.compile(rf"\b[0-9a-f]{{{HASH_LENGTH}}}\b")
 CANARIES = uuid.UUID("6d9a3c0e-2f0b-5a53-9d0c-6c1f5b0f5d1a")
 """Name space of the canaries: a dataset keeps its own through all versions."""
@@ -156,12 +165,18 @@ def prepare(
         assert before is not None
         shutil.rmtree(folder)
         return Prepared(before.folder, before.manifest.version, None, held_back, faults)
-    return Prepared(_finish(folder, to, facts, difference, number, before, own), number, difference, held_back, faults)
+    return Prepared(
+        _finish(folder, to, facts, difference, number, before, own, project.embedder),
+        number,
+        difference,
+        held_back,
+        faults,
+    )
 
 
 def _finish(
     folder: Path, to: Path, facts: CardFacts, difference: Difference, number: str, before: Release | None,
-    own: bytes | None,
+    own: bytes | None, embedder: Embedder,
 ) -> Path:  # fmt: skip
     """Give the version its number, and its folder its name."""
     older = before.folder / CHANGELOG if before else None
@@ -178,8 +193,9 @@ def _finish(
     told = facts.model_copy(update={"manifest": manifest, "changes": tuple(changes), "changelog": CHANGELOG})
     write_whole(folder / CARD, render_card(told, own))
     whole = write_manifest(folder, manifest)
-    if fault := next(faults_of(Release(folder, whole)), None):
-        raise Failed(f"{folder}: the version is not what its manifest says: {fault}; report it")
+    # Nothing goes out that a download could not be proved by.
+    if fault := next(prove(Release(folder, whole), embedder), None):
+        raise Failed(f"{folder}: {fault}; no version was made: look at it, and report it")
     if (to / PRIVATE / PREPARED).exists():
         (to / PRIVATE / PREPARED).replace(to / PRIVATE / number)
     return folder.replace(to / number)

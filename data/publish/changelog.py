@@ -17,6 +17,8 @@ from schemas.release import Change
 TITLE = "# Changelog\n"
 FIELDS_SHOWN = 5
 """Of a changed row."""
+OTHERS_SHOWN = 10
+"""Of what else differs."""
 
 
 def changelog(difference: Difference, version: str, older: str = "") -> str:
@@ -62,7 +64,9 @@ def _lines(difference: Difference, version: str) -> Iterator[str]:
             yield from told
     if difference.metadata:
         yield ""
-        yield f"Beside the rows: {', '.join(map(code, difference.metadata))}."
+        more = len(difference.metadata) - OTHERS_SHOWN
+        told = ", ".join(map(code, difference.metadata[:OTHERS_SHOWN]))
+        yield f"Beside the rows: {told}{f' and {more} more' if more > 0 else ''}."
 
 
 def _summary(difference: Difference) -> str:

@@ -17,6 +17,8 @@ CHANGELOG = "CHANGELOG.md"
 CHANGES = "changes.jsonl"
 DATA = "data"
 """`data/<config>/<split>.parquet` lie in it, and nothing else."""
+PROOF = "proof"
+"""Rows of other parts that verifiers read lie in it, as `data/<family>-<part>/`: no configuration of the dataset."""
 OF_THE_HUB = frozenset((".gitattributes", ".cache", ".huggingface", ".git"))
 """What a download, or a clone, brings along that no one released."""
 

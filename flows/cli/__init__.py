@@ -7,7 +7,7 @@ import traceback
 
 import typer
 
-from flows.cli import annotate, build, diff, label_studio, meta, read, score
+from flows.cli import annotate, build, label_studio, meta, read, release, score
 from schemas.errors import Failed, WrongInput
 
 INTERRUPTED = 130
@@ -27,7 +27,7 @@ read.add_to(app)
 score.add_to(app)
 label_studio.add_to(app)
 annotate.add_to(app)
-diff.add_to(app)
+release.add_to(app)
 meta.add_to(app)
 
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from schemas.errors import WrongInput
+
 BuildOption = Annotated[Path | None, typer.Option("--out", help="Output folder of the build; the last one by default")]
 
 
@@ -44,16 +46,26 @@ def explain(
 
 
 def verify(
-    family: Annotated[str, typer.Argument(help="Family, such as `uraq`")],
+    family: Annotated[str, typer.Argument(help="Family, such as `uraq`; or `release`")],
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="With `release`: folder of the version")
+    ] = None,
     out: BuildOption = None,
     sources: Annotated[
         Path | None, typer.Option(help="A configuration whose sources are read again, to prove the rows from them too")
     ] = None,
 ) -> None:
-    """Prove from the finished rows alone that each is what it claims.
+    """Prove from the finished rows alone that each is what it claims: a family's of a build, or all of a release.
 
     Example: `touchstone verify uraq`
     """
+    if family == "release":
+        from flows.cli.releasing import verify_release
+
+        if folder is None:
+            raise WrongInput("verify release: name the folder of a version: `touchstone verify release releases/1.0.0`")
+        verify_release(folder)
+        return
     from flows.cli.reading import verify_family
 
     verify_family(family, out, sources)

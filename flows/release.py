@@ -1,0 +1,78 @@
+"""The release as a Prefect flow: a version out of a finished build, and on the Hub where it is to go there."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+
+from data.publish.changelog import section
+from data.publish.folder import CHANGELOG
+from flows.embedded import engine
+from flows.outputs import open_built
+from flows.releasing import Prepared, newest, prepare
+
+RELEASES = "releases"
+"""Below the output folder of a build, where nothing else is said."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a release came to."""
+
+    prepared: Prepared
+    url: str | None
+    """Of the version on the Hub; None where it is in a folder alone."""
+    published: bool
+    """Whether it was not on the Hub before."""
+
+
+@flow(name="release", validate_parameters=False)
+def release(
+    out: str, to: str | None = None, hub: str | None = None, version: str | None = None, allow_unreviewed: bool = False
+) -> Outcome:
+    """Release the build in `out`: nothing happens where nothing differs from the version before."""
+    project = open_built(Path(out))
+    repo = hub or project.config.release.repo
+    folder = Path(to) if to else project.out / RELEASES
+    if repo is not None:
+        _bring_newest(repo, folder)
+    prepared = prepare(project, folder, repo=repo, version=version, allow_unreviewed=allow_unreviewed)
+    outcome = _publish(prepared, repo)
+    held: list[dict[str, Any]] = [
+        {"configuration": name, "held back": reason, "rows": count}
+        for name, reasons in prepared.held_back.items()
+        for reason, count in reasons.items()
+    ]
+    create_table_artifact(table=held, key="held-back", description="Rows that are built and not released")
+    if prepared.difference is not None:
+        text = section(prepared.difference, prepared.version)
+        create_markdown_artifact(markdown=text, key="changelog", description=f"{CHANGELOG} of {prepared.version}")
+    return outcome
+
+
+def _bring_newest(repo: str, folder: Path) -> None:
+    """Have the newest version of the Hub here, to compare with: another machine may have released it."""
+    from data.publish.hub import fetch, versions
+
+    there = versions(repo)
+    here = newest(folder)
+    if there and not (folder / there[-1]).exists() and (here is None or here.manifest.version not in there):
+        fetch(repo, there[-1], folder / there[-1])
+
+
+def _publish(prepared: Prepared, repo: str | None) -> Outcome:
+    if repo is None:
+        return Outcome(prepared, None, published=False)
+    from data.publish.hub import publish
+
+    done = publish(prepared.folder, repo, prepared.version, message=f"Version {prepared.version}")
+    return Outcome(prepared, done.url, published=done.new)
+
+
+def run_release(out: Path, **options: Any) -> Outcome:
+    """Run `release` here and now."""
+    with engine():
+        outcome: Outcome = release(str(out), **options)
+        return outcome
