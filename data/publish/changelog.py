@@ -65,8 +65,8 @@ def _lines(difference: Difference, version: str) -> Iterator[str]:
     if difference.metadata:
         yield ""
         more = len(difference.metadata) - OTHERS_SHOWN
-        told = ", ".join(map(code, difference.metadata[:OTHERS_SHOWN]))
-        yield f"Beside the rows: {told}{f' and {more} more' if more > 0 else ''}."
+        others = ", ".join(map(code, difference.metadata[:OTHERS_SHOWN]))
+        yield f"Beside the rows: {others}{f' and {more} more' if more > 0 else ''}."
 
 
 def _summary(difference: Difference) -> str:
