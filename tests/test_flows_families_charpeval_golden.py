@@ -14,7 +14,7 @@ from tests.builds import write_config
 from tests.toy import run_all
 
 GOLDEN = {
-    "utterances filter_dialogue": (1, "9787839f358aa83d"),
+    "utterances filter_dialogue": (2, "9787839f358aa83d"),
     "utterances join_subsets": (1, "b7ff55db57fd44f0"),
     "utterances drop_duplicates": (1, "6da93ba81b2e2949"),
     "utterances draft_utterances": (1, "ae7bbbff6fa04ce7"),
