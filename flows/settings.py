@@ -19,7 +19,7 @@ from flows.llm.endpoint import EndpointSettings
 from flows.llm.local import LocalSettings
 from flows.llm.rules import RulesSettings
 from schemas.base import Frozen, odd_character
-from schemas.errors import WrongInput
+from schemas.errors import WrongInput, in_short
 
 SAMPLE = "sample.yaml"
 SECRETIVE = frozenset({"model", "models", "base_url", "api_key_env", "cache", "store", "annotation"})
@@ -327,7 +327,8 @@ def _first_problem(error: ValidationError, model: type[BaseModel], name: str, pr
     # What may hold a password or a pasted key is never repeated.
     told = isinstance(given, int | float) or (isinstance(given, str) and not SECRETIVE.intersection(map(str, where)))
     shown = f" (found {given!r})" if told else ""
-    return f"{name}: {path or 'configuration'}: {problem['msg'][:1].lower()}{problem['msg'][1:]}{shown}"
+    said = in_short(problem["msg"])
+    return f"{name}: {path or 'configuration'}: {said[:1].lower()}{said[1:]}{shown}"
 
 
 def _keys_at(model: type[BaseModel], where: list[Any]) -> list[str]:

@@ -14,4 +14,9 @@ class Failed(Exception):  # noqa: N818 - names what happened
 def first_problem(error: ValidationError, whole: str) -> str:
     """The first problem that pydantic found, as "where: what"; where it is in no one field, of the `whole`."""
     first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc'])) or whole}: {first['msg']}"
+    return f"{'.'.join(map(str, first['loc'])) or whole}: {in_short(first['msg'])}"
+
+
+def in_short(message: str) -> str:
+    """What pydantic says, without its own word for errors that are ours."""
+    return message.removeprefix("Value error, ")
