@@ -373,7 +373,7 @@ _MARKDOWN = re.compile(r"[\\`*_\[\]|~$]")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _OPENING = re.compile(r"^(?:[#+\-=:]|\d+(?=[.)](?:\s|$)))")
 _PLAIN_CODE = re.compile(r"[\w .,:;/@=+(){}\[\]-]+", re.ASCII)
-_NAMED = re.compile(r"`([\w ./:=-]+)`", re.ASCII)
+_NAMED = re.compile(r"`([\w ./:=>-]+)`", re.ASCII)
 _ELEMENT = re.compile(r"<(?:element|item): ")
 
 
