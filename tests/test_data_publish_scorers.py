@@ -2,7 +2,6 @@
 
 import json
 import math
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -535,7 +534,10 @@ def test_the_harness_s_figures_of_reeval_are_the_tables() -> None:
     assert sum(found["f1_original"]) / 3 == pytest.approx(cells["category 2, original evidence", "F1"])
 
 
-def test_a_scorer_is_one_file(tmp_path: Path) -> None:
-    shutil.copy(Path(uraq.__file__), tmp_path / "uraq.py")
-    done = alone(tmp_path, "uraq.py", "--help")
-    assert "predictions" in done.stdout
+@pytest.mark.parametrize("family", SCORED)
+def test_a_shipped_scorer_is_one_file_that_names_nothing_of_ours(family: str) -> None:
+    text = scorer(family)
+    assert "data.publish" not in text
+    assert text.count("def fitting(") == 1
+    assert text.startswith('"""Scores ')
+    assert text.rstrip().endswith("raise SystemExit(2) from None")
