@@ -50,7 +50,6 @@ from tests.released import (
 from tests.test_flows_scoring_entailment import LABELS, PAIRS, make_model
 
 MODULES: dict[str, ModuleType] = {"charpeval": charpeval, "lveval": lveval, "reeval": reeval, "uraq": uraq}
-SHARED = "# ---- the same in every family's scorer"
 PIECES = (
     "the", "A", "sun", "moon.", "北京", "上海", "的", "10", "one", "hundred", "and", "-", "’s", "<output>", "</output>",
     "no", "1,000", "3/4", "ß", ". ", "Ａ", "，",
@@ -69,12 +68,6 @@ ANY_LANGUAGE = {
 
 
 # ---- one reply ----
-
-
-def test_the_last_section_is_the_same_in_all_of_them() -> None:
-    sections = {scorer(name).partition(SHARED)[2] for name in SCORED}
-    assert len(sections) == 1
-    assert "def fitting(" in sections.pop()
 
 
 def test_a_scorer_imports_the_standard_library_alone_unless_it_is_asked_for_more() -> None:
