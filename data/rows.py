@@ -5,7 +5,7 @@ its way; a reader holds one row group, of a few rows, at a time.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -134,6 +134,13 @@ def _leaves(schema: pa.Schema) -> list[str]:
     for field in schema:
         walk(field.name, field.type)
     return names
+
+
+def read_columns(file: Any, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Some columns of all rows of such a file: what is long need not be read. Raises `OSError`, as `read_rows`."""
+    parquet = pq.ParquetFile(file, page_checksum_verification=True)
+    for batch in parquet.iter_batches(columns=list(names)):
+        yield from batch.to_pylist()
 
 
 def read_rows(file: Any, start: int, stop: int) -> Iterator[dict[str, Any]]:

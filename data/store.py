@@ -19,7 +19,7 @@ import fsspec
 import pyarrow as pa
 from pydantic import ValidationError
 
-from data.rows import RowsWriter, read_rows
+from data.rows import RowsWriter, read_columns, read_rows
 from schemas.base import Dropped, Record
 from schemas.errors import Failed
 from schemas.manifest import ShardManifest, StageManifest, UsageOfPrompt
@@ -263,6 +263,18 @@ class Stage(Generic[R]):
                         yield Dropped.model_validate_json(line)
                     except ValidationError as error:
                         raise _damaged(self.files.path(shard.index, "dropped")) from error
+
+    def columns(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        """Some fields of all records of a stage of finished files, as plain values."""
+        for shard in self.manifest.shards:
+            if not shard.kept:
+                continue
+            path = self.files.rows_path(shard.index)
+            try:
+                with self.files.store.fs.open(path, "rb") as file:
+                    yield from read_columns(file, names)
+            except (OSError, pa.ArrowException) as error:
+                raise _damaged(path) from error
 
     def _rows(self, shard: ShardManifest, start: int, stop: int) -> Iterator[R]:
         path = self.files.rows_path(shard.index)

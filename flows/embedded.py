@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 from prefect import get_client, tags
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType, FlowRunFilterTags
 from prefect.client.schemas.objects import StateType
@@ -34,6 +35,11 @@ def engine() -> Iterator[None]:
     try:
         with noting_server(note):
             mark_crashed()
+    except httpx.TransportError as error:
+        raise Failed(
+            f"the Prefect server does not answer ({type(error).__name__}); run again, when this machine, or the server "
+            "in PREFECT_API_URL, has less to do"
+        ) from error
     except RuntimeError as error:  # how Prefect says that its temporary server did not come up
         raise Failed(
             f"{state}: the embedded Prefect server did not start ({error}); see that there is space to write there, "

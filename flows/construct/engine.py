@@ -460,6 +460,8 @@ class FigureContext:
     embedder: Embedder
     records: Records[Any]
     """The accepted records."""
+    columns: Callable[[Sequence[str]], Iterable[Mapping[str, Any]]]
+    """Of a part whose last step writes files of rows, some fields of all of them."""
     kept: Callable[[str], Records[Any]]
     """The records that the step of that name kept."""
     dropped: Callable[[str], Iterable[Dropped]]

@@ -55,6 +55,7 @@ def figures(build: Build, family: Family, part: Part) -> list[Figure]:
         seed=build.seed,
         embedder=build.embedder,
         records=build.accepted(family.name, part.name),
+        columns=lambda names: build.accepted(family.name, part.name).columns(names),
         kept=lambda step: build.read(StageRef(family.name, part.name, step)),
         dropped=lambda step: build.read(StageRef(family.name, part.name, step)).dropped(),
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from flows.construct.engine import Evaluation, Family, Paper, Part, Released, all_, each, every, expand, rows, sample
 from flows.families.lveval.contexts import bring_rules_together, bring_together, context_files, mix_contexts
-from flows.families.lveval.figures import document_figures, fact_figures, pair_figures, rule_figures
+from flows.families.lveval.figures import context_figures, document_figures, fact_figures, pair_figures, rule_figures
 from flows.families.lveval.inference import ANSWERS, requests
 from flows.families.lveval.layout import layout
 from flows.families.lveval.method import (
@@ -191,6 +191,7 @@ FAMILY = Family(
             item=LongContext,
             verify=verify_contexts,
             against=verify_against_sources,
+            figures=context_figures,
             released=Released(
                 "pair_id", configs=("dataset",), proof=("pairs", "confusing-facts", "conflicts", "keywords")
             ),

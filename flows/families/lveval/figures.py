@@ -53,3 +53,17 @@ def rule_figures(ctx: FigureContext) -> Sequence[Figure]:
     for one in ctx.records:
         rules.setdefault(one.dataset, Counter())[len(one.rules)] += 1
     return [Histogram(title="Replacement rules", series=rules, unit="rules a pair")]
+
+
+def context_figures(ctx: FigureContext) -> Sequence[Figure]:
+    """Lengths by level (table 2), and where in the context what answers the question begins."""
+    lengths: dict[str, Counter[float]] = {}
+    begins: dict[str, Counter[float]] = {}
+    for row in ctx.columns(("level", "length", "positions")):
+        lengths.setdefault(row["level"], Counter())[row["length"]] += 1
+        own = begins.setdefault(row["level"], Counter())
+        own.update(one["start"] for one in row["positions"] if one["kind"] == "support")
+    return [
+        Histogram(title="Context length", series=lengths, unit="words (characters in Chinese)"),
+        Histogram(title="Where supporting documents begin", series=begins, unit="characters from the beginning"),
+    ]
