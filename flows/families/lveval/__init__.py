@@ -192,7 +192,10 @@ FAMILY = Family(
             verify=verify_contexts,
             against=verify_against_sources,
             released=Released(
-                "pair_id", configs=("dataset",), proof=("pairs", "confusing-facts", "conflicts", "keywords")
+                "pair_id",
+                configs=("dataset",),
+                proof=("pairs", "confusing-facts", "conflicts", "keywords"),
+                asked=lambda row: bool(row.confusing_facts or row.replacements or row.answer_keywords),
             ),
             steps=(
                 rows(
