@@ -2,7 +2,7 @@
 
 A row passes where its family's verifier finds no fault in it and, where its part needs people for every row, people
 accepted it. Of a part that people see a sample of, what they rejected is gone from the build already, and counted.
-What is made of a row that is held back is held back with it.
+What is made of a row that is held back, or belongs together with a faulty one, is held back with it.
 """
 
 from collections import Counter
@@ -22,6 +22,7 @@ FAULTY = "a fault that the verifier found"
 UNREVIEWED = "not reviewed yet"
 REJECTED = "rejected by people"
 MADE_OF = "made of a row that is held back"
+BESIDE = "beside a row with a fault"
 
 
 @dataclass(frozen=True)
@@ -81,20 +82,23 @@ def gate(
 ) -> Gated:
     """Judge the part's accepted rows, as they lie in the output folder; `makers` are the parts at the gate before.
 
-    Raises `Failed` where the verifier names a fault that is of no single row, such as two rows of one key.
+    Raises `Failed` where the verifier names a fault that is of no row, nor of rows that belong together.
     """
     reviewed = project.build.reviewed(family, part)
     decisions = _decisions(project, family, part)
     needed = needs_people(family, part)
-    asked = part.released.asked if part.released else None
+    assert part.released is not None, "what is no end in itself does not leave"
+    together, asked = part.released.together, part.released.asked
     gone = frozenset().union(*(one.ids for one in makers if one.family is family))
     ids: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     rows: dict[str, str | None] = {}
     held_back: dict[str, str] = {}
 
     def judged() -> Iterator[Any]:
         for row in accepted_rows(project, family.name, part):
             ids.setdefault(row.id, []).append(row.key)
+            groups.setdefault(str(getattr(row, together)), []).append(row.key)
             seen = row.key in reviewed or bool(getattr(row, "reviewed", False))
             lacks = needed and not seen and (asked is None or asked(row))
             if not gone.isdisjoint(row.provenance.parents):
@@ -113,17 +117,19 @@ def gate(
     faults = []
     judging = judged()
     for fault in part.verify(judging, context):
-        if fault.id not in ids:
+        if (keys := ids.get(fault.id) or groups.get(fault.id)) is None:
             raise Failed(
                 f"{project.out}: {family.name}-{part.name}: {fault.id}: {fault.problem}; this is of no single row: "
                 f"build it again, then `touchstone verify {family.name}`"
             )
         faults.append(f"{family.name}-{part.name} {fault.id}: {fault.problem}")
-        for key in ids[fault.id]:
-            held_back[key] = FAULTY
-            rows.pop(key, None)
+        held_back |= dict.fromkeys(keys, FAULTY)
     for _ in judging:  # a verifier need not read them all
         pass
+    for keys in groups.values():
+        if any(held_back.get(key) == FAULTY for key in keys):
+            held_back |= {key: held_back.get(key, BESIDE) for key in keys}
+    rows = {key: decision for key, decision in rows.items() if key not in held_back}
     rejected = tuple(_rejected(project, family, part))
     held_back |= {record.key: REJECTED for record in rejected}
     return Gated(
