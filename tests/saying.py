@@ -33,20 +33,24 @@ def known() -> Iterator[None]:
 
 def build(
     folder: Path,
-    lines: Iterable[str] = ("one", "two", "three"),
+    lines: Iterable[str] | Mapping[str, str] = ("one", "two", "three"),
     words: Iterable[str] = (),
     *,
     order: int = 1,
     licence: str | None = "CC0-1.0",
     **config: Any,
 ) -> Project:
-    """Build `lines` and `words` in `folder/out`, with the verdicts that lie there; the finished build."""
+    """Build `lines` and `words`, as texts or by id, in `folder/out`, with the verdicts there; the finished build."""
     folder.mkdir(parents=True, exist_ok=True)
-    given = {setting: list(texts) for setting, texts in (("sources", lines), ("words", words)) if texts}
+    given = {
+        setting: texts if isinstance(texts, Mapping) else {text[:40]: text for text in texts}
+        for setting, texts in (("sources", lines), ("words", words))
+        if texts
+    }
     specs: dict[str, Any] = {"parts": [*(["shadows"] if "sources" in given else []), *(["echoes"] if words else [])]}
     for setting, texts in given.items():
         path = folder / f"{setting}.jsonl"
-        rows = [json.dumps({"id": text[:40], "text": text}) for text in texts]
+        rows = [json.dumps({"id": name, "text": text}) for name, text in texts.items()]
         path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
         spec = {"format": "jsonl", "path": path.name, "fields": {"text": "text", "id": "id"}}
         specs[setting] = [{**spec, "licence": licence} if licence else spec]

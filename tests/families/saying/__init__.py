@@ -91,9 +91,7 @@ async def shout(statement: Statement, ctx: Context) -> Line:
 
 
 async def capitals(statement: Statement, ctx: Context) -> Word:
-    return Word(
-        key=ctx.key, text=statement.text, upper=statement.text.upper(), provenance=_provenance(statement, ctx)
-    )
+    return Word(key=ctx.key, text=statement.text, upper=statement.text.upper(), provenance=_provenance(statement, ctx))
 
 
 def slots(word: Word, prepared: Any) -> list[Slot]:
@@ -156,7 +154,7 @@ FAMILY = Family(
             steps=(each(shout),),
             people=sample(LINES, every(LINES).tasks),
             verify=verify_lines,
-            released=Released("text"),
+            released=Released("id"),
         ),
         Part(
             "shadows",
