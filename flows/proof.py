@@ -1,15 +1,15 @@
 """The proof of a released version from its folder alone: files, rows, and what each row claims."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from data.publish.check import faults_of
-from data.publish.folder import DATA, PROOF, Release
+from data.publish.folder import DATA, MANIFEST, PROOF, Release
 from data.publish.rows import read_released
 from flows.construct.embed import Embedder
-from flows.construct.engine import Family, Part, VerifyContext
+from flows.construct.engine import Family, Fault, Part, VerifyContext
 from flows.families import family_names, load_family
 from schemas.errors import first_problem
 from schemas.release import ReleasedConfig
@@ -18,8 +18,8 @@ from schemas.release import ReleasedConfig
 def prove(release: Release, embedder: Embedder) -> Iterator[str]:
     """What is wrong with a version, a line each; nothing where all of it is what it says.
 
-    Rows are proved by their families' verifiers, which read no more than the version has with it. Of a version with a
-    private share those proofs that need other rows cannot be had: each says so.
+    Rows are proved by their families' verifiers, which read no more than the version has with it. Those whose proof
+    needs rows that it has not with it (`unproved`) are proved to be the records that they are, by their ids.
     """
     found = False
     for fault in faults_of(release):
@@ -27,35 +27,65 @@ def prove(release: Release, embedder: Embedder) -> Iterator[str]:
         yield fault
     if found:
         return  # rows that are not those of the manifest prove nothing
-    for name in dict.fromkeys(config.family for config in release.manifest.configs):
+    for name in _families(release):
         if name not in family_names():
             yield f"{name}: this version of touchstone knows no such family; install the one that it was released by"
             continue
         yield from _prove_family(release, load_family(name), embedder)
 
 
+def unproved(release: Release) -> Mapping[str, tuple[str, ...]]:
+    """Parts whose rows a verifier cannot prove, each with the parts that it would read and a private share keeps."""
+    found = {}
+    for family in (load_family(name) for name in _families(release) if name in family_names()):
+        for part in family.parts:
+            lacking = _lacking(release, family, part)
+            if lacking and _configs(release, family, part):
+                found[f"{family.name}-{part.name}"] = lacking
+    return found
+
+
+def _families(release: Release) -> list[str]:
+    return list(dict.fromkeys(config.family for config in release.manifest.configs))
+
+
+def _configs(release: Release, family: Family, part: Part) -> list[ReleasedConfig]:
+    return [one for one in release.manifest.configs if (one.family, one.part) == (family.name, part.name) and one.rows]
+
+
+def _lacking(release: Release, family: Family, part: Part) -> tuple[str, ...]:
+    if not any(one.held_out for one in release.manifest.configs if one.family == family.name):
+        return ()
+    proof = part.released.proof if part.released else ()
+    return tuple(
+        name for name in proof if not (_files(release, family, name) or _configs(release, family, family.part(name)))
+    )
+
+
 def _prove_family(release: Release, family: Family, embedder: Embedder) -> Iterator[str]:
     given: Any = release.manifest.settings.get("families") or {}
-    settings = family.settings.model_validate(given.get(family.name, {}))
-    own = [one for one in release.manifest.configs if one.family == family.name and one.rows]
+    try:
+        settings = family.settings.model_validate(given.get(family.name, {}))
+    except (AttributeError, ValidationError):
+        yield f"{MANIFEST}: settings.families.{family.name}: are none that this version of touchstone knows"
+        return
     for part in family.parts:
-        configs = [one for one in own if one.part == part.name]
-        if not configs:
+        if not (configs := _configs(release, family, part)):
             continue
-        lacking = [name for name in (part.released.proof if part.released else ()) if not _has(release, family, name)]
-        if lacking and any(one.held_out for one in own):
-            yield f"{family.name}-{part.name}: cannot be proved: its {', '.join(lacking)} are with a private share"
-            continue
+        verify = _no_claims if _lacking(release, family, part) else part.verify
         context = VerifyContext(settings, embedder, lambda name: _rows_of(release, family, family.part(name)))
         try:
-            for fault in part.verify(_rows(release, part, configs), context):
+            for fault in verify(_rows(release, part, configs), context):
                 yield f"{family.name}-{part.name} {fault.id}: {fault.problem}"
         except ValidationError as error:
             yield f"{family.name}-{part.name}: {first_problem(error, 'a row')}"
 
 
-def _has(release: Release, family: Family, part: str) -> bool:
-    return bool(_files(release, family, part))
+def _no_claims(rows: Iterable[Any], context: VerifyContext) -> Iterator[Fault]:
+    """Reading the rows as records is all."""
+    for _ in rows:
+        pass
+    yield from ()
 
 
 def _files(release: Release, family: Family, part: str) -> list[str]:
@@ -65,7 +95,7 @@ def _files(release: Release, family: Family, part: str) -> list[str]:
 
 def _rows_of(release: Release, family: Family, part: Part) -> Iterator[Any]:
     """The rows of another part: a released one, or those that came along."""
-    own = [one for one in release.manifest.configs if (one.family, one.part) == (family.name, part.name)]
+    own = _configs(release, family, part)
     return _rows(release, part, own) if own else _records(release, part, _files(release, family, part.name))
 
 

@@ -1,17 +1,21 @@
 """The release as a Prefect flow: a version out of a finished build, and on the Hub where it is to go there."""
 
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
+from data.publish.card import own_words
 from data.publish.changelog import section
-from data.publish.folder import CHANGELOG
+from data.publish.folder import CARD, CHANGELOG, MANIFEST, read_release
 from flows.embedded import engine
 from flows.outputs import open_built
-from flows.releasing import Prepared, newest, prepare
+from flows.releasing import Prepared, prepare
+from flows.settings import load_config
+from schemas.errors import Failed
 
 RELEASES = "releases"
 """Below the output folder of a build, where nothing else is said."""
@@ -34,11 +38,11 @@ def release(
 ) -> Outcome:
     """Release the build in `out`: nothing happens where nothing differs from the version before."""
     project = open_built(Path(out))
+    load_config(project.config_path)  # what of it is to stay private stands there: without it all would go out
     repo = hub or project.config.release.repo
     folder = Path(to) if to else project.out / RELEASES
-    if repo is not None:
-        _bring_newest(repo, folder)
-    prepared = prepare(project, folder, repo=repo, version=version, allow_unreviewed=allow_unreviewed)
+    card = _bring_newest(repo, folder) if repo is not None else None
+    prepared = prepare(project, folder, repo=repo, version=version, allow_unreviewed=allow_unreviewed, card=card)
     outcome = _publish(prepared, repo)
     held: list[dict[str, Any]] = [
         {"configuration": name, "held back": reason, "rows": count}
@@ -52,14 +56,29 @@ def release(
     return outcome
 
 
-def _bring_newest(repo: str, folder: Path) -> None:
-    """Have the newest version of the Hub here, to compare with: another machine may have released it."""
-    from data.publish.hub import fetch, versions
+def _bring_newest(repo: str, folder: Path) -> bytes | None:
+    """Have the Hub's newest version here, to compare with: another machine may have released it.
+
+    Gives its card where somebody wrote in it on the Hub since.
+    """
+    from data.publish.hub import fetch, served, versions
 
     there = versions(repo)
-    here = newest(folder)
-    if there and not (folder / there[-1]).exists() and (here is None or here.manifest.version not in there):
-        fetch(repo, there[-1], folder / there[-1])
+    if not there:
+        return None
+    latest = folder / there[-1]
+    if not latest.exists():
+        fetch(repo, there[-1], latest)
+    elif served(repo, MANIFEST, there[-1]) != (latest / MANIFEST).read_bytes():
+        raise Failed(
+            f"{latest}: {repo} has another version {there[-1]}, which was published first; move this folder away, then "
+            "release again: what differs will be the next version"
+        )
+    released = {file.path: file.sha256 for file in read_release(latest).manifest.files}
+    card = served(repo, CARD)
+    if card is None or sha256(card).hexdigest() == released.get(CARD) or own_words(card) is None:
+        return None
+    return card
 
 
 def _publish(prepared: Prepared, repo: str | None) -> Outcome:

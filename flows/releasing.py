@@ -4,12 +4,14 @@ A version is put together in a folder of its own that nobody looks into, as if i
 before; what differs then gives it its number, and only a whole one gets its name.
 """
 
+import fcntl
 import re
 import shutil
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from data.publish.card import (
     ReviewFacts,
     SourceFacts,
     UsageFacts,
+    own_words,
     render_card,
 )
 from data.publish.changelog import changelog
@@ -45,6 +48,7 @@ from data.publish.harness import HarnessData
 from data.publish.licences import licences_of
 from data.publish.rows import (
     ADDED,
+    SPLIT,
     UNREVIEWED_ALLOWED,
     ReleasedRows,
     Ruling,
@@ -54,29 +58,34 @@ from data.publish.rows import (
 )
 from data.publish.scorers import SCORED, scorer
 from data.publish.splits import is_held_out
+from data.sources.fingerprint import source_fingerprint
 from flows.compose import Project
 from flows.construct.embed import Embedder
-from flows.construct.engine import Family, Part, Released
+from flows.construct.engine import Family, Part
 from flows.construct.stages import StageRef
 from flows.contamination import RowTexts, contamination_of
-from flows.gate import Gated, gate, needs_people
+from flows.gate import REJECTED, Gated, check_current, gate, line_of
 from flows.harness import harness_task
 from flows.outputs import PACKAGE
 from flows.people import Collected, stand
 from flows.proof import prove
 from flows.report.plots import agreement_plot, plots_of
 from flows.report.read import figures
+from flows.settings import PERSON
 from schemas.base import HASH_LENGTH, SourceRef, canonical_json, content_hash
-from schemas.errors import Failed
+from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest
 from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
 
 PREPARED = ".next"
 """Where the next version is put together."""
+LOCK = ".lock"
 PRIVATE = "private"
 """Beside the versions: each one's private share, under its number. It is never published."""
 SCORERS = "scorers"
 ID = re.compile(rf"\b[0-9a-f]{{{HASH_LENGTH}}}\b")
+ACCOUNT = re.compile(r"^account (\d+)$")
+"""Who is not named in the configuration."""
 CANARIES = uuid.UUID("6d9a3c0e-2f0b-5a53-9d0c-6c1f5b0f5d1a")
 """Name space of the canaries: a dataset keeps its own through all versions."""
 
@@ -115,8 +124,16 @@ class _Config:
 
 def newest(to: Path) -> Release | None:
     """The newest version among the folders in `to`; None before the first. Raises `WrongInput` for a damaged one."""
-    numbers = [path.name for path in to.glob("*.*.*") if path.is_dir() and not path.name.startswith(".")]
+    numbers = [path.name for path in to.glob("*.*.*") if path.is_dir() and _is_version(path.name)]
     return read_release(to / max(numbers, key=parsed_version)) if numbers else None
+
+
+def _is_version(name: str) -> bool:
+    try:
+        parsed_version(name)
+    except WrongInput:
+        return False
+    return True
 
 
 def prepare(
@@ -126,23 +143,55 @@ def prepare(
     repo: str | None = None,
     version: str | None = None,
     allow_unreviewed: bool = False,
+    card: bytes | None = None,
 ) -> Prepared:
     """Write the next version of the dataset to `to/<version>`; nothing where nothing differs from the one before.
 
+    `card` is the README.md whose hand-written section is carried over, where it is not that of the version before.
     Raises `WrongInput` for what its user has to decide (a licence, a version too low, verdicts not applied), `Failed`
-    where a build has nothing to release or cannot be proved.
+    where a build has nothing to release or cannot be proved, or another release is at work in `to`.
     """
+    assert project.built is not None, "a release reads a finished build"
+    check_current(project)
+    with _alone(to):
+        try:
+            return _prepare(project, to, repo, version, card, allow_unreviewed=allow_unreviewed)
+        finally:
+            _remove_begun(to)
+
+
+@contextmanager
+def _alone(to: Path) -> Iterator[None]:
+    """Two releases at once would make two versions of one number."""
+    to.mkdir(parents=True, exist_ok=True)
+    with (to / LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise Failed(f"{to}: another release is at work there; run again when it is done") from error
+        yield
+
+
+def _remove_begun(to: Path) -> None:
+    for left in (to / PREPARED, to / PRIVATE / PREPARED):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _prepare(
+    project: Project, to: Path, repo: str | None, version: str | None, card: bytes | None, *, allow_unreviewed: bool
+) -> Prepared:
     built = project.built
-    assert built is not None, "a release reads a finished build"
+    assert built is not None
     before = newest(to)
-    inputs = _inputs(project, repo, allow_unreviewed=allow_unreviewed)
+    if before is not None and card is None:
+        card = (before.folder / CARD).read_bytes()
+    inputs = _inputs(project, repo, card, allow_unreviewed=allow_unreviewed)
     if before is not None and before.manifest.inputs == inputs and version in (None, before.manifest.version):
         held_back = {one.name: one.held_back for one in before.manifest.configs}
         return Prepared(before.folder, before.manifest.version, None, held_back)
+    _remove_begun(to)  # by a run that was killed
     folder = to / PREPARED
-    for left in (folder, to / PRIVATE / PREPARED):
-        shutil.rmtree(left, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder.mkdir()
     canary = before.manifest.canary if before else str(uuid.uuid5(CANARIES, f"{repo or built.name}/{built.seed}"))
     gated, configs = _write_parts(project, folder, to / PRIVATE / PREPARED, canary, allow_unreviewed=allow_unreviewed)
     if not any(one.rows.rows for one in configs):
@@ -151,32 +200,35 @@ def prepare(
         _look_through(one, folder)
     if not project.config.release.held_out:  # what was held out could be read there
         _write_proof(project, folder, configs, canary, allow_unreviewed=allow_unreviewed)
-    _write_scorers(project, folder, configs, repo)
-    facts = _facts(project, folder, configs, repo, canary, inputs, allow_unreviewed=allow_unreviewed)
-    draft = facts.manifest.model_copy(update={"version": before.manifest.version if before else FIRST_VERSION})
-    own = (before.folder / CARD).read_bytes() if before else None
-    write_whole(folder / CARD, render_card(facts.model_copy(update={"manifest": draft}), own))
+    number = before.manifest.version if before else FIRST_VERSION
+    _write_scorers(project, folder, configs, repo, number)
+    facts = _facts(project, folder, configs, repo, canary, inputs, gated)
+    draft = facts.manifest.model_copy(update={"version": number})
+    write_whole(folder / CARD, render_card(facts.model_copy(update={"manifest": draft}), card))
     draft = write_manifest(folder, draft)
     difference = compare(before, Release(folder, draft), folder / CHANGES)
-    number = next_version(difference, version)
+    if before is not None and _is_edited(before) and CARD not in difference.metadata:
+        difference = replace(difference, metadata=(*difference.metadata, CARD))
+    next_number = next_version(difference, version)
     held_back = {one.rows.name: one.rows.held_back for one in configs}
     faults = tuple(fault for one in gated for fault in one.faults)
-    if number is None:
+    if next_number is None:
         assert before is not None
-        shutil.rmtree(folder)
         return Prepared(before.folder, before.manifest.version, None, held_back, faults)
-    return Prepared(
-        _finish(folder, to, facts, difference, number, before, own, project.embedder),
-        number,
-        difference,
-        held_back,
-        faults,
-    )
+    _write_scorers(project, folder, configs, repo, next_number)
+    made = _finish(folder, to, facts, difference, next_number, before, card, project.embedder)
+    return Prepared(made, next_number, difference, held_back, faults)
+
+
+def _is_edited(release: Release) -> bool:
+    """Whether its user wrote in its card since it was made."""
+    released = next((file.sha256 for file in release.manifest.files if file.path == CARD), None)
+    return checksum(release.folder / CARD) != released
 
 
 def _finish(
     folder: Path, to: Path, facts: CardFacts, difference: Difference, number: str, before: Release | None,
-    own: bytes | None, embedder: Embedder,
+    card: bytes | None, embedder: Embedder,
 ) -> Path:  # fmt: skip
     """Give the version its number, and its folder its name."""
     older = before.folder / CHANGELOG if before else None
@@ -191,17 +243,19 @@ def _finish(
         update={"version": number, "previous": difference.before, "comparable": difference.comparable}
     )
     told = facts.model_copy(update={"manifest": manifest, "changes": tuple(changes), "changelog": CHANGELOG})
-    write_whole(folder / CARD, render_card(told, own))
+    write_whole(folder / CARD, render_card(told, card))
     whole = write_manifest(folder, manifest)
     # Nothing goes out that a download could not be proved by.
     if fault := next(prove(Release(folder, whole), embedder), None):
         raise Failed(f"{folder}: {fault}; no version was made: look at it, and report it")
+    private = to / PRIVATE / number
+    shutil.rmtree(private, ignore_errors=True)  # of a run that was killed before the version had its name
     if (to / PRIVATE / PREPARED).exists():
-        (to / PRIVATE / PREPARED).replace(to / PRIVATE / number)
+        (to / PRIVATE / PREPARED).replace(private)
     return folder.replace(to / number)
 
 
-def _inputs(project: Project, repo: str | None, *, allow_unreviewed: bool) -> str:
+def _inputs(project: Project, repo: str | None, card: bytes | None, *, allow_unreviewed: bool) -> str:
     """Hash of everything a version follows from: where it is that of the version before, nothing differs."""
     built = project.built
     assert built is not None
@@ -209,7 +263,9 @@ def _inputs(project: Project, repo: str | None, *, allow_unreviewed: bool) -> st
     return content_hash(
         [[part.family, part.part, [stage.fingerprint for stage in part.stages]] for part in built.parts],
         [[path.name, checksum(path)] for path in people],
-        project.config.release.model_dump(mode="json"),
+        project.config.release.model_dump(mode="json", exclude={"contamination"}),
+        [source_fingerprint(spec) for spec in project.config.release.contamination],
+        ((own_words(card) if card else None) or b"").decode("utf-8", "replace").strip(),
         [repo, allow_unreviewed, built.name, built.seed, built.limit, built.versions.get(PACKAGE)],
         dict(built.models),
     )
@@ -229,24 +285,33 @@ def _why_nothing(gated: Iterable[Gated]) -> str:
 def _write_parts(
     project: Project, folder: Path, private: Path, canary: str, *, allow_unreviewed: bool
 ) -> tuple[list[Gated], list[_Config]]:
-    gated, configs = [], []
+    gated: list[Gated] = []
+    configs: list[_Config] = []
     for family, part in project.build.parts():
         if part.released is None:
             continue
-        one = gate(project, family, part, allow_unreviewed=allow_unreviewed)
+        one = gate(project, family, part, gated, allow_unreviewed=allow_unreviewed)
         gated.append(one)
-        configs += [
-            _Config(rows, family, part)
-            for rows in write_rows(
-                _accepted_files(project, family, part),
-                folder,
-                lambda row, one=one, part=part: _ruling(project, one, part.released, row),  # type: ignore[misc]
-                canary=canary,
-                columns=sorted({part.released.together, *part.released.configs}),
-                private=private,
-            )
-        ]
+        written = write_rows(
+            _accepted_files(project, family, part),
+            folder,
+            lambda row, one=one: _ruling(project, one, row),  # type: ignore[misc]
+            canary=canary,
+            columns=sorted({part.released.together, *part.released.configs}),
+            private=private,
+        )
+        configs += [_Config(rows, family, part) for rows in _with_rejected(one, written)]
     return gated, configs
+
+
+def _with_rejected(gated: Gated, written: Iterable[ReleasedRows]) -> list[ReleasedRows]:
+    """The configurations, those that people rejected counted: they are not among the accepted rows."""
+    by_name = {rows.name: rows for rows in written}
+    rejected = Counter(_config_name(gated, record.model_dump(mode="json")) for record in gated.rejected)
+    for name, count in rejected.items():
+        rows = by_name.get(name) or ReleasedRows(name, SPLIT, 0, 0, {}, 0, {}, (), ())
+        by_name[name] = replace(rows, held_back=dict(sorted({**rows.held_back, REJECTED: count}.items())))
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def _accepted_files(project: Project, family: Family, part: Part) -> list[Path]:
@@ -254,18 +319,20 @@ def _accepted_files(project: Project, family: Family, part: Part) -> list[Path]:
     return [project.out / file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
 
 
-def _ruling(project: Project, gated: Gated, released: Released, row: Mapping[str, Any]) -> Ruling:
-    name = "-".join([gated.family.name, *(str(row[one]).lower() for one in released.configs or ())])
-    config = name if released.configs else f"{gated.family.name}-{gated.part.name}"
+def _config_name(gated: Gated, row: Mapping[str, Any]) -> str:
+    released = gated.part.released
+    kinds = [str(row[one]).lower() for one in (released.configs if released else ())]
+    return "-".join([gated.family.name, *(kinds or [gated.part.name])])
+
+
+def _ruling(project: Project, gated: Gated, row: Mapping[str, Any]) -> Ruling:
+    config = _config_name(gated, row)
     if (reason := gated.held_back.get(row["key"])) is not None:
         return Ruling(config, held_back=reason)
-    passed = gated.rows[row["key"]]
-    decision = passed.decision
-    if not passed.reviewed and needs_people(gated.family, gated.part):
-        decision = UNREVIEWED_ALLOWED
-    settings = project.config.release
-    held_out = is_held_out(project.config.seed, str(row[released.together]), settings.held_out)
-    return Ruling(config, held_out=held_out, decision=decision)
+    assert gated.part.released is not None
+    together = str(row[gated.part.released.together])
+    held_out = is_held_out(project.config.seed, together, project.config.release.held_out)
+    return Ruling(config, held_out=held_out, decision=gated.rows[row["key"]])
 
 
 def _look_through(one: _Config, folder: Path) -> None:
@@ -331,8 +398,8 @@ def _named(folder: Path, configs: Iterable[_Config]) -> set[str]:
     return found
 
 
-def _write_scorers(project: Project, folder: Path, configs: Sequence[_Config], repo: str | None) -> None:
-    """Each family's scorer, and beside it the tasks for lm-evaluation-harness."""
+def _write_scorers(project: Project, folder: Path, configs: Sequence[_Config], repo: str | None, version: str) -> None:
+    """Each family's scorer, and beside it the tasks for lm-evaluation-harness, on the rows of this very version."""
     for one in configs:
         name = one.family.name
         if name not in SCORED or not one.rows.files:
@@ -340,7 +407,7 @@ def _write_scorers(project: Project, folder: Path, configs: Sequence[_Config], r
         write_whole(folder / SCORERS / f"{name}.py", scorer(name).encode())
         row = _record(one.part, next(read_released(folder, one.rows.files)))
         data = (
-            HarnessData(repo, one.rows.name, one.rows.split)
+            HarnessData(repo, one.rows.name, one.rows.split, {"revision": version})
             if repo
             else HarnessData("parquet", None, one.rows.split, {"data_files": {one.rows.split: list(one.rows.files)}})
         )
@@ -359,14 +426,13 @@ def _facts(
     repo: str | None,
     canary: str,
     inputs: str,
-    *,
-    allow_unreviewed: bool,
+    gated: Sequence[Gated],
 ) -> CardFacts:
     """All that the card says, and the manifest without its number and its files."""
     built = project.built
     assert built is not None
     settings = project.config.release
-    licences = licences_of({one.rows.name: one.sources for one in configs}, settings.licence)
+    licences = _licences(configs, settings.licence)
     collected = stand(project) if (project.out / "annotations").is_dir() else []
     reviews = list(_reviews(project, built, collected))
     plots = list(_draw(project, folder, configs, reviews))
@@ -376,7 +442,7 @@ def _facts(
         canary=canary,
         seed=built.seed,
         pilot=built.limit is not None,
-        allowed_unreviewed=allow_unreviewed,
+        allowed_unreviewed=any(UNREVIEWED_ALLOWED in one.rows.values() for one in gated),
         inputs=inputs,
         configs=tuple(_released_config(project, one, licences[one.rows.name]) for one in configs),
         files=tuple(files_in(folder)),
@@ -388,7 +454,7 @@ def _facts(
         models=built.models,
         prompts=built.prompts,
         versions=built.versions,
-        settings={"families": built.config["families"]},
+        settings={name: built.config[name] for name in ("families", "embedder")},
     )
     return CardFacts(
         manifest=manifest,
@@ -424,7 +490,7 @@ def _family_facts(family: Family, configs: Sequence[_Config]) -> FamilyFacts:
 def _released_config(project: Project, one: _Config, licence: str) -> ReleasedConfig:
     rows = one.rows
     family = project.build.families[one.family.name]
-    makers = _line_of(one.family, one.part)
+    makers = line_of(one.family, one.part)
     method: dict[str, str] = {}
     for part in makers:
         for step in part.steps:
@@ -437,14 +503,13 @@ def _released_config(project: Project, one: _Config, licence: str) -> ReleasedCo
     )  # fmt: skip
 
 
-def _line_of(family: Family, part: Part) -> list[Part]:
-    """The part, and the parts that it is made from or reads."""
-    wanted = {part.name}
-    for one in reversed(family.parts):
-        if one.name in wanted:
-            wanted.update(maker.name for maker in family.makers(one))
-            wanted.update(one.uses)
-    return [one for one in family.parts if one.name in wanted]
+def _licences(configs: Sequence[_Config], declared: str | Mapping[str, str] | None) -> Mapping[str, str]:
+    """By configuration; nobody is asked for that of a configuration without rows."""
+    empty = {one.rows.name for one in configs if not one.rows.rows}
+    if isinstance(declared, Mapping):
+        declared = {name: licence for name, licence in declared.items() if name not in empty}
+    sources = {one.rows.name: one.sources for one in configs if one.rows.rows}
+    return {**dict.fromkeys(empty, ""), **licences_of(sources, declared)}
 
 
 def _config_facts(one: _Config) -> ConfigFacts:
@@ -488,14 +553,24 @@ def _reviews(project: Project, built: BuildManifest, collected: Sequence[Collect
             continue
         rubric = part.people.rubric
         one = by_rubric.get(rubric.name)
-        people = {code for verdict in counted for code in (*verdict.by.split(","), verdict.reviewed_by) if code}
+        people = {
+            ACCOUNT.sub(r"account-\1", code.strip())
+            for one_ in counted
+            for code in (*one_.by.split(","), one_.reviewed_by)
+            if code.strip()
+        }
+        if not all(re.fullmatch(PERSON, code) for code in people):  # what it is instead is not shown: it may be a name
+            raise WrongInput(
+                f"{project.out}/verdicts/{family.name}-{part.name}.jsonl: `by` or `reviewed_by` is no code such as a1; "
+                "write codes there, for they stand in the card"
+            )
         shown = len({task.item_key for task in part.people.tasks(list(sifted), built.seed)})
         decided = Counter(verdict.decision for verdict in counted)
         yield ReviewFacts(
             title=rubric.title or rubric.name, rubric=rubric.name, version=rubric.version,
             parts=(f"{family.name}-{part.name}",), share=part.people.share, records=len(views), shown=shown,
             judged=len(counted), accepted=decided["accept"], fixed=decided["fix"], rejected=decided["reject"],
-            people=tuple(sorted(code.strip() for code in people)),
+            people=tuple(sorted(people)),
             agreement=tuple(one.agreement(built.seed)) if one else (),
         )  # fmt: skip
 

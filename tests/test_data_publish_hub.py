@@ -18,6 +18,7 @@ import pytest
 from data.checksum import checksum
 from data.publish import hub as publishing
 from data.publish.hub import Published, fetch, publish, versions
+from data.publish.hub import served as served_now
 from schemas.errors import Failed, WrongInput
 from tests.hub import ATTRIBUTES, Blob, Fault, HubServer
 
@@ -379,10 +380,21 @@ def test_a_hub_that_is_not_there(one: Path, monkeypatch: pytest.MonkeyPatch) -> 
     )
 
 
-def test_a_dataset_that_is_not_there(hub: HubServer) -> None:
-    assert refused(Failed, lambda: versions(REPO)) == (
+def test_a_dataset_that_is_not_there(hub: HubServer, tmp_path: Path) -> None:
+    assert versions(REPO) == []
+    assert served_now(REPO, "README.md") is None
+    assert refused(Failed, lambda: fetch(REPO, "1.0.0", tmp_path / "1.0.0")) == (
         f"acme/sample: no such dataset at {hub.url} that the token opens; check the name and HF_TOKEN"
     )
+
+
+def test_a_file_is_read_as_it_is_now_or_of_a_version(hub: HubServer, one: Path) -> None:
+    first(one)
+    hub.somebody_commits(REPO, "README.md", b"# By hand\n")
+    assert served_now(REPO, "README.md") == b"# By hand\n"
+    assert served_now(REPO, "README.md", "1.0.0") == CARD.encode()
+    assert served_now(REPO, "README.md", "1.1.0") is None
+    assert served_now(REPO, "none.md") is None
 
 
 def test_a_card_that_is_no_yaml(hub: HubServer, one: Path) -> None:

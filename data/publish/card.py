@@ -183,10 +183,11 @@ def card_data(facts: CardFacts) -> Any:
     from huggingface_hub import DatasetCardData
 
     manifest = facts.manifest
-    licences = list(dict.fromkeys(hub_licence(config.licence) for config in manifest.configs))
+    loadable = [config for config in manifest.configs if config.rows]
+    licences = list(dict.fromkeys(hub_licence(config.licence) for config in loadable))
     named: dict[str, Any] = {}
     if "other" in licences:
-        others = dict.fromkeys(c.licence for c in manifest.configs if hub_licence(c.licence) == "other")
+        others = dict.fromkeys(c.licence for c in loadable if hub_licence(c.licence) == "other")
         named = {
             "license_name": _slug(next(iter(others))) if len(others) == 1 else "several",
             "license_link": "README.md",

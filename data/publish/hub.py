@@ -117,9 +117,25 @@ def publish(folder: Path, repo: str, version: str, *, message: str, private: boo
 
 
 def versions(repo: str) -> list[str]:
-    """The published versions of the dataset `repo` (OWNER/NAME), the earliest first. Raises as `publish` does."""
-    _, tags = _Repository(repo).refs()
-    return _versions(tags)
+    """The published versions of the dataset `repo` (OWNER/NAME), the earliest first; of one that is not there none.
+
+    Raises as `publish` does.
+    """
+    hub = _Repository(repo)
+    return _versions(hub.refs()[1]) if hub.is_private() is not None else []
+
+
+def served(repo: str, path: str, version: str | None = None) -> bytes | None:
+    """A file of a published version, or as it is on the branch now; None where it is not there. Raises as `publish`."""
+    hub = _Repository(repo)
+    if hub.is_private() is None:
+        return None
+    head, tags = hub.refs()
+    commit = head if version is None else tags.get(version)
+    if commit is None or path not in hub.files(commit):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        return hub.download(commit, path, Path(folder)).read_bytes()
 
 
 def fetch(repo: str, version: str, to: Path) -> None:
@@ -183,8 +199,8 @@ class _Repository:
             time.sleep(max(wait, asks_s))
         raise AssertionError("endless")
 
-    def make(self, private: bool) -> None:
-        """The repository is there. A public one is refused where a private one is asked for."""
+    def is_private(self) -> bool | None:
+        """None where there is no such repository."""
 
         def look() -> bool | None:
             try:
@@ -192,7 +208,11 @@ class _Repository:
             except RepositoryNotFoundError:
                 return None
 
-        there = self.ask(look)
+        return self.ask(look)
+
+    def make(self, private: bool) -> None:
+        """The repository is there. A public one is refused where a private one is asked for."""
+        there = self.is_private()
         if there is None:
             self.ask(lambda: self.api.create_repo(self.name, repo_type=DATASET, private=private, exist_ok=True))
         elif private and not there:

@@ -34,7 +34,7 @@ ADDED = (
         pa.string(),
         metadata={
             "description": "What people decided: `accept`, or `fix`, and the row stands as they corrected it; "
-            f"`{UNREVIEWED_ALLOWED}`: nobody decided, and it was let through; null: nobody was asked"
+            f"`{UNREVIEWED_ALLOWED}`: nobody decided, and it was let through; null: nobody was asked about the row"
         },
     ),
     pa.field(

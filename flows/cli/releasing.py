@@ -15,6 +15,7 @@ from data.publish.diff import compare, next_version
 from data.publish.folder import read_release
 from flows.cli.reading import open_build
 from flows.cli.terminal import LEFT, make_console, quieten_prefect
+from flows.settings import EmbedderSettings
 from schemas.errors import Failed
 
 FAULTS_SHOWN = 20
@@ -38,24 +39,24 @@ def release_build(
     table = Table("configuration", "rows", "reviewed", "held back", "licence", box=SIMPLE_HEAD, **LEFT)
     for one in manifest.configs:
         back = "\n".join(f"{count:,} {reason}" for reason, count in one.held_back.items()) or "-"
-        table.add_row(one.name, f"{one.rows:,}", f"{one.reviewed:,}", back, escape(one.licence))
+        table.add_row(one.name, f"{one.rows:,}", f"{one.reviewed:,}", back, escape(one.licence) or "-")
     console.print(table)
     for fault in done.faults[:FAULTS_SHOWN]:
         console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
     if len(done.faults) > FAULTS_SHOWN:
         console.print(f"  and {len(done.faults) - FAULTS_SHOWN} more")
+    where = escape(str(done.folder))
     if done.is_new:
         assert done.difference is not None
         told = "the first version" if done.difference.before is None else f"after {done.difference.before}"
-        console.print(f"[green]✓[/] version [bold]{done.version}[/], {told}: {done.folder}", soft_wrap=True)
+        console.print(f"[green]✓[/] version [bold]{done.version}[/], {told}: {where}", soft_wrap=True)
     else:
-        console.print(f"- nothing differs from version {done.version}: {done.folder}", soft_wrap=True)
+        console.print(f"- nothing differs from version {done.version}: {where}", soft_wrap=True)
     if outcome.url:
         what = "published" if outcome.published else "there already"
-        console.print(f"[green]✓[/] {what}: {outcome.url}", soft_wrap=True)
+        console.print(f"[green]✓[/] {what}: {escape(outcome.url)}", soft_wrap=True)
     console.print(
-        f"  [dim]touchstone verify release {done.folder} proves it; {done.folder}/README.md is its card[/]",
-        soft_wrap=True,
+        f"  [dim]touchstone verify release {where} proves it; {where}/README.md is its card[/]", soft_wrap=True
     )
 
 
@@ -71,22 +72,36 @@ def print_difference(before: str, now: str, output: Path | None) -> None:
 
 def verify_release(folder: Path) -> None:
     """Prove a version, rows included."""
-    from flows.construct.embed import SentenceBert
-    from flows.proof import prove
+    from flows.construct.embed import CachedEmbedder, SentenceBert
+    from flows.proof import prove, unproved
 
     console = make_console()
     release = read_release(folder)
     manifest = release.manifest
-    faults = prove(release, SentenceBert())
-    shown = list(islice(faults, FAULTS_SHOWN))
+    chosen = manifest.settings.get("embedder", "packaged")
+    if chosen == "packaged":
+        bert = SentenceBert()
+    else:
+        settings = EmbedderSettings.model_validate(chosen)
+        bert = SentenceBert(settings.name, languages=settings.languages)
+    with tempfile.TemporaryDirectory() as cache:  # the same contexts stand in many rows
+        faults = prove(release, CachedEmbedder(bert, Path(cache) / "embeddings.sqlite"))
+        shown = list(islice(faults, FAULTS_SHOWN))
+        more = sum(1 for _ in faults)
     for fault in shown:
         console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
-    more = sum(1 for _ in faults)
     rows = sum(one.rows for one in manifest.configs)
     if shown:
         raise Failed(f"{folder}: {len(shown) + more} faults: this is not version {manifest.version} as it was released")
+    for name, parts in unproved(release).items():
+        console.print(
+            f"- {escape(name)}: files and records are whole; what its rows claim cannot be proved here: "
+            f"{', '.join(parts)} are with the private share",
+            soft_wrap=True,
+        )
     console.print(
-        f"[green]✓[/] {manifest.name} {manifest.version}: {len(manifest.files)} files, {rows:,} rows, 0 faults"
+        f"[green]✓[/] {escape(manifest.name)} {manifest.version}: {len(manifest.files)} files, {rows:,} rows, 0 faults",
+        soft_wrap=True,
     )
 
 

@@ -403,6 +403,8 @@ class Released:
     """The fields whose values tell its configurations apart; with none of them it is one."""
     proof: tuple[str, ...] = ()
     """The other parts that its verifier reads: their rows go along, so that a download can be proved."""
+    asked: Callable[[Any], bool] | None = None
+    """Of a part that needs people: whether a row has anything for them to accept; None where each has."""
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,10 @@ FAMILY = Family(
             against=verify_against_sources,
             figures=context_figures,
             released=Released(
-                "pair_id", configs=("dataset",), proof=("pairs", "confusing-facts", "conflicts", "keywords")
+                "pair_id",
+                configs=("dataset",),
+                proof=("pairs", "confusing-facts", "conflicts", "keywords"),
+                asked=lambda row: bool(row.confusing_facts or row.replacements or row.answer_keywords),
             ),
             steps=(
                 rows(

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flows.construct.engine import Fault, VerifyContext
 from flows.language import en
@@ -83,6 +84,9 @@ def verify_evaluation(rows: Iterable[EvaluationRow], ctx: VerifyContext) -> Iter
         for one in ctx.rows(part)
         for text in (one.original, one.manipulated)
     }
+    asked = {text for item in items.values() for text in (item.question, item.original, item.manipulated)}
+    texts = sorted(stock | asked)  # at once: a model takes as long for a few as for a batch
+    vectors = dict(zip(texts, ctx.embedder.embed(texts), strict=True))
     seen: dict[str, set[tuple[str, int]]] = {}
     for row in rows:
         item = items.get(row.item_id)
@@ -92,14 +96,20 @@ def verify_evaluation(rows: Iterable[EvaluationRow], ctx: VerifyContext) -> Iter
         if (row.setting, row.n_contexts) in seen.setdefault(row.item_id, set()):
             yield Fault(id=row.id, problem="its item, setting and count stand twice")
         seen[row.item_id].add((row.setting, row.n_contexts))
-        yield from (Fault(id=row.id, problem=problem) for problem in _row_problems(row, item, stock, ctx))
+        yield from (Fault(id=row.id, problem=problem) for problem in _row_problems(row, item, stock, vectors, ctx))
     for item_id, places in seen.items():
         counts = {number for _, number in places}
         if missing := {(setting, number) for setting in SETTINGS for number in counts} - places:
             yield Fault(id=item_id, problem=f"evaluation rows are missing: {sorted(missing)}")
 
 
-def _row_problems(row: EvaluationRow, item: UraqItem | Conflict, stock: set[str], ctx: VerifyContext) -> Iterator[str]:
+def _row_problems(
+    row: EvaluationRow,
+    item: UraqItem | Conflict,
+    stock: set[str],
+    vectors: Mapping[str, NDArray[np.float32]],
+    ctx: VerifyContext,
+) -> Iterator[str]:
     relevant = {"match": item.original, "conflict": item.manipulated, "irrelevant": None}[row.setting]
     if len(row.contexts) != row.n_contexts:
         yield f"{row.n_contexts} contexts declared, {len(row.contexts)} there"
@@ -112,9 +122,9 @@ def _row_problems(row: EvaluationRow, item: UraqItem | Conflict, stock: set[str]
     others = [text for place, text in enumerate(row.contexts) if place != row.relevant_index]
     if any(text not in stock for text in others):
         yield "a context is not of the pool"
-    if others:
-        own = ctx.embedder.embed([item.question, item.original, item.manipulated])
-        closest = float((ctx.embedder.embed(others) @ own.T).max())
+    if drawn := [vectors[text] for text in others if text in vectors]:
+        own = np.stack([vectors[text] for text in (item.question, item.original, item.manipulated)])
+        closest = float((np.stack(drawn) @ own.T).max())
         if closest > ctx.settings.related_above + TOLERANCE:
             yield f"an irrelevant context is related to the question (cosine {closest:.3f})"
     if row.question != item.question or row.answer_type != item.answer_type:
