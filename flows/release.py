@@ -8,8 +8,9 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from data.publish.changelog import section
-from data.publish.folder import CHANGELOG
+from data.publish.folder import CHANGELOG, read_release
 from flows.embedded import engine
+from flows.history import note_release
 from flows.outputs import open_built
 from flows.releasing import Prepared, newest, prepare
 
@@ -39,6 +40,7 @@ def release(
     if repo is not None:
         _bring_newest(repo, folder)
     prepared = prepare(project, folder, repo=repo, version=version, allow_unreviewed=allow_unreviewed)
+    note_release(project.store, read_release(prepared.folder).manifest)
     outcome = _publish(prepared, repo)
     held: list[dict[str, Any]] = [
         {"configuration": name, "held back": reason, "rows": count}
