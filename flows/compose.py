@@ -57,10 +57,13 @@ class Project:
     ) -> None:
         """With `built` and its `store`, the stages and the families' settings are those of that finished build.
 
-        Sources that others can change are those that `pins` names, by default the configuration's own.
+        With a `store` alone it takes the place of the configured one, and of its cache. Sources that others can
+        change are those that `pins` names, by default the configuration's own.
         """
         self.config_path = config
         self.config: Config = load_config(config) if built is None else built_config(config, built, store)
+        if built is None and store is not None:
+            self.config = self.config.model_copy(update={"store": store, "cache": None})
         pins = pins or Pins(lock_of(config), self.config.state / COPIES)
         try:
             self.config = at_pins(self.config, pins.pinned if built is None else pins.known)

@@ -95,15 +95,19 @@ def _people(project: Project, built: BuildManifest, watcher: Watcher | None, don
     try:
         connect_configured(project.config).close()
         collect(str(project.out))
-        opened = open_built(project.out)
-        if all(opened.build.is_current(family, part) for family, part in opened.build.parts()):
-            done.told.append("no new verdict")
-        else:
-            built = _build(project, watcher)
-            done.told.append("verdicts applied")
+    except (Failed, WrongInput) as error:
+        done.missed.append(f"nothing was pulled from people and nothing handed out: {error}")
+        return built
+    opened = open_built(project.out)
+    if all(opened.build.is_current(family, part) for family, part in opened.build.parts()):
+        done.told.append("no new verdict")
+    else:
+        built = _build(project, watcher)
+        done.told.append("verdicts applied")
+    try:
         handed = annotate(str(project.out))
     except (Failed, WrongInput) as error:
-        done.missed.append(f"people's part was left out: {error}")
+        done.missed.append(f"what is new was not handed out: {error}")
         return built
     new = sum(one.imported + one.revived for one in handed.queues)
     done.told.append(f"{new:,} new tasks" if new else "no new task")

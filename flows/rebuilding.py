@@ -123,9 +123,7 @@ def rows_before(out: Path) -> Rows | None:
     try:
         return Rows.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        raise Failed(
-            f"{path}: damaged; remove it, then this rebuild is taken for the first, without a limit"
-        ) from error
+        raise Failed(f"{path}: damaged; remove it, and the next rebuild counts as the first, without limit") from error
 
 
 def note_rows(out: Path, rows: Rows) -> None:
