@@ -66,7 +66,7 @@ def test_a_lost_copy_is_fetched_again_only_where_it_is_what_was_pinned(web: WebS
     assert texts(pins_of(tmp_path).pinned(spec_of(web))) == ["Snow is white."]
     Path(copied).unlink()
     web.files["/facts.jsonl"], web.etags["/facts.jsonl"] = ICE, '"two"'
-    with pytest.raises(SourceError, match="has changed since it was pinned.*--refresh"):
+    with pytest.raises(SourceError, match=r"has changed since it was pinned.*--refresh"):
         pins_of(tmp_path).pinned(spec_of(web))
 
 
@@ -101,7 +101,7 @@ def test_with_a_scratch_folder_nothing_is_noted(web: WebServer, tmp_path: Path) 
 def test_what_passes_is_tried_again_and_what_does_not_is_one_line(web: WebServer, tmp_path: Path) -> None:
     web.failing = [503, 429]
     assert texts(pins_of(tmp_path).pinned(spec_of(web))) == ["Snow is white."]
-    with pytest.raises(SourceError, match="gone.jsonl: the server answers 404") as caught:
+    with pytest.raises(SourceError, match=r"gone\.jsonl: the server answers 404") as caught:
         pins_of(tmp_path).pinned(spec_of(web, "/gone.jsonl?key=planted"))
     assert "planted" not in str(caught.value)
     unreachable = SourceSpec(format="jsonl", path="http://127.0.0.1:9/facts.jsonl")

@@ -117,8 +117,14 @@ def publish(folder: Path, repo: str, version: str, *, message: str, private: boo
 
 
 def versions(repo: str) -> list[str]:
-    """The published versions of the dataset `repo` (OWNER/NAME), the earliest first. Raises as `publish` does."""
-    _, tags = _Repository(repo).refs()
+    """The published versions of the dataset `repo` (OWNER/NAME), the earliest first; none before it is made.
+
+    Raises as `publish` does.
+    """
+    hub = _Repository(repo)
+    if hub.is_private() is None:
+        return []
+    _, tags = hub.refs()
     return _versions(tags)
 
 
@@ -183,8 +189,8 @@ class _Repository:
             time.sleep(max(wait, asks_s))
         raise AssertionError("endless")
 
-    def make(self, private: bool) -> None:
-        """The repository is there. A public one is refused where a private one is asked for."""
+    def is_private(self) -> bool | None:
+        """Whether only who has a token sees it; None where it is not there, or not for our token."""
 
         def look() -> bool | None:
             try:
@@ -192,7 +198,11 @@ class _Repository:
             except RepositoryNotFoundError:
                 return None
 
-        there = self.ask(look)
+        return self.ask(look)
+
+    def make(self, private: bool) -> None:
+        """The repository is there. A public one is refused where a private one is asked for."""
+        there = self.is_private()
         if there is None:
             self.ask(lambda: self.api.create_repo(self.name, repo_type=DATASET, private=private, exist_ok=True))
         elif private and not there:

@@ -187,8 +187,8 @@ def _download(url: str, to: Path, known: str | None) -> str:
             with contextlib.closing(_opener().open(request, timeout=TIMEOUT_S)) as reply, to.open("wb") as file:
                 shutil.copyfileobj(reply, file)
                 told = reply.headers.get("Content-Length")
-                if told is not None and int(told) != to.stat().st_size:
-                    raise http.client.IncompleteRead(b"", int(told) - to.stat().st_size)
+                if told is not None and int(told) != file.tell():
+                    raise http.client.IncompleteRead(b"", int(told) - file.tell())
                 return str(reply.headers.get("ETag") or "")
         except urllib.error.HTTPError as error:
             if error.code == HTTPStatus.NOT_MODIFIED:

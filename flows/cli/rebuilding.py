@@ -89,17 +89,17 @@ def print_preview(config: Path, out: Path, *, refresh: bool) -> None:
         table = Table("rubric", "new tasks", "still to be done", "minutes a task", "hours for the new",
                       box=SIMPLE_HEAD, **LEFT)  # fmt: skip
         for one in seen.tasks:
-            basis = (
-                f"{one.minutes:.1f} (median of {one.measured:,})" if one.measured else f"{one.minutes:.1f} (assumed)"
-            )
+            basis = f"median of {one.measured:,}" if one.measured else "assumed"
             table.add_row(
                 one.rubric, f"{one.new:,}", f"{one.waiting:,}", f"{one.minutes:.1f} ({basis})", f"{one.hours:.1f}"
             )
         console.print(table)
-    if seen.stages:
-        print_estimate(seen.estimate, console)
-    else:
+    if not seen.stages:
         console.print("money: none, no model would be asked")
+    elif seen.exact:
+        console.print("money: none, the models are free")
+    else:
+        print_estimate(seen.estimate, console)
     if seen.stops:
         console.print(f"[yellow]it would stop before anything goes to people or out: {escape(seen.stops)}[/]",
                       soft_wrap=True)  # fmt: skip
