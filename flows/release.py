@@ -56,9 +56,9 @@ def release(
 
 def _bring_newest(repo: str, folder: Path) -> None:
     """Have the newest version of the Hub here, to compare with: another machine may have released it."""
-    from data.publish.hub import fetch, versions
+    from data.publish.hub import fetch, is_there, versions
 
-    there = versions(repo)
+    there = versions(repo) if is_there(repo) else []
     here = newest(folder)
     if there and not (folder / there[-1]).exists() and (here is None or here.manifest.version not in there):
         fetch(repo, there[-1], folder / there[-1])

@@ -17,7 +17,7 @@ import pytest
 
 from data.checksum import checksum
 from data.publish import hub as publishing
-from data.publish.hub import Published, fetch, publish, versions
+from data.publish.hub import Published, fetch, is_there, publish, versions
 from schemas.errors import Failed, WrongInput
 from tests.hub import ATTRIBUTES, Blob, Fault, HubServer
 
@@ -380,6 +380,7 @@ def test_a_hub_that_is_not_there(one: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_dataset_that_is_not_there(hub: HubServer) -> None:
+    assert not is_there(REPO)
     assert refused(Failed, lambda: versions(REPO)) == (
         f"acme/sample: no such dataset at {hub.url} that the token opens; check the name and HF_TOKEN"
     )

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from annotation.label_studio.sync import held, ours
+from data.checksum import checksum
 from flows.families.uraq.rubric import CHECK
 from flows.label_studio import KEY
 from flows.locks import building, no_build, one_rebuild
@@ -45,11 +46,11 @@ def fails(done: subprocess.CompletedProcess[str], said: str, status: int = 1) ->
     return done.stdout
 
 
-def written(folder: Path) -> dict[str, int]:
-    """When each file of the build and its store was last written; logs and databases apart."""
-    apart = ("prefect", "completions", "rebuild-", "stages.lock", "last", "__pycache__")
+def written(folder: Path) -> dict[str, str]:
+    """Checksum of each file of the build and its store; Prefect's state, databases and locks apart."""
+    apart = ("prefect", "completions", "rebuild-", "stages.lock", "__pycache__")
     return {
-        str(path): path.stat().st_mtime_ns
+        str(path): checksum(path)
         for path in folder.rglob("*")
         if path.is_file() and not any(name in str(path.relative_to(folder)) for name in apart)
     }

@@ -117,15 +117,14 @@ def publish(folder: Path, repo: str, version: str, *, message: str, private: boo
 
 
 def versions(repo: str) -> list[str]:
-    """The published versions of the dataset `repo` (OWNER/NAME), the earliest first; none before it is made.
-
-    Raises as `publish` does.
-    """
-    hub = _Repository(repo)
-    if hub.is_private() is None:
-        return []
-    _, tags = hub.refs()
+    """The published versions of the dataset `repo` (OWNER/NAME), the earliest first. Raises as `publish` does."""
+    _, tags = _Repository(repo).refs()
     return _versions(tags)
+
+
+def is_there(repo: str) -> bool:
+    """Whether there is a dataset `repo` that our token opens; the first publication makes it."""
+    return _Repository(repo).is_private() is not None
 
 
 def fetch(repo: str, version: str, to: Path) -> None:
