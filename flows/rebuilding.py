@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
+from annotation.label_studio.accounts import read_owner
 from data.store import Store
 from flows.compose import Project
 from flows.construct.engine import Family, Part
@@ -178,4 +179,4 @@ def asks_people(project: Project) -> bool:
     if all(part.people is None for _, part in project.build.parts()):
         return False
     settings = project.config.annotation
-    return settings.url != LOCAL or bool(settings.people) or server_folder(project.config).is_dir()
+    return settings.url != LOCAL or bool(settings.people) or read_owner(server_folder(project.config)) is not None
