@@ -36,11 +36,13 @@ bench: $(DEV_STAMP)
 	$(BIN)/python tests/bench/bench_likelihood.py
 	$(BIN)/python tests/bench/bench_mix.py
 	$(BIN)/python tests/bench/bench_push.py .touchstone-tests
+	$(BIN)/python tests/bench/bench_rebuild.py
 	$(BIN)/python tests/bench/bench_replace.py
 	$(BIN)/python tests/bench/bench_retrieve.py
 
 soak: $(DEV_STAMP)
 	$(BIN)/python -m pytest -m "slow" tests/test_flows_build_kills.py -k random_moments -s --kills 25
+	$(BIN)/python -m pytest -m "slow" tests/test_flows_rebuild_kills.py -s --kills 50
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

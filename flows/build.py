@@ -23,7 +23,9 @@ from flows.compose import Project
 from flows.construct.engine import Family, Part, RowFile
 from flows.construct.stages import SOURCE, StageRef
 from flows.embedded import engine
+from flows.history import note_build
 from flows.llm.model import TransportError
+from flows.locks import building
 from flows.outputs import remember, write_outputs
 from flows.watch import Unwatched, Watcher
 from schemas.manifest import BuildManifest, StageManifest
@@ -90,11 +92,13 @@ def build(config: str, out: str, limit: int | None = None, watcher: Watcher | No
     if project.config.runner == "dask":
         project = Project(Path(config), Path(out), limit, workers=DASK_WORKERS)
     try:
-        for family, part in project.build.parts():
-            for ref in project.build.stages(family, part):
-                _stage(project, family, part, ref, watching)
-        manifest = write_outputs(project)
-        remember(project)
+        with building(project.state):
+            for family, part in project.build.parts():
+                for ref in project.build.stages(family, part):
+                    _stage(project, family, part, ref, watching)
+            manifest = write_outputs(project)
+            note_build(project.store, project.out, manifest)
+            remember(project)
         project.settle()
     finally:
         project.close()

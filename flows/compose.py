@@ -7,7 +7,7 @@ import asyncio
 import importlib
 import importlib.util
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from functools import cache, cached_property
 from pathlib import Path
@@ -17,6 +17,8 @@ from pydantic import ValidationError
 
 from data.sources import check_source
 from data.sources.files import json_lines
+from data.sources.pins import Pins, lock_of, with_sources
+from data.sources.spec import SourceError, SourceSpec
 from data.store import Store
 from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
 from flows.construct.engine import Family, FamilySettings, Step
@@ -36,6 +38,8 @@ from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
 
 T = TypeVar("T")
+COPIES = "sources"
+"""In the state folder: what URLs gave."""
 
 
 class Project:
@@ -49,10 +53,22 @@ class Project:
         workers: int = 1,
         built: BuildManifest | None = None,
         store: str | None = None,
+        pins: Pins | None = None,
     ) -> None:
-        """With `built` and its `store`, the stages and the families' settings are those of that finished build."""
+        """With `built` and its `store`, the stages and the families' settings are those of that finished build.
+
+        With a `store` alone it takes the place of the configured one, and of its cache. Sources that others can
+        change are those that `pins` names, by default the configuration's own.
+        """
         self.config_path = config
         self.config: Config = load_config(config) if built is None else built_config(config, built, store)
+        if built is None and store is not None:
+            self.config = self.config.model_copy(update={"store": store, "cache": None})
+        pins = pins or Pins(lock_of(config), self.config.state / COPIES)
+        try:
+            self.config = at_pins(self.config, pins.pinned if built is None else pins.known)
+        except SourceError as error:
+            raise ConfigError(f"{config}: {error}") from error
         self.out = out
         self.limit = limit
         self.workers = workers
@@ -270,6 +286,18 @@ class Project:
             self._loop.call_soon_threadsafe(self._loop.stop)
         if "cache" in self.__dict__:
             self.cache.close()
+
+
+def at_pins(config: Config, pinned: Callable[[SourceSpec], SourceSpec]) -> Config:
+    """The configuration with each source that others can change at its pin."""
+    families: dict[str, FamilySettings] = {}
+    for name, settings in config.families.items():
+        values = settings.model_dump(mode="json")
+        changed = with_sources(values, pinned)
+        families[name] = settings if changed == values else type(settings).model_validate(changed)
+    compared = tuple(pinned(spec) for spec in config.release.contamination)
+    release = config.release.model_copy(update={"contamination": compared})
+    return config.model_copy(update={"families": families, "release": release})
 
 
 def built_config(path: Path, built: BuildManifest, store: str | None) -> Config:

@@ -5,7 +5,7 @@ answer to be as long as it may be: an upper bound, but for re-asks. After a pilo
 pilot's yields, lengths and calls a record stand in their place.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,15 +46,15 @@ class Estimate:
     notes: tuple[str, ...]
 
 
-def estimate(project: Project) -> Estimate:
-    """Estimate the build, from the pilot in its output folder where there is one."""
+def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: True) -> Estimate:
+    """Estimate the build, from the pilot in its output folder where there is one; of the stages that are `asked`."""
     pilot = read_manifest(project.out, missing_ok=True)
     if pilot is not None and (pilot.name != project.config.name or pilot.models != models_of(project)):
         pilot = None  # what another model took says nothing of this one
     lines: list[EstimateLine] = []
     records: dict[tuple[str, str], int] = {}
     for family, part in project.build.parts():
-        lines += _part(project, family, part, pilot, records)
+        lines += _part(project, family, part, pilot, records, asked)
     total = EstimateLine(
         "all",
         0,
@@ -72,7 +72,12 @@ def estimate(project: Project) -> Estimate:
 
 
 def _part(
-    project: Project, family: Family, part: Part, pilot: BuildManifest | None, records: dict[tuple[str, str], int]
+    project: Project,
+    family: Family,
+    part: Part,
+    pilot: BuildManifest | None,
+    records: dict[tuple[str, str], int],
+    asked: Callable[[StageRef], bool],
 ) -> list[EstimateLine]:
     """The lines of a part; the number of records it gives is noted in `records`."""
     settings = project.build.families[family.name].settings
@@ -82,7 +87,9 @@ def _part(
     for step in part.steps:
         stage = _stage_of(pilot, family, part, step)
         lines += [
-            _line(project, family, step, prompt, count, stage, settings) for prompt in step.prompts_asked(settings)
+            _line(project, family, step, prompt, count, stage, settings)
+            for prompt in step.prompts_asked(settings)
+            if asked(StageRef(family.name, part.name, step.name))
         ]
         if step.slots is not None:
             assert step.most is not None
@@ -131,7 +138,11 @@ def _line(
     if measured is not None and measured.calls and stage is not None and stage.planned:
         # A step that asks by itself takes larger batches in a larger build: its own bound holds, not the pilot's share.
         by_itself = step.shape == "all" and step.most is not None
-        calls = step.most(settings) if by_itself and step.most else round(count * measured.calls / stage.planned)
+        calls = (
+            step.most(settings)
+            if by_itself and step.most
+            else round(count * (measured.calls + measured.cached) / stage.planned)
+        )
         tokens_in = round(calls * measured.input_tokens / measured.calls)
         tokens_out = round(calls * measured.output_tokens / measured.calls)
     else:

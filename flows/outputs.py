@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from data.checksum import checksum
 from data.output import write_parquet
+from data.sources.spec import without_query
 from data.store import Stage, Store
 from flows.compose import Project
 from flows.construct.engine import Family, Part
@@ -258,14 +259,15 @@ def models_of(project: Project) -> dict[str, str]:
 
 
 def _public(config: Any) -> Any:
-    """The configuration without the folders of the machine it was run on, and without credentials in URLs."""
+    """The configuration without the folders of the machine it was run on, and without credentials in URLs: before
+    the host, or in a query."""
     if isinstance(config, dict):
         return {key: _public(one) for key, one in config.items()}
     if isinstance(config, list):
         return [_public(one) for one in config]
     if isinstance(config, str) and "://" in config:
         scheme, _, rest = config.partition("://")
-        return f"{scheme}://{rest.rpartition('@')[2]}"
+        return f"{scheme}://{without_query(rest.rpartition('@')[2])}"
     if isinstance(config, str) and Path(config).is_absolute():
         return Path(config).name
     return config

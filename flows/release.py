@@ -12,6 +12,7 @@ from data.publish.card import own_words
 from data.publish.changelog import section
 from data.publish.folder import CARD, CHANGELOG, MANIFEST, read_release
 from flows.embedded import engine
+from flows.history import note_release
 from flows.outputs import open_built
 from flows.releasing import Prepared, prepare
 from flows.settings import load_config
@@ -43,6 +44,7 @@ def release(
     folder = Path(to) if to else project.out / RELEASES
     card = _bring_newest(repo, folder) if repo is not None else None
     prepared = prepare(project, folder, repo=repo, version=version, allow_unreviewed=allow_unreviewed, card=card)
+    note_release(project.store, read_release(prepared.folder).manifest)
     outcome = _publish(prepared, repo)
     held: list[dict[str, Any]] = [
         {"configuration": name, "held back": reason, "rows": count}

@@ -90,6 +90,10 @@ CANARIES = uuid.UUID("6d9a3c0e-2f0b-5a53-9d0c-6c1f5b0f5d1a")
 """Name space of the canaries: a dataset keeps its own through all versions."""
 
 
+class NothingToRelease(Failed):
+    """No row passes the gate: of a build whose people are still at work that is no fault."""
+
+
 @dataclass(frozen=True)
 class Prepared:
     """What a release came to."""
@@ -195,7 +199,7 @@ def _prepare(
     canary = before.manifest.canary if before else str(uuid.uuid5(CANARIES, f"{repo or built.name}/{built.seed}"))
     gated, configs = _write_parts(project, folder, to / PRIVATE / PREPARED, canary, allow_unreviewed=allow_unreviewed)
     if not any(one.rows.rows for one in configs):
-        raise Failed(f"{project.out}: nothing may be released: {_why_nothing(gated)}")
+        raise NothingToRelease(f"{project.out}: nothing may be released: {_why_nothing(gated)}")
     for one in configs:
         _look_through(one, folder)
     if not project.config.release.held_out:  # what was held out could be read there

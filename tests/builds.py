@@ -42,10 +42,10 @@ def touchstone(*arguments: str | Path, folder: Path, **environment: str) -> subp
     )  # fmt: skip
 
 
-def killed(*arguments: str | Path, folder: Path, when: Callable[[], bool]) -> bool:
+def killed(*arguments: str | Path, folder: Path, when: Callable[[], bool], **environment: str) -> bool:
     """Start the command line and kill it, with all it started, when `when()` holds; False if it was done by then."""
     process = subprocess.Popen(
-        [TOUCHSTONE, *map(str, arguments)], cwd=folder, env={**os.environ},
+        [TOUCHSTONE, *map(str, arguments)], cwd=folder, env={**os.environ, **environment},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     while process.poll() is None:

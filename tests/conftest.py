@@ -17,8 +17,8 @@ os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--kills N`: how often the soak kills a build."""
-    parser.addoption("--kills", type=int, default=5, help="kills of a build in the resume tests")
+    """`--kills N`: how often the soak kills a build, or a rebuild."""
+    parser.addoption("--kills", type=int, default=5, help="kills in each of the resume tests")
 
 
 def cache_folder() -> Path:

@@ -135,7 +135,10 @@ def test_a_form_edited_by_hand_is_put_back_and_what_was_answered_by_it_is_set_ap
     assert [(one.reason, one.evidence) for one in collected.apart] == [("unknown option", "decision: never")]
     assert list(verdicts(project).values()) == ["accept"]
     notes = {one.queue: one.notes for one in hand_out(project, client).queues}
-    assert notes["toys/toy-words@1/a1"] == ["its form was not as declared; it was put back"]
+    assert notes["toys/toy-words@1/a1"] == [
+        "its form was not as declared; it was put back",
+        "1 tasks go out once more: what was handed in on them does not count",
+    ]
     assert client.project(there.id).label_config == there.label_config
 
 

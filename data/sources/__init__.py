@@ -71,6 +71,9 @@ MAPPED = frozenset({"jsonl", "csv", "parquet", "hub"})
 def check_source(spec: SourceSpec, shape: type) -> None:
     """Raise `SourceError` where the source cannot be read as `shape`, as far as its name and format tell."""
     _reader(spec, shape)
+    if spec.revision is not None and not spec.is_remote:
+        raise SourceError(f"{spec.path}: revision: only a data set on the Hub or a URL has one; leave it out")
+    spec = spec.at_hand
     if spec.format == "touchstone":
         touchstone.parts(spec.path)
     elif spec.format != "hub" and not Path(spec.path).is_file():
@@ -88,6 +91,7 @@ def read_source(spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], No
     lies. Raises `SourceError`.
     """
     reader = _reader(spec, shape)
+    spec = spec.at_hand
     door = _Door(spec, shape, refuse)
     for entry in reader(spec):
         record = door.admit(entry)
@@ -105,6 +109,7 @@ def read_entries(spec: SourceSpec) -> Iterator[Entry]:
     A mapped format gives the shape whose fields are named. Nothing is kept of a row that was read; `spec.limit`
     counts the rows of a shape. Raises `SourceError`.
     """
+    spec = spec.at_hand
     for shape in _shapes(spec):
         yield from islice(_reader(spec, shape)(spec), spec.limit)
 

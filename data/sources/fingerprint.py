@@ -13,13 +13,15 @@ READERS = {"hotpotqa": 2, "touchstone": 2}
 def source_fingerprint(spec: SourceSpec) -> dict[str, object]:
     """The specification, with the checksums of its files in place of their folder, and the version of its reader.
 
-    Raises `SourceError`.
+    Of a data set on the Hub its commit tells its rows; of a URL, as of any file, the checksum does, so that an ETag
+    which moved over the same bytes makes nothing anew. Raises `SourceError`.
     """
-    settings = spec.model_dump(mode="json", exclude={"path"})
+    spec = spec.at_hand
+    settings = spec.model_dump(mode="json", exclude={"path", "revision"})
     if spec.format in READERS:
         settings["reader"] = READERS[spec.format]
     if spec.format == "hub":
-        return {**settings, "name": spec.path}
+        return {**settings, "name": spec.path, **({"revision": spec.revision} if spec.revision else {})}
     files = touchstone.parts(spec.path) if spec.format == "touchstone" else [Path(spec.path)]
     return {**settings, "name": spec.name, "sha256": [_checksum(file) for file in files]}
 

@@ -1,5 +1,6 @@
 """A data set on the Hugging Face Hub, with a field map."""
 
+import os
 from collections.abc import Iterator
 
 from data.sources import mapped
@@ -10,17 +11,17 @@ DEFAULT_SPLIT = "train"
 
 def statements(spec: SourceSpec) -> Iterator[Entry]:
     """A statement a row."""
-    return mapped.statements(spec, hub_rows(spec.path))
+    return mapped.statements(spec, hub_rows(spec.path, spec.revision))
 
 
 def questions(spec: SourceSpec) -> Iterator[Entry]:
     """A question a row."""
-    return mapped.questions(spec, hub_rows(spec.path))
+    return mapped.questions(spec, hub_rows(spec.path, spec.revision))
 
 
 def passages(spec: SourceSpec) -> Iterator[Entry]:
     """A passage a row."""
-    return mapped.passages(spec, hub_rows(spec.path))
+    return mapped.passages(spec, hub_rows(spec.path, spec.revision))
 
 
 def located(path: str) -> tuple[str, str | None, str]:
@@ -33,18 +34,38 @@ def located(path: str) -> tuple[str, str | None, str]:
     return f"{owner}/{name}", config, split or DEFAULT_SPLIT
 
 
-def hub_rows(path: str) -> Iterator[Row]:
-    """The rows of the split, numbered from 1, streamed."""
+def hub_commit(path: str, revision: str | None) -> str:
+    """The commit that a branch or a tag of the repository names now; without one, its default branch."""
+    repository, _, _ = located(path)
+
+    from httpx2 import HTTPError
+    from huggingface_hub import HfApi
+
+    try:
+        commit = HfApi(endpoint=os.environ.get("HF_ENDPOINT")).dataset_info(repository, revision=revision).sha
+    except (HTTPError, OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+    if commit is None:
+        raise SourceError(f"{path}: the Hub names no commit of it; check the name")
+    return commit
+
+
+def _unreadable(path: str, error: Exception) -> SourceError:
+    first = (str(error).splitlines() or [type(error).__name__])[0]
+    return SourceError(
+        f"{path}: expected a data set on the Hub, found {first}; check the name, the network and HF_TOKEN"
+    )
+
+
+def hub_rows(path: str, revision: str | None = None) -> Iterator[Row]:
+    """The rows of the split at a commit, numbered from 1, streamed."""
     repository, config, split = located(path)
 
     import datasets
 
     try:
-        rows = datasets.load_dataset(repository, config, split=split, streaming=True)
+        rows = datasets.load_dataset(repository, config, split=split, streaming=True, revision=revision)
         for number, values in enumerate(rows, start=1):
             yield Row(path, f"row {number}", values)
     except (OSError, ValueError) as error:  # no such repository, configuration or split; no network
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise SourceError(
-            f"{path}: expected a data set on the Hub, found {first}; check the name, the network and HF_TOKEN"
-        ) from error
+        raise _unreadable(path, error) from error

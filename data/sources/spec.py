@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
@@ -28,18 +29,50 @@ class SourceSpec(Frozen):
     """A source as the configuration names it."""
 
     format: str
-    path: str = Field(description="A file; for `hub` REPOSITORY[/CONFIG][:SPLIT]", min_length=1)
+    path: str = Field(description="A file, or its http(s) URL; for `hub` REPOSITORY[/CONFIG][:SPLIT]", min_length=1)
     language: str = "en"
     fields: dict[str, str] | None = Field(
         None, description="Our field to the source's field, for jsonl, csv, parquet and hub"
     )
     limit: int | None = Field(None, ge=1, description="Reading stops once so many records are kept")
     licence: str | None = Field(None, description="The licence of the rows, for their provenance")
+    revision: str | None = Field(
+        None, description="Of `hub` a commit, a tag or a branch, of a URL its ETag; the first build pins what it finds"
+    )
+    copied: str | None = Field(
+        None, exclude=True, repr=False, description="Where the copy of a URL lies; not for users"
+    )
 
     @property
     def name(self) -> str:
         """What the source is called in provenance: the file's name, whatever folder it lies in."""
-        return self.path if self.format == "hub" else Path(self.path).name
+        if self.format == "hub":
+            return self.path
+        return Path(urlsplit(self.path).path if self.is_url else self.path).name
+
+    @property
+    def is_url(self) -> bool:
+        """Whether it is a file on a web server."""
+        return self.format != "hub" and self.path.startswith(("http://", "https://"))
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether somebody else can change it at any time, so that it has to be pinned."""
+        return self.format == "hub" or self.is_url
+
+    @property
+    def at_hand(self) -> "SourceSpec":
+        """The source as a file here: of a URL its copy. Raises `SourceError` where there is none."""
+        if not self.is_url:
+            return self
+        if self.copied is None:
+            raise SourceError(f"{without_query(self.path)}: was not fetched; a build of its configuration fetches it")
+        return self.model_copy(update={"path": self.copied})
+
+
+def without_query(url: str) -> str:
+    """The URL as it may be shown: a query can hold a signature or a key."""
+    return url.partition("?")[0]
 
 
 def nearest(name: str, known: Collection[str]) -> str:

@@ -19,7 +19,7 @@ from flows.compose import Project
 from flows.construct.engine import Family, Part, VerifyContext
 from flows.construct.stages import StageRef, sources_of
 from flows.outputs import NoBuild, accepted_rows, open_built, open_for_people
-from flows.settings import load_config, nearest
+from flows.settings import nearest
 from schemas.base import Dropped, Record
 from schemas.errors import Failed, WrongInput
 
@@ -226,7 +226,7 @@ def verify_family(name: str, out: Path | None, sources: Path | None = None) -> N
 
 def _read_again(config: Path, family: Family, part: Part) -> Iterator[Any]:
     """The source records of the part's makers, by the sources of a configuration."""
-    settings = load_config(config).families.get(family.name)
+    settings = Project(config, Path()).config.families.get(family.name)
     if settings is None:
         raise WrongInput(f"{config}: families.{family.name}: is missing; name the configuration that it was built from")
     for maker in family.makers(part):

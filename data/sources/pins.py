@@ -1,0 +1,230 @@
+"""Sources that others can change, data sets on the Hub and files on web servers, held at what they were.
+
+The first build notes of each which commit, or which ETag and checksum, it read, in a lock file beside the
+configuration (`my.lock.json` of `my.yaml`), so that it can be kept with it under version control. Later builds read
+that very state: of the Hub its commit, of a URL the copy that was made then. Only `refresh` looks what is there now.
+
+URLs are read with the standard library, not through fsspec: there the ETag and the content come of two requests, and
+a file that changes in between would be noted under the wrong ETag.
+"""
+
+import contextlib
+import http.client
+import shutil
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from data.checksum import checksum
+from data.sources.hub import hub_commit, located
+from data.sources.spec import SourceError, SourceSpec, without_query
+from data.store import Store
+from schemas.base import Frozen, content_hash
+from schemas.errors import first_problem
+
+LOCK = ".lock.json"
+"""In place of the configuration's own ending."""
+WAITS_S = (1.0, 4.0)
+"""How long it is waited before each further try, in seconds, where a server is busy or fails."""
+TIMEOUT_S = 60.0
+"""How long a server may send nothing."""
+AGENT = "touchstone"
+PASSING = frozenset({408, 429, 500, 502, 503, 504})
+
+
+class Pin(Frozen):
+    """What of a source was read."""
+
+    revision: str
+    """The Hub's commit; a URL's ETag, or `sha256:...` of a server that gives none."""
+    sha256: str | None = None
+    """Of a URL's content."""
+
+
+class Lock(Frozen):
+    """The lock file."""
+
+    sources: Mapping[str, Pin]
+    """By `hub:OWNER/NAME[@REVISION]`, or the URL."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A pin that `refresh` moved."""
+
+    source: str
+    before: str
+    now: str
+
+
+class Pins:
+    """The pins of one configuration."""
+
+    def __init__(self, lock: Path, copies: Path, *, scratch: Path | None = None, refresh: bool = False) -> None:
+        """`copies` is the folder of what URLs gave. With `refresh` each source is looked at anew, once.
+
+        With `scratch` neither the lock file nor `copies` is changed: what has to be fetched goes there.
+        """
+        self._path, self._copies, self._scratch = lock, copies, scratch
+        self._known = dict(_read(lock).sources)
+        self._stale = set(self._known) if refresh else set()
+        self.moved: list[Moved] = []
+
+    def pinned(self, spec: SourceSpec) -> SourceSpec:
+        """The source at its pin, which is made where there is none. Raises `SourceError`."""
+        if not spec.is_remote:
+            return spec
+        name = _name(spec)
+        before = self._known.get(name)
+        if before is not None and name not in self._stale:
+            return self._at(spec, before)
+        now = self._fetch(spec, before) if spec.is_url else Pin(revision=hub_commit(spec.path, spec.revision))
+        self._stale.discard(name)
+        if now != before:
+            self._known[name] = now
+            if before is not None:
+                self.moved.append(Moved(without_query(name), before.revision, now.revision))
+            if self._scratch is None:
+                content = Lock(sources=dict(sorted(self._known.items()))).model_dump_json(indent=1)
+                Store(str(self._path.parent)).write(str(self._path.resolve()), f"{content}\n".encode())
+        return self._at(spec, now)
+
+    def known(self, spec: SourceSpec) -> SourceSpec:
+        """The source at its pin if that can be had here without asking anybody; else as it is."""
+        pin = self._known.get(_name(spec)) if spec.is_remote else None
+        if pin is None or (spec.is_url and self._copy(spec, pin) is None):
+            return spec
+        return self._at(spec, pin)
+
+    def _at(self, spec: SourceSpec, pin: Pin) -> SourceSpec:
+        if not spec.is_url:
+            return spec.model_copy(update={"revision": pin.revision})
+        copy = self._copy(spec, pin)
+        if copy is None:
+            found = self._fetch(spec, None)
+            if found.sha256 != pin.sha256:
+                raise SourceError(
+                    f"{without_query(spec.path)}: has changed since it was pinned, and the copy of what it was is "
+                    f"gone; `touchstone rebuild --refresh` takes what is there now (pinned in {self._path})"
+                )
+            copy = self._copy(spec, pin)
+            assert copy is not None
+        return spec.model_copy(update={"revision": pin.revision, "copied": str(copy)})
+
+    def _copy(self, spec: SourceSpec, pin: Pin) -> Path | None:
+        """The copy of a URL's content as pinned."""
+        places = (self._place(folder, spec, pin) for folder in (self._copies, self._scratch) if folder is not None)
+        return next((place for place in places if place.is_file()), None)
+
+    def _place(self, folder: Path, spec: SourceSpec, pin: Pin) -> Path:
+        """By content: the file keeps its name, by which its rows have their keys."""
+        return folder / content_hash(pin.sha256) / spec.name
+
+    def _fetch(self, spec: SourceSpec, before: Pin | None) -> Pin:
+        """Copy what the URL gives now; where it is what it was `before`, that pin."""
+        known = before.revision if before is not None and self._copy(spec, before) is not None else None
+        folder = self._scratch or self._copies
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".fetched-") as name:
+            file = Path(name) / "file"
+            etag = _download(spec.path, file, known)
+            if etag is _UNCHANGED:
+                assert before is not None
+                return before
+            sha256 = checksum(file)
+            pin = Pin(revision=etag or f"sha256:{sha256}", sha256=sha256)
+            place = self._place(folder, spec, pin)
+            place.parent.mkdir(exist_ok=True)
+            file.replace(place)
+        return pin
+
+
+def lock_of(config: Path) -> Path:
+    """The lock file of a configuration."""
+    return config.with_name(f"{config.stem}{LOCK}")
+
+
+def _name(spec: SourceSpec) -> str:
+    if spec.is_url:
+        return spec.path
+    repository, _, _ = located(spec.path)
+    return f"hub:{repository}" + (f"@{spec.revision}" if spec.revision else "")
+
+
+def _read(lock: Path) -> Lock:
+    if not lock.is_file():
+        return Lock(sources={})
+    try:
+        return Lock.model_validate_json(lock.read_bytes())
+    except ValidationError as error:
+        problem = first_problem(error, "the file")
+        raise SourceError(f"{lock}: damaged ({problem}); put it back, or remove it to pin what is there now") from error
+
+
+_UNCHANGED = "unchanged"
+
+
+def _download(url: str, to: Path, known: str | None) -> str:
+    """Write what the URL gives; its ETag, empty where the server gives none, `_UNCHANGED` where it is `known`."""
+    shown = without_query(url)
+    parts = urlsplit(url)
+    if "@" in parts.netloc or not parts.hostname:
+        raise SourceError(f"{parts.scheme}://{parts.hostname or ''}...: expected an address without a name or a "
+                          "password in it; fetch the file yourself, and name where it lies")  # fmt: skip
+    headers = {"User-Agent": AGENT, **({"If-None-Match": known} if known and not known.startswith("sha256:") else {})}
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - http or https: `SourceSpec.is_url`
+    for wait in (*WAITS_S, None):
+        try:
+            with contextlib.closing(_opener().open(request, timeout=TIMEOUT_S)) as reply, to.open("wb") as file:
+                shutil.copyfileobj(reply, file)
+                told = reply.headers.get("Content-Length")
+                if told is not None and int(told) != file.tell():
+                    raise http.client.IncompleteRead(b"", int(told) - file.tell())
+                return str(reply.headers.get("ETag") or "")
+        except urllib.error.HTTPError as error:
+            if error.code == HTTPStatus.NOT_MODIFIED:
+                return _UNCHANGED
+            if error.code not in PASSING or wait is None:
+                raise SourceError(
+                    f"{shown}: the server answers {error.code} ({error.reason}); check the URL"
+                ) from error
+        except (OSError, http.client.HTTPException) as error:
+            if wait is None:
+                reason = getattr(error, "reason", error)
+                raise SourceError(f"{shown}: cannot be fetched ({reason}); check the URL and the network") from error
+        time.sleep(wait)
+    raise AssertionError("endless")
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """Of the web alone: a redirect to a file of this machine, or to an FTP server, is not followed."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler,
+                    urllib.request.HTTPDefaultErrorHandler, urllib.request.HTTPRedirectHandler,
+                    urllib.request.HTTPErrorProcessor):  # fmt: skip
+        opener.add_handler(handler())
+    return opener
+
+
+def with_sources(value: Any, change: Callable[[SourceSpec], SourceSpec]) -> Any:
+    """`value`, as JSON has it, with each source in it that is remote changed."""
+    if isinstance(value, list):
+        return [with_sources(one, change) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if {"format", "path", "language"} <= value.keys() and isinstance(value["path"], str):
+        spec = SourceSpec.model_validate(value)
+        if not spec.is_remote:
+            return value
+        changed = change(spec)
+        return {**changed.model_dump(mode="json"), "copied": changed.copied}
+    return {key: with_sources(one, change) for key, one in value.items()}

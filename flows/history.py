@@ -1,0 +1,77 @@
+"""Which stages the builds and releases of a store were made of: what `touchstone gc` has to leave.
+
+It lies in the store, beside the stages, so that it tells of the builds of every machine that shares it.
+"""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from data.store import Store
+from schemas.base import Frozen, content_hash
+from schemas.manifest import BuildManifest
+from schemas.release import ReleaseManifest
+
+BUILDS, RELEASES = "builds", "releases"
+
+
+class MadeOf(Frozen):
+    """A build, or a released version."""
+
+    what: str
+    """The output folder, or the version."""
+    stages: tuple[str, ...]
+    """As their folders in the store are called: `uraq/items/prescreen-e6c0ee4b57838374`."""
+
+
+def stages_of_build(built: BuildManifest) -> tuple[str, ...]:
+    """The folders of a build's stages."""
+    return tuple(f"{one.family}/{one.part}/{one.step}-{one.fingerprint}" for part in built.parts for one in part.stages)
+
+
+def stages_of_release(released: ReleaseManifest) -> tuple[str, ...]:
+    """The folders of the stages that a released version was made of."""
+    return tuple(f"{name}-{fingerprint}" for name, fingerprint in released.stages.items())
+
+
+def note_build(store: Store, out: Path, built: BuildManifest) -> None:
+    """Note a finished build, where it is another than the last in that output folder."""
+    made = MadeOf(what=str(out.resolve()), stages=stages_of_build(built))
+    folder = f"{store.root}/{BUILDS}/{content_hash(made.what)}"
+    last = next(iter(_newest_first(store, folder)), None)
+    if last != made:
+        store.write(f"{folder}/{time.time_ns():020}.json", made.model_dump_json().encode())
+
+
+def note_release(store: Store, released: ReleaseManifest) -> None:
+    """Note a released version, wherever its files go; a store that is gone has nothing to keep for it."""
+    if not store.fs.exists(store.root):
+        return
+    made = MadeOf(what=f"{released.name} {released.version}", stages=stages_of_release(released))
+    path = f"{store.root}/{RELEASES}/{content_hash(made.what, made.stages)}.json"
+    if not store.fs.exists(path):
+        store.write(path, made.model_dump_json().encode())
+
+
+def builds(store: Store) -> dict[str, list[MadeOf]]:
+    """The builds noted in a store by their output folders, of each the newest first."""
+    folders = store.fs.ls(f"{store.root}/{BUILDS}", detail=False) if store.fs.exists(f"{store.root}/{BUILDS}") else []
+    found = [list(_newest_first(store, folder)) for folder in folders]
+    return {one[0].what: one for one in found if one}
+
+
+def releases(store: Store) -> list[MadeOf]:
+    """The released versions noted in a store."""
+    return list(_newest_first(store, f"{store.root}/{RELEASES}"))
+
+
+def _newest_first(store: Store, folder: str) -> Iterator[MadeOf]:
+    if not store.fs.exists(folder):
+        return
+    for path in sorted(store.fs.ls(folder, detail=False), reverse=True):
+        try:
+            yield MadeOf.model_validate_json(store.fs.cat_file(path))
+        except ValidationError:
+            continue  # half of one that a kill left on a store without renaming: its build notes itself again
