@@ -1,6 +1,8 @@
 """An S3-compatible server on loopback (moto's), with keys, a count of what was asked, and faults on the way."""
 
+import io
 import random
+import socket
 import threading
 from collections import Counter
 from collections.abc import Iterable
@@ -51,6 +53,7 @@ class S3Server:
         self.faults = faults or Faults()
         self.asked: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
+        self._paths: list[str] = []
         self._random = random.Random(self.faults.seed)
         self._lock = threading.Lock()
         self._app = DomainDispatcherApplication(create_backend_app)
@@ -78,6 +81,10 @@ class S3Server:
             "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
         }  # fmt: skip
 
+    def puts(self) -> list[str]:
+        """The paths of what was sent, in order."""
+        return list(self._paths)
+
     def _fault(self) -> str | None:
         with self._lock:
             draw = self._random.random()
@@ -92,6 +99,8 @@ class S3Server:
         if path.startswith("/moto-api") or (method == "PUT" and path.count("/") == 1):
             return self._app(environ, start)
         self.asked[method] += 1
+        if method == "PUT":
+            self._paths.append(path)
         fault = self._fault()
         if fault is not None:
             self.done[fault] += 1
@@ -102,12 +111,9 @@ class S3Server:
             return _refusal(start, "403 Forbidden", "InvalidAccessKeyId", "The key does not exist in our records.")
         if fault == "unavailable":
             return _refusal(start, "503 Service Unavailable", "ServiceUnavailable", "Please try again.")
-        answer = self._asked(environ, body, start, lost=fault == "answer_lost", cut=fault == "answer_cut")
-        return answer
+        return self._asked(environ, body, start, lost=fault == "answer_lost", cut=fault == "answer_cut")
 
     def _asked(self, environ: dict[str, Any], body: bytes, start: Any, *, lost: bool, cut: bool) -> Iterable[bytes]:
-        import io
-
         environ["wsgi.input"] = io.BytesIO(body)
         said: list[Any] = []
         content = b"".join(self._app(environ, lambda *one: said.append(one)))
@@ -120,8 +126,6 @@ class S3Server:
         return [content]
 
     def _cut(self, environ: dict[str, Any]) -> None:
-        import socket
-
         environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
         raise Cut
 
