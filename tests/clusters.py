@@ -59,6 +59,10 @@ class Cluster:
         os.killpg(self.workers[number].pid, signal.SIGKILL)
         self.workers[number].wait()
 
+    def log(self, number: int) -> str:
+        """What a worker has said."""
+        return (self._folder / f"worker-{number}.log").read_text()
+
     def _start(self, program: str, name: str, *arguments: str) -> subprocess.Popen[bytes]:
         home = self._folder / name
         (home / ".touchstone").mkdir(parents=True)

@@ -172,7 +172,7 @@ def test_a_secret_in_the_wrong_place_is_refused_and_not_repeated(tmp_path: Path,
 
 @pytest.mark.parametrize("store", ["s3://AKIA1:SECRET@bucket/x", "s3://SECRET@bucket/x", "sftp://me:SECRET@host/x"])
 def test_a_key_in_the_address_of_a_store_is_refused_and_not_repeated(tmp_path: Path, store: str) -> None:
-    with pytest.raises(ConfigError, match="store: .* go into the environment") as caught:
+    with pytest.raises(ConfigError, match=r"store: .* go into the environment") as caught:
         load_config(written(tmp_path, f"name: x\nstore: {store}\nfamilies: {{uraq: {{}}}}"))
     assert "SECRET" not in str(caught.value)
 
