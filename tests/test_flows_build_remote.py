@@ -115,22 +115,14 @@ def test_a_killed_worker_and_a_store_that_falters_change_no_byte(tmp_path: Path,
         assert SECRET not in said + cluster.log(0) + cluster.log(1)
 
 
-@pytest.mark.parametrize("wrong", ["key", "bucket", "server"])
-def test_a_store_that_is_not_to_be_had_is_one_line_before_anything_is_built(
-    tmp_path: Path, api: str, wrong: str
-) -> None:
-    store = "s3://nowhere/x" if wrong == "bucket" else f"s3://{BUCKET}/x"
-    config = write_config(tmp_path, store=store, families={"uraq": {"statements": 15}})
+def test_a_store_that_is_not_to_be_had_is_one_line_before_anything_is_built(tmp_path: Path, api: str) -> None:
+    config = write_config(tmp_path, store=f"s3://{BUCKET}/x", families={"uraq": {"statements": 15}})
     with S3Server() as server:
-        environment = {**server.environment, "PREFECT_API_URL": api}
-        if wrong == "key":
-            environment["AWS_ACCESS_KEY_ID"] = "AKIAOTHER"
-        if wrong == "server":
-            environment["AWS_ENDPOINT_URL"] = "http://127.0.0.1:9"
+        environment = {**server.environment, "AWS_ACCESS_KEY_ID": "AKIAOTHER", "PREFECT_API_URL": api}
         done = touchstone("run", config, "--out", "out", folder=tmp_path, **environment)
-    expected = {"key": "AWS_ACCESS_KEY_ID", "bucket": "there is no 'nowhere' there", "server": "Could not connect"}
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert expected[wrong] in line
+    assert "the store refuses" in line
+    assert "AWS_ACCESS_KEY_ID" in line
     assert SECRET not in done.stdout + done.stderr
-    assert not [path for path in files_below(tmp_path / "out")], "nothing was built"
+    assert not list(files_below(tmp_path / "out")), "nothing was built"
