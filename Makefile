@@ -50,7 +50,7 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 $(DEV_STAMP): $(STAMP)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,dask]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,dask,s3]"
 	touch $@
 
 clean:

@@ -6,6 +6,7 @@ names travel between tasks, not data. What is finished is not run again; the sto
 
 import logging
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from prefect import flow, task
 from prefect.artifacts import create_progress_artifact, create_table_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
+from prefect.context import FlowRunContext
 from prefect.futures import as_completed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
@@ -27,10 +29,15 @@ from flows.history import note_build
 from flows.llm.model import TransportError
 from flows.locks import building
 from flows.outputs import remember, write_outputs
+from flows.settings import ConfigError
 from flows.watch import Unwatched, Watcher
+from schemas.errors import Failed
 from schemas.manifest import BuildManifest, StageManifest
 
 DASK_WORKERS = os.cpu_count() or 1
+"""Worker processes, where no cluster is named."""
+DASK_CLUSTER = "DASK_SCHEDULER_ADDRESS"
+"""Dask's own variable: the scheduler of a cluster that is there already, of workers on any number of machines."""
 SHARDS_AT_ONCE = 8
 """Shards in work at once. They share one event loop and the models' limits; this bounds memory."""
 RETRY_DELAYS = [2.0, 10.0]
@@ -59,17 +66,28 @@ RETRIED: dict[str, Any] = {
 
 
 @task(name="shard", task_run_name="{ref} shard {index}", **RETRIED)
-def run_shard(project: Project, ref: StageRef, index: int, start: int, stop: int) -> None:
+def run_shard(project: Project, ref: StageRef, fingerprint: str, index: int, start: int, stop: int) -> None:
     """One shard of an `each` or `expand` step."""
     if not project.stopped:
+        _check_same(project, ref, fingerprint)
         project.run(project.build.run_shard(ref, index, start, stop))
 
 
 @task(name="file", task_run_name="{ref} {file.name}", cache_policy=NO_CACHE, persist_result=False)
-def run_file(project: Project, ref: StageRef, index: int, file: RowFile) -> None:
+def run_file(project: Project, ref: StageRef, fingerprint: str, index: int, file: RowFile) -> None:
     """One file of a `rows` step."""
     if not project.stopped:
+        _check_same(project, ref, fingerprint)
         project.build.run_file(ref, index, file)
+
+
+def _check_same(project: Project, ref: StageRef, fingerprint: str) -> None:
+    """Refuse work for a stage that would be another one on this machine. Raises `Failed`."""
+    if project.build.fingerprint(ref) != fingerprint:
+        raise Failed(
+            f"{ref}: the worker on {socket.gethostname()} has another configuration, other sources, verdicts or code "
+            "than where the build was started; bring them to the same state at the same paths, then run again"
+        )
 
 
 @task(name="set", task_run_name="{ref}", **RETRIED)
@@ -90,9 +108,10 @@ def build(config: str, out: str, limit: int | None = None, watcher: Watcher | No
     watching: Watcher = watcher or Unwatched()
     project = Project(Path(config), Path(out), limit)
     if project.config.runner == "dask":
-        project = Project(Path(config), Path(out), limit, workers=DASK_WORKERS)
+        project = Project(Path(config), Path(out), limit, workers=_dask_workers(project))
     try:
         with building(project.state):
+            project.store.probe()
             for family, part in project.build.parts():
                 for ref in project.build.stages(family, part):
                     _stage(project, family, part, ref, watching)
@@ -121,12 +140,15 @@ def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher:
             watcher.started(ref, None)
             run_set(project, ref, watcher)
         else:
+            fingerprint = builder.fingerprint(ref)
             if step.shape == "rows":
                 files_of_rows = reversed(list(enumerate(builder.row_files(ref))))
-                futures = [run_file.submit(project, ref, *one) for one in files_of_rows]
+                futures = [run_file.submit(project, ref, fingerprint, *one) for one in files_of_rows]
             else:
                 spans = builder.shards(ref)
-                futures = [run_shard.submit(project, ref, index, *span) for index, span in enumerate(spans)]
+                futures = [
+                    run_shard.submit(project, ref, fingerprint, index, *span) for index, span in enumerate(spans)
+                ]
             watcher.started(ref, len(futures))
             try:
                 for count, future in enumerate(as_completed(futures), 1):
@@ -137,7 +159,13 @@ def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher:
                 project.stopped = True
                 raise
             files = builder.files(ref)
-            builder.finish(ref, [shard for index in range(len(futures)) if (shard := files.shard(index)) is not None])
+            shards = [shard for index in range(len(futures)) if (shard := files.shard(index)) is not None]
+            if len(shards) < len(futures):
+                raise Failed(
+                    f"{ref}: {len(futures) - len(shards)} of {len(futures)} shards were finished, but are not in "
+                    f"{project.config.store}; name a store that all workers reach, such as s3://bucket/prefix"
+                )
+            builder.finish(ref, shards)
     manifest = builder.manifest(ref)
     assert manifest is not None
     _table(ref, manifest)
@@ -191,8 +219,29 @@ def task_runner(name: str) -> TaskRunner[Any]:
 
         # A connection that closes while the workers end is no fault, and is said with a traceback.
         logging.getLogger("distributed.batched").setLevel(logging.CRITICAL)
-        runner: TaskRunner[Any] = DaskTaskRunner(
-            cluster_kwargs={"n_workers": DASK_WORKERS, "threads_per_worker": 1, "dashboard_address": None}
-        )
+        local = {"n_workers": DASK_WORKERS, "threads_per_worker": 1, "dashboard_address": None}
+        address = os.environ.get(DASK_CLUSTER)
+        runner: TaskRunner[Any] = DaskTaskRunner(address=address) if address else DaskTaskRunner(cluster_kwargs=local)
         return runner
     return ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE)
+
+
+def _dask_workers(project: Project) -> int:
+    """How many worker processes share the models' limits and the budget. Raises `Failed`."""
+    address = os.environ.get(DASK_CLUSTER)
+    if not address:
+        return DASK_WORKERS
+    if project.config.budget_usd is not None and (project.config.cache or "sqlite:").startswith("sqlite:"):
+        raise ConfigError(
+            f"{project.config_path}: budget_usd: what several machines spend is counted in a cache that they share; "
+            "name its database under cache, such as postgresql://host/touchstone"
+        )
+    context = FlowRunContext.get()
+    assert context is not None
+    try:
+        workers: int = len(context.task_runner.client.nthreads())  # type: ignore[attr-defined] # a DaskTaskRunner
+    except OSError as error:
+        raise Failed(f"{DASK_CLUSTER}: no scheduler answers at {address}; start `dask scheduler` there") from error
+    if not workers:
+        raise Failed(f"{DASK_CLUSTER}: {address} has no workers; start `dask worker {address}` on each machine")
+    return workers

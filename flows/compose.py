@@ -7,9 +7,10 @@ import asyncio
 import importlib
 import importlib.util
 import threading
+import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,6 +41,8 @@ from schemas.verdict import Verdict
 T = TypeVar("T")
 COPIES = "sources"
 """In the state folder: what URLs gave."""
+OPEN_AT_ONCE = 4
+"""Builds that a worker process keeps open; the first of more is closed."""
 
 
 class Project:
@@ -78,9 +81,16 @@ class Project:
         self._work: set[Future[Any]] = set()
         self.stopped = False
         """Set when a shard has failed or the build ends: shards that have not begun do not begin."""
+        self.run_id = uuid.uuid4().hex
+        """Tells this build from an earlier one of the same file, which may have held something else then."""
+        self.begun_usd: float | None = None
+        """What the cache's completions had cost when the build began, where that is known already."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (self.config_path, self.out, self.limit, self.workers)
+        if self.config.budget_usd is not None:
+            self.begun_usd = self._begun(self.cache.spent_usd())
+        paths = self.config_path.resolve(), self.out.resolve()
+        return _reopened, (self.run_id, *paths, self.limit, self.workers, self.begun_usd)
 
     @cached_property
     def store(self) -> Store:
@@ -126,12 +136,18 @@ class Project:
         if self.config.budget_usd is None:
             return Budget(None)
         spent = self.cache.spent_usd()
-        begun = spent
+        begun = self._begun(spent)
+        return Budget(self.config.budget_usd / self.workers, spent_usd=max(0.0, spent - begun) / self.workers)
+
+    def _begun(self, spent: float) -> float:
+        """What the completions had cost when the build began: as it is noted, or as they have cost now."""
+        if self.begun_usd is not None:
+            return self.begun_usd
         try:
-            begun = float(self._ledger.read_text(encoding="utf-8"))
+            return float(self._ledger.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             Store(str(self.state)).write(str(self._ledger.resolve()), str(spent).encode())
-        return Budget(self.config.budget_usd / self.workers, spent_usd=max(0.0, spent - begun) / self.workers)
+            return spent
 
     @property
     def _ledger(self) -> Path:
@@ -324,10 +340,22 @@ def _with_paths(built: Any, now: Any) -> Any:
     return built
 
 
-@cache
-def _reopened(config: Path, out: Path, limit: int | None, workers: int) -> Project:
+_opened: dict[str, Project] = {}
+_opening = threading.Lock()
+
+
+def _reopened(
+    run_id: str, config: Path, out: Path, limit: int | None, workers: int, begun_usd: float | None
+) -> Project:
     """The project in a worker process: one for all its shards, so that they share connections and limits."""
-    return Project(config, out, limit, workers)
+    with _opening:
+        if run_id not in _opened:
+            while len(_opened) >= OPEN_AT_ONCE:
+                _opened.pop(next(iter(_opened))).close()
+            project = Project(config, out, limit, workers)
+            project.run_id, project.begun_usd = run_id, begun_usd
+            _opened[run_id] = project
+        return _opened[run_id]
 
 
 def rules_of(family: str) -> RuleSet:

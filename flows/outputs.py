@@ -208,13 +208,13 @@ def _place(project: Project, family: Family, rows: Stage[Any], folder: str) -> I
     for shard in rows.manifest.shards:
         if not shard.kept:
             continue
-        path, source = into / f"{family.name}-{shard.rows}.parquet", rows.files.rows_path(shard.index)
+        path, source = into / f"{family.name}-{shard.rows}.parquet", rows.files.kept(shard)
         temporary = path.with_name(f".{path.name}.tmp")
         temporary.unlink(missing_ok=True)
         try:
             os.link(source, temporary)
         except OSError:  # another disk, or a store that is none
-            rows.files.store.fs.get_file(source, str(temporary))
+            rows.files.store.fetch(source, str(temporary))
         temporary.replace(path)
         yield FileManifest(path=f"{folder}/{path.name}", rows=shard.kept, sha256=shard.kept_sha256)
 

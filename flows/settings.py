@@ -172,6 +172,15 @@ class Config(BaseModel):
     schedule: ScheduleSettings = ScheduleSettings()
     families: Mapping[str, Any] = Field(description="Family name -> its settings")
 
+    @field_validator("store")
+    @classmethod
+    def _holds_no_password(cls, value: str) -> str:
+        scheme, _, place = value.partition("://")
+        user = place.partition("/")[0].rpartition("@")[0]
+        if place and (":" in user or (user and scheme.startswith("s3"))):
+            raise ValueError("keys and passwords go into the environment, AWS_ACCESS_KEY_ID or FSSPEC_S3_KEY and such")
+        return value
+
     @model_validator(mode="after")
     def _one_default(self) -> "Config":
         if self.model is not None and "default" in self.models:

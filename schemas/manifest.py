@@ -21,6 +21,7 @@ class ShardManifest(Frozen):
     """A finished shard of a stage: its two files, their checksums and what they hold."""
 
     index: int
+    mark: str = Field("", description="In the names of its files: two workers that write one shard have two")
     planned: int
     kept: int
     dropped: Mapping[str, int] = Field(description="Drops by reason")

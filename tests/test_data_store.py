@@ -101,7 +101,7 @@ async def test_a_damaged_file_of_drops_is_one_line(tmp_path: Path) -> None:
         family="f", part="p", step="s", version=1, fingerprint="0" * 16, record="Statement", inputs=(), planned=1,
         kept=0, dropped={"r": 1}, shards=(made,),
     )  # fmt: skip
-    path = Path(files.path(0, "dropped"))
+    path = Path(files.dropped(made))
     path.write_bytes(path.read_bytes()[:10])
     with pytest.raises(StoreError, match="damaged or missing stage file"):
         list(Stage(files, manifest, Statement).dropped())

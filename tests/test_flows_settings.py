@@ -170,6 +170,18 @@ def test_a_secret_in_the_wrong_place_is_refused_and_not_repeated(tmp_path: Path,
     assert "SECRET" not in str(caught.value)
 
 
+@pytest.mark.parametrize("store", ["s3://AKIA1:SECRET@bucket/x", "s3://SECRET@bucket/x", "sftp://me:SECRET@host/x"])
+def test_a_key_in_the_address_of_a_store_is_refused_and_not_repeated(tmp_path: Path, store: str) -> None:
+    with pytest.raises(ConfigError, match=r"store: .* go into the environment") as caught:
+        load_config(written(tmp_path, f"name: x\nstore: {store}\nfamilies: {{uraq: {{}}}}"))
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("store", ["s3://bucket/x", "sftp://me@host/x", "memory://x", "a@b/c:d"])
+def test_a_store_is_a_folder_or_an_address(tmp_path: Path, store: str) -> None:
+    assert load_config(written(tmp_path, f"name: x\nstore: {store}\nfamilies: {{uraq: {{}}}}")).store.endswith(store)
+
+
 def test_a_missing_file_says_so(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such file"):
         load_config(tmp_path / "none.yaml")

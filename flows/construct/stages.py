@@ -513,6 +513,8 @@ class Build:
             shards=tuple(shards),
             notes=tuple(notes),
         )
+        if (made := self.manifest(ref)) is not None:  # another build was first, and goes on from what it made
+            return made
         self.files(ref).finish(manifest)
         return manifest
 

@@ -40,6 +40,7 @@ from flows.families.lveval.mixing import Text
 from flows.families.lveval.settings import LVEvalSettings
 from schemas.base import Provenance, Record, SourceRef, key_of
 from schemas.lveval import Document, LongContext, Pair, PoolDocument, Rule
+from schemas.manifest import ShardManifest
 
 SEED = 7
 VOCABULARY = 30_000
@@ -136,7 +137,7 @@ def ours(mixer: Mixer, settings: LVEvalSettings, folder: Path) -> tuple[int, dic
     files = context_files(step, mixer)
     drops: dict[str, int] = defaultdict(int)
 
-    def write(index: int, file: RowFile) -> int:
+    def write(index: int, file: RowFile) -> ShardManifest:
         def key(record: Record, slot: Slot) -> str:
             return key_of("lveval", "contexts", record.key, slot)
 
@@ -146,11 +147,11 @@ def ours(mixer: Mixer, settings: LVEvalSettings, folder: Path) -> tuple[int, dic
         with RowShardWriter(store, index, file.name, LongContext, "context") as writer:
             for values, text in mix_contexts(file, RowsContext(mixer, key, drop)):
                 writer.write(values, text)
-        return writer.kept
+        return writer.finish(file.planned)
 
     with ThreadPoolExecutor(CORES) as threads:
-        rows = sum(threads.map(write, *zip(*reversed(list(enumerate(files))), strict=True)))
-    return rows, dict(drops), [Path(store.rows_path(index)) for index in range(len(files))]
+        shards = list(threads.map(write, *zip(*reversed(list(enumerate(files))), strict=True)))
+    return sum(shard.kept for shard in shards), dict(drops), [Path(store.kept(shard)) for shard in reversed(shards)]
 
 
 def rewrite(files: list[str]) -> float:

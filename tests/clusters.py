@@ -1,0 +1,106 @@
+"""A Dask cluster as several machines would be one: processes that share no folder of work, home or database."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+import httpx
+import orjson
+
+from tests.builds import TOUCHSTONE, wait_for
+
+
+class Cluster:
+    """A scheduler and its workers while the block lasts; a worker that is killed stays away."""
+
+    def __init__(
+        self, folder: Path, environment: dict[str, str], workers: int = 2, vectors: Path | None = None
+    ) -> None:
+        """`vectors` is a database of embeddings that each worker starts with, to be sooner done."""
+        self._folder = folder
+        self._vectors = vectors
+        self._environment = environment
+        self._number = workers
+        self._scheduler: subprocess.Popen[bytes] | None = None
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Self:
+        note = self._folder / "scheduler.json"
+        self._folder.mkdir(parents=True)
+        self._scheduler = self._start(
+            "dask_scheduler", "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(note)
+        )
+        wait_for(lambda: note.exists() and note.stat().st_size > 0)
+        self.address = str(orjson.loads(note.read_bytes())["address"])
+        for number in range(self._number):
+            self.workers.append(
+                self._start("dask_worker", f"worker-{number}", self.address, "--nthreads", "1", "--no-nanny",
+                            "--host", "127.0.0.1")
+            )  # fmt: skip
+        logs = [self._folder / f"worker-{number}.log" for number in range(self._number)]
+        wait_for(lambda: all("Registered to" in log.read_text() for log in logs))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for process in [*self.workers, self._scheduler]:
+            if process is not None and process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    def kill(self, number: int) -> None:
+        """Kill a worker without a word."""
+        os.killpg(self.workers[number].pid, signal.SIGKILL)
+        self.workers[number].wait()
+
+    def log(self, number: int) -> str:
+        """What a worker has said."""
+        return (self._folder / f"worker-{number}.log").read_text()
+
+    def _start(self, program: str, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+        home = self._folder / name
+        (home / ".touchstone").mkdir(parents=True)
+        if self._vectors is not None:
+            shutil.copy(self._vectors, home / ".touchstone" / "embeddings.sqlite")
+        environment = {
+            **os.environ, "HOME": str(home), "PREFECT_HOME": str(home / "prefect"), **self._environment,
+        }  # fmt: skip
+        with (self._folder / f"{name}.log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", f"distributed.cli.{program}", "--no-dashboard", *arguments], cwd=home,
+                env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+
+
+@contextmanager
+def prefect_server(home: Path) -> Iterator[str]:
+    """The API of a `prefect server start` with a home of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "PREFECT_HOME": str(home), "DO_NOT_TRACK": "1",
+                   "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}  # fmt: skip
+    process = subprocess.Popen(
+        [TOUCHSTONE.parent / "prefect", "server", "start", "--port", str(port)], env=environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    api = f"http://127.0.0.1:{port}/api"
+
+    def healthy() -> bool:
+        try:
+            return httpx.get(f"{api}/health", timeout=2).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    try:
+        wait_for(healthy, 120)
+        yield api
+    finally:
+        process.terminate()
+        process.wait(30)

@@ -1,0 +1,71 @@
+"""A project as a worker process opens it: what travels to it, and what it must not mistake for its own."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from flows import compose
+from flows.build import DASK_CLUSTER, _check_same, _dask_workers
+from flows.compose import Project
+from flows.construct.stages import StageRef
+from flows.llm.cache import Completion
+from flows.settings import ConfigError
+from schemas.errors import Failed
+from tests.builds import write_config
+
+URAQ = {"statements": 15}
+
+
+def opened(project: Project) -> Project:
+    """The project as a worker has it."""
+    reopened: Project = pickle.loads(pickle.dumps(project))
+    return reopened
+
+
+def test_a_worker_opens_a_build_once_and_a_changed_configuration_anew(tmp_path: Path) -> None:
+    first = Project(write_config(tmp_path, families={"uraq": URAQ}), tmp_path / "out")
+    there = opened(first)
+    assert there is opened(first)
+    second = Project(write_config(tmp_path, seed=8, families={"uraq": URAQ}), tmp_path / "out")
+    assert opened(second).config.seed == 8
+    assert opened(first) is there, "what still runs of the first build goes on as it was"
+
+
+def test_a_worker_closes_the_builds_that_it_has_no_room_for(tmp_path: Path) -> None:
+    config = write_config(tmp_path, families={"uraq": URAQ})
+    first = opened(Project(config, tmp_path / "out"))
+    for _ in range(compose.OPEN_AT_ONCE):
+        opened(Project(config, tmp_path / "out"))
+    assert first.stopped
+
+
+def test_a_worker_where_something_differs_refuses(tmp_path: Path) -> None:
+    project = Project(write_config(tmp_path, families={"uraq": URAQ}), tmp_path / "out")
+    ref = StageRef("uraq", "statements", "source")
+    fingerprint = project.build.fingerprint(ref)
+    _check_same(opened(project), ref, fingerprint)
+    other = Project(write_config(tmp_path, families={"uraq": {"statements": 14}}), tmp_path / "out")
+    later = StageRef("uraq", "items", "ask_question")
+    with pytest.raises(Failed, match="another configuration, other sources"):
+        _check_same(opened(other), later, project.build.fingerprint(later))
+
+
+def test_a_worker_counts_its_share_from_where_the_build_began(tmp_path: Path) -> None:
+    """1 dollar was spent before the build, 2 by its first run; each of two workers has half of what is left of 8."""
+    config = write_config(tmp_path, store=str(tmp_path / "store"), budget_usd=8, families={"uraq": URAQ})
+    project = Project(config, tmp_path / "out", workers=2)
+    project.cache.put("before", Completion("", "answer", 1, 1, 1.0))
+    assert project.budget.spent_usd == 0
+    project.cache.put("first run", Completion("", "answer", 1, 1, 2.0))
+    sent = pickle.dumps(Project(config, tmp_path / "out", workers=2))
+    project.settle()  # a worker's machine has no note of when the build began
+    share = pickle.loads(sent).budget
+    assert (share.ceiling_usd, share.spent_usd) == (4.0, 1.0)
+
+
+def test_money_of_several_machines_is_counted_in_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = write_config(tmp_path, runner="dask", budget_usd=5, families={"uraq": URAQ})
+    monkeypatch.setenv(DASK_CLUSTER, "tcp://127.0.0.1:9")
+    with pytest.raises(ConfigError, match=r"budget_usd: .* under cache"):
+        _dask_workers(Project(config, tmp_path / "out"))
