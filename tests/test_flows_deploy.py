@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -13,7 +14,9 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
 
+from annotation.label_studio.install import PACKAGES
 from flows.deploy import deployed_name, schedule_of
 from flows.settings import load_config
 from schemas.errors import WrongInput
@@ -259,3 +262,18 @@ def test_a_time_that_cron_does_not_know_is_refused(tmp_path: Path) -> None:
 def test_a_name_that_addresses_cannot_hold_is_written_otherwise(tmp_path: Path) -> None:
     path = dataset(tmp_path, "LV-Eval / 2026 (draft)", families={"uraq": URAQ})
     assert deployed_name(load_config(path)) == "LV-Eval-2026-draft"
+
+
+def test_containers_hold_no_secret_and_listen_here_alone() -> None:
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    assert set(compose["services"]) == {"postgres", "prefect", "worker", "label-studio"}
+    named = set()
+    for service in compose["services"].values():
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
+        for name, value in service["environment"].items():
+            variable = re.fullmatch(r"\$\{([A-Z_]+):[?-]\}", value)
+            assert variable or not re.search("PASSWORD|KEY|TOKEN|NOTICE", name), name
+            named |= {variable[1]} if variable else set()
+    lines = [line for line in (ROOT / ".env.example").read_text().splitlines() if not line.startswith("#")]
+    assert {line.removesuffix("=") for line in lines} == named
+    assert compose["services"]["label-studio"]["image"].split(":")[1] in PACKAGES[0]
