@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ("run", "estimate", "show", "explain", "verify", "evaluate", "score", "metric", "schema", "doctor",
             "rebuild", "gc",
             "label-studio up", "annotate push", "annotate pull", "annotate status", "label-studio down")  # fmt: skip
-ENDLESS = ("annotate listen",)
+ENDLESS = ("annotate listen", "serve")
 """They go on until they are stopped."""
 TOUCHSTONE = Path(sys.executable).parent / "touchstone"
 

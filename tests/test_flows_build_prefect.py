@@ -1,60 +1,27 @@
 """Against a real Prefect server: what a build shows there, what a kill leaves, and a scheduled run."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from tests.builds import TOUCHSTONE, bytes_of, touchstone, wait_for, write_config
+from tests.prefect_server import flow_runs, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 URAQ = {"statements": 15, "context_counts": [1, 3]}
-PREFECT = TOUCHSTONE.parent / "prefect"
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The API of a `prefect server start` with a home of its own."""
-    home = tmp_path_factory.mktemp("prefect")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {
-        **os.environ, "PREFECT_HOME": str(home), "DO_NOT_TRACK": "1", "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_CLI_CHECK_FOR_UPDATES": "false",
-    }  # fmt: skip
-    process = subprocess.Popen(
-        [PREFECT, "server", "start", "--port", str(port)], env=environment,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    api = f"http://127.0.0.1:{port}/api"
-
-    def healthy() -> bool:
-        try:
-            return httpx.get(f"{api}/health", timeout=2).status_code == 200
-        except httpx.HTTPError:
-            return False
-
-    wait_for(healthy, 120)
-    yield api
-    process.terminate()
-    process.wait(30)
-
-
-def flow_runs(api: str) -> list[dict[str, Any]]:
-    """The flow runs that have begun, the last first."""
-    begun = {"state": {"type": {"not_any_": ["SCHEDULED"]}}}
-    query = {"limit": 50, "sort": "START_TIME_DESC", "flow_runs": begun}
-    found = httpx.post(f"{api}/flow_runs/filter", json=query, timeout=10)
-    runs: list[dict[str, Any]] = found.raise_for_status().json()
-    return runs
+    with served(tmp_path_factory.mktemp("prefect")) as api:
+        yield api
 
 
 def test_a_build_shows_its_stages_and_tables(server: str, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import traceback
 
 import typer
 
-from flows.cli import annotate, build, label_studio, meta, read, rebuild, release, score
+from flows.cli import annotate, build, label_studio, meta, read, rebuild, release, schedule, score
 from schemas.errors import Failed, WrongInput
 
 INTERRUPTED = 130
@@ -29,6 +29,7 @@ label_studio.add_to(app)
 annotate.add_to(app)
 release.add_to(app)
 rebuild.add_to(app)
+schedule.add_to(app)
 meta.add_to(app)
 
 

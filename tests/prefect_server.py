@@ -1,0 +1,59 @@
+"""A real Prefect server on loopback, and what it knows."""
+
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.builds import TOUCHSTONE, wait_for
+
+PREFECT = TOUCHSTONE.parent / "prefect"
+QUIET = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_CLI_CHECK_FOR_UPDATES": "false",
+}
+
+
+@contextmanager
+def served(home: Path) -> Iterator[str]:
+    """The API of a `prefect server start` with a home of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [PREFECT, "server", "start", "--port", str(port)], env={**os.environ, **QUIET, "PREFECT_HOME": str(home)},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    api = f"http://127.0.0.1:{port}/api"
+
+    def healthy() -> bool:
+        try:
+            return httpx.get(f"{api}/health", timeout=2).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    try:
+        wait_for(healthy, 120)
+        yield api
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def listed(api: str, what: str, **query: Any) -> list[dict[str, Any]]:
+    """All of something that the server holds: `flow_runs`, `deployments`, `artifacts`, `logs`, ..."""
+    found = httpx.post(f"{api}/{what}/filter", json={"limit": 200, **query}, timeout=10)
+    rows: list[dict[str, Any]] = found.raise_for_status().json()
+    return rows
+
+
+def flow_runs(api: str) -> list[dict[str, Any]]:
+    """The flow runs that have begun, the last first."""
+    begun = {"state": {"type": {"not_any_": ["SCHEDULED"]}}}
+    return listed(api, "flow_runs", sort="START_TIME_DESC", flow_runs=begun)
