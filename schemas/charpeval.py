@@ -89,19 +89,21 @@ class CharpEvalItem(Record):
     SHOWS: ClassVar[tuple[str, ...]] = ("history", "last_utterance", "knowledge", "response", "distractors")
     TEXTS: ClassVar[tuple[str, ...]] = ("last_utterance", "history", "knowledge", "response", "distractors")
 
-    subset: Subset
+    subset: Subset = Field(description="`hCHARP`, with the hard last utterance, or `eCHARP`, with the easy one")
     history: tuple[str, ...] = Field(
         description="Turns before the last utterance, by turns of bot and user: the last is the bot's; may be empty"
     )
     last_utterance: str = Field(min_length=1, description="The user's, which the response answers")
-    knowledge: str = Field(min_length=1)
+    knowledge: str = Field(min_length=1, description="What the response rests on")
     response: str = Field(min_length=1, description="The ground truth response")
     distractors: Mapping[DistractorType, str] = Field(description="One of each type")
     options: tuple[str, ...] = Field(description="The response and the distractors, in the order of the export")
     gold_index: int = Field(ge=0, description="Place of the response among the options")
-    language: Literal["en"] = "en"
+    language: Literal["en"] = Field("en", description="Code of its language")
     dialogue_id: str = Field(description="The dialogue that it was made from; both its subsets have the same")
-    provenance: Provenance
+    provenance: Provenance = Field(
+        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
+    )
 
     @model_validator(mode="after")
     def _options_fit(self) -> Self:

@@ -224,23 +224,25 @@ class LongContext(Record):
     )  # fmt: skip
     TEXTS: ClassVar[tuple[str, ...]] = ("input", "context")
 
-    input: str
-    context: str
-    answers: tuple[str, ...]
+    input: str = Field(description="The question")
+    context: str = Field(description="What holds its answer, and much else")
+    answers: tuple[str, ...] = Field(description="The right answers; one of them is enough")
     length: int = Field(description="Words of the context (characters in Chinese), white space not counted")
     dataset: str = Field(description="The released name with its level: `hotpotwikiqa_mixup_16k`")
-    language: str
+    language: str = Field(description="Code of its language")
     answer_keywords: str = Field(description="Empty where the dataset has none")
-    confusing_facts: tuple[str, ...]
-    pair_id: str
+    confusing_facts: tuple[str, ...] = Field(description="Written to mislead, and put into the context")
+    pair_id: str = Field(description="Of the question, the same at every level")
     level: str = Field(description="`16k`")
     depth: int | None = Field(description="Fact recall: which of the 200 places the fact stands at, 0 to 199")
-    answer_test: AnswerTest
+    answer_test: AnswerTest = Field(description="How it was made sure that the answer stands in no other place")
     positions: tuple[Position, ...] = Field(description="In the order of the context")
-    replacements: tuple[Rule, ...]
-    sources: tuple[SourceDocument, ...]
+    replacements: tuple[Rule, ...] = Field(description="Names that were replaced throughout, and by what")
+    sources: tuple[SourceDocument, ...] = Field(description="The documents that support the answer, by checksum")
     context_xxh3: str = Field(
         description="XXH3 checksum of the context in UTF-8, 128 bits: what names the row has to change with it"
     )
     reviewed: bool = Field(False, description="People accepted its facts, rules and keywords")
-    provenance: Provenance
+    provenance: Provenance = Field(
+        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
+    )

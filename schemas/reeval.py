@@ -41,12 +41,12 @@ class SwapCase(Record):
     SHOWS: ClassVar[tuple[str, ...]] = ("question", "answer", "evidence")
     TEXTS: ClassVar[tuple[str, ...]] = ("question", "evidence", "original_evidence")
 
-    question: str
+    question: str = Field(description="As the source asks it")
     answer: str = Field(description="The new answer, which the evidence supports")
-    original_answer: str
+    original_answer: str = Field(description="The source's answer")
     aliases: tuple[str, ...] = Field((), description="Other wordings of the original answer that the source gives")
-    evidence: str
-    original_evidence: str
+    evidence: str = Field(description="With the new answer")
+    original_evidence: str = Field(description="As the source has it")
     replacements: tuple[Edit, ...] = Field(
         description="The mentions of the original answer that were replaced, in order"
     )
@@ -56,10 +56,12 @@ class SwapCase(Record):
     answer_position: AnswerPosition | None = Field(
         description="Third of the evidence in which the answer starts; null where it does not occur exactly once"
     )
-    language: str = "en"
+    language: str = Field("en", description="Code of its language")
     pivot: str = Field(description="Role or model that perturbed it")
     source: str = Field(description="Format and name of the source: `squad:dev.json`")
-    provenance: Provenance
+    provenance: Provenance = Field(
+        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
+    )
 
 
 class PassageRef(Frozen):
@@ -86,17 +88,19 @@ class EnrichedCase(Record):
         "evidence_evidence_focused",
     )
 
-    question: str
-    answer: str
+    question: str = Field(description="As the source asks it")
+    answer: str = Field(description="The source's answer")
     aliases: tuple[str, ...] = Field((), description="Other wordings of the answer that the source gives")
-    original_evidence: str
+    original_evidence: str = Field(description="As the source has it")
     supporting_sentence: str = Field(description="As it stands in the original evidence")
     supporting_sentence_resolved: str = Field(description="The same, understood without what stood before it")
-    evidence_question_focused: str
-    evidence_evidence_focused: str
-    passages_question_focused: tuple[PassageRef, ...]
-    passages_evidence_focused: tuple[PassageRef, ...]
-    language: str = "en"
+    evidence_question_focused: str = Field(description="The supporting sentence among passages near the question")
+    evidence_evidence_focused: str = Field(description="The supporting sentence among passages near the evidence")
+    passages_question_focused: tuple[PassageRef, ...] = Field(description="Those passages")
+    passages_evidence_focused: tuple[PassageRef, ...] = Field(description="Those passages")
+    language: str = Field("en", description="Code of its language")
     pivot: str = Field(description="Role or model that perturbed it")
     source: str = Field(description="Format and name of the source: `squad:dev.json`")
-    provenance: Provenance
+    provenance: Provenance = Field(
+        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
+    )

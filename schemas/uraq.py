@@ -52,19 +52,21 @@ class UraqItem(Record):
     SHOWS: ClassVar[tuple[str, ...]] = DEFINES
     TEXTS: ClassVar[tuple[str, ...]] = ("question", "original", "manipulated")
 
-    original: str
-    manipulated: str
-    manipulation: Manipulation
-    question: str
-    hops: int = Field(ge=1, le=MAX_HOPS)
-    steps: tuple[Step, ...]
-    answer_type: AnswerType
+    original: str = Field(description="The true statement")
+    manipulated: str = Field(description="The same statement, made false")
+    manipulation: Manipulation = Field(description="How it was made false")
+    question: str = Field(description="Of several steps, with one answer from each statement")
+    hops: int = Field(ge=1, le=MAX_HOPS, description="Steps that the answer depends on")
+    steps: tuple[Step, ...] = Field(description="Them, in order")
+    answer_type: AnswerType = Field(description="What kind of answer is asked for")
     answer_original: str = Field(description="The ground truth (appendix A.6)")
-    answer_manipulated: str
+    answer_manipulated: str = Field(description="The answer where the manipulated statement holds")
     single_hop_question: str = Field(description="Asks for the original statement's fact alone; for pre-screening")
-    single_hop_answer: str
-    topic: str | None = None
-    provenance: Provenance
+    single_hop_answer: str = Field(description="Its answer")
+    topic: str | None = Field(None, description="What the statement is about; null where it came without")
+    provenance: Provenance = Field(
+        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
+    )
 
 
 class Conflict(Record):
@@ -93,12 +95,14 @@ class EvaluationRow(Record):
     TEXTS: ClassVar[tuple[str, ...]] = ("question", "contexts")
 
     item_id: str = Field(description="A row of items or of conflicts")
-    setting: Setting
-    n_contexts: int = Field(ge=1)
-    contexts: tuple[str, ...]
+    setting: Setting = Field(description="What the contexts hold: the right evidence, the conflicting one, or none")
+    n_contexts: int = Field(ge=1, description="How many contexts there are")
+    contexts: tuple[str, ...] = Field(description="What a model is given, in this order")
     relevant_index: int | None = Field(description="Place of the relevant context; null in irrelevant")
-    question: str
-    answer_type: AnswerType
+    question: str = Field(description="What it is asked")
+    answer_type: AnswerType = Field(description="What kind of answer is asked for")
     dataset: str = Field(description="`uraq`, or the source of the conflict it asks about")
     expected: dict[Need, str] = Field(description="The right answer under each user need (figure 2)")
-    provenance: Provenance
+    provenance: Provenance = Field(
+        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
+    )

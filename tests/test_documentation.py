@@ -13,7 +13,7 @@ from annotation.label_studio import server
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ("run", "estimate", "show", "explain", "verify", "evaluate", "score", "metric", "schema", "doctor",
-            "rebuild", "gc",
+            "release", "diff", "rebuild", "gc",
             "label-studio up", "annotate push", "annotate pull", "annotate status", "label-studio down")  # fmt: skip
 ENDLESS = ("annotate listen", "serve")
 """They go on until they are stopped."""
@@ -74,6 +74,8 @@ def test_every_help_example_works(folder: Path) -> None:
         for example in examples:
             done = sh(example.strip().replace("0a1b2c3d4e5f6071", some_id), folder)
             assert done.returncode == 0, f"{example}\n{done.stdout}{done.stderr}"
+        if command == "release":  # the next one compares with a later version
+            assert sh("touchstone release --to releases --version 1.1.0", folder).returncode == 0
         if command == "run":  # its example is a pilot; the others read the whole build
             sh("touchstone run my.yaml --out out", folder)
 
