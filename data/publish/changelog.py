@@ -118,8 +118,8 @@ def _example(change: Change) -> Iterator[str]:
 
 
 def _telling(fields: Iterable[str]) -> list[str]:
-    """The fields without `id`, which is another whenever the content is."""
-    return [name for name in fields if name != "id"] or ["id"]
+    """The fields without `id` and `provenance`, which are others whenever the content is."""
+    return [name for name in fields if name not in ("id", "provenance")] or list(fields)
 
 
 def _value(value: JsonValue) -> str:
