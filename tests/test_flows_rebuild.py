@@ -158,8 +158,8 @@ def test_people_get_what_is_new_and_their_verdicts_are_released(tmp_path: Path, 
     (queue,) = [one for name, one in ours(client, "test").items() if f"/{CHECK.name}@" in name]
     first, second, *_ = held(client, queue)
     yes = {ask.name: ask.accepts[0] for ask in CHECK.asks}
-    client.annotate(first["id"], result(CHECK, yes))
-    client.annotate(second["id"], result(CHECK, {**yes, "original_true": "no"}))
+    client.annotate(first["id"], result(CHECK, yes)["result"])
+    client.annotate(second["id"], result(CHECK, {**yes, "original_true": "no"})["result"])
     said = succeeds(rebuild(tmp_path, **environment))
     assert "verdicts applied" in said
     assert "no new task" in said
