@@ -574,11 +574,7 @@ def _reviews(project: Project, built: BuildManifest, collected: Sequence[Collect
             title=rubric.title or rubric.name, rubric=rubric.name, version=rubric.version,
             parts=(f"{family.name}-{part.name}",), share=part.people.share, records=len(views), shown=shown,
             judged=len(counted), accepted=decided["accept"], fixed=decided["fix"], rejected=decided["reject"],
-<<<<<<< HEAD
             people=tuple(sorted(people)),
-=======
-            people=tuple(sorted(code.strip().replace(" ", "-") for code in people)),  # `account 1`, of who is not named
->>>>>>> r-rebuild
             agreement=tuple(one.agreement(built.seed)) if one else (),
         )  # fmt: skip
 
