@@ -13,7 +13,8 @@ from annotation.label_studio import server
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ("run", "estimate", "show", "explain", "verify", "evaluate", "score", "metric", "schema", "doctor",
-            "release", "diff", "label-studio up", "annotate push", "annotate pull", "annotate status", "label-studio down")  # fmt: skip
+            "release", "diff", "label-studio up", "annotate push", "annotate pull", "annotate status",
+            "label-studio down")  # fmt: skip
 ENDLESS = ("annotate listen",)
 """They go on until they are stopped."""
 TOUCHSTONE = Path(sys.executable).parent / "touchstone"
