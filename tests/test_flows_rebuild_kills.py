@@ -88,8 +88,8 @@ def test_kills_at_random_moments_of_a_rebuild_change_nothing(
             hub.large = {blob.sha256: blob.data for blob in repo.head.files.values() if blob.large}
             start(broken, label_studio)
             begun = progress(broken, hub)
-            # What people get is not counted in `steps`: a kill that waits hits it too.
-            reached, delay_s = moments.randrange(steps), moments.uniform(0, 3.0)
+            # One kill in each equal share of the steps; what people get is not counted, but a kill that waits hits it.
+            reached, delay_s = int(steps * (number + moments.random()) / kills), moments.uniform(0, 3.0)
 
             def now(
                 folder: Path = broken, hub: HubServer = hub, from_: int = begun + reached, s: float = delay_s
