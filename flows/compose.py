@@ -161,7 +161,8 @@ class Project:
     def models_of(self, family: Family, settings: FamilySettings) -> dict[str, Model]:
         """A family's models, by role and by name."""
         roles = {prompt.role for prompt in family.prompts}
-        named = {name for step in _steps(family) if step.asks for name in getattr(settings, step.asks)}
+        lists = {setting for step in _steps(family) for setting in step.asks.values()}
+        named = {name for setting in sorted(lists) for name in getattr(settings, setting)}
         for name in sorted(named - set(self.config.models) - roles):
             raise ConfigError(
                 f"{self.config_path}: models.{name}: is missing; families.{family.name} asks a model of that name"

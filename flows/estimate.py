@@ -133,7 +133,8 @@ def _line(
 ) -> EstimateLine:
     one = project.build.families[family.name]
     prompt = one.prompts[prompt.name]
-    models = [one.models[name] for name in step.models(settings)]
+    models = [one.models[name] for name in step.models_as(prompt.role, settings)]
+    a_record = step.calls(settings)[prompt.name] if step.calls else len(models)
     measured = stage.usage.get(prompt.name) if stage else None
     if measured is not None and measured.calls and stage is not None and stage.planned:
         # A step that asks by itself takes larger batches in a larger build: its own bound holds, not the pilot's share.
@@ -146,7 +147,7 @@ def _line(
         tokens_in = round(calls * measured.input_tokens / measured.calls)
         tokens_out = round(calls * measured.output_tokens / measured.calls)
     else:
-        calls = step.most(settings) if step.most is not None and step.shape == "all" else count * len(models)
+        calls = step.most(settings) if step.most is not None and step.shape == "all" else count * a_record
         tokens_in = calls * (estimate_tokens(prompt.source) + TYPICAL_INPUT_TOKENS)
         tokens_out = calls * prompt.max_tokens
     cost: float | None = 0.0

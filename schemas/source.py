@@ -1,6 +1,6 @@
 """What comes in: rows of somebody's data, in the shapes the families read."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -79,4 +79,19 @@ class Dialogue(Record):
     note: str = Field("", description="What a reader of the provenance should know: `the response is model output`")
     source: SourceRef
     format: str = Field(description="The source's format: charp, faithdial, topical-chat, ...")
+    language: str = "en"
+
+
+class Assignment(Record):
+    """What a user gives a model to work on (RefuteBench 2.0, section 4.1): the X of an initial query."""
+
+    DEFINES: ClassVar[tuple[str, ...]] = ("given", "text", "reference", "language")
+
+    given: Literal["text", "headline", "post", "prompt", "request"] = Field(
+        "text", description="What the text is; a `request` is a whole query by itself"
+    )
+    text: str = Field(min_length=1)
+    reference: str = Field("", description="What a person made of it: a translation, a summary; empty: not given")
+    source: SourceRef
+    format: str = Field(description="The source's format: ntrex, scitldr, writingbench, ...")
     language: str = "en"

@@ -170,13 +170,14 @@ class Step:
     version: int
     prompts: tuple[Prompt[Any], ...]
     settings: tuple[str, ...]
-    asks: str | None = None
+    asks: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[StepContext], Any] | None = None
     slots: Callable[[Any, Any], Sequence[Slot]] | None = None
     creates: bool = False
     embeds: bool = False
     most: Callable[[Any], int] | None = None
     chosen: Callable[[Any], Sequence[Prompt[Any]]] | None = None
+    calls: Callable[[Any], Mapping[str, int]] | None = None
     files: Callable[[StepContext, Any], Sequence["RowFile"]] | None = None
     long: str | None = None
 
@@ -191,10 +192,12 @@ class Step:
 
     def models(self, settings: FamilySettings) -> tuple[str, ...]:
         """The roles and models the step asks."""
-        prompts = self.prompts_asked(settings)
-        if self.asks is not None:
-            return tuple(getattr(settings, self.asks)) if prompts else ()
-        return tuple(sorted({prompt.role for prompt in prompts}))
+        roles = {prompt.role for prompt in self.prompts_asked(settings)}
+        return tuple(sorted({name for role in roles for name in self.models_as(role, settings)}))
+
+    def models_as(self, role: str, settings: FamilySettings) -> tuple[str, ...]:
+        """Who is asked in a role: the models that a setting lists, or the role's own."""
+        return tuple(getattr(settings, self.asks[role])) if role in self.asks else (role,)
 
 
 def each(
@@ -203,20 +206,25 @@ def each(
     version: int = 1,
     prompts: Sequence[Prompt[Any]] = (),
     settings: Sequence[str] = (),
-    asks: str | None = None,
+    asks: Mapping[str, str] | None = None,
     prepare: Callable[[StepContext], Any] | None = None,
     embeds: bool = False,
     chosen: Callable[[Any], Sequence[Prompt[Any]]] | None = None,
+    calls: Callable[[Any], Mapping[str, int]] | None = None,
 ) -> Step:
     """One record to one record: `async def function(record, ctx) -> record`, or `Drop`.
 
-    `settings` names the family settings that its result depends on. `asks` names a setting that lists
-    models to be asked, in place of the prompts' roles. `prepare` is called once for all records.
+    `settings` names the family settings that its result depends on. `asks` names, for a role of the prompts, a
+    setting that lists the models to be asked in its place. `prepare` is called once for all records.
     `embeds` says that the result depends on the embedder. `chosen(settings)` are those of the prompts that
-    it asks under the settings; all of them where it is not given. The step's `version` is raised when its
-    result changes for the same input.
+    it asks under the settings; all of them where it is not given. `calls(settings)` is, by prompt, how often a
+    record asks it at most where all goes well, for estimates; by default each model is asked once. The step's
+    `version` is raised when its result changes for the same input.
     """
-    return Step("each", function, version, tuple(prompts), tuple(settings), asks, prepare, embeds=embeds, chosen=chosen)
+    return Step(
+        "each", function, version, tuple(prompts), tuple(settings), asks or {}, prepare, embeds=embeds, chosen=chosen,
+        calls=calls,
+    )  # fmt: skip
 
 
 def expand(
@@ -236,7 +244,7 @@ def expand(
     is how many they are at most, for estimates.
     """
     return Step(
-        "expand", function, version, tuple(prompts), tuple(settings), None, prepare, slots, embeds=embeds, most=most
+        "expand", function, version, tuple(prompts), tuple(settings), {}, prepare, slots, embeds=embeds, most=most
     )
 
 
@@ -300,7 +308,7 @@ def rows(
     `long` in UTF-8, or refuses it with `ctx.drop(record, slot, Drop(...))`. Files are written side by side,
     in threads, the last of the list first: it is to be the longest.
     """
-    return Step("rows", function, version, (), tuple(settings), None, prepare, files=files, long=long)
+    return Step("rows", function, version, (), tuple(settings), {}, prepare, files=files, long=long)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypedDict, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar
 
 import jinja2
 import jinja2.meta
@@ -29,6 +29,19 @@ class Message(TypedDict):
 
     role: str
     content: str
+
+
+class Said(Frozen):
+    """What was said in a dialogue with a model."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+class InDialogue(Frozen):
+    """Inputs of a prompt that is asked in a dialogue: everything said before it goes along."""
+
+    dialogue: tuple[Said, ...] = ()
 
 
 class Text(Frozen):
@@ -103,7 +116,8 @@ class Prompt(Generic[Out]):
     """What is asked of a model: a template, the type of its answer, and what the answer must meet.
 
     The template is `<folder of the family>/prompts/<name>.j2`, with a `system` and a `user` block; it
-    sees the fields of `inputs`. `checks` are called as `check(inputs, output)` and raise `Invalid`.
+    sees the fields of `inputs`. Of inputs that are `InDialogue` the dialogue so far
+    stands between the two, message by message. `checks` are called as `check(inputs, output)` and raise `Invalid`.
     A prompt's `version` is raised when what it asks changes; its template's hash is kept beside it.
     `inputs`, where given, lets a template be checked before anything is asked (`with_templates`).
     """
@@ -152,6 +166,8 @@ class Prompt(Generic[Out]):
         rendered: list[Message] = []
         try:
             for role in ("system", "user"):
+                if role == "user" and isinstance(inputs, InDialogue):
+                    rendered += ({"role": one.role, "content": one.text} for one in inputs.dialogue)
                 if role in blocks:
                     text = "".join(blocks[role](self._template.new_context(fields))).strip()
                     rendered.append({"role": role, "content": text})

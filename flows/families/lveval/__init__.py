@@ -103,7 +103,11 @@ FAMILY = Family(
                     settings=["datasets", "levels", "header"],
                 ),
                 each(
-                    prescreen, prompts=[ANSWER_UNAIDED], chosen=asked_unaided, settings=["prescreen"], asks="prescreen"
+                    prescreen,
+                    prompts=[ANSWER_UNAIDED],
+                    chosen=asked_unaided,
+                    settings=["prescreen"],
+                    asks={"builder": "prescreen"},
                 ),
                 all_(select_pairs, settings=["datasets"], creates=True),
             ),

@@ -51,7 +51,7 @@ SELECTS: dict[str, Any] = {
     "prompts": ANSWERS,
     "chosen": _asked,
     "settings": ["seeds", "right", "entailment", "style"],
-    "asks": "pivots",
+    "asks": {"pivot": "pivots"},
     "prepare": grader,
 }
 FILTERED = (
@@ -104,7 +104,7 @@ FAMILY = Family(
                     swap_answer,
                     version=2,
                     prompts=[ALTERNATIVE_ANSWER, REPLACE_ANSWER],
-                    asks="pivots",
+                    asks={"pivot": "pivots"},
                     prepare=pool_answers,
                     embeds=True,
                 ),
@@ -126,7 +126,7 @@ FAMILY = Family(
                     enrich,
                     version=2,
                     prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE],
-                    asks="pivots",
+                    asks={"pivot": "pivots"},
                     prepare=retrieve,
                     embeds=True,
                 ),

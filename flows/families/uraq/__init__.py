@@ -73,7 +73,7 @@ FAMILY = Family(
             item=UraqItem,
             steps=(
                 each(ask_question, prompts=[ASK_QUESTION], settings=["hops"]),
-                each(prescreen, prompts=[ANSWER_SINGLE_HOP], settings=["prescreen"], asks="prescreen"),
+                each(prescreen, prompts=[ANSWER_SINGLE_HOP], settings=["prescreen"], asks={"prescreen": "prescreen"}),
             ),
             people=sample(CHECK, tasks),
             verify=verify_items,

@@ -1,0 +1,124 @@
+"""RefuteBench 2.0 (Yan, Luo and Zhang, 2025): dialogues in which a user refutes a model's answers, and their ratings."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal, get_args
+
+from pydantic import Field
+
+from schemas.base import Frozen, Provenance, Record
+
+SeedTask = Literal["translation", "summarisation", "writing"]
+"""Section 4.1."""
+Focus = Literal["style", "word usage", "phrase usage"]
+"""What a refutation is about (figure 3)."""
+Protocol = Literal["transient", "persistent"]
+"""Section 3: refutations one after another of the answers to one query; or one that is to hold for later queries."""
+Refuter = Literal["agent", "template"]
+"""Who refutes: a model (version 2.0), or the templates of version 1.0 as a baseline."""
+Aspect = Literal["refutation", "task"]
+"""What a rating is about: R(a, r), how an answer follows a refutation, or R(q, a), how it does what the query asks."""
+
+TASKS: tuple[SeedTask, ...] = get_args(SeedTask)
+FOCUSES: tuple[Focus, ...] = get_args(Focus)
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+RATINGS = range(1, 6)
+PLAIN = "plain"
+"""The style of refutations without style rules: those of templates, and of the rules."""
+
+
+class Seed(Record):
+    """An initial query (section 4.1, table 3)."""
+
+    DEFINES: ClassVar[tuple[str, ...]] = ("task", "query", "text", "reference", "language")
+    TEXTS: ClassVar[tuple[str, ...]] = ("text",)
+
+    task: SeedTask = Field(description="What is asked for")
+    kind: str = Field(
+        description="The form of the query: translation, summary, news, counter-argument, story, request"
+    )
+    query: str = Field(min_length=1, description="The initial query, as a model gets it")
+    text: str = Field(min_length=1, description="What the query is about: sentence, document, headline, prompt")
+    reference: str = Field("", description="What a person made of it, as the source has it; no model sees it")
+    language: str = Field("en", description="Code of the query's language")
+    source: str = Field(description="Format and name of the source: `ntrex:newstest2019.en-zh.jsonl`")
+    provenance: Provenance = Field(
+        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
+    )
+
+
+class DialogueTurn(Frozen):
+    """A message of a dialogue between the refuter's user and the evaluated model."""
+
+    role: Literal["user", "assistant"]
+    kind: Literal["query", "refutation", "unrelated"] = Field(
+        description="What the user says, or what an answer is the answer to; `query` is the seed's, each time it is put"
+    )
+    text: str
+    focus: str = Field("", description="Of a refutation: what it is about (style, word usage, phrase usage)")
+
+
+class RefutationDialogue(Record):
+    """A dialogue: (q, a0, r0, a1, r1, a2, r2, a3), or (q, a0, r0, a0', C unrelated pairs, q, a), section 3."""
+
+    DEFINES: ClassVar[tuple[str, ...]] = ("seed", "protocol", "unrelated", "refuter", "style", "model", "turns")
+    SHOWS: ClassVar[tuple[str, ...]] = ("turns",)
+    TEXTS: ClassVar[tuple[str, ...]] = ("query",)
+
+    seed: str = Field(description="Key of the seed")
+    task: SeedTask
+    query: str = Field(description="The seed's query")
+    protocol: Protocol
+    unrelated: int = Field(0, ge=0, description="C: unrelated pairs before the query is put again; 0 where it is not")
+    refuter: Refuter = Field(description="`agent`, a model, or `template`, the baseline of version 1.0")
+    style: str = Field(description="Style rules of the refutations: `ambiguous, abstract, emotional`, or `plain`")
+    model: str = Field(description="The evaluated model's name in the configuration; provenance names it in full")
+    turns: tuple[DialogueTurn, ...] = Field(description="What was said, in order")
+    provenance: Provenance = Field(
+        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
+    )
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answers to the seed's query and to refutations of them: a0, a1, ..."""
+        return tuple(one.text for one in self.turns if one.role == "assistant" and one.kind != "unrelated")
+
+    @property
+    def refutations(self) -> tuple[str, ...]:
+        """r0, r1, ..."""
+        return tuple(one.text for one in self.turns if one.role == "user" and one.kind == "refutation")
+
+
+class Rating(Record):
+    """An evaluator's rating of one answer of a dialogue, R(a, r) or R(q, a), with what it was shown (figure 4)."""
+
+    DEFINES: ClassVar[tuple[str, ...]] = (
+        "dialogue", "evaluator", "aspect", "refutation_number", "answer_number", "query", "previous", "refutation",
+        "response", "explanation",
+    )  # fmt: skip
+    SHOWS: ClassVar[tuple[str, ...]] = ("query", "previous", "refutation", "response")
+
+    dialogue: str = Field(description="Id of the dialogue")
+    task: SeedTask
+    protocol: Protocol
+    unrelated: int = Field(ge=0, description="C of the dialogue")
+    refuter: Refuter
+    style: str
+    model: str = Field(description="The evaluated model")
+    evaluator: str = Field(description="The evaluator's name in the configuration; provenance names it in full")
+    aspect: Aspect = Field(description="`refutation`, R(a, r), or `task`, R(q, a)")
+    refutation_number: int | None = Field(None, ge=0, description="i of r_i, from 0; None where the task is rated")
+    answer_number: int = Field(ge=0, description="j of the rated answer: a_j; in a persistent dialogue 1 is a0'")
+    query: str
+    previous: str = Field("", description="The answer that was refuted, a_i; empty where the task is rated")
+    refutation: str = Field("", description="r_i; empty where the task is rated")
+    response: str = Field(description="The answer that is rated")
+    explanation: str = Field("", description="The evaluator's reply, with its rating; empty: not rated yet")
+    rating: int = Field(0, ge=0, le=5, description="From 1 to 5; 0: not rated yet")
+    provenance: Provenance = Field(
+        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
+    )
+
+
+def style_of(rules: Sequence[str]) -> str:
+    """What a dialogue calls the style of its refutations."""
+    return ", ".join(rules) or PLAIN
