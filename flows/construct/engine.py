@@ -21,6 +21,7 @@ from flows.scoring.attention import ChunkedText
 from flows.scoring.tables import ScoreTables
 from schemas.annotation import Finding
 from schemas.base import Dropped, Frozen, PromptRef, Provenance, Record, SourceRef, content_hash
+from schemas.errors import WrongInput
 from schemas.prediction import Prediction
 from schemas.rubric import Rubric, Task, Turn, task_of
 
@@ -539,17 +540,48 @@ class Authorship:
 
 
 @dataclass(frozen=True)
+class HeldContext:
+    """What the tables of an evaluation in dialogues may read: the parts that were made with the evaluated models."""
+
+    settings: Any
+    seed: int
+    records: Callable[[str], Records[Any]]
+    """The sifted records of a part."""
+    dropped: Callable[[str], Iterable[Dropped]]
+    """What all steps of a part dropped."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """How a model is evaluated where that takes dialogues: parts of the build are made with it in place of others."""
+
+    parts: tuple[str, ...]
+    """In order; what they stand on is there."""
+    models: str
+    """The setting that lists the evaluated models."""
+    tables: Callable[[HeldContext], ScoreTables]
+
+
+def _asks_nothing(record: Any, settings: Any) -> Sequence[Request]:
+    return ()
+
+
+def _is_held(rows: Iterable[Any], predictions: Iterable[Prediction], partial: bool, settings: Any) -> ScoreTables:
+    raise WrongInput("dialogues are rated when they are held; `touchstone evaluate` does both, and gives the tables")
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """How a family's accepted records are put to a model and scored."""
 
     parts: tuple[str, ...]
     """The parts whose records are asked about; of a build, those that it has."""
-    prompts: tuple[Prompt[Any], ...]
-    requests: Callable[[Any, Any], Sequence[Request]]
+    prompts: tuple[Prompt[Any], ...] = ()
+    requests: Callable[[Any, Any], Sequence[Request]] = _asks_nothing
     """(record, settings): one for each prediction that a record asks for."""
-    scored: Callable[[Any], Any]
+    scored: Callable[[Any], Any] = lambda record: record
     """What scoring needs of a record; what is long in it, and not needed, is left out."""
-    score: Callable[[Iterable[Any], Iterable[Prediction], bool, Any], ScoreTables]
+    score: Callable[[Iterable[Any], Iterable[Prediction], bool, Any], ScoreTables] = _is_held
     """`score(scored records, predictions, partial, settings)`."""
     ready: Callable[[Any], None] | None = None
     """Called with the settings before a model is asked: raises `WrongInput` where scoring could not be done."""
@@ -559,6 +591,8 @@ class Evaluation:
     """The text whose attention is told by chunks, where that is done (`flows/scoring/attention.py`)."""
     authors: Authorship | None = None
     """Where texts that people write are compared by what a model makes of them."""
+    held: Held | None = None
+    """Where it is given, dialogues are held and rated in place of single questions."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,253 @@
+"""The two protocols (section 3): transient and persistent refutation of an evaluated model's answers.
+
+A dialogue is a state machine whose state is what has been said: it is sent whole with every message, and each answer is
+kept under it before it is used. One that was broken off is begun again and goes through what is known to the turn at which
+it stopped, without asking, or paying, for any of it again.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from flows.construct.engine import Context, Drop, Slot, StepContext, seeded
+from flows.families.refutebench import templates
+from flows.families.refutebench.lexicon import packaged
+from flows.families.refutebench.prompts import (
+    CHECK_REFUTATION,
+    REFUTE,
+    RESPOND,
+    Checked,
+    ToAnswer,
+    ToCheck,
+    ToRefute,
+)
+from flows.families.refutebench.settings import RefuteBenchSettings
+from flows.llm.model import InvalidAnswer, Problem, Said
+from schemas.refutebench import FOCUSES, PLAIN, DialogueTurn, Focus, RefutationDialogue, Seed, style_of
+
+MOST_TRIES = 3
+"""Refutations that are asked for before a dialogue is dropped; the paper names no number."""
+SAME_ABOVE = 0.9
+"""Cosine above which two refutations of a dialogue say the same; the paper names none."""
+TEMPLATE_TASKS = ("translation", "writing")
+"""What version 1.0's templates refute (its third task, question answering, is none of version 2.0's)."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The seeds as dialogues need them."""
+
+    settings: RefuteBenchSettings
+    by_query: Mapping[str, Seed]
+    by_key: Mapping[str, Seed]
+
+
+def pool_seeds(step: StepContext) -> Pool:
+    """All seeds, for the unrelated queries and what goes with a query."""
+    seeds = sorted(step.uses["seeds"], key=lambda seed: seed.key)
+    return Pool(step.settings, {seed.query: seed for seed in seeds}, {seed.key: seed for seed in seeds})
+
+
+# ---- which dialogues there are ----
+
+
+def dialogues_of(seed: Seed, pool: Pool) -> Sequence[Slot]:
+    """A transient dialogue and a persistent one for each C, with each model by each refuter that knows the task."""
+    return [
+        {"model": model, "refuter": refuter, **protocol}
+        for model in pool.settings.evaluated
+        for refuter in pool.settings.refuters
+        if refuter == "agent" or seed.task in TEMPLATE_TASKS
+        for protocol in (
+            {"protocol": "transient", "unrelated": 0},
+            *({"protocol": "persistent", "unrelated": count} for count in pool.settings.unrelated),
+        )
+    ]
+
+
+async def open_dialogue(seed: Seed, slot: Slot, ctx: Context) -> RefutationDialogue:
+    """The dialogue before anything is answered: the queries that are known in advance.
+
+    The paper leaves open what is asked in between: C seeds of other tasks, the same for every model and refuter; those
+    of a smaller C are the first of a larger one's.
+    """
+    settings: RefuteBenchSettings = ctx.settings
+    pool: Pool = ctx.prepared
+    turns = [DialogueTurn(role="user", kind="query", text=seed.query)]
+    count = int(slot["unrelated"])
+    if count:
+        others = [one for one in pool.by_key.values() if one.task != seed.task]
+        if len(others) < count:
+            raise Drop("too few seeds of other tasks", value=len(others))
+        order = seeded(ctx.step.seed, "unrelated", seed.key)
+        order.shuffle(others)
+        turns += [DialogueTurn(role="user", kind="unrelated", text=one.query) for one in others[:count]]
+        turns.append(turns[0])
+    agent = slot["refuter"] == "agent"
+    return RefutationDialogue(
+        key=ctx.key,
+        seed=seed.key,
+        task=seed.task,
+        query=seed.query,
+        protocol="transient" if slot["protocol"] == "transient" else "persistent",
+        unrelated=count,
+        refuter="agent" if agent else "template",
+        style=style_of(settings.style) if agent else PLAIN,
+        model=str(slot["model"]),
+        turns=tuple(turns),
+        provenance=ctx.provenance(seed),
+    )
+
+
+# ---- how they are held ----
+
+
+async def hold_dialogue(opened: RefutationDialogue, ctx: Context) -> RefutationDialogue:
+    """Section 3, to the last turn; what the evaluated model or the refuter cannot say drops the dialogue."""
+    settings: RefuteBenchSettings = ctx.settings
+    talk = Talk(opened, ctx)
+    if opened.protocol == "transient":
+        await talk.ask(opened.query)
+        for _ in range(settings.rounds):
+            await talk.refute()
+    else:
+        await talk.ask(opened.query)
+        await talk.refute(standing=True)
+        for turn in opened.turns[1:]:
+            await talk.ask(turn.text, unrelated=turn.kind == "unrelated")
+    return opened.revised(turns=tuple(talk.turns), provenance=ctx.asked_of(opened.provenance))
+
+
+@dataclass
+class Talk:
+    """A dialogue as far as it has come."""
+
+    opened: RefutationDialogue
+    ctx: Context
+    turns: list[DialogueTurn] = field(default_factory=list)
+
+    async def ask(self, query: str, *, unrelated: bool = False) -> None:
+        """Put a query to the evaluated model."""
+        await self._say(DialogueTurn(role="user", kind="unrelated" if unrelated else "query", text=query), query)
+
+    async def refute(self, *, standing: bool = False) -> None:
+        """Have the latest answer refuted, and answered anew.
+
+        Section 4.2, fairness: what a refutation is about is drawn from the seed and the turn, so that every evaluated
+        model meets the same. Section 3 leaves open how a persistent refutation is worded: it is to be a `standing` one,
+        which holds from now on.
+        """
+        if self.opened.refuter == "template":
+            text, focus = self._by_template(standing)
+        else:
+            text, focus = await self._by_agent(standing)
+        await self._say(DialogueTurn(role="user", kind="refutation", text=text, focus=focus), self.opened.query)
+
+    async def _say(self, turn: DialogueTurn, query: str) -> None:
+        """Section 5: greedily, with the whole history."""
+        seed = self.ctx.prepared.by_query[query]
+        asked = ToAnswer(
+            dialogue=tuple(Said(role=one.role, text=one.text) for one in self.turns),
+            said=turn.text,
+            task=seed.task,
+            text=seed.text,
+            reference=seed.reference,
+            forgetting=self.ctx.settings.forgetting.get(self.opened.model, 0.0),
+        )
+        try:
+            answer = (await self.ctx.ask(RESPOND, asked, model=self.opened.model)).text
+        except InvalidAnswer as invalid:
+            raise Drop(f"evaluated model: {invalid.reason}", invalid.evidence) from invalid
+        self.turns += [turn, DialogueTurn(role="assistant", kind=turn.kind, text=answer.strip())]
+
+    # ---- the refuter (section 4.2) ----
+
+    @property
+    def _earlier(self) -> tuple[str, ...]:
+        return tuple(one.text for one in self.turns if one.role == "user" and one.kind == "refutation")
+
+    def _by_template(self, standing: bool) -> tuple[str, str]:
+        """Version 1.0, on the same seeds."""
+        settings: RefuteBenchSettings = self.ctx.settings
+        seed: Seed = self.ctx.prepared.by_key[self.opened.seed]
+        lexicon = settings.lexicon or packaged()
+        rng = seeded(self.ctx.step.seed, "template", self.opened.seed, self.turns[-1].text, len(self._earlier))
+        return templates.refute(seed.text, seed.task, self.turns[-1].text, self._earlier, lexicon, rng, standing)
+
+    async def _by_agent(self, standing: bool) -> tuple[str, str]:
+        """Figure 3, and what it asks for checked: not met yet, one aspect, no repetition, no contradiction.
+
+        Departure: the paper's prompt says that several requirements may be given, and section 4.2 that each is about a
+        certain aspect; one is asked for. It names no check: a refutation that does not pass is asked for again with the
+        reason, and after `MOST_TRIES` the dialogue is dropped.
+        """
+        settings: RefuteBenchSettings = self.ctx.settings
+        focus = focus_of(self.ctx.step.seed, self.opened.seed, len(self._earlier))
+        refused: list[tuple[str, str]] = []
+        for draw in range(MOST_TRIES):
+            asked = ToRefute(
+                task=self.opened.task,
+                query=self.opened.query,
+                response=self.turns[-1].text,
+                earlier=self._earlier,
+                focus=focus,
+                style=settings.style,
+                standing=standing,
+                refused=tuple(refused),
+            )
+            try:
+                text = " ".join((await self.ctx.ask(REFUTE, asked, draw=draw)).refutation.split())
+            except InvalidAnswer as invalid:
+                raise Drop(f"refuter: {invalid.reason}", invalid.evidence) from invalid
+            problem = await self._problem(text)
+            if problem is None:
+                return text, focus
+            refused.append((text, problem[1]))
+            reason = problem[0]
+        raise Drop(f"refutation {reason}", "; ".join(text for text, _ in refused))
+
+    async def _problem(self, text: str) -> Problem:
+        if not any(character.isalnum() for character in text):
+            return "without words", "it says nothing"
+        earlier = self._earlier
+        if (same := await asyncio.to_thread(self._repeated, text)) is not None:
+            return "repeated", f"it says again: {same}"
+        checked: Checked
+        asked = ToCheck(query=self.opened.query, response=self.turns[-1].text, refutation=text, earlier=earlier)
+        try:
+            checked = await self.ctx.ask(CHECK_REFUTATION, asked)
+        except InvalidAnswer as invalid:
+            raise Drop(f"check of the refutation: {invalid.reason}", invalid.evidence) from invalid
+        if checked.met:
+            return "met already", "the answer does that already"
+        if checked.aspects != 1:
+            return "of several aspects", f"it asks for {checked.aspects} things; ask for one"
+        if 0 < checked.repeats <= len(earlier):
+            return "repeated", f"it says again: {earlier[checked.repeats - 1]}"
+        if 0 < checked.contradicts <= len(earlier):
+            return "contradicted", f"it goes against: {earlier[checked.contradicts - 1]}"
+        return None
+
+    def _repeated(self, text: str) -> str | None:
+        """The earlier refutation that says the same, in words or in meaning."""
+        embedder = self.ctx.step.embedder
+        bare = _bare(text)
+        for one in self._earlier:
+            if _bare(one) == bare:
+                return one
+        readable = [one for one in self._earlier if embedder.reads(one)]
+        if self.opened.style == PLAIN or not readable or not embedder.reads(text):
+            return None  # plain ones differ in a word: "say this for that"
+        vectors = embedder.embed([text, *readable])
+        near = vectors[1:] @ vectors[0]
+        place = int(near.argmax())
+        return readable[place] if near[place] > SAME_ABOVE else None
+
+
+def focus_of(run_seed: int, seed: str, number: int) -> Focus:
+    """What the refutation of this number is about (figure 3: "randomly chosen"), whatever model is evaluated."""
+    return seeded(run_seed, "focus", seed, number).choice(FOCUSES)
+
+
+def _bare(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())

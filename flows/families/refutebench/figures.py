@@ -1,0 +1,51 @@
+"""RefuteBench's distributions: how long seeds and answers are, what refutations are about, and how answers are rated."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from flows.construct.engine import FigureContext
+from flows.construct.exhibit import Bars, Figure, Histogram
+from flows.language import language_of
+from schemas.refutebench import FOCUSES, RATINGS, TASKS
+
+
+def seed_figures(ctx: FigureContext) -> Sequence[Figure]:
+    """Seeds a task and kind, and how long they are."""
+    kinds: Counter[str] = Counter()
+    lengths: dict[str, Counter[float]] = {task: Counter() for task in TASKS}
+    for seed in ctx.records:
+        kinds[f"{seed.task}: {seed.kind}"] += 1
+        lengths[seed.task][language_of(seed.language).count(seed.text)] += 1
+    return [
+        Bars(title="Seeds by what they ask for", counts=dict(sorted(kinds.items()))),
+        Histogram(title="Length of what a query is about", series=lengths, unit="words"),
+    ]
+
+
+def dialogue_figures(ctx: FigureContext) -> Sequence[Figure]:
+    """What refutations are about, and which dialogues are whole."""
+    focuses: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    for one in ctx.records:
+        kinds[f"{one.protocol} · {one.model} · {one.refuter} · style: {one.style}"] += 1
+        focuses.update(turn.focus for turn in one.turns if turn.focus)
+    return [
+        Bars(title="Dialogues", counts=dict(sorted(kinds.items()))),
+        Bars(title="What refutations are about", counts={focus: focuses[focus] for focus in FOCUSES}),
+    ]
+
+
+def rating_figures(ctx: FigureContext) -> Sequence[Figure]:
+    """Ratings of answers to a refutation, of later answers, and of the task."""
+    given: dict[str, Counter[float]] = {}
+    for one in ctx.records:
+        kind = f"{one.evaluator}: "
+        if one.refutation_number is None:
+            kind += "the task"
+        else:
+            kind += "the answer to it" if one.answer_number == one.refutation_number + 1 else "a later answer"
+        given.setdefault(kind, Counter())[one.rating] += 1
+    return [
+        Bars(title=f"Ratings · {kind}", counts={str(rating): counts[rating] for rating in RATINGS})
+        for kind, counts in sorted(given.items())
+    ]

@@ -1,0 +1,66 @@
+"""RefuteBench's block of the configuration."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from data.sources import SourceSpec
+from flows.construct.engine import FamilySettings
+from schemas.refutebench import TASKS, Refuter, SeedTask
+
+Name = Annotated[str, Field(min_length=1)]
+SEEDS = 100
+"""Seeds a task (table 2)."""
+ROUNDS = 3
+"""Refutations of a transient dialogue (section 5.1.1: 1/3 of the sum over i = 0, 1, 2)."""
+UNRELATED = 3
+"""Unrelated pairs of a persistent dialogue (table 7: C = 3)."""
+
+
+class RefuteBenchSettings(FamilySettings):
+    """Settings of RefuteBench 2.0."""
+
+    sources: Mapping[SeedTask, tuple[SourceSpec, ...]] = Field(
+        default_factory=dict, description="By task (translation, summarisation, writing), what seeds are made of"
+    )
+    seeds_per_task: int = Field(SEEDS, ge=1, le=1_000_000, description="Seeds of each task, where there are as many")
+    evaluated: tuple[Name, ...] = Field(
+        ("evaluated",), min_length=1, description="Models that dialogues are held with, by their names under `models`"
+    )
+    evaluators: tuple[Name, ...] = Field(
+        ("evaluator",), min_length=1, description="Models that rate, by their names under `models`"
+    )
+    refuters: tuple[Refuter, ...] = Field(
+        ("agent",), min_length=1, description="`agent`, a model; `template`, the baseline of version 1.0"
+    )
+    style: tuple[Literal["ambiguous", "abstract", "emotional"], ...] = Field(
+        ("ambiguous", "abstract", "emotional"), description="Style rules of the agent's refutations; none: plain words"
+    )
+    rounds: int = Field(ROUNDS, ge=1, le=20, description="Refutations of a transient dialogue")
+    unrelated: tuple[Annotated[int, Field(ge=0, le=1000)], ...] = Field(
+        (UNRELATED,),
+        description="C: a persistent dialogue for each number of unrelated pairs; none: transient ones alone",
+    )
+    lexicon: Mapping[Name, Annotated[tuple[Name, ...], Field(min_length=1)]] = Field(
+        default_factory=dict,
+        description="English word -> Chinese translations, for the template refuter; the packaged table by default",
+    )
+    forgetting: Mapping[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict,
+        description="Evaluated model -> chance that the rules let go of an earlier requirement, to see it in the tables",
+    )
+
+    @field_validator("evaluated", "evaluators", "refuters", "style", "unrelated")
+    @classmethod
+    def _each_once(cls, value: tuple[object, ...]) -> tuple[object, ...]:
+        if len(set(value)) != len(value):
+            raise ValueError("each stands once")
+        return value
+
+    @property
+    def seed_sources(self) -> Mapping[str, SourceSpec]:
+        """The sources by their place in the settings."""
+        return {
+            f"sources.{task}[{place}]": spec for task in TASKS for place, spec in enumerate(self.sources.get(task, ()))
+        }

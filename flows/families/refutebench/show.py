@@ -1,0 +1,41 @@
+"""RefuteBench's records as a person reads them, in Markdown."""
+
+from schemas.base import Record
+from schemas.refutebench import Rating, RefutationDialogue, Seed
+
+SPEAKERS = {"user": "User", "assistant": "Assistant"}
+
+
+def show(record: Record) -> str:
+    """The record in Markdown."""
+    match record:
+        case Seed():
+            reference = f"\n\nReference: {_quoted(record.reference)}" if record.reference else ""
+            return f"{record.task} · {record.kind}\n\n**User:** {record.query}{reference}"
+        case RefutationDialogue():
+            after = f", {record.unrelated} unrelated pairs" if record.unrelated else ""
+            head = f"{record.task} · {record.protocol}{after} · {record.model}, refuted by {record.refuter}"
+            said = [
+                f"**{SPEAKERS[turn.role]}{_mark(turn.kind, turn.focus, turn.role)}:** {turn.text}"
+                for turn in record.turns
+            ]
+            return "\n\n".join([f"{head} (style: {record.style})", *said])
+        case Rating():
+            of = f"r{record.refutation_number}" if record.refutation_number is not None else "the query"
+            head = f"{record.task} · {record.protocol} · {record.model} · a{record.answer_number} by {of}"
+            shown = {"Before": record.previous, "Refutation": record.refutation, "After": record.response}
+            texts = [f"**{name}:** {text}" for name, text in shown.items() if text]
+            given = f"**{record.evaluator}: {record.rating}**\n\n{_quoted(record.explanation)}"
+            return "\n\n".join([head, f"**Query:** {record.query}", *texts, given])
+        case _:
+            raise TypeError(f"RefuteBench has no record {type(record).__name__}")
+
+
+def _mark(kind: str, focus: str, role: str) -> str:
+    if role == "assistant" or kind == "query":
+        return ""
+    return f" (refutes, {focus})" if kind == "refutation" else " (unrelated)"
+
+
+def _quoted(text: str) -> str:
+    return "> " + "\n> ".join(text.splitlines())
