@@ -1,4 +1,4 @@
-"""RefuteBench 2.0 (Yan, Luo and Zhang, 2025): dialogues in which a user refutes a model's answers, and their ratings."""
+"""RefuteBench 2.0 (Yan, Luo and Zhang, 2025): dialogues in which a model's answers are refuted, and their ratings."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal, get_args

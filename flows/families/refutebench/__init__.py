@@ -1,4 +1,4 @@
-"""RefuteBench 2.0: dialogues in which a refuter contradicts a model's answers, and how well it follows and remembers."""
+"""RefuteBench 2.0: dialogues in which a model's answers are refuted, and how well it follows and remembers."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,7 +37,8 @@ def ready(settings: RefuteBenchSettings, models: Mapping[str, Model]) -> None:
     by_rules = models[REFUTER].identity().get("provider") == "rules"
     if by_rules and settings.style and "agent" in settings.refuters:
         raise WrongInput(
-            "families.refutebench.style: the rules refute in plain words alone; set style: [], or name a model for refuter"
+            "families.refutebench.style: the rules refute in plain words alone; set style: [], or name a model for the "
+            "role refuter"
         )
 
 

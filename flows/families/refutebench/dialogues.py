@@ -1,8 +1,8 @@
 """The two protocols (section 3): transient and persistent refutation of an evaluated model's answers.
 
-A dialogue is a state machine whose state is what has been said: it is sent whole with every message, and each answer is
-kept under it before it is used. One that was broken off is begun again and goes through what is known to the turn at which
-it stopped, without asking, or paying, for any of it again.
+A dialogue is a state machine whose state is what has been said: it is sent whole with every message, and each answer
+is kept under it before it is used. One that was broken off is begun again and goes through what is known to the turn at
+which it stopped, without asking, or paying, for any of it again.
 """
 
 import asyncio
@@ -212,21 +212,11 @@ class Talk:
         earlier = self._earlier
         if (same := await asyncio.to_thread(self._repeated, text)) is not None:
             return "repeated", f"it says again: {same}"
-        checked: Checked
         asked = ToCheck(query=self.opened.query, response=self.turns[-1].text, refutation=text, earlier=earlier)
         try:
-            checked = await self.ctx.ask(CHECK_REFUTATION, asked)
+            return _fault(await self.ctx.ask(CHECK_REFUTATION, asked), earlier)
         except InvalidAnswer as invalid:
             raise Drop(f"check of the refutation: {invalid.reason}", invalid.evidence) from invalid
-        if checked.met:
-            return "met already", "the answer does that already"
-        if checked.aspects != 1:
-            return "of several aspects", f"it asks for {checked.aspects} things; ask for one"
-        if 0 < checked.repeats <= len(earlier):
-            return "repeated", f"it says again: {earlier[checked.repeats - 1]}"
-        if 0 < checked.contradicts <= len(earlier):
-            return "contradicted", f"it goes against: {earlier[checked.contradicts - 1]}"
-        return None
 
     def _repeated(self, text: str) -> str | None:
         """The earlier refutation that says the same, in words or in meaning."""
@@ -247,6 +237,18 @@ class Talk:
 def focus_of(run_seed: int, seed: str, number: int) -> Focus:
     """What the refutation of this number is about (figure 3: "randomly chosen"), whatever model is evaluated."""
     return seeded(run_seed, "focus", seed, number).choice(FOCUSES)
+
+
+def _fault(checked: Checked, earlier: Sequence[str]) -> Problem:
+    if checked.met:
+        return "met already", "the answer does that already"
+    if checked.aspects != 1:
+        return "of several aspects", f"it asks for {checked.aspects} things; ask for one"
+    if 0 < checked.repeats <= len(earlier):
+        return "repeated", f"it says again: {earlier[checked.repeats - 1]}"
+    if 0 < checked.contradicts <= len(earlier):
+        return "contradicted", f"it goes against: {earlier[checked.contradicts - 1]}"
+    return None
 
 
 def _bare(text: str) -> str:
