@@ -53,15 +53,14 @@ def pool_seeds(step: StepContext) -> Pool:
 
 def dialogues_of(seed: Seed, pool: Pool) -> Sequence[Slot]:
     """A transient dialogue and a persistent one for each C, with each model by each refuter that knows the task."""
+    persistent: list[Slot] = [{"protocol": "persistent", "unrelated": count} for count in pool.settings.unrelated]
+    protocols: list[Slot] = [{"protocol": "transient", "unrelated": 0}, *persistent]
     return [
         {"model": model, "refuter": refuter, **protocol}
         for model in pool.settings.evaluated
         for refuter in pool.settings.refuters
         if refuter == "agent" or seed.task in TEMPLATE_TASKS
-        for protocol in (
-            {"protocol": "transient", "unrelated": 0},
-            *({"protocol": "persistent", "unrelated": count} for count in pool.settings.unrelated),
-        )
+        for protocol in protocols
     ]
 
 
