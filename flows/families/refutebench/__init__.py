@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flows.construct.engine import Evaluation, Family, Held, Paper, Part, Released, all_, each, expand
-from flows.families.refutebench.dialogues import dialogues_of, hold_dialogue, open_dialogue, pool_seeds
+from flows.families.refutebench.dialogues import dialogues_of, hold_dialogue, open_dialogue, pool_seeds, state_protocol
 from flows.families.refutebench.figures import dialogue_figures, rating_figures, seed_figures
 from flows.families.refutebench.layout import layout
 from flows.families.refutebench.prompts import (
@@ -21,10 +21,10 @@ from flows.families.refutebench.score import tables
 from flows.families.refutebench.seeds import choose_seeds, drop_duplicates, make_seed, tasks_of, tasks_of_sources
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.families.refutebench.show import show
-from flows.families.refutebench.verify import verify_dialogues, verify_ratings, verify_seeds
+from flows.families.refutebench.verify import verify_dialogues, verify_protocol, verify_ratings, verify_seeds
 from flows.llm.model import Model
 from schemas.errors import WrongInput
-from schemas.refutebench import TASKS, Rating, RefutationDialogue, Seed
+from schemas.refutebench import TASKS, ProtocolSettings, Rating, RefutationDialogue, Seed
 from schemas.source import Assignment
 
 
@@ -92,6 +92,22 @@ FAMILY = Family(
                 ),
                 all_(drop_duplicates, embeds=True),
                 all_(choose_seeds, settings=["seeds_per_task"]),
+            ),
+        ),
+        Part(
+            "protocol",
+            source=Assignment,
+            sources=(),
+            item=ProtocolSettings,
+            verify=verify_protocol,
+            released=Released("id"),
+            planned=lambda settings: 1,
+            steps=(
+                all_(
+                    state_protocol,
+                    settings=["rounds", "unrelated", "refuters", "style", "evaluated", "evaluators"],
+                    creates=True,
+                ),
             ),
         ),
         Part(

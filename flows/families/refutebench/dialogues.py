@@ -6,10 +6,10 @@ which it stopped, without asking, or paying, for any of it again.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from flows.construct.engine import Context, Drop, Slot, StepContext, seeded
+from flows.construct.engine import Context, Drop, Records, SetContext, Slot, StepContext, seeded
 from flows.families.refutebench import templates
 from flows.families.refutebench.lexicon import packaged
 from flows.families.refutebench.prompts import (
@@ -23,7 +23,18 @@ from flows.families.refutebench.prompts import (
 )
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.model import InvalidAnswer, Problem, Said
-from schemas.refutebench import FOCUSES, PLAIN, DialogueTurn, Focus, RefutationDialogue, Seed, style_of
+from schemas.base import Provenance, key_of
+from schemas.refutebench import (
+    FOCUSES,
+    PLAIN,
+    DialogueTurn,
+    Focus,
+    ProtocolSettings,
+    RefutationDialogue,
+    Seed,
+    style_of,
+)
+from schemas.source import Assignment
 
 MOST_TRIES = 3
 """Refutations that are asked for before a dialogue is dropped; the paper names no number."""
@@ -46,6 +57,24 @@ def pool_seeds(step: StepContext) -> Pool:
     """All seeds, for the unrelated queries and what goes with a query."""
     seeds = sorted(step.uses["seeds"], key=lambda seed: seed.key)
     return Pool(step.settings, {seed.query: seed for seed in seeds}, {seed.key: seed for seed in seeds})
+
+
+async def state_protocol(records: Records[Assignment], ctx: SetContext) -> AsyncIterator[ProtocolSettings]:
+    """One record: what the protocols leave to be chosen, as it was chosen."""
+    settings: RefuteBenchSettings = ctx.settings
+    yield ProtocolSettings(
+        key=key_of("refutebench", "protocol", ""),
+        rounds=settings.rounds,
+        unrelated=settings.unrelated,
+        refuters=settings.refuters,
+        style=style_of(settings.style),
+        focuses=FOCUSES,
+        evaluated=settings.evaluated,
+        evaluators=settings.evaluators,
+        tries=MOST_TRIES,
+        same_above=SAME_ABOVE,
+        provenance=Provenance(seed=ctx.step.seed),
+    )
 
 
 # ---- which dialogues there are ----
