@@ -170,9 +170,11 @@ def _reader(spec: SourceSpec, shape: type) -> Reader:
     if shapes is None:
         raise SourceError(f'{spec.name}: unknown format "{spec.format}"; {nearest(spec.format, list(FORMATS))}')
     if shape not in shapes:
+        article = "an" if shape.__name__.startswith("A") else "a"
         able = ", ".join(name for name, given in FORMATS.items() if shape in given)
         raise SourceError(
-            f"{spec.name}: expected a format that gives a {shape.__name__}, found {spec.format}; use one of {able}"
+            f"{spec.name}: expected a format that gives {article} {shape.__name__}, found {spec.format}; "
+            f"use one of {able}"
         )
     if spec.fields is not None and spec.format not in MAPPED:
         raise SourceError(
