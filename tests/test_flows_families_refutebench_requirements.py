@@ -113,7 +113,7 @@ def test_what_is_no_plain_requirement_is_not_understood(said: str) -> None:
             'Mr. Adams of the U.S. army left.\n"Why?"\nNobody knew.',
         ),
         (Requirement("lines"), "他说：“好。”然后走了。", 0, "他说：“好。”\n然后走了。"),
-        (Requirement("word", "large", "big"), "Big or large? bigger, big-eyed", 0.5, "Large or large? bigger, big-eyed"),
+        (Requirement("word", "large", "big"), "Big or large? bigger, big-ish", 0.5, "Large or large? bigger, big-ish"),
         (Requirement("word", "可能性", "可能"), "可能有可能性", 0.5, "可能性有可能性"),
         (Requirement("word", "large", "big"), "neither", 0.5, "neither"),
         (Requirement("phrase", "so as to", "in order to"), "In order\nto win", 0, "So as to win"),

@@ -232,17 +232,15 @@ def _wanted(asked: ToRefute) -> Iterator[list[Requirement]]:
         yield [Requirement(kind, one.new, one.old) for one in fitting if one.use != "f" and (one.old in first) is near]
     yield [Requirement(kind, one.new, one.old) for one in fitting if one.use == "f"]
     if language(text) == "zh":
-        points = "此" if kind == "word" else "这里所说的"
-        nouns = {
-            word
-            for word, tag in zh_text.tagged(text)
-            if len(word) > 1 and (tag == "n" or (tag[0] == "n" and kind == "phrase"))
-        }
-        yield [
-            Requirement(kind, points + one, one)
-            for one in sorted(nouns)
-            if _fits(Wording(one, points + one, "f"), text)
-        ]
+        yield [Requirement(kind, one.new, one.old) for one in _pointed_at(text, kind) if _fits(one, text)]
+
+
+def _pointed_at(text: str, kind: Literal["word", "phrase"]) -> list[Wording]:
+    """The nouns of a Chinese text, names among them for a phrase, each with words that point at it."""
+    points = "此" if kind == "word" else "这里所说的"
+    tagged = ((word, tag) for word, tag in zh_text.tagged(text) if len(word) > 1)
+    nouns = {word for word, tag in tagged if tag == "n" or (kind == "phrase" and tag[0] == "n")}
+    return [Wording(one, points + one, "f") for one in sorted(nouns)]
 
 
 def _is_free(wanted: Requirement, response: str, earlier: Sequence[Requirement]) -> bool:
