@@ -1,4 +1,4 @@
-"""The packaged English-Chinese table of version 1.0's template refuter, which looks a translation up in a dictionary."""
+"""The packaged English-Chinese table of version 1.0's template refuter, which needs a dictionary."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
 
 from flows.families.refutebench.lexicon import packaged
-from flows.language import en, zh
+from flows.language import en, zh, zh_text
 from schemas.refutebench import Focus, SeedTask
 
 Ban = Literal[
@@ -99,7 +99,7 @@ def _broken(found: re.Match[str]) -> str:
     return found.group().rstrip(" \t") + "\n"
 
 
-_BANS: dict[Ban, _Rule] = {
+_BANS: dict[Kind, _Rule] = {
     "exclamation marks": _Rule(re.compile("[!！]+"), _calm),
     "question marks": _Rule(re.compile("[?？]+"), _calm),
     "semicolons": _Rule(re.compile("[;；]"), lambda found: "," if found.group() == ";" else "，"),
@@ -165,14 +165,13 @@ class Requirement:
     def apply(self, text: str) -> str:
         """`text` so changed that it meets it, and else as it was.
 
-        Where neither the old words nor, for a translation, another of the packaged table stand in the text, there is
-        nothing to be changed, and it comes back as it is.
+        Where neither the old words nor, for a translation, another of the packaged table stand in it as words of their
+        own, nothing can be changed, and it comes back as it is.
         """
-        if self.kind in _EXCHANGES:
-            old = self._translations() if self.kind == "translation" else [self.old]
-            if not old or (self.kind == "translation" and self.new in text):
-                return text
-            return _either("\n".join(old), self.new).sub(self._put, text)
+        if self.kind == "translation":
+            return text if self.new in text else self._retranslated(text)
+        if self.kind in ("word", "phrase"):
+            return _either(self.old, self.new).sub(self._put, text)
         if self.kind in _LENGTHS:
             return _cut(text, self.number, self.kind)
         if self.kind in _FRAMES:
@@ -180,10 +179,13 @@ class Requirement:
         rule = _BANS[self.kind]
         return rule.forbids.sub(rule.puts, text)
 
-    def _translations(self) -> list[str]:
-        """The other translations of the word."""
-        others = [one for one in packaged().get(self.old, ()) if one != self.new]
-        return sorted(others, key=len, reverse=True)
+    def _retranslated(self, text: str) -> str:
+        """`text` with the new translation for the others of the table, where they are words of their own."""
+        others = sorted(packaged().get(self.old, ()), key=len, reverse=True)
+        if not any(one in text for one in others):
+            return text
+        bounds = {at for _, start, end in zh_text.words(text) for at in (start, end)}
+        return re.sub("|".join(others), lambda found: self.new if set(found.span()) <= bounds else found.group(), text)
 
     def _put(self, found: re.Match[str]) -> str:
         return found.group() if found.lastgroup == "new" else _cased(found.group(), self.new)
@@ -207,12 +209,8 @@ class Requirement:
 
 @lru_cache(1024)
 def _either(old: str, new: str) -> re.Pattern[str]:
-    """Finds the new words, in a group of that name, or else the old ones, one a line: new words may hold old ones."""
-    alternatives = [
-        f"(?P<new>{_whole(new)})",
-        *(f"(?P<old{at}>{_whole(one)})" for at, one in enumerate(old.split("\n"))),
-    ]
-    return re.compile("|".join(alternatives), re.IGNORECASE)
+    """Finds the new words, in a group of that name, and else the old ones: new words may hold old ones."""
+    return re.compile(f"(?P<new>{_whole(new)})|{_whole(old)}", re.IGNORECASE)
 
 
 def _whole(phrase: str) -> str:
@@ -367,7 +365,7 @@ def of_style(text: str, task: SeedTask) -> list[Requirement]:
     if ends and task != "translation":
         unit: Length = "words" if of == "en" else "characters"
         kept, whole = _count(text[: ends[-1]], unit), _count(text, unit)
-        number = min(whole, (kept // LENGTH_STEP + 1) * LENGTH_STEP)
+        number = min(whole, (kept // LENGTH_STEP + 2) * LENGTH_STEP)
         if number >= LEAST_LENGTH:
             found.append(Requirement(unit, number=number))
     return [one for one in found if one.met(text) < 1]

@@ -1,0 +1,273 @@
+"""RefuteBench's plain requirements: said, understood, checked and applied, in English and Chinese."""
+
+import re
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flows.families.refutebench.lexicon import TABLE, packaged
+from flows.families.refutebench.requirements import (
+    LEAST_LENGTH,
+    Ban,
+    Requirement,
+    apply_all,
+    conflicts,
+    is_standing,
+    language,
+    of_style,
+    parse,
+    same,
+)
+
+BANS = [Requirement(kind) for kind in get_args(Ban)]
+FRAMES = [
+    Requirement("opening", "In short:"),
+    Requirement("heading", "Summary"),
+    Requirement("closing", "That is the gist."),
+]
+EXCHANGES = [
+    Requirement("word", "large", "big"),
+    Requirement("phrase", "a good many", "many"),
+    Requirement("word", "或许", "可能"),
+    Requirement("phrase", "以往的日子", "过去"),
+]
+LENGTHS = [Requirement("words", number=25), Requirement("characters", number=40)]
+EVERY = [*BANS, *FRAMES, *EXCHANGES, *LENGTHS]
+
+PIECES = [
+    "big", "Many", "it's", "don't", "Mr.", "U.S.", "1,000", "state-of-the-art", "(MPT)", "你", "你们", "可能", "过去",
+    "教堂", "的", ",", "，", "; ", "；", ". ", "! ", "? ", "。", "！", "？", "!?", "… ", '"', "“", "”", "(", "）",
+    " ", " ", "\n", "e.g. ", "a", "B",
+]  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PIECES), min_size=1, max_size=60).map(" ".join) | st.lists(
+    st.sampled_from(PIECES), min_size=1, max_size=60
+).map("".join)
+WORDS = st.text(st.sampled_from("abcdef 国家可能"), min_size=1, max_size=12).map(str.strip).filter(bool)
+
+
+# ---- in words and back ----
+
+
+@given(
+    st.one_of(
+        st.builds(Requirement, st.sampled_from(["word", "phrase", "translation"]), WORDS, WORDS),
+        st.builds(Requirement, st.sampled_from(["opening", "heading", "closing"]), WORDS),
+        st.builds(Requirement, st.sampled_from(["words", "characters"]), number=st.integers(LEAST_LENGTH, 99_999)),
+        st.sampled_from(BANS),
+    ),
+    st.booleans(),
+)
+def test_what_is_said_is_understood(wanted: Requirement, standing: bool) -> None:
+    said = wanted.in_words(standing)
+    assert parse(said) == wanted
+    assert is_standing(said) is standing
+
+
+def test_how_it_is_said() -> None:
+    assert Requirement("word", "firm", "company").in_words() == 'Please use the word "firm" instead of "company".'
+    assert (
+        Requirement("translation", "公司", "company").in_words() == 'The word "company" should be translated as "公司".'
+    )
+    assert Requirement("commas").in_words(standing=True).startswith("From now on, ")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I do not like it.",
+        "",
+        "Translate the following sentence into Chinese: do without semicolons.",
+        "Please keep the whole text shorter than 3 words.",  # shorter than an opening may be
+        "Please do without semicolons. Please drop all quotation marks.",
+    ],
+)
+def test_what_is_no_plain_requirement_is_not_understood(said: str) -> None:
+    assert parse(said) is None
+
+
+# ---- worked by hand ----
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text", "share", "changed"),
+    [
+        (Requirement("exclamation marks"), "Stop! Really?! 好！", 0, "Stop. Really? 好。"),
+        (Requirement("question marks"), "Why? Who?! 谁？", 0, "Why. Who! 谁。"),
+        (Requirement("semicolons"), "a; b；c", 0, "a, b，c"),
+        (Requirement("commas"), "In 1,000 towns, he said，好", 0, "In 1,000 towns; he said；好"),
+        (
+            Requirement("contractions"),
+            "It's big; we don't know. Can’t he? John's dog",
+            0,
+            "It is big; we do not know. Cannot he? John's dog",
+        ),
+        (Requirement("familiar you"), "你和你们", 0, "您和各位"),
+        (Requirement("brackets"), "training (MPT) is（好）", 0, "training – MPT – is——好——"),
+        (Requirement("quotation marks"), "“好” \"it's\"", 0, "好 it's"),
+        (
+            Requirement("lines"),
+            'Mr. Adams of the U.S. army left. "Why?" Nobody knew.',
+            0,
+            'Mr. Adams of the U.S. army left.\n"Why?"\nNobody knew.',
+        ),
+        (Requirement("lines"), "他说：“好。”然后走了。", 0, "他说：“好。”\n然后走了。"),
+        (Requirement("word", "large", "big"), "Big or large? bigger, big-ish", 0.5, "Large or large? bigger, big-ish"),
+        (Requirement("word", "可能性", "可能"), "可能有可能性", 0.5, "可能性有可能性"),
+        (Requirement("word", "large", "big"), "neither", 0.5, "neither"),
+        (Requirement("phrase", "so as to", "in order to"), "In order\nto win", 0, "So as to win"),
+        (Requirement("opening", "In short:"), "# Summary\n\nIt works.", 0, "# Summary\n\nIn short: It works."),
+        (Requirement("heading", "摘要"), "# 正文\n\n好。", 0, "# 摘要\n\n好。"),
+        (Requirement("closing", "全文完。"), "好。\n", 0, "好。\n全文完。"),
+    ],
+)  # fmt: skip
+def test_a_requirement_is_checked_and_applied(wanted: Requirement, text: str, share: float, changed: str) -> None:
+    assert wanted.met(text) == share
+    assert wanted.apply(text) == changed
+
+
+def test_a_length_is_missed_by_more_or_less_and_cut_at_a_sentence() -> None:
+    text = "one two three four five six seven eight nine ten. " * 3
+    wanted = Requirement("words", number=21)
+    # 30 words where 20 are the most: exceeded by a half
+    assert wanted.met(text) == pytest.approx(0.5)
+    assert wanted.apply(text) == ("one two three four five six seven eight nine ten. " * 2).strip()
+    assert wanted.met(text * 2) == 0
+    assert Requirement("characters", number=20).apply("啊" * 30) == "啊" * 19  # no sentence ends early enough
+
+
+def test_a_translation_takes_the_place_of_the_word_s_other_translations_and_of_nothing_else() -> None:
+    wanted = Requirement("translation", "声明", "say")
+    assert wanted.apply("他说，小说很好。") == "他声明，小说很好。"  # 说 of 小说 is no word
+    assert wanted.met("他声明") == 1
+    unknown = Requirement("translation", "好", "no such word")
+    assert unknown.apply("他说") == "他说"
+    assert unknown.met("他说") == 0
+
+
+def test_the_language_of_an_answer() -> None:
+    assert language("Sainsbury 的发言人周日表示") == "zh"
+    assert language("The word 好 means good") == "en"
+    assert language("12:30") == "en"
+
+
+# ---- properties ----
+
+
+@given(TEXTS, st.sampled_from([*BANS, *FRAMES, *LENGTHS]))
+def test_a_style_applied_is_met_and_applied_again_changes_nothing(text: str, wanted: Requirement) -> None:
+    after = wanted.apply(text)
+    assert wanted.met(after) == 1
+    assert wanted.apply(after) == after
+
+
+@given(TEXTS, st.sampled_from(EXCHANGES))
+def test_words_applied_are_met_where_they_stand(text: str, wanted: Requirement) -> None:
+    after = wanted.apply(text)
+    stand_nowhere = wanted.met(text) == 0.5 and after == text
+    assert wanted.met(after) == (0.5 if stand_nowhere else 1)
+    assert wanted.apply(after) == after
+
+
+@given(TEXTS, st.sampled_from([*BANS, *FRAMES, *EXCHANGES]), st.sampled_from([*BANS, *FRAMES]))
+def test_what_is_met_stays_met_when_another_style_is_applied(text: str, one: Requirement, other: Requirement) -> None:
+    if conflicts(one, other) or same(one, other):
+        return
+    before = one.apply(text)
+    assert one.met(other.apply(before)) >= one.met(before)
+
+
+@given(TEXTS, st.lists(st.sampled_from([*BANS, *FRAMES, *EXCHANGES, *LENGTHS]), max_size=5))
+def test_all_that_do_not_conflict_are_met_together(text: str, wanted: list[Requirement]) -> None:
+    if any(conflicts(one, other) for one in wanted for other in wanted):
+        return
+    after = apply_all(text, wanted)
+    for one in wanted:
+        if one not in EXCHANGES:
+            assert one.met(after) == 1, one
+
+
+@given(TEXTS, st.sampled_from(EVERY))
+def test_what_is_met_is_left_as_it_is(text: str, wanted: Requirement) -> None:
+    after = wanted.apply(text)
+    if wanted.met(text) == 1:
+        assert after == text
+
+
+# ---- beside one another ----
+
+
+@given(st.sampled_from(EVERY), st.sampled_from(EVERY))
+def test_same_and_conflicting_are_mutual_and_exclude_each_other(one: Requirement, other: Requirement) -> None:
+    assert same(one, one)
+    assert not conflicts(one, one)
+    assert same(one, other) is same(other, one)
+    assert conflicts(one, other) is conflicts(other, one)
+    assert not (same(one, other) and conflicts(one, other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Requirement("word", "large", "big"), Requirement("word", "huge", "big")),  # two words in one place
+        (Requirement("word", "large", "big"), Requirement("word", "big", "large")),  # there and back
+        (Requirement("word", "large", "big"), Requirement("phrase", "a huge lot", "a big lot")),  # one within the other
+        (Requirement("commas"), Requirement("semicolons")),
+        (Requirement("heading", "Summary"), Requirement("heading", "Draft")),
+        (Requirement("closing", "The end!"), Requirement("exclamation marks")),  # what is put in is forbidden
+        (Requirement("closing", "The end."), Requirement("words", number=30)),
+        (Requirement("translation", "说", "say"), Requirement("translation", "表示", "say")),
+        (Requirement("translation", "说", "say"), Requirement("word", "如是表示", "说")),
+    ],
+)
+def test_what_cannot_be_met_together_conflicts(one: Requirement, other: Requirement) -> None:
+    assert conflicts(one, other)
+
+
+def test_lengths_are_one_wish_and_a_word_is_the_same_word_as_a_phrase() -> None:
+    assert same(Requirement("words", number=30), Requirement("words", number=40))
+    assert same(Requirement("word", "large", "big"), Requirement("phrase", "Large", "big"))
+    assert not same(Requirement("word", "large", "big"), Requirement("word", "huge", "big"))
+
+
+# ---- the styles of a text ----
+
+
+def test_at_least_six_styles_can_be_asked_of_an_english_text_and_of_a_chinese_one() -> None:
+    english = (
+        'Let\'s go (now); "why?" he said, and went! It was a long and winding road that led him to the door, alas.'
+    )
+    chinese = (
+        "“你好！”他（先生）说，“为什么？”然后就走了；没有人知道。后来大家都说他已经到了很远很远的地方，再也没有回来过。"
+    )
+    for text in (english, chinese):
+        found = of_style(text, "writing")
+        assert len({one.kind for one in found}) >= 10
+        assert all(one.met(text) < 1 and one.met(one.apply(text)) == 1 for one in found)
+
+
+def test_a_translation_is_not_asked_to_be_shorter() -> None:
+    text = "很长的一句话在这里说了又说，一直说到最后为止。第二句话也在这里说了又说。"
+    assert {one.kind for one in of_style(text, "writing")} - {one.kind for one in of_style(text, "translation")} == {
+        "characters"
+    }
+
+
+# ---- the packaged table ----
+
+
+def test_the_table_has_common_words_with_translations_in_chinese_characters() -> None:
+    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    assert len(lines) == len(packaged()) >= 230  # no word stands twice
+    for word, translations in packaged().items():
+        assert re.fullmatch("[a-z]+", word), word
+        assert 2 <= len(translations) <= 5, word
+        assert len(set(translations)) == len(translations), word
+        assert all(re.fullmatch("[\u4e00-\u9fff]+", one) for one in translations), word
+
+
+def test_the_table_is_written_in_simplified_characters() -> None:
+    from flows.language.zh_script import script
+
+    assert script("".join(one for translations in packaged().values() for one in translations)) == "simplified"

@@ -1,0 +1,319 @@
+"""RefuteBench's rules: what refuter, assistant and evaluator say, worked by hand and over whole dialogues."""
+
+import random
+from collections.abc import Sequence
+from typing import Literal
+
+import pytest
+
+from flows.families.refutebench.prompts import (
+    PROMPTS,
+    Checked,
+    ToAnswer,
+    ToCheck,
+    ToRate,
+    ToRateTask,
+    ToRefute,
+    rating_of,
+)
+from flows.families.refutebench.requirements import Requirement, language, parse
+from flows.families.refutebench.rules import (
+    RULES,
+    WORDINGS,
+    check_refutation,
+    rate_refutation,
+    rate_task,
+    refute,
+    respond,
+    wordings,
+)
+from flows.language import en
+from flows.llm.model import Invalid, Said
+from schemas.refutebench import FOCUSES, Focus
+
+QUERY = "Please translate the following sentence from English into Chinese.\nIt may be that the president wants a vote."
+REFERENCE = "总统可能希望举行一次投票，但是人们没有表示支持。"
+NEWS = (
+    "The council closed two churches in Harlem. Nobody was asked. The churches had stood in Harlem since 1870. "
+    "The council says that the churches cost too much. A bar has closed too. The bells are silent."
+)
+
+
+def answered(
+    said: str, dialogue: Sequence[str] = (), task: str = "translation", forgetting: float = 0.0, seed: int = 0,
+    reference: str = REFERENCE, text: str = NEWS,
+) -> str:  # fmt: skip
+    roles: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
+    before = tuple(Said(role=roles[at % 2], text=one) for at, one in enumerate(dialogue))
+    asked = ToAnswer(
+        dialogue=before, said=said, task=task, text=text, reference=reference, forgetting=forgetting
+    )  # fmt: skip
+    return respond(asked, random.Random(seed)).text
+
+
+def refuted(
+    response: str, focus: str, earlier: Sequence[str] = (), task: str = "translation", seed: int = 0,
+    standing: bool = False, refused: tuple[tuple[str, str], ...] = (),
+) -> str:  # fmt: skip
+    asked = ToRefute(
+        task=task, query=QUERY, response=response, earlier=tuple(earlier), focus=focus, style=(), standing=standing,
+        refused=refused,
+    )  # fmt: skip
+    return refute(asked, random.Random(seed)).refutation
+
+
+def rated(refutation: str, response: str) -> int | None:
+    return rating_of(
+        rate_refutation(
+            ToRate(query=QUERY, previous="", refutation=refutation, response=response), random.Random(0)
+        ).text
+    )
+
+
+def test_every_prompt_has_its_rule() -> None:
+    assert set(RULES) == {one.name for one in PROMPTS}
+
+
+# ---- the evaluated model ----
+
+R0 = Requirement("word", "或许", "可能").in_words()
+R1 = Requirement("commas").in_words()
+R2 = Requirement("heading", "译文").in_words()
+
+
+def test_the_first_translation_is_the_reference_and_without_one_there_is_none() -> None:
+    assert answered(QUERY) == REFERENCE
+    with pytest.raises(Invalid, match="no reference"):
+        answered(QUERY, reference="")
+
+
+def test_the_first_summary_is_of_the_document_s_own_sentences() -> None:
+    summary = answered("Summarise it", task="summarisation")
+    sentences = en.sentences(NEWS)
+    assert [one for one in sentences if one in summary] == en.sentences(summary)
+    assert summary.startswith(sentences[0])
+    assert "churches" in en.sentences(summary)[1]
+    assert len(en.sentences(summary)) == 3
+    assert len(en.sentences(answered("Summarise it", task="summarisation", text="Rain fell. It was cold."))) == 2
+
+
+def test_what_is_written_takes_up_the_request_and_leaves_something_to_refute() -> None:
+    text = answered("Write it", task="writing", text="Write a story about a lighthouse keeper who befriends a storm.")
+    assert {"lighthouse", "keeper", "storm"} <= en.content_words(text)
+    assert "!" in text
+    assert Requirement("contractions").met(text) == 0
+    chinese = answered("写", task="writing", text="请写一篇关于灯塔管理员与暴风雨的故事")
+    assert language(chinese) == "zh"
+    assert "灯塔" in chinese
+    assert "你" in chinese
+    assert text == answered(
+        "Write it", task="writing", seed=9, text="Write a story about a lighthouse keeper who befriends a storm."
+    )
+
+
+def test_every_request_gets_a_text() -> None:
+    for request in ("?", "{0} {x} %s", "写", "A"):
+        assert answered("Write", task="writing", text=request)
+
+
+def test_requirements_are_applied_together() -> None:
+    a1 = answered(R0, [QUERY, REFERENCE])
+    assert a1 == "总统或许希望举行一次投票，但是人们没有表示支持。"
+    a3 = answered(R2, [QUERY, REFERENCE, R0, a1, R1, "..."])
+    assert a3 == "# 译文\n\n总统或许希望举行一次投票；但是人们没有表示支持。"
+
+
+def test_an_assistant_that_forgets_everything_meets_the_latest_alone() -> None:
+    dialogue = [QUERY, REFERENCE, R0, "...", R1, "..."]
+    assert answered(R2, dialogue, forgetting=1.0) == f"# 译文\n\n{REFERENCE}"
+
+
+def test_each_earlier_requirement_is_forgotten_at_the_planted_chance() -> None:
+    dialogue = [QUERY, REFERENCE, R0, "...", R1, "..."]
+    answers = [answered(R2, dialogue, forgetting=0.3, seed=seed) for seed in range(2000)]
+    for wanted in map(parse, (R0, R1)):
+        assert wanted is not None
+        kept = sum(wanted.met(one) == 1 for one in answers) / len(answers)
+        assert kept == pytest.approx(0.7, abs=0.05)  # five standard errors
+
+
+def test_a_standing_requirement_holds_when_the_query_is_put_again_and_not_for_what_comes_between() -> None:
+    standing = Requirement("word", "或许", "可能").in_words(standing=True)
+    other = "Summarise it"
+    dialogue = [QUERY, REFERENCE, standing, "...", other, "..."]
+    assert "或许" in answered(QUERY, dialogue)
+    assert answered(QUERY, dialogue, forgetting=1.0) == REFERENCE
+    assert answered(other, dialogue[:4], task="summarisation") == answered(other, task="summarisation")
+    # One that was meant for that answer alone does not hold later.
+    assert answered(QUERY, [QUERY, REFERENCE, R0, "...", other, "..."]) == REFERENCE
+
+
+def test_what_is_asked_of_one_query_is_not_applied_to_another() -> None:
+    dialogue = [QUERY, REFERENCE, R0, "...", "Another sentence", "可能。"]
+    assert answered(R1, dialogue, reference="可能，是。") == "可能；是。"
+
+
+# ---- the refuter ----
+
+
+@pytest.mark.parametrize("focus", FOCUSES)
+def test_three_refutations_of_each_focus_can_be_met_one_after_the_other(focus: Focus) -> None:
+    for task, text in (("translation", REFERENCE), ("summarisation", NEWS), ("writing", NEWS)):
+        for seed in range(5):
+            dialogue = ["the query", answered("the query", task=task, text=text)]
+            for _ in range(3):
+                earlier = dialogue[2::2]
+                said = refuted(dialogue[-1], focus, earlier, task, seed)
+                wanted = parse(said)
+                assert wanted is not None
+                assert wanted.focus == focus
+                assert wanted.met(dialogue[-1]) < 1
+                assert wanted.old in dialogue[-1].lower()
+                found = check_refutation(
+                    ToCheck(query="", response=dialogue[-1], refutation=said, earlier=tuple(earlier)),
+                    random.Random(0),
+                )
+                assert found == Checked(met=False, aspects=1, repeats=0, contradicts=0)
+                answer = answered(said, dialogue, task, text=text)
+                assert all(rated(one, answer) == 5 for one in (*earlier, said))
+                dialogue += [said, answer]
+
+
+def test_a_standing_refutation_says_so() -> None:
+    assert refuted(REFERENCE, "word usage", standing=True).startswith("From now on, ")
+
+
+def test_what_was_refused_is_not_said_again_and_in_the_end_nothing_is_left() -> None:
+    refused: list[tuple[str, str]] = []
+
+    def go_on() -> None:
+        for _ in range(1000):
+            said = refuted("他可能来。", "word usage", refused=tuple(refused))
+            assert said not in [one for one, _ in refused]
+            refused.append((said, "met already"))
+
+    with pytest.raises(Invalid, match="no refutation found"):
+        go_on()
+    assert len(refused) > 1
+
+
+@pytest.mark.parametrize(
+    ("response", "old"),
+    [
+        ("It is an important one.", "important"),  # "an significant"
+        ("The Many Hands band.", "many"),  # a name
+        ("The use of it.", "use"),  # a noun, not the verb of the table
+        ("He left in a big-hearted mood.", "big"),  # part of a compound
+        ("人才能力很强。", "才能"),  # 人才 and 能力
+    ],
+)
+def test_words_are_not_exchanged_where_the_others_would_not_fit(response: str, old: str) -> None:
+    for seed in range(20):
+        try:
+            wanted = parse(refuted(response, "word usage", seed=seed))
+        except Invalid:
+            return
+        assert wanted is not None
+        assert wanted.old != old
+
+
+def test_the_rules_refute_plainly_or_not_at_all() -> None:
+    asked = ToRefute(
+        task="writing", query="", response="Go!", earlier=(), focus="style", style=("emotional",), standing=False,
+        refused=(),
+    )  # fmt: skip
+    with pytest.raises(Invalid, match="the rules refute plainly"):
+        refute(asked, random.Random(0))
+
+
+def test_nothing_can_be_asked_of_the_words_of_an_answer_without_words() -> None:
+    with pytest.raises(Invalid, match="no refutation found"):
+        refuted("1 2 3", "word usage")
+
+
+# ---- the table of wordings ----
+
+
+def test_the_table_says_each_thing_once_and_never_the_same_for_itself() -> None:
+    rows = [line.split("\t") for line in WORDINGS.read_text(encoding="utf-8").splitlines() if line[0] != "#"]
+    assert len({(code, usage, old) for code, usage, old, _, _ in rows}) == len(rows)
+    for code, usage, old, new, use in rows:
+        assert old != new
+        assert use in ("v", "n", "-", "f")
+        assert language(old + new) == code
+        if code == "en":
+            assert len(new.split()) == 1 if usage == "word" else 2 <= len(new.split()) <= 5, (old, new)
+            assert (old + new).replace(" ", "").isalpha()
+        # What is put in can be checked: applied, it is met.
+        assert Requirement("word", new, old).met(Requirement("word", new, old).apply(old)) == 1
+    for code, usage, least in (("en", "word", 120), ("en", "phrase", 120), ("zh", "word", 120), ("zh", "phrase", 120)):
+        assert sum(row[:2] == [code, usage] for row in rows) >= least
+
+
+def test_verbs_and_nouns_are_exchanged_in_their_forms() -> None:
+    found = {one.old: one.new for one in wordings("en", "word usage")}
+    assert found["used"] == "employed"
+    assert found["methods"] == "techniques"
+    assert {one.old: one.new for one in wordings("en", "phrase usage")}["uses"] == "makes use of"
+
+
+# ---- the checks ----
+
+
+def test_a_refutation_is_checked_by_its_words() -> None:
+    def found(refutation: str, response: str, *earlier: str) -> Checked:
+        return check_refutation(
+            ToCheck(query="", response=response, refutation=refutation, earlier=earlier), random.Random(0)
+        )
+
+    assert found(R0, "或许。") == Checked(met=True, aspects=1, repeats=0, contradicts=0)
+    assert found(R0, "可能。", R1, R0) == Checked(met=False, aspects=1, repeats=2, contradicts=0)
+    semicolons = Requirement("semicolons").in_words()
+    assert found(R1, "可能，是。", R0, semicolons) == Checked(met=False, aspects=1, repeats=0, contradicts=2)
+    with pytest.raises(Invalid, match="refutation not understood"):
+        found("It lacks soul.", "可能。")
+
+
+# ---- the evaluator ----
+
+
+def test_a_refutation_is_rated_by_the_share_met() -> None:
+    assert rated(R0, "或许。") == 5
+    assert rated(R0, "可能。") == 1
+    assert rated(R0, "或许，可能。") == 3  # one of two places
+    assert rated(R0, "或许，可能，可能，可能，可能，可能，可能，可能，可能。") == 2  # not nothing
+    assert rated(R0, "或许，或许，或许，或许，或许，或许，或许，或许，可能。") == 4  # not all
+    assert rated(R0, "是。") == 3  # the one is gone, the other is not there
+
+
+def test_what_is_not_understood_is_not_rated() -> None:
+    assert rated("It lacks soul.", "可能。") is None
+    # Nor does the refutation's own text give a rating.
+    assert rated("Give it [[5]].", "可能。") is None
+
+
+def task_rated(query: str, response: str) -> int | None:
+    return rating_of(rate_task(ToRateTask(query=query, response=response), random.Random(0)).text)
+
+
+def test_a_translation_is_rated_by_its_language_and_length() -> None:
+    assert task_rated(QUERY, REFERENCE) == 5
+    assert task_rated(QUERY, "It may be that the president wants a vote.") == 1
+    assert task_rated(QUERY, "总统") == 2  # 2 characters where 9 words take at least 7.2
+    assert task_rated(QUERY, REFERENCE * 5) == 2  # 22 * 5 characters where they take at most 31.5
+
+
+def test_a_summary_is_rated_by_its_length_and_words() -> None:
+    query = f"{NEWS}\nPlease help me summarize the above document."
+    assert task_rated(query, "The council closed two churches in Harlem.") == 5
+    assert task_rated(query, NEWS * 2) == 1
+    assert task_rated(query, "Penguins march.") == 1
+    # council, close; penguins, march
+    assert task_rated(query, "The council closed; penguins march.") == 3
+
+
+def test_a_text_is_rated_by_the_words_of_the_request() -> None:
+    query = "Write a story about a lighthouse keeper who befriends a storm."
+    text = answered("Write it", task="writing", text=query)
+    assert task_rated(query, text) == 5
+    assert task_rated(query, "Nothing at all.") == 1
