@@ -90,10 +90,10 @@ def test_transient_dialogues_worked_by_hand() -> None:
     assert value(found, "overall", row, "mean") == (pytest.approx(19 / 6), 2)
     assert value(found, "memory", row, "turn 1") == (7 / 2, 2)
     assert value(found, "memory", row, "turn 3") == (3, 2)
-    assert value(found, "memory", row, "difference") == (1 / 2, 2)
+    assert value(found, "memory", row, "Δ") == (1 / 2, 2)
     assert value(found, "task consistency", row, "initial") == (5, 2)
     assert value(found, "task consistency", row, "final") == (3 / 2, 2)
-    assert value(found, "task consistency", row, "difference") == (7 / 2, 2)
+    assert value(found, "task consistency", row, "Δ") == (7 / 2, 2)
     first = found.frames["over turns: the first refutation"]
     assert list(first.columns) == [1, 2, 3]
     assert list(first.loc[row]) == [7 / 2, 4, 3]
@@ -115,7 +115,7 @@ def test_with_one_round_there_is_no_memory_to_tell_of() -> None:
     given: Ratings = {(0, 1): 5, (None, 0): 4, (None, 1): 3}
     found = scored(rated(dialogue(seed("one")), given), rounds=1)
     assert "memory" not in found.frames
-    assert value(found, "task consistency", "m / writing", "difference") == (1, 1)
+    assert value(found, "task consistency", "m / writing", "Δ") == (1, 1)
 
 
 # ---- table 7 ----
@@ -126,7 +126,7 @@ def test_persistent_dialogues_worked_by_hand() -> None:
     found = scored([*rated(one, {(0, 1): 5, (0, 2): 3}), *rated(two, {(0, 1): 4, (0, 2): 3})])
     assert value(found, "persistent", "m / writing", "C = 0") == (9 / 2, 2)
     assert value(found, "persistent", "m / writing", "C = 3") == (3, 2)
-    assert value(found, "persistent", "m / writing", "difference") == (3 / 2, 2)
+    assert value(found, "persistent", "m / writing", "Δ") == (3 / 2, 2)
     assert set(found.frames) == {"persistent"}
 
 
@@ -139,8 +139,8 @@ def test_several_c_are_told_over_the_queries_that_have_all_of_them() -> None:
     found = scored(ratings)
     row = "m / writing"
     assert [value(found, "persistent", row, f"C = {count}") for count in (0, 1, 3)] == [(4, 2), (7 / 2, 2), (2, 2)]
-    assert value(found, "persistent", row, "difference at C = 1") == (1 / 2, 2)
-    assert value(found, "persistent", row, "difference at C = 3") == (2, 2)
+    assert value(found, "persistent", row, "Δ at C = 1") == (1 / 2, 2)
+    assert value(found, "persistent", row, "Δ at C = 3") == (2, 2)
     assert list(found.frames["over C"].loc[row]) == [4, 7 / 2, 2]
 
 
@@ -167,7 +167,7 @@ def test_an_interval_is_a_point_where_all_are_rated_alike_and_nothing_for_one_di
     many = [dialogue(seed(f"{number}")) for number in range(20)]
     found = scored(rating for one in many for rating in rated(one, TRANSIENT))
     assert value(found, "overall", "m / writing", "low") == value(found, "overall", "m / writing", "high") == (4, 20)
-    assert value(found, "memory", "m / writing", "difference low") == (3, 20)
+    assert value(found, "memory", "m / writing", "Δ low") == (3, 20)
     alone = scored(rated(many[0], TRANSIENT))
     assert value(alone, "overall", "m / writing", "mean") == (4, 1)
     assert value(alone, "overall", "m / writing", "low") == (None, 0)
@@ -199,8 +199,8 @@ def test_planted_forgetting_comes_out_of_the_tables() -> None:
     found = scored(ratings)
     row = "m / translation"
     assert value(found, "overall", row, "mean") == (5, 200)
-    assert value(found, "memory", row, "difference") == (pytest.approx(4 * 80 / 200), 200)
-    low, high = (value(found, "memory", row, f"difference {end}")[0] for end in ("low", "high"))
+    assert value(found, "memory", row, "Δ") == (pytest.approx(4 * 80 / 200), 200)
+    low, high = (value(found, "memory", row, f"Δ {end}")[0] for end in ("low", "high"))
     assert low is not None
     assert high is not None
     assert 1.2 < low < 1.6 < high < 2.0
@@ -262,8 +262,8 @@ def test_everything_planned_is_accounted_for() -> None:
         assert value(found, table, f"m / {what}", "writing")[0] == writing, what
         assert value(found, table, f"m / {what}", "translation")[0] == translation, what
     assert found.notes[-1] == (
-        "m: 3 of 6 dialogues were not finished (2 refutation repeated, 1 too few seeds); 2 of 20 ratings were not given "
-        "(2 no rating); they are no scores"
+        "m: 3 of 6 dialogues were not finished (2 refutation repeated, 1 too few seeds); 2 of 20 ratings were not "
+        "given (2 no rating); they are no scores"
     )
     nothing = scored([], [], seeds, {"dialogues": lost})
     assert list(nothing.frames) == [table]

@@ -263,7 +263,7 @@ def _tell(console: Console, result: ScoreTables, notes: Iterable[str], page: Pat
         table = Table(title=name, title_justify="left", title_style="bold")
         shown = frame.reset_index()
         for column in shown.columns:
-            table.add_column(str(column))
+            table.add_column(str(column), overflow="fold")
         for row in shown.head(LINES_SHOWN).itertuples(index=False):
             table.add_row(*(_cell(value, result.unit(name)) for value in row))
         console.print(table)

@@ -126,7 +126,7 @@ def fitting(
 def measured(value: float, unit: Literal["rating", "count"]) -> str:
     """A rating with two decimals; a count whole, a mean length with one decimal."""
     if unit == "rating":
-        return f"{value:.2f}"
+        return f"{round(value, 2) + 0.0:.2f}"  # a difference of -0.001 is 0.00
     return f"{value:,.0f}" if value.is_integer() else f"{value:,.1f}"
 
 

@@ -155,7 +155,7 @@ def _first_and_last(
     transient = [one for one in dialogues if one.protocol == "transient"]
     pairs = [pair for one in transient if (pair := one.all_of(first, last)) is not None]
     before, after = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    return {names[0]: before, names[1]: after, "difference": _less(before, after)}
+    return {names[0]: before, names[1]: after, "Δ": _less(before, after)}
 
 
 def _persistent(dialogues: Sequence[Rated]) -> Measured:
@@ -164,7 +164,7 @@ def _persistent(dialogues: Sequence[Rated]) -> Measured:
     measured: Measured = {f"C = {count}": values for count, values in found.items()}
     later = [count for count in found if count]
     for count in later:
-        name = "difference" if len(later) == 1 else f"difference at C = {count}"
+        name = "Δ" if len(later) == 1 else f"Δ at C = {count}"
         measured[name] = _less(found[0], found[count])
     return measured
 
