@@ -1,6 +1,5 @@
 """`touchstone evaluate` where that takes dialogues: over HTTP, beside a build whose files stay as they are."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,9 +82,10 @@ def folder(tmp_path: Path, server: ChatServer, beta: ChatServer, monkeypatch: py
     )  # fmt: skip
     monkeypatch.chdir(tmp_path)
     project = Project(Path(config.name), Path("out"))
-    asyncio.run(run_all(project.build))
+    project.run(run_all(project.build))
     write_outputs(project)
     remember(project)
+    project.close()
     server.clear()
     return tmp_path
 
