@@ -10,12 +10,14 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from data.publish.card import own_words
 from data.publish.changelog import section
+from data.publish.check import damage_of
 from data.publish.folder import CARD, CHANGELOG, MANIFEST, read_release
 from flows.embedded import engine
 from flows.history import note_release
 from flows.outputs import open_built
 from flows.releasing import Prepared, prepare
 from flows.settings import load_config
+from schemas.base import visible
 from schemas.errors import Failed
 
 RELEASES = "releases"
@@ -86,8 +88,12 @@ def _bring_newest(repo: str, folder: Path) -> bytes | None:
 def _publish(prepared: Prepared, repo: str | None) -> Outcome:
     if repo is None:
         return Outcome(prepared, None, published=False)
-    from data.publish.hub import publish
+    from data.publish.hub import publish, versions
 
+    if prepared.version not in versions(repo) and (fault := next(damage_of(read_release(prepared.folder)), None)):
+        raise Failed(
+            f"{prepared.folder}: {visible(fault)}; nothing was published: remove this folder, and release again"
+        )
     done = publish(prepared.folder, repo, prepared.version, message=f"Version {prepared.version}")
     return Outcome(prepared, done.url, published=done.new)
 

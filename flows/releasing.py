@@ -32,6 +32,7 @@ from data.publish.card import (
     render_card,
 )
 from data.publish.changelog import changelog
+from data.publish.check import damage_of
 from data.publish.diff import FIRST_VERSION, Difference, compare, next_version, parsed_version
 from data.publish.folder import (
     CARD,
@@ -72,7 +73,7 @@ from flows.proof import prove
 from flows.report.plots import agreement_plot, plots_of
 from flows.report.read import figures
 from flows.settings import PERSON
-from schemas.base import HASH_LENGTH, SourceRef, canonical_json, content_hash
+from schemas.base import HASH_LENGTH, SourceRef, canonical_json, content_hash, visible
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest
 from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
@@ -187,17 +188,28 @@ def _prepare(
     built = project.built
     assert built is not None
     before = newest(to)
+    if before is not None and before.manifest.name != built.name:
+        raise WrongInput(
+            f"{to}: holds versions of {before.manifest.name}, and this build is of {built.name}; name another folder "
+            "with --to, or give the configuration that name"
+        )
     if before is not None and card is None:
         card = (before.folder / CARD).read_bytes()
     inputs = _inputs(project, repo, card, allow_unreviewed=allow_unreviewed)
     if before is not None and before.manifest.inputs == inputs and version in (None, before.manifest.version):
         held_back = {one.name: one.held_back for one in before.manifest.configs}
         return Prepared(before.folder, before.manifest.version, None, held_back)
+    if before is not None and (fault := next(damage_of(before), None)) is not None:
+        raise Failed(
+            f"{before.folder}: {visible(fault)}; a version is compared with it: bring it back as it was released"
+        )
     _remove_begun(to)  # by a run that was killed
     folder = to / PREPARED
     folder.mkdir()
     canary = before.manifest.canary if before else str(uuid.uuid5(CANARIES, f"{repo or built.name}/{built.seed}"))
-    gated, configs = _write_parts(project, folder, to / PRIVATE / PREPARED, canary, allow_unreviewed=allow_unreviewed)
+    gated, configs = _write_parts(
+        project, folder, to / PRIVATE / PREPARED, canary, before, allow_unreviewed=allow_unreviewed
+    )
     if not any(one.rows.rows for one in configs):
         raise NothingToRelease(f"{project.out}: nothing may be released: {_why_nothing(gated)}")
     for one in configs:
@@ -286,20 +298,32 @@ def _why_nothing(gated: Iterable[Gated]) -> str:
 # ---- rows ----
 
 
+def _public_before(before: Release | None, family: Family, part: Part) -> frozenset[str]:
+    """What ties rows together, of those that the version before published: they can be no fresh test any more."""
+    if before is None or part.released is None:
+        return frozenset()
+    name = part.released.together
+    own = [one for one in before.manifest.configs if (one.family, one.part) == (family.name, part.name)]
+    files = [before.folder / path for one in own if name in one.fields for path in one.files]
+    return frozenset(str(row[name]) for path in files for batch in read_batches(path, [name]) for row in batch.rows())
+
+
 def _write_parts(
-    project: Project, folder: Path, private: Path, canary: str, *, allow_unreviewed: bool
+    project: Project, folder: Path, private: Path, canary: str, before: Release | None, *, allow_unreviewed: bool
 ) -> tuple[list[Gated], list[_Config]]:
     gated: list[Gated] = []
     configs: list[_Config] = []
+    share = project.config.release.held_out
     for family, part in project.build.parts():
         if part.released is None:
             continue
+        public = _public_before(before, family, part) if share else frozenset[str]()
         one = gate(project, family, part, gated, allow_unreviewed=allow_unreviewed)
         gated.append(one)
         written = write_rows(
             _accepted_files(project, family, part),
             folder,
-            lambda row, one=one: _ruling(project, one, row),  # type: ignore[misc]
+            lambda row, one=one, public=public: _ruling(one, row, canary, share, public),  # type: ignore[misc]
             canary=canary,
             columns=sorted({part.released.together, *part.released.configs}),
             private=private,
@@ -329,13 +353,13 @@ def _config_name(gated: Gated, row: Mapping[str, Any]) -> str:
     return "-".join([gated.family.name, *(kinds or [gated.part.name])])
 
 
-def _ruling(project: Project, gated: Gated, row: Mapping[str, Any]) -> Ruling:
+def _ruling(gated: Gated, row: Mapping[str, Any], canary: str, share: float, public: Collection[str]) -> Ruling:
     config = _config_name(gated, row)
     if (reason := gated.held_back.get(row["key"])) is not None:
         return Ruling(config, held_back=reason)
     assert gated.part.released is not None
     together = str(row[gated.part.released.together])
-    held_out = is_held_out(project.config.seed, together, project.config.release.held_out)
+    held_out = together not in public and is_held_out(canary, together, share)
     return Ruling(config, held_out=held_out, decision=gated.rows[row["key"]])
 
 

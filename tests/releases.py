@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from data.output import write_parquet
-from data.publish.folder import Release, write_manifest
+from data.publish.folder import Release, claims_of, write_manifest
 from data.publish.rows import ReleasedRows, Ruling, write_rows
 from schemas.base import Record
 from schemas.release import ReleasedConfig, ReleaseManifest
@@ -84,4 +84,6 @@ def release(
         files=(),
         **{"stages": {}, "models": {}, "prompts": {}, "versions": {}, "settings": {}, **manifest},
     )  # fmt: skip
+    with (folder / "README.md").open("a", encoding="utf-8") as file:
+        file.write(f"\nManifest `{claims_of(whole)}`\n")
     return Release(folder, write_manifest(folder, whole))

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from data.publish.check import faults_of
+from data.publish.check import damage_of, faults_of
 from data.publish.folder import read_release, write_manifest
 from schemas.release import ReleaseManifest
 from tests.releases import CANARY, note, release
@@ -193,6 +193,32 @@ def test_manifests_that_contradict_themselves(folder: Path) -> None:
         "other: 3 rows, expected 1",
     ):
         assert line in found
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"version": "1.0.0"', '"version": "9.0.0"'),
+        ('"name": "toy",\n "version"', '"name": "evil",\n "version"'),
+        ('"seed": 7', '"seed": 99'),
+        ('"held_back": {}', '"held_back": {"not reviewed": 99}'),
+    ],
+)
+def test_a_manifest_does_not_change_alone(folder: Path, old: str, new: str) -> None:
+    replace(folder, "manifest.json", old, new)
+    assert any(line.startswith("manifest.json: not as it was when README.md was written") for line in faults(folder))
+    told = list(damage_of(read_release(folder)))
+    assert "manifest.json: not as it was when README.md was written" in told
+
+
+def test_damage_is_told_without_reading_rows(tmp_path: Path) -> None:
+    made = release(tmp_path / "1.0.0", {"toy": NOTES})
+    assert list(damage_of(made)) == []
+    with (made.folder / "README.md").open("a", encoding="utf-8") as card:
+        card.write("Words of its user.\n")
+    assert list(damage_of(made)) == []
+    (made.folder / TOY).write_bytes(b"no rows")
+    assert any(line.startswith(TOY) for line in damage_of(made))
 
 
 def test_hostile_names_stay_on_their_line(folder: Path) -> None:

@@ -120,6 +120,23 @@ def test_a_fault_that_stays_leaves_the_version_before_and_the_next_try_finishes(
     assert served(hub, "1.1.0") == contents(tmp_path / "releases" / "1.1.0")
 
 
+def test_a_damaged_folder_is_not_published(hub: HubServer, tmp_path: Path) -> None:
+    """It lies there because an earlier try did not come as far as the Hub."""
+    build(tmp_path, LINES)
+    hub.faults.append(Fault("POST .*/commit/", status=500, times=10**6))
+    with pytest.raises(Failed):
+        run(tmp_path, hub=REPO)
+    hub.faults.clear()
+    file = tmp_path / "releases" / "1.0.0" / "data" / "saying-lines" / "test.parquet"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + b"?")
+    with pytest.raises(Failed, match=r"saying-lines/test.parquet: SHA-256 .* nothing was published"):
+        run(tmp_path, hub=REPO)
+    assert not hub.repos[REPO].tags
+    file.write_bytes(whole)
+    assert run(tmp_path, hub=REPO).published
+
+
 def test_another_machine_goes_on_from_the_newest_version_of_the_hub(hub: HubServer, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     build(here, LINES)

@@ -262,6 +262,47 @@ def test_the_private_share_is_nowhere_in_the_public_folder(tmp_path: Path) -> No
     assert prove_all(made.folder) == []
 
 
+def test_what_was_public_stays_public_and_what_is_private_stays_so_whatever_the_seed(tmp_path: Path) -> None:
+    lines = [f"line number {n}" for n in range(60)]
+
+    def hidden(share: float, **config: object) -> tuple[set[str], set[str]]:
+        made = released(build(tmp_path, lines, release={"held_out": share}, **config))
+        own = made.folder.parent / "private" / made.version / "data" / "saying-lines" / "test.parquet"
+        private = {row["text"] for row in pq.read_table(own).to_pylist()} if own.exists() else set()
+        return private, {row["text"] for row in rows_of(made.folder, "saying-lines")}
+
+    private, public = hidden(0.3)
+    assert len(private) + len(public) == 60
+    raised, left = hidden(0.8)
+    assert raised == private
+    assert left == public
+    reseeded, _ = hidden(0.3, seed=8)
+    assert reseeded == private
+
+
+def test_a_folder_with_versions_of_another_dataset_is_refused(tmp_path: Path) -> None:
+    released(build(tmp_path))
+    other = build(tmp_path, name="other")
+    with pytest.raises(WrongInput, match="holds versions of sayings, and this build is of other"):
+        released(other)
+
+
+@pytest.mark.parametrize("damage", ["rows", "manifest", "folder"])
+def test_no_version_is_built_on_a_damaged_one(tmp_path: Path, damage: str) -> None:
+    made = released(build(tmp_path)).folder
+    match damage:
+        case "rows":
+            file = made / "data" / "saying-lines" / "test.parquet"
+            file.write_bytes(file.read_bytes()[:-1] + b"?")
+        case "manifest":
+            text = (made / "manifest.json").read_text(encoding="utf-8")
+            (made / "manifest.json").write_text(text.replace('"seed": 7', '"seed": 8'), encoding="utf-8")
+        case "folder":
+            made.rename(made.with_name("1.4.0"))
+    with pytest.raises(Failed, match="bring it back as it was released"):
+        released(build(tmp_path, ["one more line", "and another"]))
+
+
 def test_a_killed_run_leaves_a_private_share_that_the_next_one_replaces(tmp_path: Path) -> None:
     left = tmp_path / "releases" / "private" / "1.0.0" / "data"
     left.mkdir(parents=True)

@@ -21,6 +21,7 @@ import yaml
 from markupsafe import Markup
 from pydantic import Field
 
+from data.publish.folder import claims_of
 from data.publish.licences import hub_licence
 from schemas.annotation import Agreement
 from schemas.base import Frozen, odd_character
@@ -169,6 +170,7 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
         evaluate={one.name: _evaluate(facts, one) for one in facts.families},
         settings=_settings(facts.manifest),
         canary=one_line(facts.manifest.canary),
+        claims=claims_of(facts.manifest),
         own=_own_marker(),
     )
     page = re.sub(r"\n{3,}", "\n\n", page)  # of what the template leaves out a blank line stays on either side

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from data.checksum import checksum
 from data.publish.diff import parsed_version
-from data.publish.folder import CARD, DATA, MANIFEST, Release, paths_in
+from data.publish.folder import CARD, DATA, MANIFEST, Release, claims_of, paths_in
 from data.publish.rows import fields_of, opened, read_batches
 from schemas.base import visible
 from schemas.errors import Failed, WrongInput, first_problem
@@ -36,6 +36,19 @@ def faults_of(release: Release) -> Iterator[str]:
     """
     for check in (_version, _files, _names, _configs, _card):
         yield from map(visible, check(release))
+
+
+def damage_of(release: Release) -> Iterator[str]:
+    """What tells without reading a row that a version is not as it was made: its files, and its manifest by its card.
+
+    What its user wrote in the card since is no damage.
+    """
+    number = release.manifest.version
+    if release.folder.name != number:
+        yield f"{MANIFEST}: version {number}, in a folder that is called {release.folder.name}"
+    if claims_of(release.manifest) not in (release.folder / CARD).read_text(encoding="utf-8", errors="replace"):
+        yield f"{MANIFEST}: not as it was when {CARD} was written"
+    yield from (fault for fault in _files(release) if not fault.startswith(f"{CARD}:"))
 
 
 def _version(release: Release) -> Iterator[str]:
@@ -167,6 +180,8 @@ def _card(release: Release) -> Iterator[str]:
     except (OSError, UnicodeDecodeError) as error:
         yield f"{CARD}: cannot be read ({error})"
         return
+    if claims_of(release.manifest) not in text:
+        yield f"{MANIFEST}: not as it was when {CARD} was written: its version, names, licences or counts were changed"
     if release.manifest.canary not in text:
         yield f"{CARD}: the canary {release.manifest.canary} is not in it"
     try:

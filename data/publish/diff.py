@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import pyarrow as pa
 from pydantic import JsonValue
 
-from data.publish.folder import CHANGELOG, CHANGES, MANIFEST, Release
+from data.publish.folder import CHANGELOG, CHANGES, MANIFEST, Release, claims_of
 from data.publish.rows import opened, plain_rows, read_batches, unreadable
 from schemas.base import canonical_json
 from schemas.errors import Failed, WrongInput
@@ -399,12 +399,13 @@ def _other_files(release: Release) -> dict[str, str]:
 
 
 def _neutral(release: Release, path: str) -> bytes:
-    """A file's content without the version's own number and canary."""
+    """A file's content without the version's own number, canary and digest."""
     try:
         content = (release.folder / path).read_bytes()
     except OSError as error:
         raise unreadable(release.folder / path, error) from error
     content = content.replace(release.manifest.canary.encode(), b"CANARY")
+    content = content.replace(claims_of(release.manifest).encode(), b"MANIFEST")
     version = re.escape(release.manifest.version.encode())
     return re.sub(rb"(?<![\d.])" + version + rb"(?!\.?\d)", b"VERSION", content)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from data.checksum import checksum
-from schemas.base import odd_character
+from schemas.base import content_hash, odd_character
 from schemas.errors import Failed, WrongInput, first_problem
 from schemas.release import ReleasedFile, ReleaseManifest
 
@@ -45,6 +45,11 @@ def read_release(folder: Path) -> Release:
     if outside := [one for one in named if not _inside(one)]:
         raise WrongInput(f"{path}: it names {outside[0]!r}, which is no path in this folder; do not trust this release")
     return Release(folder, manifest)
+
+
+def claims_of(manifest: ReleaseManifest) -> str:
+    """Digest of what a manifest says beside its list of files: its card names it, so that neither changes alone."""
+    return content_hash(manifest.model_dump(mode="json", exclude={"files"}))
 
 
 def write_manifest(folder: Path, manifest: ReleaseManifest) -> ReleaseManifest:

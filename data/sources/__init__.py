@@ -1,6 +1,7 @@
 """Source records out of anybody's rows: one file a format, one door for all."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -32,7 +33,17 @@ from data.sources import (
     writingbench,
 )
 from data.sources.mapped import GIVEN_FIELDS
-from data.sources.spec import NO_OFFSET, Entry, Reader, Row, SourceError, SourceSpec, nearest, says_something
+from data.sources.spec import (
+    NO_OFFSET,
+    Entry,
+    Reader,
+    Row,
+    SourceError,
+    SourceSpec,
+    nearest,
+    says_something,
+    without_query,
+)
 from schemas.base import Dropped, SourceRef, content_hash, key_of
 from schemas.source import Assignment, Dialogue, Passage, QASource, Statement
 
@@ -124,14 +135,26 @@ def read_source(spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], No
     reader = _reader(spec, shape)
     spec = spec.at_hand
     door = _Door(spec, shape, refuse)
-    for entry in reader(spec):
-        record = door.admit(entry)
-        if record is not None:
-            yield record
-            if door.kept == spec.limit:
-                return
+    with _as_it_is_named(spec):
+        for entry in reader(spec):
+            record = door.admit(entry)
+            if record is not None:
+                yield record
+                if door.kept == spec.limit:
+                    return
     if not door.seen:
         raise SourceError(f"{spec.name}: expected at least one row, found none; check the path")
+
+
+@contextmanager
+def _as_it_is_named(spec: SourceSpec) -> Iterator[None]:
+    """Errors of a URL's copy name the URL: where the copy lies is nobody's business."""
+    try:
+        yield
+    except SourceError as error:
+        if spec.url is None:
+            raise
+        raise SourceError(str(error).replace(spec.path, without_query(spec.url))) from error
 
 
 def read_entries(spec: SourceSpec) -> Iterator[Entry]:

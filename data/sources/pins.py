@@ -154,8 +154,10 @@ def lock_of(config: Path) -> Path:
 
 
 def _name(spec: SourceSpec) -> str:
+    """What a source is called in the lock file, which is kept under version control: a query can hold a key."""
     if spec.is_url:
-        return spec.path
+        shown = without_query(spec.path)
+        return shown if shown == spec.path else f"{shown}?{content_hash(spec.path)}"
     repository, _, _ = located(spec.path)
     return f"hub:{repository}" + (f"@{spec.revision}" if spec.revision else "")
 

@@ -42,6 +42,7 @@ class SourceSpec(Frozen):
     copied: str | None = Field(
         None, exclude=True, repr=False, description="Where the copy of a URL lies; not for users"
     )
+    url: str | None = Field(None, exclude=True, repr=False, description="Of a copy, what it is of; not for users")
 
     @property
     def name(self) -> str:
@@ -67,7 +68,7 @@ class SourceSpec(Frozen):
             return self
         if self.copied is None:
             raise SourceError(f"{without_query(self.path)}: was not fetched; a build of its configuration fetches it")
-        return self.model_copy(update={"path": self.copied})
+        return self.model_copy(update={"path": self.copied, "url": self.path})
 
 
 def without_query(url: str) -> str:
