@@ -1,4 +1,7 @@
-"""Puts a family's accepted rows to a model: predictions, one a row and variant (and prompting and shots)."""
+"""Puts a family's accepted rows to a model: predictions, one a row and variant (and prompting and shots).
+
+Where it takes dialogues, parts of the build are made anew with the model in place of the build's own.
+"""
 
 import asyncio
 import json
@@ -11,7 +14,8 @@ from typing import Any, Protocol
 
 from data.store import Stage
 from flows.compose import Project
-from flows.construct.engine import Choice, Family, Request
+from flows.construct.engine import Choice, Family, HeldContext, Request
+from flows.construct.stages import Anew, Build, FamilyBuild, StageRef
 from flows.llm.endpoint import Endpoint
 from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
 from flows.llm.options import LikelihoodModel, Options
@@ -19,8 +23,10 @@ from flows.llm.truncation import PretrainedTokenizer, cut_to
 from flows.scoring.attention import AttentionModel, ChunkedText, attention_tables, pointed_shares
 from flows.scoring.likelihood import SCORES
 from flows.scoring.tables import ScoreTables
-from schemas.base import Record
+from flows.watch import Watcher
+from schemas.base import Dropped, Record
 from schemas.errors import WrongInput
+from schemas.manifest import ShardManifest, UsageOfPrompt, sum_usage
 from schemas.prediction import Prediction
 
 EVALUATED = "evaluated"
@@ -31,6 +37,8 @@ WEIGHED_AT_ONCE = 16
 """Rows whose options are weighed together: prompts among them that begin alike are read one after the other."""
 LONG_ROWS_AT_ONCE = 8
 """The same, of rows with a text of up to 1.5 MB, which several questions of a row repeat."""
+SHARDS_AT_ONCE = 8
+"""Shards of dialogues in work at once: this bounds memory."""
 
 
 class Rows(Protocol):
@@ -170,6 +178,110 @@ def attend(
             progress(done, len(rows))
 
     return attention_tables(model.name, shares())
+
+
+def build_with(project: Project, family: Family, name: str, limit: int | None) -> Build:
+    """The build, with the parts that dialogues are held and rated in to be made anew, with the model of that name.
+
+    They lie in the build's store, each stage under what it depends on: what the build, or an earlier evaluation, has
+    made so already is there, and nothing of it changes. With a `limit`, of so many records. Raises `WrongInput`.
+    """
+    held = family.evaluation.held
+    assert held is not None
+    evaluated_rows(project, family, limit)
+    one = project.build.families[family.name]
+    settings = one.settings.model_copy(update={held.models: (name,)})
+    models = {**one.models, name: project.model(name, family)}
+    if family.ready is not None:
+        family.ready(settings, models)
+    return Build(
+        [FamilyBuild(family, settings, one.prompts, models)],
+        store=project.store,
+        seed=project.build.seed,
+        limit=project.build.limit,
+        embedder=project.embedder,
+        verdicts=project.verdicts,
+        built=project.built,
+        anew=Anew(family.name, held.parts, limit),
+    )
+
+
+def hold(project: Project, family: Family, build: Build, watcher: Watcher) -> UsageOfPrompt:
+    """Make what is not made yet of a build by `build_with`, shard by shard, and tell what was asked for it now.
+
+    What was finished when a run was killed is not run again; what was answered in the rest comes from the cache.
+    """
+    held = family.evaluation.held
+    assert held is not None
+    asked: list[Mapping[str, UsageOfPrompt]] = []
+    for ref in (ref for name in held.parts for ref in build.stages(family, family.part(name))):
+        before = build.manifest(ref)
+        if before is None:
+            files, spans = build.files(ref), build.shards(ref)
+            there = {index for index in range(len(spans)) if files.shard(index) is not None}
+            watcher.started(ref, len(spans))
+            shards = project.run(_run_shards(build, ref, spans, watcher))
+            asked += [shard.usage for shard in shards if shard.index not in there]
+            build.finish(ref, shards)
+        manifest = build.manifest(ref)
+        assert manifest is not None
+        watcher.finished(ref, manifest, before=before is not None, example=None)
+    total = sum_usage({"all": one} for usage in asked for one in usage.values())
+    return total.get("all", UsageOfPrompt())
+
+
+async def _run_shards(
+    build: Build, ref: StageRef, spans: Sequence[tuple[int, int]], watcher: Watcher
+) -> list[ShardManifest]:
+    """All shards of a stage, in order. The first failure ends the rest; those that are finished stay so."""
+    room = asyncio.Semaphore(SHARDS_AT_ONCE)
+    done = 0
+
+    async def one(index: int, span: tuple[int, int]) -> ShardManifest:
+        nonlocal done
+        async with room:
+            shard = await build.run_shard(ref, index, *span)
+        done += 1
+        watcher.advanced(ref, done, len(spans))
+        return shard
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(index, span)) for index, span in enumerate(spans)]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
+    return [task.result() for task in tasks]
+
+
+def held_context(family: Family, build: Build) -> HeldContext:
+    """What the tables may read of a finished build by `build_with`."""
+
+    def dropped(name: str) -> Iterator[Dropped]:
+        for ref in build.stages(family, family.part(name)):
+            yield from build.read(ref).dropped()
+
+    return HeldContext(
+        build.families[family.name].settings, build.seed, lambda name: build.accepted(family.name, name), dropped
+    )
+
+
+def given_context(family: Family, project: Project, rows: Sequence[Record]) -> HeldContext:
+    """What the tables may read where only the records of the last part are given."""
+    held = family.evaluation.held
+    assert held is not None
+    settings = project.build.families[family.name].settings
+    last = held.parts[-1]
+    return HeldContext(settings, project.build.seed, lambda name: rows if name == last else (), lambda name: ())
+
+
+def write_records(records: Iterable[Record], path: Path) -> None:
+    """Write records as JSONL, to a file that is there when it is whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    with temporary.open("w", encoding="utf-8") as out:
+        for record in records:
+            out.write(record.model_dump_json() + "\n")
+    temporary.replace(path)
 
 
 def _write(

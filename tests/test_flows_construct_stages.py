@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ from pydantic import BaseModel
 
 from data.store import StoreError
 from flows.construct.engine import Drop
-from flows.construct.stages import AccountingError, Build, StageRef
+from flows.construct.stages import AccountingError, Anew, Build, StageRef, Taken
 from flows.llm.model import Prompt, TransportError, Usage
 from schemas.base import Dropped
 from schemas.errors import WrongInput
+from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
 from tests.toy import FAMILY, SHOUT, ToShout, run_all, run_stage, toy_build
 
@@ -237,3 +239,47 @@ def test_a_drop_carries_what_it_collides_with() -> None:
 def test_the_toy_prompt_renders() -> None:
     assert SHOUT.messages(ToShout(text="ant")) == [{"role": "user", "content": "Say it loudly: ant"}]
     assert asyncio.iscoroutinefunction(FAMILY.part("words").steps[1].function)
+
+
+async def test_some_parts_of_a_build_are_made_anew_beside_it_on_the_others_as_built(tmp_path: Path) -> None:
+    build = toy_build(tmp_path, WORDS, times=(1, 2))
+    await run_all(build)
+    before = bytes_of(build)
+    parts = [build.summary(FAMILY, part) for part in FAMILY.parts]
+    built = BuildManifest(
+        name="toy", seed=1, limit=None, config={}, versions={}, models={}, prompts={}, parts=tuple(parts)
+    )
+    (one,) = build.families.values()
+
+    def again(take: int | None, **changed: Any) -> Build:
+        family = replace(one, settings=one.settings.model_copy(update=changed))
+        return Build(
+            [family], store=build.store, seed=1, limit=None, embedder=build.embedder, verdicts=build.verdicts,
+            built=built, anew=Anew("toy", ("echoes",), take),
+        )  # fmt: skip
+
+    echoes, words = FAMILY.part("echoes"), FAMILY.part("words")
+    same = again(None)
+    assert [same.fingerprint(ref) for ref in same.stages(FAMILY, echoes)] == [build.fingerprint(ECHOED)]
+    assert again(len(build.accepted("toy", "words"))).fingerprint(ECHOED) == build.fingerprint(ECHOED)
+
+    changed = again(None, times=(3,))
+    assert changed.stages(FAMILY, words) == build.stages(FAMILY, words)
+    assert changed.manifest(ECHOED) is None
+    await run_stage(changed, ECHOED)
+    assert {echo.times for echo in changed.accepted("toy", "echoes")} == {3}
+    assert {name: bytes_of(build)[name] for name in before} == before
+
+    few = again(1, times=(1, 2))
+    assert few.fingerprint(ECHOED) not in (build.fingerprint(ECHOED), again(2).fingerprint(ECHOED))
+    await run_stage(few, ECHOED)
+    first = next(iter(build.accepted("toy", "words")))
+    assert [echo.text for echo in few.accepted("toy", "echoes")] == [first.upper, first.upper * 2]
+
+
+def test_records_are_taken_evenly() -> None:
+    records: Any = range(300)
+    assert list(Taken(records, 3)) == [0, 100, 200]
+    assert list(Taken(records, 6)) == [0, 50, 100, 150, 200, 250]
+    assert list(Taken(records, 300)) == list(records)
+    assert list(Taken(records, 7).slice(5, 9)) == [214, 257]

@@ -24,7 +24,10 @@ def evaluate(
             "its name on the Hugging Face Hub (OWNER/NAME)"
         ),
     ] = "evaluated",
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask about so many rows of each part only")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="Ask about so many rows of each part only; of dialogues, so many seeds"),
+    ] = None,
     attention: Annotated[
         bool, typer.Option("--attention", help="Tell where the response's tokens look, too (provider local)")
     ] = False,
@@ -39,6 +42,7 @@ def evaluate(
 ) -> None:
     """Put a build's rows to a model, write its predictions, and score them.
 
+    Of refutebench, hold dialogues with the model and have them rated; the build's own stay as they are.
     A server's answers come from the completion cache where they are there: a run that was killed goes on.
 
     Example: `touchstone evaluate uraq --model evaluated`
@@ -55,7 +59,10 @@ def evaluate(
 
 def score(
     family: Annotated[str, typer.Argument(help="Family, such as `uraq`")],
-    predictions: Annotated[Path, typer.Option("--input", help="Predictions, JSONL: id, variant, prediction or scores")],
+    predictions: Annotated[
+        Path,
+        typer.Option("--input", help="Predictions, JSONL: id, variant, prediction or scores; of refutebench, ratings"),
+    ],
     output: Annotated[Path | None, typer.Option(help="Write all tables here as JSON")] = None,
     partial: Annotated[bool, typer.Option(help="Score what is there; leave out what is missing or unknown")] = False,
     out: BuildOption = None,

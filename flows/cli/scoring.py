@@ -16,16 +16,31 @@ from rich.table import Table
 from data.sources.files import json_lines
 from flows.authors import author_versions
 from flows.cli.reading import open_build
-from flows.cli.terminal import make_console
+from flows.cli.terminal import Terminal, make_console
 from flows.compose import Project
 from flows.construct.engine import Family
-from flows.evaluate import EVALUATED, EvaluatedRows, GivenRows, attend, evaluated_rows, predict, weigh
+from flows.evaluate import (
+    EVALUATED,
+    EvaluatedRows,
+    GivenRows,
+    attend,
+    build_with,
+    evaluated_rows,
+    given_context,
+    held_context,
+    hold,
+    predict,
+    weigh,
+    write_records,
+)
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.options import LikelihoodModel
+from flows.locks import building
 from flows.report.evaluation import write_evaluation
 from flows.scoring.qa import METRICS
-from flows.scoring.tables import PartialScores, ScoreError, ScoreTables
+from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, measured
 from flows.settings import nearest
+from schemas.base import Record
 from schemas.errors import WrongInput, first_problem
 from schemas.prediction import Prediction
 
@@ -42,6 +57,9 @@ def evaluate_family(name: str, model: str, limit: int | None, out: Path | None, 
     if attention and not (family.evaluation.chunks is not None and isinstance(weighs, LocalModel)):
         why = "its texts have no chunks" if family.evaluation.chunks is None else f"{model} is not of provider local"
         raise WrongInput(f"--attention: cannot be told of {name} by {model}: {why}")
+    if family.evaluation.held is not None:
+        _evaluate_in_dialogues(console, project, family, model, limit)
+        return
     path = project.out / "predictions" / f"{name}-{_file_name(model)}.jsonl"
     rows = evaluated_rows(project, family, limit)
     if family.evaluation.ready is not None:
@@ -70,6 +88,36 @@ def evaluate_family(name: str, model: str, limit: int | None, out: Path | None, 
     console.print(f"{len(rows):,} of {len(evaluated_rows(project, family, None)):,} rows were asked about")
     console.print(f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache{money}", soft_wrap=True)
     _score(console, project, family, rows, path, path.with_suffix(".tables.json"), partial=False, more=told)
+
+
+def _evaluate_in_dialogues(console: Console, project: Project, family: Family, model: str, limit: int | None) -> None:
+    """Hold dialogues with the model and have them rated, beside the build's own; write both, and the tables."""
+    held = family.evaluation.held
+    assert held is not None
+    try:
+        with building(project.state):
+            build = build_with(project, family, model, limit)
+            with Terminal(console) as watcher:
+                asked = hold(project, family, build, watcher)
+            stem = project.out / "predictions" / f"{family.name}-{_file_name(model)}"
+            context = held_context(family, build)
+            for part in held.parts:
+                path = stem.with_name(f"{stem.name}.{part}.jsonl")
+                write_records(context.records(part), path)
+                dropped = sum(1 for _ in context.dropped(part))
+                console.print(
+                    f"{path}: {len(build.accepted(family.name, part)):,} kept, {dropped:,} dropped", soft_wrap=True
+                )
+            with console.status("scoring"):
+                result = held.tables(context)
+    finally:
+        project.close()
+    money = f", ${asked.cost_usd:.4f}" if asked.cost_usd else ""
+    console.print(f"{asked.calls:,} calls, {asked.cached:,} answers from the cache{money}")
+    output = stem.with_name(f"{stem.name}.tables.json")
+    title = f"{project.config.name}: {family.name} on {model}"
+    _tell(console, result, result.notes, output.with_suffix(".html"), title)
+    _write_tables(console, result, output)
 
 
 def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None, *, attention: bool = False) -> None:
@@ -130,7 +178,34 @@ def score_family(name: str, predictions: Path, output: Path | None, partial: boo
     console = make_console()
     project = open_build(out, console)
     family = _family(project, name)
+    if family.evaluation.held is not None:
+        _score_dialogues(console, project, family, predictions, output)
+        return
     _score(console, project, family, evaluated_rows(project, family, None), predictions, output, partial=partial)
+
+
+def _score_dialogues(console: Console, project: Project, family: Family, path: Path, output: Path | None) -> None:
+    """The tables of a file of ratings, as an evaluation wrote it or in its form."""
+    held = family.evaluation.held
+    assert held is not None
+    page = _page_of(path, output)
+    item = family.part(held.parts[-1]).item
+    rows: dict[str, Record] = {}
+    for row in json_lines(str(path)):
+        advice = f"a row is a record of {family.name}-{held.parts[-1]}; `touchstone evaluate {family.name}` writes them"
+        try:
+            record = item.model_validate(dict(row.values))
+        except ValidationError as error:
+            raise row.error(first_problem(error, "the row"), advice) from error
+        if record.key in rows:
+            raise row.error(f"the key {record.key} stands twice", "give one rating for each")
+        rows[record.key] = record
+    if not rows:
+        raise WrongInput(f"{path}: has no rows; `touchstone evaluate {family.name}` writes them")
+    result = held.tables(given_context(family, project, list(rows.values())))
+    _tell(console, result, result.notes, page, f"{project.config.name}: {family.name} on {path.stem}")
+    if output is not None:
+        _write_tables(console, result, output)
 
 
 def _score(
@@ -146,10 +221,7 @@ def _score(
 ) -> None:
     """Score a file of predictions, and show its tables and those of `more`."""
     settings = project.build.families[family.name].settings
-    page = (output or path).with_suffix(".html")
-    for written in (page, *([output] if output else [])):
-        if written.resolve() == path.resolve() or (written == output and written.resolve() == page.resolve()):
-            raise WrongInput(f"{written}: tables, page and predictions are three files; name another under --output")
+    page = _page_of(path, output)
     try:
         with console.status(f"scoring {path}"), warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", PartialScores)
@@ -164,11 +236,25 @@ def _score(
     title = f"{project.config.name}: {family.name} on {path.stem}"
     _tell(console, result, [*partly, *result.notes], page, title)
     if output is not None:
-        cells = [cell.model_dump() for cell in result.tables]
-        temporary = output.with_name(f"{output.name}.tmp")
-        temporary.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        temporary.replace(output)
-        console.print(f"{output}: {len(cells)} values", soft_wrap=True)
+        _write_tables(console, result, output)
+
+
+def _page_of(path: Path, output: Path | None) -> Path:
+    """Where the page goes. Raises `WrongInput` where a file would be written over another."""
+    page = (output or path).with_suffix(".html")
+    for written in (page, *([output] if output else [])):
+        if written.resolve() == path.resolve() or (written == output and written.resolve() == page.resolve()):
+            raise WrongInput(f"{written}: tables, page and predictions are three files; name another under --output")
+    return page
+
+
+def _write_tables(console: Console, result: ScoreTables, output: Path) -> None:
+    """Write all cells as JSON."""
+    cells = [cell.model_dump() for cell in result.tables]
+    temporary = output.with_name(f"{output.name}.tmp")
+    temporary.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(output)
+    console.print(f"{output}: {len(cells)} values", soft_wrap=True)
 
 
 def _tell(console: Console, result: ScoreTables, notes: Iterable[str], page: Path, title: str) -> None:
@@ -177,22 +263,24 @@ def _tell(console: Console, result: ScoreTables, notes: Iterable[str], page: Pat
         table = Table(title=name, title_justify="left", title_style="bold")
         shown = frame.reset_index()
         for column in shown.columns:
-            table.add_column(str(column))
+            table.add_column(str(column), overflow="fold")
         for row in shown.head(LINES_SHOWN).itertuples(index=False):
-            table.add_row(*(_cell(value) for value in row))
+            table.add_row(*(_cell(value, result.unit(name)) for value in row))
         console.print(table)
         if len(shown) > LINES_SHOWN:
             console.print(f"and {len(shown) - LINES_SHOWN:,} lines more; the page has all of them")
     for note in notes:
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
-    write_evaluation(page, title, result.frames, result.stacked)
+    write_evaluation(page, title, result)
     console.print(f"{page}: the tables with their curves", soft_wrap=True)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, unit: Unit) -> str:
     if isinstance(value, float):
         if value != value:  # noqa: PLR0124 - not a number
             return "-"
+        if unit != "share":
+            return measured(value, unit)
         return f"{value:.0f}" if value.is_integer() and value > 1 else f"{value:.3f}"
     return escape(str(value))
 

@@ -235,7 +235,9 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         _advise(console, f"touchstone verify {family}", "prove every row from the files alone")
     for name in dict.fromkeys(part.family for part in kept if part.part in load_family(part.family).evaluation.parts):
         by_rules = isinstance(project.config.model_for("default"), RulesSettings)
-        answers = not by_rules or any(prompt.name in rules_of(name) for prompt in load_family(name).evaluation.prompts)
+        one = load_family(name)
+        asked = one.prompts if one.evaluation.held else one.evaluation.prompts
+        answers = not by_rules or any(prompt.name in rules_of(name) for prompt in asked)
         model, more = ("default", "") if answers else ("NAME", ", of provider endpoint")
         _advise(console, f"touchstone evaluate {name} --model {model}", f"put the rows to a model{more}, and score it")
     if all(model == "rules" for model in manifest.models.values()):

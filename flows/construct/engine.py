@@ -545,10 +545,10 @@ class HeldContext:
 
     settings: Any
     seed: int
-    records: Callable[[str], Records[Any]]
-    """The sifted records of a part."""
+    records: Callable[[str], Iterable[Any]]
+    """The sifted records of such a part, or the records of a part that they stand on; none where they are not known."""
     dropped: Callable[[str], Iterable[Dropped]]
-    """What all steps of a part dropped."""
+    """What all steps of such a part dropped."""
 
 
 @dataclass(frozen=True)
@@ -556,7 +556,7 @@ class Held:
     """How a model is evaluated where that takes dialogues: parts of the build are made with it in place of others."""
 
     parts: tuple[str, ...]
-    """In order; what they stand on is there."""
+    """In order; what they stand on is there. They are made of `each` and `expand` steps."""
     models: str
     """The setting that lists the evaluated models."""
     tables: Callable[[HeldContext], ScoreTables]

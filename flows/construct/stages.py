@@ -24,6 +24,7 @@ from flows.construct.engine import (
     FamilySettings,
     Part,
     People,
+    Records,
     RowFile,
     RowsContext,
     SetContext,
@@ -74,6 +75,35 @@ class StageRef:
         return f"{self.family} {self.part} · {self.step.replace('_', ' ')}"
 
 
+@dataclass(frozen=True)
+class Anew:
+    """Parts of a finished build that are made again, by today's code and settings, on what they stand on as built."""
+
+    family: str
+    parts: tuple[str, ...]
+    take: int | None = None
+    """So many of the records that they run over, evenly spread; all of them where it is None."""
+
+
+class Taken:
+    """Some records of a stage, at hand."""
+
+    def __init__(self, records: Records[Any], count: int) -> None:
+        """`count` records, evenly spread: a part may be in an order of tasks."""
+        places = {number * len(records) // count for number in range(count)}
+        self._records = [record for place, record in enumerate(records) if place in places]
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._records)
+
+    def slice(self, start: int, stop: int) -> Iterator[Any]:
+        """Records `start` to `stop` (exclusive)."""
+        return iter(self._records[start:stop])
+
+
 class Build:
     """The stages of all configured families, over one store."""
 
@@ -87,8 +117,11 @@ class Build:
         embedder: Embedder,
         verdicts: Callable[[str, str], Mapping[str, Verdict]],
         built: BuildManifest | None = None,
+        anew: Anew | None = None,
     ) -> None:
-        """With `built`, the stages are those of that build, whatever code and settings would make now."""
+        """With `built`, the stages are those of that build, whatever code and settings would make now, but for parts
+        that are made `anew`. People have not seen these: verdicts on the built ones do not count for them.
+        """
         self.families = {one.family.name: one for one in families}
         self.store = store
         self.seed = seed
@@ -98,12 +131,17 @@ class Build:
         self._prepared: dict[str, Any] = {}
         self._fingerprints: dict[StageRef, str] = {}
         self._built = built
+        self._anew = anew
+        self._taken: dict[tuple[StageRef, ...], Taken] = {}
         self._at_work = threading.BoundedSemaphore(os.cpu_count() or 1)
         for part in built.parts if built else ():
-            for stage in part.stages:
+            for stage in () if self._is_anew(part.family, part.part) else part.stages:
                 self._fingerprints[StageRef(stage.family, stage.part, stage.step)] = stage.fingerprint
 
     # ---- which stages there are ----
+
+    def _is_anew(self, family: str, part: str) -> bool:
+        return self._anew is not None and self._anew.family == family and part in self._anew.parts
 
     def parts(self) -> Iterator[tuple[Family, Part]]:
         """The parts to build, in order; of a finished build, those that it has."""
@@ -114,12 +152,13 @@ class Build:
 
     def stages(self, family: Family, part: Part) -> tuple[StageRef, ...]:
         """The stages of a part, in order."""
-        if self._built is not None:
+        anew = self._is_anew(family.name, part.name)
+        if self._built is not None and not anew:
             built = self._built.part(family.name, part.name)
             return tuple(StageRef(family.name, part.name, stage.step) for stage in built.stages) if built else ()
         names = [] if family.makers(part) else [SOURCE]
         names += [step.name for step in part.steps]
-        if part.people and self.verdicts(family.name, part.name):
+        if part.people and not anew and self.verdicts(family.name, part.name):
             names.append(PEOPLE)
         return tuple(StageRef(family.name, part.name, name) for name in names)
 
@@ -173,6 +212,8 @@ class Build:
             "stage": [ref.family, ref.part, ref.step],
             "inputs": [self.fingerprint(before) for before in self._before(ref)],
         }
+        if (count := self._count_taken(ref)) is not None:
+            common["taken"] = count
         if ref.step == SOURCE:
             return {
                 **common,
@@ -273,9 +314,26 @@ class Build:
             return self._record_type(before)
         return part.item
 
-    def inputs(self, ref: StageRef) -> Joined[Any]:
+    def inputs(self, ref: StageRef) -> Joined[Any] | Taken:
         """The records a stage runs over."""
+        records = self._arriving(ref)
+        if (count := self._count_taken(ref)) is None:
+            return records
+        before = self._before(ref)
+        if before not in self._taken:
+            self._taken[before] = Taken(records, count)
+        return self._taken[before]
+
+    def _arriving(self, ref: StageRef) -> Joined[Any]:
         return Joined([self.read(before) for before in self._before(ref)])
+
+    def _count_taken(self, ref: StageRef) -> int | None:
+        """How many records a stage is to take of those that arrive; None where it takes all of them."""
+        before = self._before(ref)
+        take = self._anew.take if self._anew is not None and self._is_anew(ref.family, ref.part) else None
+        if take is None or not before or any(self._is_anew(one.family, one.part) for one in before):
+            return None
+        return take if take < len(self._arriving(ref)) else None
 
     # ---- running ----
 

@@ -6,7 +6,7 @@ A table of many lines (fact recall by depth) is drawn as heatmaps, and folded aw
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from data.store import Store
 from flows.report.svg import stack
+from flows.scoring.tables import ScoreTables, Unit, measured
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT = 640, 280
@@ -27,11 +28,13 @@ MOST_LINES = 60
 _NUMBER = re.compile(r"[0-9]+k?")
 COLOURS = 6
 """Lines are told apart by colour (classes c0 to c5 of the style sheet) and, from the seventh on, by dashes."""
+RATED = (1, 5)
+"""The ends of the scale of ratings."""
 
 
 @dataclass(frozen=True)
 class TableView:
-    """A table of shares as it is shown."""
+    """A table as it is shown."""
 
     name: str
     columns: tuple[str, ...]
@@ -43,23 +46,23 @@ class TableView:
     """Whether the chart tells the columns apart by colour, and not the lines."""
 
 
-def write_evaluation(path: Path, title: str, frames: Mapping[str, pd.DataFrame], stacked: Collection[str] = ()) -> None:
-    """Write the page of `frames`: by table name, a line for each row and a column for each count or measure.
-
-    Those that `stacked` names are drawn as stacked bars.
-    """
+def write_evaluation(path: Path, title: str, result: ScoreTables) -> None:
+    """Write the page of the tables."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined
     )
     page = environment.get_template("evaluation.html.j2").render(
         title=title,
         style=Markup((HERE / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        tables=[table_view(name, frame, stacked=name in stacked) for name, frame in frames.items()],
+        tables=[
+            table_view(name, frame, stacked=name in result.stacked, unit=result.unit(name))
+            for name, frame in result.frames.items()
+        ],
     )
     Store(str(path.parent)).write(str(path.resolve()), page.encode())
 
 
-def table_view(name: str, frame: pd.DataFrame, *, stacked: bool = False) -> TableView:
+def table_view(name: str, frame: pd.DataFrame, *, stacked: bool = False, unit: Unit = "share") -> TableView:
     """A frame as it is shown; with curves where it has two columns or more that are whole numbers ("16k" is one)."""
     columns = list(map(str, frame.columns))
     scaled = len(columns) > 1 and all(map(_NUMBER.fullmatch, columns))
@@ -70,11 +73,13 @@ def table_view(name: str, frame: pd.DataFrame, *, stacked: bool = False) -> Tabl
     chart = None
     if stacked:
         chart = stack(columns, rows)
-    elif folded and len(columns) > 1:
+    elif scaled and rows and unit == "rating":
+        chart = curves(columns, rows, rated=True)
+    elif folded and len(columns) > 1 and unit == "share":
         chart = heatmaps(columns, rows)
     elif scaled and rows:
         chart = curves(columns, rows)
-    shown = tuple((row, tuple(_shown(value) for value in values)) for row, values in rows)
+    shown = tuple((row, tuple(_shown(value, unit) for value in values)) for row, values in rows)
     return TableView(name, tuple(columns), shown, chart, folded, stacked)
 
 
@@ -97,7 +102,7 @@ def _heatmap(name: str, columns: Sequence[str], lines: Sequence[tuple[str, Seque
             '<rect class="heat" x="{}" y="{}" width="{}" height="{}" fill-opacity="{}"><title>{}</title></rect>'
         ).format(
             round(LEFT + place * width, 2), TOP + level * height, round(width, 2), height, round(value, 3),
-            f"{line} at {columns[level]}: {_shown(value)}",
+            f"{line} at {columns[level]}: {_shown(value, 'share')}",
         )
         for place, (line, values) in enumerate(lines)
         for level, value in enumerate(values)
@@ -120,25 +125,29 @@ def _heatmap(name: str, columns: Sequence[str], lines: Sequence[tuple[str, Seque
     ).format(name, WIDTH, bottom + 22, f"heatmap of {name}", Markup("").join((*cells, *marks)))
 
 
-def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]) -> Markup:
-    """A line for each row over the columns, which lie on a logarithmic scale as context counts and levels do."""
+def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], *, rated: bool = False) -> Markup:
+    """A line for each row over the columns, which lie on a logarithmic scale as context counts and levels do.
+
+    Where they are `rated`, values go from 1 to 5, and columns, turns of a dialogue, are as far apart as they are told.
+    """
     places = [int(column.removesuffix("k")) * (1000 if column.endswith("k") else 1) for column in columns]
     most = max((value for _, values in rows for value in values if not math.isnan(value)), default=1.0)
-    top = 1.0 if most <= 1 else most
-    low, high = math.log(places[0]), math.log(places[-1])
+    floor, top = RATED if rated else (0.0, 1.0 if most <= 1 else most)
+    on_scale = float if rated else math.log
+    low, high = on_scale(places[0]), on_scale(places[-1])
 
     def x(place: int) -> float:
-        return round(LEFT + (math.log(place) - low) / (high - low or 1) * (WIDTH - LEFT - RIGHT), 1)
+        return round(LEFT + (on_scale(place) - low) / (high - low or 1) * (WIDTH - LEFT - RIGHT), 1)
 
     def y(value: float) -> float:
-        return round(HEIGHT - BOTTOM - value / top * (HEIGHT - TOP - BOTTOM), 1)
+        return round(HEIGHT - BOTTOM - (value - floor) / (top - floor) * (HEIGHT - TOP - BOTTOM), 1)
 
     marks = [
         Markup(
             '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>'
             '<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>'
-        ).format(LEFT, WIDTH - RIGHT, y(share * top), y(share * top), LEFT - 6, y(share * top) + 4, f"{share * top:g}")
-        for share in (0, 0.25, 0.5, 0.75, 1)
+        ).format(LEFT, WIDTH - RIGHT, y(value), y(value), LEFT - 6, y(value) + 4, f"{value:g}")
+        for value in (floor + share * (top - floor) for share in (0, 0.25, 0.5, 0.75, 1))
     ]
     marks += [
         Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(x(place), HEIGHT - 20, column)
@@ -160,7 +169,9 @@ def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]) 
     )
 
 
-def _shown(value: float) -> str:
+def _shown(value: float, unit: Unit) -> str:
     if math.isnan(value):
         return "–"
+    if unit != "share":
+        return measured(value, unit)
     return f"{value:.3f}" if 0 <= value <= 1 else f"{value:,.0f}"

@@ -1,9 +1,9 @@
-"""What every family's scorer shares: predictions that fit their rows, and tables of shares."""
+"""What every family's scorer shares: predictions that fit their rows, and tables of shares, ratings and counts."""
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
 
 import pandas as pd
 
@@ -12,6 +12,8 @@ from schemas.prediction import Prediction, TableCell
 
 Row = TypeVar("Row")
 Line = TypeVar("Line")
+Unit = Literal["share", "rating", "count"]
+"""What a table's values are: shares from 0 to 1, ratings from 1 to 5 and their differences, or counts and lengths."""
 
 
 class ScoreError(WrongInput):
@@ -33,14 +35,20 @@ class ScoreTables:
     """What a reader of the tables should know."""
     stacked: frozenset[str] = frozenset()
     """Tables whose lines are a sequence, and whose columns are shares of a whole: they are drawn as stacked bars."""
+    units: Mapping[str, Unit] = field(default_factory=dict)
+    """By table, what its values are; shares where nothing is said."""
 
     @classmethod
     def of(
-        cls, frames: Mapping[str, pd.DataFrame], notes: Sequence[str] = (), stacked: Iterable[str] = ()
+        cls,
+        frames: Mapping[str, pd.DataFrame],
+        notes: Sequence[str] = (),
+        stacked: Iterable[str] = (),
+        units: Mapping[str, Unit] | None = None,
     ) -> "ScoreTables":
         """From frames with a line a cell: `row, column, value, n`; the value of a cell with n = 0 is None."""
         wide = {name: _wide(frame) for name, frame in frames.items()}
-        return cls(wide, _cells(frames), notes, frozenset(stacked))
+        return cls(wide, _cells(frames), notes, frozenset(stacked), units or {})
 
     def joined(self, other: "ScoreTables") -> "ScoreTables":
         """These tables, and behind them the others."""
@@ -49,7 +57,12 @@ class ScoreTables:
             (*self.tables, *other.tables),
             (*self.notes, *other.notes),
             self.stacked | other.stacked,
+            {**self.units, **other.units},
         )
+
+    def unit(self, table: str) -> Unit:
+        """What the table's values are."""
+        return self.units.get(table, "share")
 
 
 def fitting(
@@ -108,6 +121,13 @@ def fitting(
             advice += "; model, prompting and shots tell replies of one model apart from another's"
         raise ScoreError(f"predictions: expected one for each of {wanted}, found {counts}; {advice}")
     return list(lines.values())
+
+
+def measured(value: float, unit: Literal["rating", "count"]) -> str:
+    """A rating with two decimals; a count whole, a mean length with one decimal."""
+    if unit == "rating":
+        return f"{round(value, 2) + 0.0:.2f}"  # a difference of -0.001 is 0.00
+    return f"{value:,.0f}" if value.is_integer() else f"{value:,.1f}"
 
 
 def means(values: "pd.Series[float]", by: Sequence[str]) -> pd.DataFrame:

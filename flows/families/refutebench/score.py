@@ -1,21 +1,383 @@
-"""RefuteBench's tables (sections 5.1 and 5.2)."""
+"""RefuteBench's tables (tables 2 and 4 to 7, figure 6), from the ratings of finished dialogues.
 
+A rating that was not given is no score: what would need it leaves the dialogue out, and both are counted.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from statistics import fmean
+from typing import NamedTuple
+
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from annotation.agreement import DRAWS, INTERVAL
 from flows.construct.engine import HeldContext
-from flows.scoring.tables import ScoreTables, cells
-from schemas.refutebench import Rating
+from flows.families.refutebench.dialogues import Pool, dialogues_of
+from flows.families.refutebench.prompts import RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask
+from flows.families.refutebench.ratings import ratings_of
+from flows.families.refutebench.settings import RefuteBenchSettings
+from flows.llm.prices import estimate_tokens
+from flows.scoring.tables import ScoreTables, Unit
+from schemas.base import content_hash, key_of
+from schemas.refutebench import PLAIN, RATINGS, TASKS, Rating, RefutationDialogue, Seed, style_of
+
+TOKENS_TOLD = (
+    "tokens are estimated from the texts: one a Chinese, Japanese or Korean character, one for four others; a "
+    "dialogue's are all that the model was sent, the whole history with each message, and all that it said; its "
+    "evaluation's are the packaged prompts of the ratings that were given, and what the evaluators said"
+)
+
+
+class Condition(NamedTuple):
+    """What dialogues have in common that stand in one line of a table."""
+
+    model: str
+    refuter: str
+    style: str
+
+
+class Line(NamedTuple):
+    """What ratings have in common that stand in one line."""
+
+    condition: Condition
+    evaluator: str
+    task: str
+
+
+@dataclass
+class Rated:
+    """A dialogue's ratings by one evaluator."""
+
+    protocol: str
+    unrelated: int
+    query: str
+    given: dict[tuple[int | None, int], int] = field(default_factory=dict)
+    """(i, j) -> R(a_j, r_i); (None, j) -> R(q, a_j)."""
+
+    def all_of(self, *wanted: tuple[int | None, int]) -> list[float] | None:
+        """The ratings, where each was given."""
+        found = [float(self.given[one]) for one in wanted if one in self.given]
+        return found if len(found) == len(wanted) else None
+
+
+Dialogues = Mapping[Line, Sequence[Rated]]
+Measured = dict[str, Sequence[float]]
+"""By column, a value for each dialogue."""
 
 
 def tables(ctx: HeldContext) -> ScoreTables:
-    """Table 4, from the ratings of finished dialogues."""
-    ratings: list[Rating] = list(ctx.records("ratings"))
-    lines = [
-        {"model": one.model, "task": one.task, "rating": one.rating}
-        for one in ratings
-        if one.protocol == "transient" and one.refutation_number is not None
-        and one.answer_number == one.refutation_number + 1
-    ]  # fmt: skip
-    frame = pd.DataFrame(lines, columns=["model", "task", "rating"])
-    found = frame.groupby(["model", "task"])["rating"].agg(["mean", "count"])
-    return ScoreTables.of({"overall": cells(found, ["model", "task"])})
+    """Sections 5.1 and 5.2; of ratings alone, without their dialogues, the tables of ratings."""
+    settings: RefuteBenchSettings = ctx.settings
+    ratings = [one for one in ctx.records("ratings") if one.rating in RATINGS]
+    dialogues: list[RefutationDialogue] = list(ctx.records("dialogues"))
+    seeds: list[Seed] = list(ctx.records("seeds"))
+    accounts = _accounts(ctx, settings, ratings, dialogues, seeds)
+    conditions = {Condition(one.model, one.refuter, one.style) for one in [*ratings, *dialogues]} | set(accounts)
+    named = _names(conditions, {one.evaluator for one in ratings})
+    rated = _by_line(ratings)
+    rounds = settings.rounds
+    curves = {
+        "over turns: the first refutation": _over([(0, j) for j in range(1, rounds + 1)]),
+        "over turns: the task": _over([(None, j) for j in range(rounds + 1)]),
+        "over C": _over_c,
+    }
+    means: dict[str, Callable[[Sequence[Rated]], Measured]] = {
+        "overall": lambda own: _overall(own, rounds),
+        "memory": lambda own: _first_and_last(own, (0, 1), (0, rounds), ("turn 1", f"turn {rounds}")),
+        "task consistency": lambda own: _first_and_last(own, (None, 0), (None, rounds), ("initial", "final")),
+        "persistent": _persistent,
+    }
+    if rounds == 1:
+        del means["memory"]
+    frames = {name: _with_intervals(name, rated, measure, named, ctx.seed) for name, measure in means.items()}
+    frames |= {name: _curve(rated, measure, named) for name, measure in curves.items()}
+    units: dict[str, Unit] = dict.fromkeys(frames, "rating")
+    notes = []
+    if dialogues:
+        frames["statistics"] = _statistics(dialogues, ratings, named)
+        notes.append(TOKENS_TOLD)
+    if accounts:
+        frames["not rated and not finished"] = _account_cells(accounts, named)
+        notes += [note for condition in sorted(accounts) if (note := _told(named(condition), accounts[condition]))]
+    units |= {name: "count" for name in frames if name not in units}
+    return ScoreTables.of({name: one for name, one in frames.items() if len(one)}, notes, units=units)
+
+
+# ---- lines ----
+
+
+def _names(conditions: Iterable[Condition], evaluators: Iterable[str]) -> Callable[..., str]:
+    """What a line is called: its model, and what there are several of. Plain refutations always say so."""
+    several = {name for name in ("refuter", "style") if len({getattr(one, name) for one in conditions}) > 1}
+    rated_by_several = len(set(evaluators)) > 1
+
+    def name(condition: Condition, evaluator: str | None = None, *more: str) -> str:
+        said = [condition.model]
+        said += [f"refuted by {condition.refuter}"] if "refuter" in several else []
+        said += [f"style: {condition.style}"] if "style" in several or condition.style == PLAIN else []
+        said += [f"rated by {evaluator}"] if evaluator is not None and rated_by_several else []
+        return " / ".join((", ".join(said), *more))
+
+    return name
+
+
+def _by_line(ratings: Iterable[Rating]) -> Dialogues:
+    """The rated dialogues of each line."""
+    lines: dict[Line, dict[str, Rated]] = defaultdict(dict)
+    for one in ratings:
+        line = Line(Condition(one.model, one.refuter, one.style), one.evaluator, one.task)
+        dialogue = lines[line].setdefault(one.dialogue, Rated(one.protocol, one.unrelated, one.query))
+        dialogue.given[one.refutation_number, one.answer_number] = one.rating
+    return {line: list(own.values()) for line, own in lines.items()}
+
+
+# ---- what is measured ----
+
+
+def _overall(dialogues: Sequence[Rated], rounds: int) -> Measured:
+    """Table 4: a dialogue's mean R(a_{i+1}, r_i) over the rounds that were rated."""
+    wanted = [(i, i + 1) for i in range(rounds)]
+    found = [[one.given[at] for at in wanted if at in one.given] for one in dialogues if one.protocol == "transient"]
+    return {"mean": [fmean(own) for own in found if own]}
+
+
+def _first_and_last(
+    dialogues: Sequence[Rated],
+    first: tuple[int | None, int],
+    last: tuple[int | None, int],
+    names: tuple[str, str],
+) -> Measured:
+    """Tables 5 and 6: two ratings of a transient dialogue, and how much lower the last is than the first."""
+    transient = [one for one in dialogues if one.protocol == "transient"]
+    pairs = [pair for one in transient if (pair := one.all_of(first, last)) is not None]
+    before, after = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    return {names[0]: before, names[1]: after, "Δ": _less(before, after)}
+
+
+def _persistent(dialogues: Sequence[Rated]) -> Measured:
+    """Table 7: the answer to the refutation, C = 0, and the answers after C unrelated pairs."""
+    found = _by_count(dialogues)
+    measured: Measured = {f"C = {count}": values for count, values in found.items()}
+    later = [count for count in found if count]
+    for count in later:
+        name = "Δ" if len(later) == 1 else f"Δ at C = {count}"
+        measured[name] = _less(found[0], found[count])
+    return measured
+
+
+def _by_count(dialogues: Sequence[Rated]) -> dict[int, list[float]]:
+    """By C, in order, the ratings R(a, r0) of the queries whose persistent dialogues of every C are rated.
+
+    A query's dialogues of several C share its beginning: C = 0 is the mean of their R(a0', r0).
+    """
+    at_once: dict[str, list[float]] = defaultdict(list)
+    later: dict[str, dict[int, float]] = defaultdict(dict)
+    counts = sorted({0, *(one.unrelated for one in dialogues if one.protocol == "persistent")})
+    for one in dialogues:
+        wanted = [(0, 1), (0, 2)] if one.unrelated else [(0, 1)]
+        if one.protocol == "persistent" and (ratings := one.all_of(*wanted)) is not None:
+            at_once[one.query].append(ratings[0])
+            later[one.query][one.unrelated] = ratings[-1]
+    whole = [query for query in at_once if all(count in later[query] for count in counts if count)]
+    return {count: [later[query][count] if count else fmean(at_once[query]) for query in whole] for count in counts}
+
+
+def _over(places: Sequence[tuple[int | None, int]]) -> Callable[[Sequence[Rated]], Mapping[int, Sequence[float]]]:
+    """Figure 6: by answer, the ratings of the transient dialogues in which all of them were rated."""
+
+    def over(dialogues: Sequence[Rated]) -> Mapping[int, Sequence[float]]:
+        transient = [one for one in dialogues if one.protocol == "transient"]
+        found = [ratings for one in transient if (ratings := one.all_of(*places)) is not None]
+        return {place[1]: [ratings[number] for ratings in found] for number, place in enumerate(places)}
+
+    return over
+
+
+def _over_c(dialogues: Sequence[Rated]) -> Mapping[int, Sequence[float]]:
+    found = _by_count(dialogues)
+    return found if len(found) > 2 else {}  # of C = 0 and one other, the table says it all
+
+
+def _less(before: Sequence[float], after: Sequence[float]) -> list[float]:
+    return [one - other for one, other in zip(before, after, strict=True)]
+
+
+# ---- cells ----
+
+
+def _frame(lines: Iterable[tuple[str, str | int, float, int]]) -> pd.DataFrame:
+    return pd.DataFrame(list(lines), columns=["row", "column", "value", "n"])
+
+
+def _with_intervals(
+    table: str, rated: Dialogues, measure: Callable[[Sequence[Rated]], Measured], named: Callable[..., str], seed: int
+) -> pd.DataFrame:
+    """The means of each line, each beside the ends of its interval."""
+    lines: list[tuple[str, str | int, float, int]] = []
+    for line, dialogues in rated.items():
+        measured = {name: values for name, values in measure(dialogues).items() if len(values)}
+        if not measured:
+            continue
+        row = named(line.condition, line.evaluator, line.task)
+        values = np.array(list(measured.values()), dtype=np.float64)
+        low, high = bootstrap_means(values, content_hash(seed, table, *line.condition, *line[1:]))
+        number = values.shape[1]
+        ends = number if number > 1 else 0
+        for place, name in enumerate(measured):
+            several = len(measured) > 1
+            lines += [
+                (row, name, float(values[place].mean()), number),
+                (row, f"{name} low" if several else "low", float(low[place]), ends),
+                (row, f"{name} high" if several else "high", float(high[place]), ends),
+            ]
+    return _frame(lines)
+
+
+def bootstrap_means(values: NDArray[np.float64], seed: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The 95 % percentile interval of each mean over samples of the dialogues: `values` is (measures, dialogues).
+
+    All measures are taken over the same samples, so that a difference is one of pairs. `seed` is hexadecimal. Of one
+    dialogue there is no interval: not a number.
+    """
+    measures, number = values.shape
+    if number < 2:
+        return np.full(measures, np.nan), np.full(measures, np.nan)
+    places = np.random.default_rng(int(seed, 16)).integers(0, number, size=(DRAWS, number))
+    drawn = np.stack([one[places].mean(axis=1) for one in values])
+    low, high = np.percentile(drawn, INTERVAL, axis=1)
+    return low, high
+
+
+def _curve(
+    rated: Dialogues,
+    measure: Callable[[Sequence[Rated]], Mapping[int, Sequence[float]]],
+    named: Callable[..., str],
+) -> pd.DataFrame:
+    return _frame(
+        (named(line.condition, line.evaluator, line.task), place, fmean(values), len(values))
+        for line, dialogues in rated.items()
+        for place, values in measure(dialogues).items()
+        if values
+    )
+
+
+# ---- how much was said (table 2) ----
+
+
+def _statistics(
+    dialogues: Sequence[RefutationDialogue], ratings: Sequence[Rating], named: Callable[..., str]
+) -> pd.DataFrame:
+    evaluation: Counter[str] = Counter()
+    for rating in ratings:
+        evaluation[rating.dialogue] += _tokens_of_rating(rating)
+    groups: dict[tuple[str, ...], list[RefutationDialogue]] = defaultdict(list)
+    for one in dialogues:
+        protocol = f"persistent, C = {one.unrelated}" if one.protocol == "persistent" else one.protocol
+        condition = Condition(one.model, one.refuter, one.style)
+        groups[named(condition, None, protocol, one.task),].append(one)
+    lines: list[tuple[str, str | int, float, int]] = []
+    for (row,), own in groups.items():
+        turns = [[estimate_tokens(turn.text) for turn in one.turns] for one in own]
+        columns = {
+            "seeds": float(len({one.seed for one in own})),
+            "turns": fmean(map(len, turns)),
+            "tokens a turn": fmean(tokens for one in turns for tokens in one),
+            # What is sent for an answer, and the answer, are all that was said up to it.
+            "tokens a dialogue": fmean(sum(list(accumulate(one))[1::2]) for one in turns),
+            "tokens of its evaluation": fmean(evaluation[one.id] for one in own),
+        }
+        lines += [(row, name, value, len(own)) for name, value in columns.items()]
+    return _frame(lines)
+
+
+def _tokens_of_rating(rating: Rating) -> int:
+    if rating.refutation_number is None:
+        messages = RATE_TASK.messages(ToRateTask(query=rating.query, response=rating.response))
+    else:
+        asked = ToRate(
+            query=rating.query, previous=rating.previous, refutation=rating.refutation, response=rating.response
+        )
+        messages = RATE_REFUTATION.messages(asked)
+    return sum(estimate_tokens(one["content"]) for one in messages) + estimate_tokens(rating.explanation)
+
+
+# ---- what is not there ----
+
+Account = Counter[tuple[str, str]]
+"""(what, task) -> how many."""
+
+
+def _accounts(
+    ctx: HeldContext,
+    settings: RefuteBenchSettings,
+    ratings: Sequence[Rating],
+    dialogues: Sequence[RefutationDialogue],
+    seeds: Sequence[Seed],
+) -> dict[Condition, Account]:
+    """What became of every dialogue and rating that was planned; nothing where the dialogues are not known."""
+    accounts: dict[Condition, Account] = defaultdict(Counter)
+    conditions = {
+        key_of("refutebench", "dialogues", seed.key, slot): (
+            Condition(
+                str(slot["model"]),
+                str(slot["refuter"]),
+                style_of(settings.style) if slot["refuter"] == "agent" else PLAIN,
+            ),
+            seed.task,
+        )
+        for seed in seeds
+        for slot in dialogues_of(seed, Pool(settings, {}, {}))
+    }
+    evaluators = {
+        key_of("refutebench", "ratings", one.key, slot): (
+            Condition(one.model, one.refuter, one.style), one.task, str(slot["evaluator"])
+        )
+        for one in dialogues
+        for slot in ratings_of(one, settings.evaluators)
+    }  # fmt: skip
+    for one in dialogues:
+        own = accounts[Condition(one.model, one.refuter, one.style)]
+        own.update([("dialogues planned", one.task), ("dialogues finished", one.task)])
+    for dropped in ctx.dropped("dialogues"):
+        condition, task = conditions[dropped.key]
+        accounts[condition].update([("dialogues planned", task), (f"dialogues dropped: {dropped.reason}", task)])
+    if not accounts:
+        return {}
+    for rating in ratings:
+        own = accounts[Condition(rating.model, rating.refuter, rating.style)]
+        own.update([("ratings planned", rating.task), ("ratings given", rating.task)])
+    for dropped in ctx.dropped("ratings"):
+        condition, task, evaluator = evaluators[dropped.key]
+        by = f" ({evaluator})" if len(settings.evaluators) > 1 else ""
+        accounts[condition].update([("ratings planned", task), (f"ratings failed: {dropped.reason}{by}", task)])
+    return dict(accounts)
+
+
+def _account_cells(accounts: Mapping[Condition, Account], named: Callable[..., str]) -> pd.DataFrame:
+    there = {task for account in accounts.values() for _, task in account}
+    return _frame(
+        (named(condition, None, what), task, float(account[what, task]), 1)
+        for condition, account in sorted(accounts.items())
+        for what in sorted({what for what, _ in account} | {"dialogues finished", "ratings planned", "ratings given"})
+        for task in TASKS
+        if task in there
+    )
+
+
+def _told(line: str, account: Account) -> str | None:
+    """In one sentence, what a line lacks; None where that is nothing."""
+    said = []
+    for things, fault, verb in (("dialogues", "dropped", "finished"), ("ratings", "failed", "given")):
+        reasons: Counter[str] = Counter()
+        for (what, _), count in account.items():
+            if what.startswith(f"{things} {fault}: "):
+                reasons[what.partition(": ")[2]] += count
+        planned = sum(count for (what, _), count in account.items() if what == f"{things} planned")
+        if reasons:
+            listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
+            said.append(f"{reasons.total():,} of {planned:,} {things} were not {verb} ({listed})")
+    return f"{line}: {'; '.join(said)}; they are no scores" if said else None

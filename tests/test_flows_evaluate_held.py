@@ -1,0 +1,226 @@
+"""`touchstone evaluate` where that takes dialogues: over HTTP, beside a build whose files stay as they are."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.compose import Project
+from flows.outputs import remember, write_outputs
+from tests.builds import touchstone, write_config
+from tests.chat_server import ChatServer, Messages
+from tests.test_flows_cli import Outcome
+from tests.toy import run_all
+
+SENTENCES = [
+    "The old mill by the river burned down last winter.",
+    "Nobody in the village could remember who had built the bridge.",
+    "She sold her boat and bought a small house near the sea.",
+]
+STORIES = [
+    "A clock that runs backwards changes the life of a baker.",
+    "Two lighthouse keepers have not spoken to each other for years.",
+    "A child finds a letter in a library book and answers it.",
+]
+COMPLAINTS = ("Where is the salt in it?", "Not one clap of thunder!", "It is all stone and no velvet.")
+
+
+def answer(messages: Messages) -> str:
+    """The refuter, its check, the judge, and whoever is evaluated: that one says how often it has been asked."""
+    first = messages[0]["content"]
+    if first.startswith("You play a user"):
+        earlier = sum(one in messages[-1]["content"] for one in COMPLAINTS)
+        return json.dumps({"refutation": COMPLAINTS[earlier]})
+    if first.startswith("A user complains"):
+        return '{"met": false, "aspects": 1, "repeats": 0, "contradicts": 0}'
+    if first.startswith("A user was not content"):
+        return f"Seen. Rating: [[{4 if 'Answer 1 ' in messages[-1]['content'].partition('answer after:')[2] else 3}]]"
+    if first.startswith("A user asked"):
+        return "Seen. Rating: [[5]]"
+    return f"Answer {sum(one['role'] == 'assistant' for one in messages)} to {messages[0]['content'][-30:]}"
+
+
+def answer_as_beta(messages: Messages) -> str:
+    return f"Well. {answer(messages)}"
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    """Everybody but beta."""
+    with ChatServer(answer) as server:
+        yield server
+
+
+@pytest.fixture
+def beta() -> Iterator[ChatServer]:
+    with ChatServer(answer_as_beta, model="beta") as server:
+        yield server
+
+
+@pytest.fixture
+def folder(tmp_path: Path, server: ChatServer, beta: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a finished build in `out`, whose dialogues are held with the model alpha."""
+    for name, field, texts in (("sentences", "text", SENTENCES), ("stories", "prompt", STORIES)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps({field: text}) + "\n" for text in texts))
+    everybody = {"provider": "endpoint", "base_url": server.url, "name": server.model}
+    evaluated = {"provider": "endpoint", "base_url": beta.url, "name": beta.model, "max_retries": 0}
+    config = write_config(
+        tmp_path,
+        store="store",
+        models={"default": everybody, "alpha": everybody, "judge": everybody, "beta": evaluated},
+        families={
+            "refutebench": {
+                "sources": {
+                    "translation": [{"format": "jsonl", "path": "sentences.jsonl"}],
+                    "writing": [{"format": "jsonl", "path": "stories.jsonl"}],
+                },
+                "evaluated": ["alpha"], "evaluators": ["judge"], "unrelated": [1],
+            }
+        },
+    )  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    project = Project(Path(config.name), Path("out"))
+    project.run(run_all(project.build))
+    write_outputs(project)
+    remember(project)
+    project.close()
+    server.clear()
+    return tmp_path
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Every file of the build: its output folder but for predictions, and its stages."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for place in ("out", "store/refutebench")
+        for path in sorted((folder / place).rglob("*"))
+        if path.is_file() and path.parent.name != "predictions"
+    }
+
+
+def predictions(folder: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "out/predictions" / name).read_text().splitlines()]
+
+
+def test_a_model_is_evaluated_beside_the_build_and_asked_once(
+    folder: Path, server: ChatServer, beta: ChatServer
+) -> None:
+    before = files_of(folder)
+    done = Outcome("evaluate", "refutebench", "--model", "beta")
+    assert done.code == 0, done.output
+    after = files_of(folder)
+    assert {name: after.get(name) for name in before} == before
+    assert {name.split("/")[0] for name in after.keys() - before.keys()} == {"store"}
+
+    dialogues = predictions(folder, "refutebench-beta.dialogues.jsonl")
+    ratings = predictions(folder, "refutebench-beta.ratings.jsonl")
+    assert {one["model"] for one in dialogues} == {"beta"}
+    assert len(dialogues) == 6 * 2
+    assert len(ratings) == 6 * (5 + 4) + 6 * 2
+    # Of each seed four answers and four; this refuter begins both alike, so that two of them are asked once.
+    assert len(beta.requests) == 6 * (4 + 4 - 2)
+    cells = json.loads((folder / "out/predictions/refutebench-beta.tables.json").read_text())
+    found = {(one["table"], one["row"], one["column"]): one["value"] for one in cells}
+    # The first answer to a refutation is rated 4, every later one 3.
+    assert found["memory", "beta / writing", "turn 1"] == 4
+    assert found["memory", "beta / writing", "Δ"] == 1
+    assert found["overall", "beta / translation", "mean"] == pytest.approx(10 / 3)
+    assert found["not rated and not finished", "beta / dialogues finished", "writing"] == 6
+    page = (folder / "out/predictions/refutebench-beta.tables.html").read_text()
+    assert page.count("<polyline") == 4
+    assert "12 kept, 0 dropped" in done.output
+
+    server.clear()
+    beta.clear()
+    again = Outcome("evaluate", "refutebench", "--model", "beta")
+    assert again.code == 0
+    assert server.requests == beta.requests == []
+    assert "0 calls, 0 answers from the cache" in again.output
+    assert files_of(folder) == after
+
+
+def test_a_model_that_the_build_evaluated_is_done_at_once(folder: Path, server: ChatServer) -> None:
+    before = files_of(folder)
+    done = Outcome("evaluate", "refutebench", "--model", "alpha")
+    assert done.code == 0, done.output
+    assert server.requests == []
+    assert files_of(folder) == before
+    assert len(predictions(folder, "refutebench-alpha.dialogues.jsonl")) == 12
+
+
+def test_a_limit_takes_so_many_seeds_of_all_tasks_and_what_it_asked_is_not_asked_again(
+    folder: Path, beta: ChatServer
+) -> None:
+    assert Outcome("evaluate", "refutebench", "--model", "beta", "--limit", "2").code == 0
+    few = predictions(folder, "refutebench-beta.dialogues.jsonl")
+    assert len(few) == 2 * 2
+    assert {one["task"] for one in few} == {"translation", "writing"}
+    assert len(beta.requests) == 2 * (4 + 4 - 2)
+    assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
+    assert {one["id"] for one in few} <= {one["id"] for one in predictions(folder, "refutebench-beta.dialogues.jsonl")}
+    assert len(beta.requests) == 6 * (4 + 4 - 2)
+    assert beta.answered_twice == []
+
+
+def test_ratings_are_scored_again_from_their_file(folder: Path) -> None:
+    assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
+    path = "out/predictions/refutebench-beta.ratings.jsonl"
+    scored = Outcome("score", "refutebench", "--input", path, "--output", "t.json")
+    assert scored.code == 0, scored.output
+    cells = json.loads((folder / "out/predictions/refutebench-beta.tables.json").read_text())
+    told = [one for one in cells if one["table"] not in ("statistics", "not rated and not finished")]
+    assert json.loads(Path("t.json").read_text()) == told
+    lines = Path(path).read_text().splitlines()
+    Path("twice.jsonl").write_text("\n".join([*lines, lines[0]]))
+    Path("none.jsonl").write_text("")
+    Path("wrong.jsonl").write_text('{"id": "x", "variant": "y", "prediction": "z"}')
+    for given, said in (("twice", "stands twice"), ("none", "has no rows"), ("wrong", "`touchstone evaluate")):
+        refused = Outcome("score", "refutebench", "--input", f"{given}.jsonl")
+        assert refused.code == 2
+        assert said in str(refused.error)
+        assert "\n" not in str(refused.error)
+    assert Outcome("score", "refutebench", "--input", path, "--output", path).code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--model", "gamma"], "no such model"),
+        (["--model", "beta", "--attention"], "--attention: cannot be told of refutebench"),
+        (["--model", "beta", "--by-author"], "--by-author: "),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    folder: Path, server: ChatServer, beta: ChatServer, arguments: list[str], said: str
+) -> None:
+    outcome = Outcome("evaluate", "refutebench", *arguments)
+    assert outcome.code == 2
+    assert said in str(outcome.error)
+    assert "\n" not in str(outcome.error)
+    assert server.requests == beta.requests == []
+
+
+def test_a_model_that_does_not_answer_ends_the_run_in_one_line_and_the_next_goes_on(
+    folder: Path, beta: ChatServer
+) -> None:
+    def silent(messages: Messages) -> str:
+        said = answer_as_beta(messages)
+        if said.startswith("Well. Answer 3 to"):
+            raise ConnectionError
+        return said
+
+    before = files_of(folder)
+    beta.answer = silent
+    failed = touchstone("evaluate", "refutebench", "--model", "beta", folder=folder)
+    assert failed.returncode == 1
+    assert len(failed.stderr.strip().splitlines()) == 1, failed.stderr
+    paid = {request.hash for request in beta.answered}
+    assert paid
+    beta.clear()
+    beta.answer = answer_as_beta
+    assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
+    assert paid.isdisjoint(request.hash for request in beta.requests)
+    after = files_of(folder)
+    assert {name: after.get(name) for name in before} == before
