@@ -18,7 +18,7 @@ lint: $(DEV_STAMP)
 
 # What a developer runs all day: under two minutes.
 fast: $(DEV_STAMP)
-	$(BIN)/python -m pytest -m "not slow and not bench"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not bench"
 
 # Real parts: Prefect server, Label Studio, Chromium, killed processes, HTTP faults.
 slow: $(DEV_STAMP)

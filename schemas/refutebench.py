@@ -1,4 +1,4 @@
-"""RefuteBench 2.0 (Yan, Luo and Zhang, 2025): dialogues in which a user refutes a model's answers, and their ratings."""
+"""RefuteBench 2.0 (Yan, Luo and Zhang, 2025): dialogues in which a model's answers are refuted, and their ratings."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal, get_args
@@ -115,6 +115,27 @@ class Rating(Record):
     response: str = Field(description="The answer that is rated")
     explanation: str = Field("", description="The evaluator's reply, with its rating; empty: not rated yet")
     rating: int = Field(0, ge=0, le=5, description="From 1 to 5; 0: not rated yet")
+    provenance: Provenance = Field(
+        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
+    )
+
+
+class ProtocolSettings(Record):
+    """How the dialogues of a dataset were held: what has to be the same for two models to be compared."""
+
+    DEFINES: ClassVar[tuple[str, ...]] = (
+        "rounds", "unrelated", "refuters", "style", "focuses", "evaluated", "evaluators", "tries", "same_above",
+    )  # fmt: skip
+
+    rounds: int = Field(description="Refutations of a transient dialogue")
+    unrelated: tuple[int, ...] = Field(description="C of the persistent dialogues")
+    refuters: tuple[Refuter, ...]
+    style: str = Field(description="Style rules of the agent's refutations, or `plain`")
+    focuses: tuple[Focus, ...] = Field(description="What a refutation is about: drawn from the seed and the turn")
+    evaluated: tuple[str, ...] = Field(description="Evaluated models, by their names in the configuration")
+    evaluators: tuple[str, ...] = Field(description="Evaluators, by their names in the configuration")
+    tries: int = Field(description="Refutations asked for before a dialogue is dropped")
+    same_above: float = Field(description="Cosine above which two refutations say the same")
     provenance: Provenance = Field(
         description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
     )

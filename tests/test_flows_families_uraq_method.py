@@ -247,6 +247,7 @@ async def test_conflicts_enter_the_evaluation_rows(tmp_path: Path, shared: Path)
         assert faults(project, part) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "total"), [("creak", 2943), ("strategyqa", 4121)])
 async def test_real_statements_are_all_kept_or_dropped(tmp_path: Path, shared: Path, name: str, total: int) -> None:
     spec = {"format": name, "path": str(shared / f"data/{name}_en/train.jsonl.gz")}

@@ -1,10 +1,10 @@
-"""RefuteBench 2.0: dialogues in which a refuter contradicts a model's answers, and how well it follows and remembers."""
+"""RefuteBench 2.0: dialogues in which a model's answers are refuted, and how well it follows and remembers."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from flows.construct.engine import Evaluation, Family, Held, Paper, Part, Released, all_, each, expand, sample
-from flows.families.refutebench.dialogues import dialogues_of, hold_dialogue, open_dialogue, pool_seeds
+from flows.families.refutebench.dialogues import dialogues_of, hold_dialogue, open_dialogue, pool_seeds, state_protocol
 from flows.families.refutebench.figures import dialogue_figures, rating_figures, seed_figures
 from flows.families.refutebench.layout import layout
 from flows.families.refutebench.prompts import (
@@ -22,10 +22,10 @@ from flows.families.refutebench.score import tables
 from flows.families.refutebench.seeds import choose_seeds, drop_duplicates, make_seed, tasks_of, tasks_of_sources
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.families.refutebench.show import show
-from flows.families.refutebench.verify import verify_dialogues, verify_ratings, verify_seeds
+from flows.families.refutebench.verify import verify_dialogues, verify_protocol, verify_ratings, verify_seeds
 from flows.llm.model import Model
 from schemas.errors import WrongInput
-from schemas.refutebench import TASKS, Rating, RefutationDialogue, Seed
+from schemas.refutebench import TASKS, ProtocolSettings, Rating, RefutationDialogue, Seed
 from schemas.source import Assignment
 
 
@@ -38,7 +38,8 @@ def ready(settings: RefuteBenchSettings, models: Mapping[str, Model]) -> None:
     by_rules = models[REFUTER].identity().get("provider") == "rules"
     if by_rules and settings.style and "agent" in settings.refuters:
         raise WrongInput(
-            "families.refutebench.style: the rules refute in plain words alone; set style: [], or name a model for refuter"
+            "families.refutebench.style: the rules refute in plain words alone; set style: [], or name a model for the "
+            "role refuter"
         )
 
 
@@ -92,6 +93,22 @@ FAMILY = Family(
                 ),
                 all_(drop_duplicates, embeds=True),
                 all_(choose_seeds, settings=["seeds_per_task"]),
+            ),
+        ),
+        Part(
+            "protocol",
+            source=Assignment,
+            sources=(),
+            item=ProtocolSettings,
+            verify=verify_protocol,
+            released=Released("id"),
+            planned=lambda settings: 1,
+            steps=(
+                all_(
+                    state_protocol,
+                    settings=["rounds", "unrelated", "refuters", "style", "evaluated", "evaluators"],
+                    creates=True,
+                ),
             ),
         ),
         Part(

@@ -1,15 +1,15 @@
 """The two protocols (section 3): transient and persistent refutation of an evaluated model's answers.
 
-A dialogue is a state machine whose state is what has been said: it is sent whole with every message, and each answer is
-kept under it before it is used. One that was broken off is begun again and goes through what is known to the turn at which
-it stopped, without asking, or paying, for any of it again.
+A dialogue is a state machine whose state is what has been said: it is sent whole with every message, and each answer
+is kept under it before it is used. One that was broken off is begun again and goes through what is known to the turn at
+which it stopped, without asking, or paying, for any of it again.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from flows.construct.engine import Context, Drop, Slot, StepContext, seeded
+from flows.construct.engine import Context, Drop, Records, SetContext, Slot, StepContext, seeded
 from flows.families.refutebench import templates
 from flows.families.refutebench.lexicon import packaged
 from flows.families.refutebench.prompts import (
@@ -23,7 +23,18 @@ from flows.families.refutebench.prompts import (
 )
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.model import InvalidAnswer, Problem, Said
-from schemas.refutebench import FOCUSES, PLAIN, DialogueTurn, Focus, RefutationDialogue, Seed, style_of
+from schemas.base import Provenance, key_of
+from schemas.refutebench import (
+    FOCUSES,
+    PLAIN,
+    DialogueTurn,
+    Focus,
+    ProtocolSettings,
+    RefutationDialogue,
+    Seed,
+    style_of,
+)
+from schemas.source import Assignment
 
 MOST_TRIES = 3
 """Refutations that are asked for before a dialogue is dropped; the paper names no number."""
@@ -48,20 +59,37 @@ def pool_seeds(step: StepContext) -> Pool:
     return Pool(step.settings, {seed.query: seed for seed in seeds}, {seed.key: seed for seed in seeds})
 
 
+async def state_protocol(records: Records[Assignment], ctx: SetContext) -> AsyncIterator[ProtocolSettings]:
+    """One record: what the protocols leave to be chosen, as it was chosen."""
+    settings: RefuteBenchSettings = ctx.settings
+    yield ProtocolSettings(
+        key=key_of("refutebench", "protocol", ""),
+        rounds=settings.rounds,
+        unrelated=settings.unrelated,
+        refuters=settings.refuters,
+        style=style_of(settings.style),
+        focuses=FOCUSES,
+        evaluated=settings.evaluated,
+        evaluators=settings.evaluators,
+        tries=MOST_TRIES,
+        same_above=SAME_ABOVE,
+        provenance=Provenance(seed=ctx.step.seed),
+    )
+
+
 # ---- which dialogues there are ----
 
 
 def dialogues_of(seed: Seed, pool: Pool) -> Sequence[Slot]:
     """A transient dialogue and a persistent one for each C, with each model by each refuter that knows the task."""
+    persistent: list[Slot] = [{"protocol": "persistent", "unrelated": count} for count in pool.settings.unrelated]
+    protocols: list[Slot] = [{"protocol": "transient", "unrelated": 0}, *persistent]
     return [
         {"model": model, "refuter": refuter, **protocol}
         for model in pool.settings.evaluated
         for refuter in pool.settings.refuters
         if refuter == "agent" or seed.task in TEMPLATE_TASKS
-        for protocol in (
-            {"protocol": "transient", "unrelated": 0},
-            *({"protocol": "persistent", "unrelated": count} for count in pool.settings.unrelated),
-        )
+        for protocol in protocols
     ]
 
 
@@ -212,21 +240,11 @@ class Talk:
         earlier = self._earlier
         if (same := await asyncio.to_thread(self._repeated, text)) is not None:
             return "repeated", f"it says again: {same}"
-        checked: Checked
         asked = ToCheck(query=self.opened.query, response=self.turns[-1].text, refutation=text, earlier=earlier)
         try:
-            checked = await self.ctx.ask(CHECK_REFUTATION, asked)
+            return _fault(await self.ctx.ask(CHECK_REFUTATION, asked), earlier)
         except InvalidAnswer as invalid:
             raise Drop(f"check of the refutation: {invalid.reason}", invalid.evidence) from invalid
-        if checked.met:
-            return "met already", "the answer does that already"
-        if checked.aspects != 1:
-            return "of several aspects", f"it asks for {checked.aspects} things; ask for one"
-        if 0 < checked.repeats <= len(earlier):
-            return "repeated", f"it says again: {earlier[checked.repeats - 1]}"
-        if 0 < checked.contradicts <= len(earlier):
-            return "contradicted", f"it goes against: {earlier[checked.contradicts - 1]}"
-        return None
 
     def _repeated(self, text: str) -> str | None:
         """The earlier refutation that says the same, in words or in meaning."""
@@ -247,6 +265,18 @@ class Talk:
 def focus_of(run_seed: int, seed: str, number: int) -> Focus:
     """What the refutation of this number is about (figure 3: "randomly chosen"), whatever model is evaluated."""
     return seeded(run_seed, "focus", seed, number).choice(FOCUSES)
+
+
+def _fault(checked: Checked, earlier: Sequence[str]) -> Problem:
+    if checked.met:
+        return "met already", "the answer does that already"
+    if checked.aspects != 1:
+        return "of several aspects", f"it asks for {checked.aspects} things; ask for one"
+    if 0 < checked.repeats <= len(earlier):
+        return "repeated", f"it says again: {earlier[checked.repeats - 1]}"
+    if 0 < checked.contradicts <= len(earlier):
+        return "contradicted", f"it goes against: {earlier[checked.contradicts - 1]}"
+    return None
 
 
 def _bare(text: str) -> str:

@@ -1,4 +1,4 @@
-"""RefuteBench's distributions: how long seeds and answers are, what refutations are about, and how answers are rated."""
+"""RefuteBench's distributions: how long seeds are, what refutations are about, and how answers are rated."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 from flows.construct.exhibit import Line, Sheet
 from schemas.base import Record
-from schemas.refutebench import Rating, RefutationDialogue, Seed
+from schemas.refutebench import ProtocolSettings, Rating, RefutationDialogue, Seed
 
 LABELS = {"query": "query", "refutation": "refutation", "unrelated": "unrelated query"}
 
@@ -43,4 +43,7 @@ def layout(record: Record) -> Sheet:
                     Line("rating", (str(record.rating),), strong=True),
                 ),
             )
+        case ProtocolSettings():
+            said = record.model_dump(mode="json", exclude={"id", "key", "provenance"})
+            return Sheet(title="protocol", lines=tuple(Line(name, (str(value),)) for name, value in said.items()))
     raise TypeError(f"RefuteBench has no {type(record).__name__}")

@@ -18,8 +18,8 @@ def ratings_of(dialogue: RefutationDialogue, evaluators: Sequence[str]) -> Seque
     """What is rated of a dialogue, by each evaluator.
 
     How each refutation is followed by the answer to it, R(a_{i+1}, r_i), as section 5.1.1 has it; how the first is by
-    every later answer, R(a_j, r_0), of which table 5 takes the last and figure 6 the course; and of a transient dialogue
-    how every answer does what the query asks, R(q, a_j), of which table 6 takes the first and the last.
+    every later answer, R(a_j, r_0), of which table 5 takes the last and figure 6 the course; and of a transient
+    dialogue how every answer does what the query asks, R(q, a_j), of which table 6 takes the first and the last.
     """
     answers, refutations = len(dialogue.answers), len(dialogue.refutations)
     pairs = [(i, j) for i in range(refutations) for j in range(i + 1, answers) if i == 0 or j == i + 1]

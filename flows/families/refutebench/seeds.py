@@ -17,8 +17,8 @@ LENGTHS: Mapping[SeedTask, range] = {
     "summarisation": range(60, 1501),
     "writing": range(3, 601),
 }
-"""Words (characters, in Chinese) of what a query is about: the paper names none. A sentence that can be complained about
-three times, a document that is worth a summary, a request that is not itself a long text."""
+"""Words (characters, in Chinese) of what a query is about; the paper names none. A sentence that can be complained of
+more than once, a document that is worth a summary, a request that is not itself a long text."""
 COSINE_ABOVE = 0.9
 """Of two seeds of a task that are nearer, one goes; the paper names none."""
 

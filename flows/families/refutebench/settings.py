@@ -40,7 +40,7 @@ class RefuteBenchSettings(FamilySettings):
     rounds: int = Field(ROUNDS, ge=1, le=20, description="Refutations of a transient dialogue")
     unrelated: tuple[Annotated[int, Field(ge=0, le=1000)], ...] = Field(
         (UNRELATED,),
-        description="C: a persistent dialogue for each number of unrelated pairs; none: transient ones alone",
+        description="C: a persistent dialogue for each number of unrelated pairs; none: transient ones only",
     )
     lexicon: Mapping[Name, Annotated[tuple[Name, ...], Field(min_length=1)]] = Field(
         default_factory=dict,
@@ -48,7 +48,7 @@ class RefuteBenchSettings(FamilySettings):
     )
     forgetting: Mapping[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=dict,
-        description="Evaluated model -> chance that the rules let go of an earlier requirement, to see it in the tables",
+        description="Evaluated model -> chance that the rules let go of an earlier requirement, to be seen in tables",
     )
 
     @field_validator("evaluated", "evaluators", "refuters", "style", "unrelated")

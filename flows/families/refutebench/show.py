@@ -1,7 +1,7 @@
 """RefuteBench's records as a person reads them, in Markdown."""
 
 from schemas.base import Record
-from schemas.refutebench import Rating, RefutationDialogue, Seed
+from schemas.refutebench import ProtocolSettings, Rating, RefutationDialogue, Seed
 
 SPEAKERS = {"user": "User", "assistant": "Assistant"}
 
@@ -27,6 +27,9 @@ def show(record: Record) -> str:
             texts = [f"**{name}:** {text}" for name, text in shown.items() if text]
             given = f"**{record.evaluator}: {record.rating}**\n\n{_quoted(record.explanation)}"
             return "\n\n".join([head, f"**Query:** {record.query}", *texts, given])
+        case ProtocolSettings():
+            said = record.model_dump(mode="json", exclude={"id", "key", "provenance"})
+            return "\n".join(f"- {name}: {value}" for name, value in said.items())
         case _:
             raise TypeError(f"RefuteBench has no record {type(record).__name__}")
 

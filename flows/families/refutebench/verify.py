@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from flows.construct.engine import Fault, VerifyContext
-from schemas.refutebench import FOCUSES, DialogueTurn, Rating, RefutationDialogue, Seed
+from schemas.refutebench import FOCUSES, DialogueTurn, ProtocolSettings, Rating, RefutationDialogue, Seed
 
 
 def verify_seeds(rows: Iterable[Seed], ctx: VerifyContext) -> Iterator[Fault]:
@@ -22,6 +22,16 @@ def verify_seeds(rows: Iterable[Seed], ctx: VerifyContext) -> Iterator[Fault]:
         if row.kind == "request" and row.query != row.text:
             problems.append("the request is not the query")
         yield from (Fault(id=row.id, problem=problem) for problem in problems)
+
+
+def verify_protocol(rows: Iterable[ProtocolSettings], ctx: VerifyContext) -> Iterator[Fault]:
+    """One record, of what the settings say."""
+    for place, row in enumerate(rows):
+        if place:
+            yield Fault(id=row.id, problem="it stands twice")
+        names = ("rounds", "unrelated", "refuters", "evaluated", "evaluators")
+        if differing := [name for name in names if getattr(row, name) != getattr(ctx.settings, name)]:
+            yield Fault(id=row.id, problem=f"its {', '.join(differing)} are not those of the build's settings")
 
 
 def verify_dialogues(rows: Iterable[RefutationDialogue], ctx: VerifyContext) -> Iterator[Fault]:

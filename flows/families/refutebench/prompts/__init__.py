@@ -1,4 +1,4 @@
-"""What RefuteBench 2.0 asks of the evaluated model, the refuter and the evaluators (figures 3 and 4, in our own words)."""
+"""What RefuteBench 2.0 asks of the evaluated model, the refuter and the evaluators (figures 3 and 4)."""
 
 import re
 from pathlib import Path
