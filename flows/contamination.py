@@ -15,7 +15,7 @@ SHOWN = 5
 DECIMALS = 6
 """To which cosines are counted: below it lies floating-point noise."""
 _ASKED = ("question", "hard_utterance", "easy_utterance", "last_utterance", "text")
-_SAID = ("evidence", "knowledge", "response")
+_SAID = ("evidence", "knowledge", "response", "reference")
 
 
 class RowTexts(NamedTuple):

@@ -15,23 +15,30 @@ from data.sources import (
     faithdial,
     hotpotqa,
     hub,
+    ifeval,
     jsonl,
+    mt_bench,
     nq_open,
+    ntrex,
     parquet,
     realtimeqa,
+    scitldr,
+    self_instruct,
     squad,
     strategyqa,
     timeqa,
     topical_chat,
     touchstone,
+    writingbench,
 )
+from data.sources.mapped import GIVEN_FIELDS
 from data.sources.spec import NO_OFFSET, Entry, Reader, Row, SourceError, SourceSpec, nearest, says_something
 from schemas.base import Dropped, SourceRef, content_hash, key_of
-from schemas.source import Dialogue, Passage, QASource, Statement
+from schemas.source import Assignment, Dialogue, Passage, QASource, Statement
 
 __all__ = ["FORMATS", "MAPPED", "Entry", "Row", "SourceError", "SourceSpec", "read_entries", "read_source"]
 
-S = TypeVar("S", Statement, QASource, Passage, Dialogue)
+S = TypeVar("S", Statement, QASource, Passage, Dialogue, Assignment)
 
 FORMATS: Mapping[str, Mapping[type, Reader]] = {
     "creak": {Statement: creak.statements},
@@ -49,19 +56,43 @@ FORMATS: Mapping[str, Mapping[type, Reader]] = {
     "faithdial": {Dialogue: faithdial.dialogues},
     "topical-chat": {Dialogue: topical_chat.dialogues},
     "begin": {Dialogue: begin.dialogues},
+    "ntrex": {Assignment: ntrex.assignments},
+    "ntrex-documents": {Assignment: ntrex.document_assignments},
+    "scitldr": {Assignment: scitldr.assignments},
+    "writingbench": {Assignment: writingbench.assignments},
+    "ifeval": {Assignment: ifeval.assignments},
+    "self-instruct": {Assignment: self_instruct.assignments},
+    "mt-bench": {Assignment: mt_bench.assignments},
     "jsonl": {
         Statement: jsonl.statements,
         QASource: jsonl.questions,
         Passage: jsonl.passages,
         Dialogue: jsonl.dialogues,
+        Assignment: jsonl.assignments,
     },
-    "csv": {Statement: csv.statements, QASource: csv.questions, Passage: csv.passages},
-    "parquet": {Statement: parquet.statements, QASource: parquet.questions, Passage: parquet.passages},
-    "hub": {Statement: hub.statements, QASource: hub.questions, Passage: hub.passages},
+    "csv": {
+        Statement: csv.statements,
+        QASource: csv.questions,
+        Passage: csv.passages,
+        Assignment: csv.assignments,
+    },
+    "parquet": {
+        Statement: parquet.statements,
+        QASource: parquet.questions,
+        Passage: parquet.passages,
+        Assignment: parquet.assignments,
+    },
+    "hub": {
+        Statement: hub.statements,
+        QASource: hub.questions,
+        Passage: hub.passages,
+        Assignment: hub.assignments,
+    },
     "touchstone": {
         Statement: touchstone.statements,
         QASource: touchstone.questions,
         Passage: touchstone.passages,
+        Assignment: touchstone.assignments,
     },
 }
 MAPPED = frozenset({"jsonl", "csv", "parquet", "hub"})
@@ -118,12 +149,14 @@ def _shapes(spec: SourceSpec) -> Sequence[type]:
     """The shapes to read a source in where any text of it will do."""
     given = tuple(FORMATS.get(spec.format, {}))
     if spec.format == "touchstone":
-        asks = "question" in next(touchstone.rows(spec), Row(spec.path, "", {})).values
-        return (QASource,) if asks else (Passage,)
+        names = next(touchstone.rows(spec), Row(spec.path, "", {})).values
+        return (QASource,) if "question" in names else (Assignment,) if "kind" in names else (Passage,)
     if spec.format not in MAPPED:
         return given or (Passage,)
-    telling = {QASource: "question", Dialogue: "response", Passage: "text"}
-    wanted = [shape for shape, field in telling.items() if shape in given and field in (spec.fields or {})]
+    telling = {QASource: {"question"}, Dialogue: {"response"}, Assignment: {*GIVEN_FIELDS, "reference"} - {"text"}}
+    wanted = [shape for shape, fields in telling.items() if shape in given and fields & (spec.fields or {}).keys()]
+    if "text" in (spec.fields or {}) and Assignment not in wanted:
+        wanted.append(Passage)
     if not wanted:
         raise SourceError(
             f"{spec.name}: fields: which of its fields hold text is not said; name them, such as "
@@ -137,9 +170,11 @@ def _reader(spec: SourceSpec, shape: type) -> Reader:
     if shapes is None:
         raise SourceError(f'{spec.name}: unknown format "{spec.format}"; {nearest(spec.format, list(FORMATS))}')
     if shape not in shapes:
+        article = "an" if shape.__name__.startswith("A") else "a"
         able = ", ".join(name for name, given in FORMATS.items() if shape in given)
         raise SourceError(
-            f"{spec.name}: expected a format that gives a {shape.__name__}, found {spec.format}; use one of {able}"
+            f"{spec.name}: expected a format that gives {article} {shape.__name__}, found {spec.format}; "
+            f"use one of {able}"
         )
     if spec.fields is not None and spec.format not in MAPPED:
         raise SourceError(
@@ -190,7 +225,7 @@ class _Door(Generic[S]):
         if "format" in self._shape.model_fields:
             values["format"] = self._spec.format
         if "language" in self._shape.model_fields:
-            values["language"] = self._spec.language
+            values.setdefault("language", self._spec.language)
         record: S = self._shape.model_validate(values)
         return record
 
@@ -225,7 +260,7 @@ def _answers(answers: Sequence[str], starts: Sequence[int]) -> Mapping[str, tupl
 
 
 def _flaw(values: Mapping[str, Any]) -> str:
-    """Why the fields of a statement, a question or a passage say nothing; empty where they say something.
+    """Why the fields of anything but a dialogue say nothing; empty where they say something.
 
     Dialogues are let through: it is for their family to say what one must have.
     """

@@ -25,6 +25,11 @@ def passages(spec: SourceSpec) -> Iterator[Entry]:
     return mapped.passages(spec, csv_rows(spec.path))
 
 
+def assignments(spec: SourceSpec) -> Iterator[Entry]:
+    """An assignment a row."""
+    return mapped.assignments(spec, csv_rows(spec.path))
+
+
 def csv_rows(path: str) -> Iterator[Row]:
     """The rows below the header, numbered from 1; an empty cell is an empty string."""
     tabs = ".tsv" in Path(path).suffixes

@@ -24,6 +24,11 @@ def passages(spec: SourceSpec) -> Iterator[Entry]:
     return mapped.passages(spec, hub_rows(spec.path, spec.revision))
 
 
+def assignments(spec: SourceSpec) -> Iterator[Entry]:
+    """An assignment a row."""
+    return mapped.assignments(spec, hub_rows(spec.path, spec.revision))
+
+
 def located(path: str) -> tuple[str, str | None, str]:
     """`OWNER/NAME[/CONFIG][:SPLIT]` as (repository, configuration, split)."""
     place, _, split = path.partition(":")

@@ -25,3 +25,8 @@ def passages(spec: SourceSpec) -> Iterator[Entry]:
 def dialogues(spec: SourceSpec) -> Iterator[Entry]:
     """A dialogue a line."""
     return mapped.dialogues(spec, json_lines(spec.path))
+
+
+def assignments(spec: SourceSpec) -> Iterator[Entry]:
+    """An assignment a line."""
+    return mapped.assignments(spec, json_lines(spec.path))

@@ -19,6 +19,10 @@ DIALOGUE_FIELDS = (
 """`history` is a list of texts, the last of them the bot's; where there is no `last_utterance`, nor a hard or an
 easy one, the last of the history is the user's, as in CHARP. A text in place of the list is a single turn."""
 
+GIVEN_FIELDS = ("text", "headline", "post", "prompt", "request")
+"""Of these an assignment has one, whose name says what its text is."""
+ASSIGNMENT_FIELDS = (*GIVEN_FIELDS, "reference", "id")
+
 
 def statements(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
     """A statement a row: `text`, and where the source has them `topic` and `id`."""
@@ -78,6 +82,31 @@ def dialogues(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
             "note": fields.optional(row, "note") or "",
         }
         yield Entry(fields.id(row), values, evidence=shortened(response))
+
+
+def assignments(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
+    """An assignment a row: one of `GIVEN_FIELDS`, and where the source has them `reference` and `id`.
+
+    Where the map names one, it is that one, whatever a row holds beside it: a table of news has a `text` by each
+    title. Otherwise it is the one that the row has.
+    """
+    fields = _Fields(spec, ASSIGNMENT_FIELDS, required=())
+    named = [name for name in GIVEN_FIELDS if name in (spec.fields or {})]
+    if len(named) > 1:
+        raise SourceError(
+            f"{spec.name}: fields: expected one of {', '.join(GIVEN_FIELDS)}, found {' and '.join(named)}; name one, "
+            "and the other in a source of its own"
+        )
+    for row in rows:
+        found = named or [name for name in GIVEN_FIELDS if fields.present(row, name)]
+        if len(found) != 1:
+            raise row.error(
+                f"expected one of the fields {', '.join(GIVEN_FIELDS)}, found {' and '.join(found) or 'none'}",
+                "name the one to take, such as fields: {headline: title}",
+            )
+        text = row.text(fields.name(found[0])).strip()
+        reference = (fields.optional(row, "reference") or "").strip()
+        yield Entry(fields.id(row), {"given": found[0], "text": text, "reference": reference}, evidence=shortened(text))
 
 
 class _Fields:

@@ -24,6 +24,11 @@ def passages(spec: SourceSpec) -> Iterator[Entry]:
     return mapped.passages(spec, parquet_rows(spec.path))
 
 
+def assignments(spec: SourceSpec) -> Iterator[Entry]:
+    """An assignment a row."""
+    return mapped.assignments(spec, parquet_rows(spec.path))
+
+
 def parquet_rows(path: str, columns: tuple[str, ...] | None = None) -> Iterator[Row]:
     """The rows, numbered from 1; of `columns` those that the file has."""
     if not Path(path).is_file():

@@ -13,9 +13,15 @@ _COLUMNS = (
     "question", "answers", "evidence", "sides", "answer_original", "answer_manipulated",
     "single_hop_question", "single_hop_answer",
     "answer", "aliases", "original_answer", "evidence_question_focused", "title",
+    "kind", "reference", "language",
 )  # fmt: skip
 _EVIDENCE = ("evidence_question_focused", "evidence", "original")
 """The fields that hold evidence; of those that a row has the first counts."""
+_GIVEN = {
+    "translation": "text", "summary": "text", "news": "headline", "counter-argument": "post", "story": "prompt",
+    "request": "request",
+}  # fmt: skip
+"""What the text of a seed of RefuteBench is, by its kind."""
 
 
 def statements(spec: SourceSpec) -> Iterator[Entry]:
@@ -66,6 +72,24 @@ def passages(spec: SourceSpec) -> Iterator[Entry]:
             row.value("evidence")  # there is none: says so
         text = (row.text("text") if "text" in row.values else _evidence(row)) or ""
         yield Entry(row.text("key"), {"text": text, "title": row.title()}, evidence=shortened(text))
+
+
+def assignments(spec: SourceSpec) -> Iterator[Entry]:
+    """What the query of a seed of RefuteBench was made of, in the seed's language, so that it makes the same again."""
+    for row in rows(spec):
+        kind = row.text("kind")
+        if kind not in _GIVEN:
+            raise row.error(
+                f'expected a seed\'s kind, of {", ".join(_GIVEN)}, found "{kind}"', "name a part that holds seeds"
+            )
+        text = row.text("text")
+        values = {
+            "given": _GIVEN[kind],
+            "text": text,
+            "reference": row.text("reference"),
+            "language": row.text("language"),
+        }
+        yield Entry(row.text("key"), values, evidence=shortened(text))
 
 
 def _evidence(row: Row) -> str | None:

@@ -560,15 +560,23 @@ class Build:
 
 
 def sources_of(settings: FamilySettings, part: Part) -> Iterator[tuple[str, SourceSpec]]:
-    """The sources that the settings name for a part, with their place in the settings."""
+    """The sources that the settings name for a part, with their place in the settings.
+
+    A setting holds one source, a list of them, a mapping of names to lists, or a mapping of such places to sources.
+    """
     for name in part.sources:
         value = getattr(settings, name)
         if isinstance(value, SourceSpec):
             yield name, value
         elif isinstance(value, Mapping):
-            yield from value.items()
+            for key, held in value.items():
+                yield from [(key, held)] if isinstance(held, SourceSpec) else _numbered(f"{name}.{key}", held)
         else:
-            yield from ((f"{name}[{place}]", spec) for place, spec in enumerate(value or ()))
+            yield from _numbered(name, value or ())
+
+
+def _numbered(name: str, specs: Iterable[SourceSpec]) -> Iterator[tuple[str, SourceSpec]]:
+    return ((f"{name}[{place}]", spec) for place, spec in enumerate(specs))
 
 
 def _fixed(record: Record, verdict: Verdict, people: People) -> Record:

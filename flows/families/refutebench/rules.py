@@ -1,0 +1,349 @@
+"""RefuteBench without a model: refuter, evaluated model and evaluator that know plain requirements and nothing else.
+
+The refuter asks for words out of a table of this project's own and for a manner that can be checked. The evaluated
+model answers with what a person or a simple rule wrote and applies what it understands; it forgets at a planted chance.
+The evaluator reads what was asked for from the refutation's words.
+"""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import lemminflect
+
+from flows.families.refutebench.prompts import Checked, Refutation, ToAnswer, ToCheck, ToRate, ToRateTask, ToRefute
+from flows.families.refutebench.requirements import (
+    Requirement,
+    apply_all,
+    conflicts,
+    is_standing,
+    language,
+    of_style,
+    parse,
+    same,
+    sentence_end,
+)
+from flows.language import en, zh, zh_text
+from flows.llm.model import Invalid, RuleSet, Text
+from schemas.base import content_hash
+from schemas.refutebench import RATINGS, TASKS
+
+WORDINGS = Path(__file__).parent / "wordings.tsv"
+LONG_DOCUMENT = 6
+"""Sentences of a document from which on its summary has three, and not two."""
+MOST_TAKEN_UP = 12
+"""Words of a request that a written text takes up."""
+READ_OF_REQUEST = 600
+"""Characters of a request in which they are looked for: what is pasted below it can be a book."""
+ENOUGH_TAKEN_UP = 5
+"""Words of a request whose presence shows that a text is about it."""
+CHARACTERS_A_WORD = (0.6, 4.0)
+"""Chinese characters for each English word of a source sentence, at least and at most. Of the 982 references of
+NTREX's newstest2019 98 % lie between 0.6 and 4."""
+NEAR_QUERY_END = 160
+"""Characters at either end of a query in which it says what is to be done with the document that it holds."""
+
+Language = Literal["en", "zh"]
+_TAGS = {"v": ("VB", "VBZ", "VBG", "VBD", "VBN"), "n": ("NN", "NNS")}
+_BEFORE_NOUNS = re.compile(r"\b(?:an?|the|this|that|these|those|our|their|its|his|her|my|your|of|no|and|or)\s+$", re.I)
+_BEFORE_VERBS = re.compile(r"\b(?:to|we|they|i|you|he|she|it|can|could|will|would|may|might|must|should|not)\s+$", re.I)
+_ARTICLE = re.compile(r"\b(an?)\s+$", re.IGNORECASE)
+_OPENS = re.compile(r"(?:^|[.!?:\n])[\s\"'“‘(#*-]*$")
+_TRANSLATE = re.compile(r"\btranslate\b.{0,100}\bChinese\b", re.IGNORECASE | re.DOTALL)
+_SUMMARISE = re.compile(r"\bsummar(?:y|i[sz]e)\b", re.IGNORECASE)
+
+_ENGLISH: tuple[tuple[str, ...], ...] = (
+    ("Let's talk about {0} and {1}!", "Here's something about {0} and {1}!"),
+    (
+        "It's a big subject, and many people don't often think about {2}.",
+        "Many people say that they don't know much about {2}, but it's an important subject.",
+    ),
+    (
+        "However, {3} and {4} show that there's a good reason to look at {5} again.",
+        "But there's more: {3} and {4} are often part of the same story, and so is {5}.",
+    ),
+    (
+        "Have you ever asked yourself what {6} means to other people?",
+        "Why do we need {6}, and who wants it?",
+    ),
+    (
+        "We believe that {7} can help us understand {8}, but it won't be easy.",
+        "It can be difficult to find {7} without {8}, because the two begin and end together.",
+    ),
+    (
+        "In the end, {9}, {10} and {11} matter to all of us; that's why this is a good time to start!",
+        "So let's keep {9}, {10} and {11} in mind; it's a small change, and it can help many people!",
+    ),
+)
+_CHINESE: tuple[tuple[str, ...], ...] = (
+    ("让我们谈谈{0}和{1}吧！", "今天想和你说说{0}与{1}！"),
+    ("这是一个重要的问题，但是很多人没有认真想过{2}。", "人们可能认为{2}不重要，但是情况并不是这样。"),
+    ("因为{3}和{4}的关系，我们需要重新看待{5}。", "目前，{3}和{4}已经发生了变化，其中也包括{5}。"),
+    ("你是否知道{6}意味着什么？", "你有没有问过自己，{6}到底是什么？"),
+    ("我们希望{7}能够帮助大家了解{8}，虽然这很困难。", "如果没有{7}，{8}就可能无法继续。"),
+    ("最后，{9}、{10}和{11}都值得你关注；现在就开始吧！", "总之，{9}、{10}和{11}与你我有关；让我们一起努力吧！"),
+)
+
+
+# ---- the evaluated model ----
+
+
+def respond(asked: ToAnswer, rng: random.Random) -> Text:
+    """The answer, with the requirements that are remembered."""
+    return Text(text=apply_all(_plain_answer(asked), _remembered(asked, rng)))
+
+
+def _remembered(asked: ToAnswer, rng: random.Random) -> list[Requirement]:
+    """What holds for this answer, less what is forgotten.
+
+    A refutation is about the query before it; the latest is never forgotten when it is answered. When a query is put
+    again, what was said from then on holds.
+    """
+    held: dict[str, list[tuple[Requirement, bool]]] = {}
+    query = ""
+    for one in (said.text for said in asked.dialogue if said.role == "user"):
+        wanted = parse(one)
+        if wanted is None:
+            query = one
+            held[query] = [kept for kept in held.get(query, []) if kept[1]]
+        else:
+            held.setdefault(query, []).append((wanted, is_standing(one)))
+    latest = parse(asked.said)
+    if latest is None:
+        before = [wanted for wanted, standing in held.get(asked.said, []) if standing]
+    else:
+        before = [wanted for wanted, _ in held.get(query, [])]
+    remembered = [wanted for wanted in before if rng.random() >= asked.forgetting]
+    return remembered if latest is None else [*remembered, latest]
+
+
+def _plain_answer(asked: ToAnswer) -> str:
+    """The answer to the query without any requirement: the same each time."""
+    if asked.task == "translation":
+        if not asked.reference:
+            raise Invalid("no reference", "the rules translate by the source's own translation, and there is none")
+        return asked.reference
+    return _extract(asked.text) if asked.task == "summarisation" else _written(asked.text)
+
+
+def _extract(document: str) -> str:
+    """The first sentence of the document, and the one or two others whose words come back most often in it."""
+    of = en if language(document) == "en" else zh
+    sentences = list(dict.fromkeys(of.sentences(document)))
+    words = [of.content_words(one) for one in sentences]
+    often = Counter(word for one in words for word in one)
+    weights = [sum(often[word] for word in one) / (len(one) or 1) for one in words]
+    most = 2 if len(sentences) >= LONG_DOCUMENT else 1
+    others = sorted(range(1, len(sentences)), key=lambda at: (-weights[at], at))[:most]
+    chosen = [sentences[at] for at in (0, *sorted(others))] if sentences else [document]
+    return (" " if of is en else "").join(chosen)
+
+
+def _written(request: str) -> str:
+    """A short text that takes up words of the request."""
+    of = language(request)
+    words = _words(request, of) or ["it" if of == "en" else "它"]
+    draw = random.Random(content_hash(request))
+    frames = [draw.choice(ways) for ways in (_ENGLISH if of == "en" else _CHINESE)]
+    slots = [words[at % len(words)] for at in range(MOST_TAKEN_UP)]
+    return (" " if of == "en" else "").join(frames).format(*slots)
+
+
+def _words(request: str, of: Language) -> list[str]:
+    """The first words of a request that carry meaning, as they stand."""
+    beginning = request[:READ_OF_REQUEST]
+    if of == "zh":
+        found = [one for one in zh.content_words(beginning) if re.fullmatch(r"[\u4e00-\u9fff]{2,}", one)]
+        return sorted(found, key=lambda one: (beginning.find(one), one))[:MOST_TAKEN_UP]
+    words = re.findall(r"(?<![\w'’])[A-Za-z]{3,}(?![\w'’])", beginning)
+    distinct = {word.lower(): word for word in reversed(words) if word.lower() not in en.STOP_WORDS}
+    return list(reversed(distinct.values()))[:MOST_TAKEN_UP]
+
+
+# ---- the refuter ----
+
+
+class Wording(NamedTuple):
+    """What can be said in place of something else."""
+
+    old: str
+    new: str
+    use: str
+    """v, n: a form of a verb or noun; - any other; f: where nothing better is at hand."""
+
+
+@cache
+def wordings(of: Language, focus: str) -> tuple[Wording, ...]:
+    """The packaged table of a language for words or phrases, with the forms of its verbs and nouns."""
+    found: dict[str, Wording] = {}
+    for line in WORDINGS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        code, usage, old, new, use = line.split("\t")
+        if code == of and f"{usage} usage" == focus:
+            for one in _forms(Wording(old, new, use)):
+                found.setdefault(one.old, one)
+    return tuple(found.values())
+
+
+def _forms(base: Wording) -> Iterator[Wording]:
+    """A verb's or noun's wording in each of its forms; the first word of a phrase is the one with forms."""
+    first, _, rest = base.new.partition(" ")
+    for tag in _TAGS.get(base.use, ()):
+        old, new = (next(iter(lemminflect.getInflection(one, tag)), "") for one in (base.old, first))
+        if old and new and old != new:
+            yield Wording(old, f"{new} {rest}".strip(), base.use)
+    if base.use not in _TAGS:
+        yield base
+
+
+def refute(asked: ToRefute, rng: random.Random) -> Refutation:
+    """A plain requirement that the response does not meet."""
+    if asked.style:
+        raise Invalid("the rules refute plainly", f"not {', '.join(asked.style)}; ask for no style rules")
+    earlier = [one for one in map(parse, asked.earlier) if one is not None]
+    refused = [parse(one) for one, _ in asked.refused]
+    for some in _wanted(asked):
+        free = [one for one in some if one not in refused and _is_free(one, asked.response, earlier)]
+        if free:
+            return Refutation(refutation=rng.choice(free).in_words(asked.standing))
+    raise Invalid("no refutation found", f"nothing plain can be asked of its {asked.focus}")
+
+
+def _wanted(asked: ToRefute) -> Iterator[list[Requirement]]:
+    """What could be asked for, the better first: words of the first sentence, which a shorter answer keeps too."""
+    if asked.focus == "style":
+        task = next((one for one in TASKS if one == asked.task), "writing")
+        yield of_style(asked.response, task)
+        return
+    text = asked.response
+    kind: Literal["word", "phrase"] = "word" if asked.focus == "word usage" else "phrase"
+    fitting = [one for one in wordings(language(text), asked.focus) if _fits(one, text)]
+    first = text[: sentence_end(text)].lower()
+    for near in (True, False):
+        yield [Requirement(kind, one.new, one.old) for one in fitting if one.use != "f" and (one.old in first) is near]
+    yield [Requirement(kind, one.new, one.old) for one in fitting if one.use == "f"]
+
+
+def _is_free(wanted: Requirement, response: str, earlier: Sequence[Requirement]) -> bool:
+    """Whether it is not met, can be, and goes with the earlier ones."""
+    if any(same(wanted, one) or conflicts(wanted, one) for one in earlier):
+        return False
+    after = wanted.apply(response)
+    unmet = wanted.met(response) == 0 if wanted.focus != "style" else wanted.met(response) < 1
+    return unmet and wanted.met(after) == 1 and all(one.met(after) >= one.met(response) for one in earlier)
+
+
+def _fits(one: Wording, text: str) -> bool:
+    """Whether the new words can stand wherever the old ones do."""
+    if one.old not in text.lower():
+        return False
+    if not one.old.isascii():
+        bounds = _bounds(text)
+        return all({start, start + len(one.old)} <= bounds for start in _places(text, one.old))
+    found = list(re.finditer(rf"(?<![\w-]){re.escape(one.old)}(?![\w-])", text, re.IGNORECASE))
+    return bool(found) and all(_fits_at(one, text[: place.start()], place.group()) for place in found)
+
+
+def _fits_at(one: Wording, before: str, found: str) -> bool:
+    if found[0].isupper() and not _OPENS.search(before):
+        return False  # a name
+    if (one.use == "v" and _BEFORE_NOUNS.search(before)) or (one.use == "n" and _BEFORE_VERBS.search(before)):
+        return False
+    article = _ARTICLE.search(before)
+    return article is None or (len(article.group(1)) > 1) == (one.new[0] in "aeiou")
+
+
+def _bounds(text: str) -> frozenset[int]:
+    """Where the words of a Chinese text begin and end."""
+    return frozenset(at for _, start, end in zh_text.words(text) for at in (start, end))
+
+
+def _places(text: str, words: str) -> list[int]:
+    return [at for at in range(len(text)) if text.startswith(words, at)]
+
+
+def check_refutation(asked: ToCheck, rng: random.Random) -> Checked:
+    """What is found of a refutation that is a plain requirement; no other is understood."""
+    wanted = parse(asked.refutation)
+    if wanted is None:
+        raise Invalid("refutation not understood", asked.refutation)
+    earlier = [(number, one) for number, one in enumerate(map(parse, asked.earlier), 1) if one is not None]
+    return Checked(
+        met=wanted.met(asked.response) == 1,
+        aspects=1,
+        repeats=next((number for number, one in earlier if same(wanted, one)), 0),
+        contradicts=next((number for number, one in earlier if conflicts(wanted, one)), 0),
+    )
+
+
+# ---- the evaluator ----
+
+
+def _rating(share: float) -> int:
+    """5 if met, 1 if nothing of it, in between by the share met."""
+    lowest, highest = RATINGS[0], RATINGS[-1]
+    between = round(lowest + share * (highest - lowest))
+    return highest if share >= 1 else lowest if share <= 0 else min(max(between, lowest + 1), highest - 1)
+
+
+def _rated(explanation: str, share: float) -> Text:
+    return Text(text=f"{explanation}\nRating: [[{_rating(share)}]]")
+
+
+def rate_refutation(asked: ToRate, rng: random.Random) -> Text:
+    """The rating by the requirement that the refutation's words say; none where they say none."""
+    wanted = parse(asked.refutation)
+    if wanted is None:
+        return Text(text="I cannot tell what is asked for here, so I give no rating.")
+    share = wanted.met(asked.response)
+    how = "in full" if share >= 1 else "not at all" if share <= 0 else f"to {share:.0%}"
+    return _rated(f"What is asked for is: {wanted.in_words()} The new answer does it {how}.", share)
+
+
+def rate_task(asked: ToRateTask, rng: random.Random) -> Text:
+    """The rating by what can be seen of an answer without understanding it."""
+    ends = asked.query[:NEAR_QUERY_END] + asked.query[-NEAR_QUERY_END:]
+    if _TRANSLATE.search(ends):
+        return _rate_translation(asked)
+    return _rate_summary(asked) if _SUMMARISE.search(ends) else _rate_writing(asked)
+
+
+def _rate_translation(asked: ToRateTask) -> Text:
+    source = max(asked.query.splitlines(), key=len)
+    least, most = (times * en.count(source) for times in CHARACTERS_A_WORD)
+    han = len(re.findall(r"[\u4e00-\u9fff]", asked.response))
+    if not han or language(asked.response) != "zh":
+        return _rated("The answer is not in Chinese.", 0.0)
+    share = min(1.0, han / least if least else 1.0, most / han)
+    return _rated(f"The answer is in Chinese and has {han} characters for {en.count(source)} words.", share)
+
+
+def _rate_summary(asked: ToRateTask) -> Text:
+    of = en if language(asked.query) == "en" else zh
+    words = of.content_words(asked.response)
+    if of.count(asked.response) >= of.count(asked.query) or not words:
+        return _rated("The answer is no shorter than what was to be summarised.", 0.0)
+    share = len(words & of.content_words(asked.query)) / len(words)
+    return _rated(f"The answer is shorter than the document, and {share:.0%} of its words are the document's.", share)
+
+
+def _rate_writing(asked: ToRateTask) -> Text:
+    of = en if language(asked.query) == "en" else zh
+    words = of.content_words(asked.query)
+    taken = len(words & of.content_words(asked.response))
+    share = taken / min(ENOUGH_TAKEN_UP, len(words)) if words else 1.0
+    return _rated(f"The answer takes up {taken} words of the request.", min(1.0, share))
+
+
+RULES: RuleSet = {
+    "respond": respond,
+    "refute": refute,
+    "check_refutation": check_refutation,
+    "rate_refutation": rate_refutation,
+    "rate_task": rate_task,
+}
