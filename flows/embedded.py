@@ -1,8 +1,6 @@
 """Prefect's embedded server, ready for a flow: started where none is named, and cleared of what a kill left there."""
 
-import json
 import os
-import signal
 import socket
 import subprocess
 import threading
@@ -21,7 +19,8 @@ from prefect.states import Crashed
 from schemas.errors import Failed
 
 RUN_TAG = "touchstone"
-NOTED_WITHIN_S = 0.02
+LOOKED_OUT_EVERY_S = 0.02
+_guards: list["subprocess.Popen[bytes]"] = []
 LEFT_OVER_AT_ONCE = 200
 """Left-over flow runs marked at one start (the most that Prefect lists at once); the next start marks more."""
 
@@ -30,10 +29,8 @@ LEFT_OVER_AT_ONCE = 200
 def engine() -> Iterator[None]:
     """Flows run inside it, after what a kill left running is marked as crashed. Raises `Failed`."""
     state = Path(os.environ["PREFECT_HOME"]) if "PREFECT_HOME" in os.environ else Path.home() / ".prefect"
-    note = state / "temporary-server.json"
-    stop_orphan(note)
     try:
-        with noting_server(note):
+        with guarding_server():
             mark_crashed()
     except httpx.TransportError as error:
         raise Failed(
@@ -69,8 +66,8 @@ def mark_crashed() -> int:
 
 
 @contextmanager
-def noting_server(note: Path) -> Iterator[None]:
-    """Note the temporary server as soon as there is one: a process that is killed cannot stop it.
+def guarding_server() -> Iterator[None]:
+    """See that the temporary server ends with this process, also where that is killed and cannot stop it.
 
     Starting it takes seconds, in which the first call of Prefect's client waits; so a thread looks out for it.
     """
@@ -78,12 +75,11 @@ def noting_server(note: Path) -> Iterator[None]:
 
     def look_out() -> None:
         while (server := SubprocessASGIServer().server_process) is None:
-            if asked.wait(NOTED_WITHIN_S):
+            if asked.wait(LOOKED_OUT_EVERY_S):
                 return
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text(json.dumps({"server": server.pid, "of": os.getpid()}))
+        end_with_us(server.pid)
 
-    watch = threading.Thread(target=look_out, name="server note", daemon=True)
+    watch = threading.Thread(target=look_out, name="server guard", daemon=True)
     watch.start()
     try:
         yield
@@ -92,19 +88,14 @@ def noting_server(note: Path) -> Iterator[None]:
         watch.join()
 
 
-def stop_orphan(note: Path) -> None:
-    """Stop the temporary server of a process that is gone."""
-    try:
-        noted = json.loads(note.read_text())
-        server, owner = int(noted["server"]), int(noted["of"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return
-    if _alive(owner) or not _alive(server):
-        return
-    command = subprocess.run(["ps", "-o", "command=", "-p", str(server)], capture_output=True, text=True, check=False)  # noqa: S603, S607
-    if "prefect.server" in command.stdout:
-        os.kill(server, signal.SIGTERM)
-    note.unlink(missing_ok=True)
+def end_with_us(server: int) -> None:
+    """Have the server stopped once this process is gone, however that comes about: its end of a pipe closes then."""
+    ended = f"cat; ps -o command= -p {server} | grep -q prefect.server && kill {server}"
+    guard = subprocess.Popen(  # noqa: S603
+        ["/bin/sh", "-c", ended], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    _guards.append(guard)  # with it the pipe would go
 
 
 def _alive(pid: int) -> bool:

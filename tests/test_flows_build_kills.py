@@ -33,6 +33,31 @@ def test_a_build_that_is_told_to_stop_says_so_and_leaves_nothing_running(tmp_pat
     assert str(process.pid) not in left
 
 
+def test_a_killed_build_leaves_no_server_running(tmp_path: Path) -> None:
+    write_config(tmp_path, families={"uraq": {"statements": 1000}})
+    process = subprocess.Popen(
+        [TOUCHSTONE, "run", "config.yaml", "--out", "out"], cwd=tmp_path, env={**os.environ},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+
+    def servers() -> list[str]:
+        listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+        rows = [line.split(maxsplit=2) for line in listed.splitlines()]
+        return [pid for pid, parent, args in rows if parent == str(process.pid) and "uvicorn" in args]
+
+    wait_for(servers, 120)
+    (server,) = servers()
+    wait_for(lambda: stage_files(tmp_path / ".touchstone") > 3, 120)
+    process.kill()
+    process.wait()
+
+    def gone() -> bool:
+        state = subprocess.run(["ps", "-o", "stat=", "-p", server], capture_output=True, text=True, check=False).stdout
+        return not state.strip() or state.startswith("Z")
+
+    wait_for(gone, 30)
+
+
 def test_kills_at_random_moments_change_no_byte(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     kills = int(pytestconfig.getoption("--kills"))
     whole, broken = tmp_path / "whole", tmp_path / "broken"

@@ -11,12 +11,12 @@ def show(record: Record) -> str:
     match record:
         case Seed():
             reference = f"\n\nReference: {_quoted(record.reference)}" if record.reference else ""
-            return f"{record.task} · {record.kind}\n\n**User:** {record.query}{reference}"
+            return f"{record.task} · {record.kind}\n\n**User:** {_lines(record.query)}{reference}"
         case RefutationDialogue():
             after = f", {record.unrelated} unrelated pairs" if record.unrelated else ""
             head = f"{record.task} · {record.protocol}{after} · {record.model}, refuted by {record.refuter}"
             said = [
-                f"**{SPEAKERS[turn.role]}{_mark(turn.kind, turn.focus, turn.role)}:** {turn.text}"
+                f"**{SPEAKERS[turn.role]}{_mark(turn.kind, turn.focus, turn.role)}:** {_lines(turn.text)}"
                 for turn in record.turns
             ]
             return "\n\n".join([f"{head} (style: {record.style})", *said])
@@ -24,9 +24,9 @@ def show(record: Record) -> str:
             of = f"r{record.refutation_number}" if record.refutation_number is not None else "the query"
             head = f"{record.task} · {record.protocol} · {record.model} · a{record.answer_number} by {of}"
             shown = {"Before": record.previous, "Refutation": record.refutation, "After": record.response}
-            texts = [f"**{name}:** {text}" for name, text in shown.items() if text]
+            texts = [f"**{name}:** {_lines(text)}" for name, text in shown.items() if text]
             given = f"**{record.evaluator}: {record.rating}**\n\n{_quoted(record.explanation)}"
-            return "\n\n".join([head, f"**Query:** {record.query}", *texts, given])
+            return "\n\n".join([head, f"**Query:** {_lines(record.query)}", *texts, given])
         case ProtocolSettings():
             said = record.model_dump(mode="json", exclude={"id", "key", "provenance"})
             return "\n".join(f"- {name}: {value}" for name, value in said.items())
@@ -38,6 +38,11 @@ def _mark(kind: str, focus: str, role: str) -> str:
     if role == "assistant" or kind == "query":
         return ""
     return f" (refutes, {focus})" if kind == "refutation" else " (unrelated)"
+
+
+def _lines(text: str) -> str:
+    """The text with its line breaks, which a requirement can be about."""
+    return text.replace("\n", "  \n")
 
 
 def _quoted(text: str) -> str:
