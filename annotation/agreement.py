@@ -358,17 +358,22 @@ def _places(pairs: Sequence[tuple[str, str]], options: Sequence[str]) -> list[tu
 
 
 def _pearson(pairs: Sequence[tuple[float, float]]) -> Measured:
-    if len(pairs) < FEW_PAIRED:
-        return Measured(None, FEW_ITEMS)
-    if any(len(set(ratings)) == 1 for ratings in zip(*pairs, strict=True)):
-        return Measured(None, ONE_RATING)
-    return Measured(float(np.corrcoef(np.array(pairs).T)[0, 1]))
+    return _correlation(np.array(pairs))
 
 
 def _spearman(pairs: Sequence[tuple[float, float]]) -> Measured:
     from scipy.stats import rankdata
 
-    return _pearson([(one, other) for one, other in rankdata(pairs, axis=0)] if pairs else [])
+    return _correlation(rankdata(pairs, axis=0) if pairs else np.array([]))
+
+
+def _correlation(pairs: NDArray[np.float64]) -> Measured:
+    """Pearson's coefficient of pairs of ratings, (items, 2)."""
+    if len(pairs) < FEW_PAIRED:
+        return Measured(None, FEW_ITEMS)
+    if (pairs == pairs[0]).all(axis=0).any():
+        return Measured(None, ONE_RATING)
+    return Measured(float(np.corrcoef(pairs.T)[0, 1]))
 
 
 def _scales(rubric: Rubric, samples: Mapping[str, str]) -> Iterator[tuple[str, Choice]]:
