@@ -1,9 +1,9 @@
 """How far people agree on what they both did.
 
-Cohen's kappa is scikit-learn's, Pearson's and Spearman's coefficients are SciPy's: maintained, and installed
-anyway for the embedder. Krippendorff's alpha and Fleiss' kappa are written out here, a few lines each: the
-maintained package for the first is under the GPL, which a package under the Apache licence cannot build on,
-and the library that has the second (statsmodels) would be a large one for one formula.
+Cohen's kappa is scikit-learn's, Pearson's coefficient NumPy's, and the ranks that Spearman's is of are SciPy's:
+maintained, and installed anyway for the embedder. Krippendorff's alpha and Fleiss' kappa are written out here, a
+few lines each: the maintained package for the first is under the GPL, which a package under the Apache licence
+cannot build on, and the library that has the second (statsmodels) would be a large one for one formula.
 
 Where a measure is not defined, it is None with the reason, never a number. Questions are answered by
 options, which are their own names; an item is a task, under the id of what people saw.
@@ -11,7 +11,7 @@ options, which are their own names; an item is a task, under the id of what peop
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 from typing import Literal, NamedTuple, TypeVar
@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from schemas.annotation import Agreement, Annotation
+from schemas.annotation import Agreement, Annotation, Comparison, Means
 from schemas.base import content_hash
 from schemas.rubric import Choice, Rubric
 
@@ -32,6 +32,7 @@ NOT_SHARED = "no item was done by two people"
 ONE_PERSON = "only one person answered"
 ONE_ANSWER = "all answers are the same, so that chance would agree as well"
 ONE_RATING = "somebody gave one rating throughout"
+FEW_ITEMS = "fewer than two items were rated by both"
 NO_PAIR = "no two people share enough items on which it is defined"
 FEW_PAIRED = 2
 """Items that two people share at least, for a measure between them."""
@@ -119,16 +120,12 @@ def krippendorff_alpha(
 
 def pearson(items: Sequence[Item], options: Sequence[str]) -> Measured:
     """Pearson's correlation of two people's ratings, options taken as 1, 2, ...; of more, the mean over pairs."""
-    from scipy.stats import pearsonr
-
-    return _correlation(items, options, lambda one, other: float(pearsonr(one, other).statistic))
+    return _between_two(items, lambda pairs: _pearson(_places(pairs, options)))
 
 
 def spearman(items: Sequence[Item], options: Sequence[str]) -> Measured:
     """Spearman's rank correlation of two people's ratings, ties sharing their ranks; of more, the mean over pairs."""
-    from scipy.stats import spearmanr
-
-    return _correlation(items, options, lambda one, other: float(spearmanr(one, other).statistic))
+    return _between_two(items, lambda pairs: _spearman(_places(pairs, options)))
 
 
 def token_f1(one: Iterable[str], other: Iterable[str]) -> float:
@@ -169,6 +166,65 @@ def agreement_of(
         marked = _items(last, lambda one, name=mark.name: one.marks.get(name, ()))  # type: ignore[misc]
         rows.append(_row(mark.name, "token F1", marked, _mean_f1, seed, draws))
     return rows
+
+
+def compared(
+    rubric: Rubric,
+    annotations: Iterable[Annotation],
+    programs: Iterable[Annotation],
+    samples: Mapping[str, str],
+    seed: int = 0,
+    draws: int = DRAWS,
+) -> list[Comparison]:
+    """How far each program's ratings are correlated with people's, on the rubric's scales that programs rated.
+
+    By sample (`samples` has that of each task): each program with the mean of what people gave an item, be they one or
+    several, and, where there are several people, with each of them; and people among themselves, to compare with.
+    Intervals as in `agreement_of`.
+    """
+    last = {(one.task, one.by): one for one in annotations}
+    theirs = {(one.task, one.by): one for one in programs}
+    rows: list[Comparison] = []
+    for sample, ask in _scales(rubric, samples):
+        rated = _ratings(last, samples, sample, ask)
+        machine = _ratings(theirs, samples, sample, ask)
+        people = sorted({by for item in rated.values() for by in item})
+        for program in sorted({by for item in machine.values() for by in item}):
+            own = {task: item[program] for task, item in machine.items() if program in item}
+            for codes in (tuple(people), *(((by,) for by in people) if len(people) > 1 else ())):
+                pairs = [
+                    (value, fmean(given))
+                    for task, value in own.items()
+                    if (given := [rated[task][by] for by in codes if by in rated.get(task, {})])
+                ]
+                for measure, function in (("Pearson", _pearson), ("Spearman", _spearman)):
+                    at = content_hash(seed, sample, program, codes, ask.name, measure)
+                    row = _measured(ask.name, measure, pairs, function, codes, at, draws)
+                    rows.append(Comparison(**dict(row), sample=sample, program=program))
+        if machine:
+            among = [{by: ask.options[place - 1] for by, place in item.items()} for _, item in sorted(rated.items())]
+            for measure in ("Pearson", "Spearman"):
+                row = _row(ask.name, measure, among, _measures(ask)[measure], seed, draws)
+                rows.append(Comparison(**dict(row), sample=sample, program=""))
+    return rows
+
+
+def means(rubric: Rubric, annotations: Iterable[Annotation], samples: Mapping[str, str]) -> list[Means]:
+    """What people gave on the rubric's scales, by sample (`samples` has that of each task); none without ratings."""
+    last = {(one.task, one.by): one for one in annotations}
+    by_sample: dict[str, dict[str, Mapping[str, Mapping[str, int]]]] = defaultdict(dict)
+    for sample, ask in _scales(rubric, samples):
+        if rated := _ratings(last, samples, sample, ask):
+            by_sample[sample][ask.name] = rated
+    return [
+        Means(
+            sample=sample,
+            means={name: fmean(fmean(item.values()) for item in rated.values()) for name, rated in found.items()},
+            items=len({task for rated in found.values() for task in rated}),
+            people=tuple(sorted({by for rated in found.values() for item in rated.values() for by in item})),
+        )
+        for sample, found in by_sample.items()
+    ]
 
 
 def agreement_by_person(rubric: Rubric, annotations: Iterable[Annotation]) -> dict[str, Measured]:
@@ -218,18 +274,32 @@ def _row(
     draws: int,
 ) -> Agreement:
     shared = [item for item in items if len(item) > 1]
-    found = function(shared) if shared else Measured(None, _not_shared(items))
+    people = sorted({by for item in shared for by in item})
+    measuring = function if shared else lambda shared: Measured(None, _not_shared(items))
+    return _measured(question, measure, shared, measuring, people, content_hash(seed, question, measure), draws)
+
+
+def _measured(
+    question: str,
+    measure: str,
+    items: Sequence[T],
+    function: Callable[[Sequence[T]], Measured],
+    people: Iterable[str],
+    seed: str,
+    draws: int,
+) -> Agreement:
+    found = function(items)
     low, high = None, None
-    if found.value is not None and len(shared) > 1 and draws:
-        low, high = bootstrap(shared, function, content_hash(seed, question, measure), draws)
+    if found.value is not None and len(items) > 1 and draws:
+        low, high = bootstrap(items, function, seed, draws)
     return Agreement(
         question=question,
         measure=measure,
         value=found.value,
         low=low,
         high=high,
-        items=len(shared),
-        people=tuple(sorted({by for item in shared for by in item})),
+        items=len(items),
+        people=tuple(people),
         reason=found.reason,
     )
 
@@ -281,18 +351,47 @@ def _between_two(items: Sequence[Item], measure: Callable[[Sequence[tuple[str, s
     return measured[0] if len(measured) == 1 else Measured(None, NO_PAIR)
 
 
-def _correlation(
-    items: Sequence[Item], options: Sequence[str], function: Callable[[Sequence[int], Sequence[int]], float]
-) -> Measured:
-    place = {option: number for number, option in enumerate(options, 1)}
+def _places(pairs: Sequence[tuple[str, str]], options: Sequence[str]) -> list[tuple[float, float]]:
+    """The ratings as numbers: 1, 2, ..."""
+    place = {option: float(number) for number, option in enumerate(options, 1)}
+    return [(place[one], place[other]) for one, other in pairs]
 
-    def correlation(pairs: Sequence[tuple[str, str]]) -> Measured:
-        one, other = zip(*((place[first], place[second]) for first, second in pairs), strict=True)
-        if len(set(one)) == 1 or len(set(other)) == 1:
-            return Measured(None, ONE_RATING)
-        return Measured(function(one, other))
 
-    return _between_two(items, correlation)
+def _pearson(pairs: Sequence[tuple[float, float]]) -> Measured:
+    return _correlation(np.array(pairs))
+
+
+def _spearman(pairs: Sequence[tuple[float, float]]) -> Measured:
+    from scipy.stats import rankdata
+
+    return _correlation(rankdata(pairs, axis=0) if pairs else np.array([]))
+
+
+def _correlation(pairs: NDArray[np.float64]) -> Measured:
+    """Pearson's coefficient of pairs of ratings, (items, 2)."""
+    if len(pairs) < FEW_PAIRED:
+        return Measured(None, FEW_ITEMS)
+    if (pairs == pairs[0]).all(axis=0).any():
+        return Measured(None, ONE_RATING)
+    return Measured(float(np.corrcoef(pairs.T)[0, 1]))
+
+
+def _scales(rubric: Rubric, samples: Mapping[str, str]) -> Iterator[tuple[str, Choice]]:
+    """The rubric's scales in each sample, in the order of the rubric's."""
+    there = set(samples.values())
+    for sample in [one.name for one in rubric.samples] or [""]:
+        yield from ((sample, ask) for ask in rubric.asks if ask.ordered and sample in there)
+
+
+def _ratings(
+    last: Mapping[tuple[str, str], Annotation], samples: Mapping[str, str], sample: str, ask: Choice
+) -> dict[str, dict[str, int]]:
+    """By task of a sample and by whose they are, the ratings on a scale: 1, 2, ..."""
+    rated: dict[str, dict[str, int]] = defaultdict(dict)
+    for (task, by), one in sorted(last.items(), key=lambda pair: pair[0]):
+        if samples.get(task) == sample and ask.name in one.answers:
+            rated[task][by] = ask.options.index(one.answers[ask.name]) + 1
+    return dict(rated)
 
 
 def _mean_f1(items: Sequence[Mapping[str, tuple[str, ...]]]) -> Measured:

@@ -174,10 +174,11 @@ class Handed(NamedTuple):
 
 
 class Outcome(Frozen):
-    """How one task stands: decided; waiting for people; back with its author; or apart, as nothing on it counts."""
+    """How one task stands: decided; rated, which decides nothing; waiting for people; back with its author; or apart,
+    as nothing on it counts."""
 
     key: str = Field(description="The task's")
-    state: Literal["decided", "waiting", "back", "apart"]
+    state: Literal["decided", "rated", "waiting", "back", "apart"]
     reason: str = ""
     verdict: Verdict | None = None
 
@@ -218,6 +219,7 @@ def settle(
       that several are asked for is decided by what most of them say, of accept, fix and reject; with fix,
       the texts are those of the first who says so.
     - A record's texts that differ from those that stood in the boxes are changes, and make it a fix.
+    - Of a rubric that decides nothing there is no verdict: a task is rated once so many people did it as it asks for.
     """
     base = {task.key: task for task in tasks}
     keys = {task.id: task.key for task in base.values()}
@@ -406,6 +408,8 @@ def _outcome(task: Task, courses: Sequence[_Course], rubric: Rubric, reviewed: b
         chosen = accepted[:1]
     elif len(done) == len(courses):
         chosen = done[:1]
+    if chosen and not rubric.decides:
+        return Outcome(key=task.key, state="rated")
     if chosen:
         return Outcome(key=task.key, state="decided", verdict=_verdict(task, chosen, rubric))
     if back := [one for one in courses if one.state == "back"]:

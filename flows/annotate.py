@@ -41,6 +41,13 @@ def collect(out: str) -> tuple[list[Collected], list[Standing]]:
         for row in one.agreement(project.config.seed)
     ]
     create_table_artifact(table=agreed, key="agreement", description="How far people agree, by question and measure")
+    likened: list[dict[str, Any]] = [
+        {"rubric": one.rubric, **row.model_dump(mode="json")}
+        for one in collected
+        for row in one.compared(project.config.seed)
+    ]
+    if likened:
+        create_table_artifact(table=likened, key="programs", description="How far programs agree with people")
     write_annotation(project, collected, standings)
     return collected, standings
 

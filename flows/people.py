@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from annotation.agreement import DRAWS, agreement_of
+from annotation.agreement import DRAWS, agreement_of, compared, means
 from annotation.label_studio.accounts import accounts
 from annotation.label_studio.client import Client
 from annotation.quality import (
@@ -31,7 +31,7 @@ from flows.construct.stages import StageRef
 from flows.label_studio import server_folder
 from flows.rubrics import examples_of
 from flows.settings import LOCAL
-from schemas.annotation import Agreement, Annotation, Finding, SetAside
+from schemas.annotation import Agreement, Annotation, Comparison, Finding, Means, SetAside
 from schemas.base import Record
 from schemas.errors import WrongInput, first_problem
 from schemas.rubric import Rubric, Task
@@ -57,6 +57,8 @@ class Work:
     tasks: Sequence[Task]
     known: Sequence[Task]
     """Validation items; none of them is in the practice set."""
+    programs: Sequence[Annotation]
+    """What programs answered to the tasks."""
     practised: Rubric
     """What people practise by before their first task: the rubric itself, or to judge what is to be written by it."""
     practice: Sequence[Task]
@@ -92,10 +94,12 @@ def _work(given: Sequence[tuple[str, People, Path, list[Record]]], project: Proj
         rubric = rubric.model_copy(update={"validation_share": project.config.annotation.gold_share})
     tasks: list[Task] = []
     known: list[Task] = []
+    programs: list[Annotation] = []
     for _, own, _, records in given:
         made = own.tasks(records, seed)
         tasks += made
         known += own.validation(records, made, seed) if own.validation else ()
+        programs += own.programs(records, made)
     practised = rubric if people.review is None else judging_of(rubric)
     practice = practice_of(examples_of(practised, folder) or known, practised, seed)
     return Work(
@@ -106,6 +110,7 @@ def _work(given: Sequence[tuple[str, People, Path, list[Record]]], project: Proj
         parts={record.key: name for name, _, _, records in given for record in records},
         tasks=tasks,
         known=not_in(practice, known),
+        programs=programs,
         practised=practised,
         practice=practice,
     )
@@ -144,9 +149,27 @@ class Collected:
         asked = {task.key for task in self.work.tasks}
         return [one for one in self.settlement.counted if one.rubric == self.rubric and one.key in asked]
 
+    @property
+    def rated(self) -> int:
+        """The tasks that were rated by as many people as the rubric asks for."""
+        return sum(outcome.state == "rated" for outcome in self.settlement.outcomes)
+
     def agreement(self, seed: int, draws: int = DRAWS) -> list[Agreement]:
         """How far people agree, by question and measure; with `draws` 0 without intervals, which is quick."""
         return agreement_of(self.work.rubric, self.judged, seed, draws)
+
+    def compared(self, seed: int, draws: int = DRAWS) -> list[Comparison]:
+        """How far programs agree with people; with `draws` 0 without intervals, which is quick."""
+        return compared(self.work.rubric, self.judged, self.work.programs, self._samples, seed, draws)
+
+    def means(self) -> list[Means]:
+        """What people gave on scales, by sample."""
+        return means(self.work.rubric, self.judged, self._samples)
+
+    @property
+    def _samples(self) -> dict[str, str]:
+        """By task, its sample."""
+        return {task.id: task.sample for task in self.work.tasks}
 
 
 def standing(project: Project, work: Work, annotations: Sequence[Annotation], apart: list[SetAside]) -> Collected:

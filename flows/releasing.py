@@ -577,14 +577,17 @@ def _reviews(project: Project, built: BuildManifest, collected: Sequence[Collect
         sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name))
         views = {record.key: record.view_hash for record in sifted}
         counted = [one for key, one in verdicts.items() if views.get(key) == one.view_hash]
-        if not counted:
-            continue
         rubric = part.people.rubric
         one = by_rubric.get(rubric.name)
+        rated = one.judged if one and not rubric.decides else []
+        if not counted and not rated:
+            continue
         people = {
             ACCOUNT.sub(r"account-\1", code.strip())
-            for one_ in counted
-            for code in (*one_.by.split(","), one_.reviewed_by)
+            for code in (
+                *(code for one_ in counted for code in (*one_.by.split(","), one_.reviewed_by)),
+                *(one_.by for one_ in rated),
+            )
             if code.strip()
         }
         if not all(re.fullmatch(PERSON, code) for code in people):  # what it is instead is not shown: it may be a name
@@ -597,9 +600,10 @@ def _reviews(project: Project, built: BuildManifest, collected: Sequence[Collect
         yield ReviewFacts(
             title=rubric.title or rubric.name, rubric=rubric.name, version=rubric.version,
             parts=(f"{family.name}-{part.name}",), share=part.people.share, records=len(views), shown=shown,
-            judged=len(counted), accepted=decided["accept"], fixed=decided["fix"], rejected=decided["reject"],
-            people=tuple(sorted(people)),
-            agreement=tuple(one.agreement(built.seed)) if one else (),
+            judged=one.rated if one and not rubric.decides else len(counted),
+            accepted=decided["accept"], fixed=decided["fix"], rejected=decided["reject"], people=tuple(sorted(people)),
+            agreement=tuple(one.agreement(built.seed)) if one else (), decides=rubric.decides,
+            means=tuple(one.means()) if one else (), compared=tuple(one.compared(built.seed)) if one else (),
         )  # fmt: skip
 
 

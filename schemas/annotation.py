@@ -59,3 +59,21 @@ class Agreement(Frozen):
     items: int = Field(description="Items that two people or more did, and that the measure used")
     people: tuple[str, ...] = Field(description="Codes of those who did them")
     reason: str = Field("", description="Why there is no value")
+
+
+class Comparison(Agreement):
+    """How far a program agrees with people on a scale: with one person, or with the mean of several; or people do."""
+
+    sample: str = Field(description="Of the rubric's samples; empty where people see every record")
+    program: str = Field(description="The program's name; empty: the people among themselves")
+
+
+class Means(Frozen):
+    """What people gave on the rubric's scales, the options taken as 1, 2, ..."""
+
+    sample: str = Field(description="Of the rubric's samples; empty where people see every record")
+    means: Mapping[str, float] = Field(
+        description="By question, the mean over the items of the mean of what people gave each"
+    )
+    items: int
+    people: tuple[str, ...] = Field(description="Codes of those who rated them")

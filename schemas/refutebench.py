@@ -95,7 +95,7 @@ class Rating(Record):
         "dialogue", "evaluator", "aspect", "refutation_number", "answer_number", "query", "previous", "refutation",
         "response", "explanation",
     )  # fmt: skip
-    SHOWS: ClassVar[tuple[str, ...]] = ("query", "previous", "refutation", "response")
+    SHOWS: ClassVar[tuple[str, ...]] = ("query", "earlier", "previous", "refutation", "response")
 
     dialogue: str = Field(description="Id of the dialogue")
     task: SeedTask
@@ -109,6 +109,9 @@ class Rating(Record):
     refutation_number: int | None = Field(None, ge=0, description="i of r_i, from 0; None where the task is rated")
     answer_number: int = Field(ge=0, description="j of the rated answer: a_j; in a persistent dialogue 1 is a0'")
     query: str
+    earlier: tuple[DialogueTurn, ...] = Field(
+        (), description="What was said between the query and a_i; an evaluator is not shown it, people are"
+    )
     previous: str = Field("", description="The answer that was refuted, a_i; empty where the task is rated")
     refutation: str = Field("", description="r_i; empty where the task is rated")
     response: str = Field(description="The answer that is rated")

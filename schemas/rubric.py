@@ -134,6 +134,11 @@ class Rubric(Frozen):
         return self.listed or self.shows[0].name
 
     @property
+    def decides(self) -> bool:
+        """Whether what people answer says what becomes of the record; by ratings alone nothing does."""
+        return bool(self.writes or self.marks) or any(ask.decides for ask in self.asks)
+
+    @property
     def corrects(self) -> tuple[str, ...]:
         """The fields of the record that people may rewrite."""
         return tuple(one.name for one in self.writes if one.corrects) + tuple(

@@ -3,6 +3,7 @@
 import pytest
 
 from annotation.agreement import (
+    FEW_ITEMS,
     NOT_SHARED,
     ONE_ANSWER,
     ONE_PERSON,
@@ -13,15 +14,17 @@ from annotation.agreement import (
     agreement_by_person,
     agreement_of,
     cohen_kappa,
+    compared,
     fleiss_kappa,
     krippendorff_alpha,
+    means,
     pearson,
     percent_agreement,
     spearman,
     token_f1,
 )
 from schemas.annotation import Annotation
-from schemas.rubric import Choice, Marked, Rubric, Shown, Written
+from schemas.rubric import Choice, Marked, Rubric, Sample, Shown, Written
 
 YES_NO = ("yes", "no")
 
@@ -197,3 +200,72 @@ def test_one_persons_agreement_with_the_others() -> None:
     shares = agreement_by_person(RUBRIC, [*GIVEN, done("t5", "c", "yes", "1", "")])
     # of six answers that a and b share, t1 true, t3 true and t3 natural are the same
     assert shares == {"a": Measured(1 / 2), "b": Measured(1 / 2), "c": Measured(None, NOT_SHARED)}
+
+
+# ---- programs and people ----
+
+SCALE = Rubric(
+    name="scale", version=1, guideline="g.md", shows=(Shown(name="text"),),
+    asks=(Choice(name="good", question="?", options=("1", "2", "3", "4", "5"), ordered=True),),
+    samples=(Sample(name="first", size=9), Sample(name="second", size=9)),
+)  # fmt: skip
+SAMPLES = {"t1": "first", "t2": "first", "t3": "first", "t4": "first", "u1": "second"}
+
+
+def rated(by: str, ratings: str, tasks: tuple[str, ...] = ("t1", "t2", "t3", "t4")) -> list[Annotation]:
+    return [
+        Annotation(task=task, by=by, answers={"good": rating})
+        for task, rating in zip(tasks, ratings, strict=True)
+        if rating != "."
+    ]
+
+
+def test_a_program_and_people_worked_by_hand() -> None:
+    # a 1 1 2 5 and b 3 1 4 5 have the means 2 1 3 5; the program gives 1 2 3 4. Less their means, -1.5 -.5 .5 1.5 and
+    # -.75 -1.75 .25 2.25: products 1.125 + .875 + .125 + 3.375 = 5.5, squares 5 and 8.75; ranks 2 1 3 4 are off by 1
+    # twice: 1 - 6 * 2 / (4 * 15) = 4/5. With a alone, -1.25 -1.25 -.25 2.75: 1.875 + .625 - .125 + 4.125 = 6.5, squares
+    # 10.75. a and b: .3125 + 2.8125 - .1875 + 4.8125 = 7.75.
+    people = [*rated("a", "1125"), *rated("b", "3145"), *rated("b", "4", ("u1",))]
+    rows = compared(SCALE, people, rated("p", "1234"), SAMPLES)
+    values = {(row.program, row.people, row.measure): row.value for row in rows}
+    assert len(rows) == len(values) == 8
+    assert {row.sample for row in rows} == {"first"}, "no program rated the second"
+    assert values["p", ("a", "b"), "Pearson"] == pytest.approx(5.5 / (5 * 8.75) ** 0.5)
+    assert values["p", ("a", "b"), "Spearman"] == pytest.approx(4 / 5)
+    assert values["p", ("a",), "Pearson"] == pytest.approx(6.5 / (5 * 10.75) ** 0.5)
+    assert values["", ("a", "b"), "Pearson"] == pytest.approx(7.75 / (10.75 * 8.75) ** 0.5)
+    for row in rows:
+        assert row.items == 4
+        assert row.value is not None
+        assert (row.low or -2) <= row.value <= (row.high or 2)
+        assert row.low != row.high
+    assert rows == compared(SCALE, people[::-1], rated("p", "1234")[::-1], SAMPLES), "seeded, in whatever order"
+    assert all(row.low is None for row in compared(SCALE, people, rated("p", "1234"), SAMPLES, draws=0))
+
+
+def test_of_what_one_person_rated_that_is_the_mean() -> None:
+    # The means are 2 (of 1 and 3), 1, 4, 5: b left the second out, a the third.
+    people = [*rated("a", "11.5"), *rated("b", "3.45")]
+    (row,) = [
+        row for row in compared(SCALE, people, rated("p", "2145"), SAMPLES)
+        if row.measure == "Pearson" and row.people == ("a", "b") and row.program
+    ]  # fmt: skip
+    assert (row.value, row.items) == (pytest.approx(1), 4)
+
+
+def test_what_cannot_be_compared_says_why() -> None:
+    def reasons(people: list[Annotation], program: str) -> set[tuple[str, str]]:
+        return {(row.program, row.reason) for row in compared(SCALE, people, rated("p", program), SAMPLES)}
+
+    assert reasons(rated("a", "1125"), "4444") == {("p", ONE_RATING), ("", ONE_PERSON)}
+    assert reasons(rated("a", "1..."), "4444") == {("p", FEW_ITEMS), ("", ONE_PERSON)}
+    assert reasons([], "1234") == {("p", FEW_ITEMS), ("", NOT_SHARED)}
+    assert compared(SCALE, rated("a", "1125"), [], SAMPLES) == []
+
+
+def test_means_are_over_the_items_of_the_mean_over_people() -> None:
+    # 2 (of 1 and 3), 1, 4 and 5: 12/4 = 3; over the six ratings it would be 15/6
+    first, second = means(SCALE, [*rated("a", "11.5"), *rated("b", "3.45"), *rated("b", "4", ("u1",))], SAMPLES)
+    assert (first.sample, dict(first.means), first.items, first.people) == ("first", {"good": 3.0}, 4, ("a", "b"))
+    assert (second.sample, dict(second.means), second.items, second.people) == ("second", {"good": 4.0}, 1, ("b",))
+    assert means(SCALE, [], SAMPLES) == []

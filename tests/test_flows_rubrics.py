@@ -9,7 +9,7 @@ from annotation.label_studio.config import answers_of, label_config, task_data
 from annotation.quality import practice_of
 from annotation.review import review_of
 from flows.families import load_family
-from flows.rubrics import HERE, RUBRICS, Shipped, rubrics
+from flows.rubrics import HERE, Shipped, rubrics
 from schemas.rubric import Rubric
 from tests.forms import AUTHORING, result
 
@@ -90,16 +90,6 @@ def test_the_worked_examples_of_judgements_make_a_practice_set() -> None:
         assert {task.id for task in practice} == {task.id for task in shipped.examples}
 
 
-def test_ratings_are_those_of_section_4_4() -> None:
-    (rubric,) = RUBRICS
-    assert [(ask.name, ask.options, ask.ordered) for ask in rubric.asks] == [
-        (name, ("1", "2", "3", "4", "5"), True) for name in ("human_likeness", "appropriateness", "following")
-    ]
-    assert [ask.accepts for ask in rubric.asks] == [(), (), ()]  # ratings decide on nothing
-    assert rubric.people_per_item == 2
-    assert [one.name for one in rubric.shows] == ["dialogue", "refutation", "response"]
-
-
 def test_a_question_that_can_be_answered_without_its_text_is_rejected() -> None:
     (ask,) = SHIPPED["answerable-without-context"].rubric.asks
     assert (ask.accepts, ask.rejects) == (("no",), ("yes",))
@@ -112,7 +102,7 @@ def test_keywords_are_marked_in_the_answer_and_correct_the_record() -> None:
     assert not rubric.writes
 
 
-@pytest.mark.parametrize("family", ["charpeval", "lveval", "reeval", "uraq"])
+@pytest.mark.parametrize("family", ["charpeval", "lveval", "reeval", "refutebench", "uraq"])
 def test_what_a_family_asks_people_is_shipped(family: str) -> None:
     asked: list[Rubric] = [part.people.rubric for part in load_family(family).parts if part.people is not None]
     for rubric in asked:

@@ -23,7 +23,7 @@ from pydantic import Field
 
 from data.publish.folder import claims_of
 from data.publish.licences import hub_licence
-from schemas.annotation import Agreement
+from schemas.annotation import Agreement, Comparison, Means
 from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInput
 from schemas.manifest import UsageOfPrompt, sum_usage
@@ -108,12 +108,15 @@ class ReviewFacts(Frozen):
     share: Literal["every", "sample"]
     records: int = Field(description="Records of these parts that passed every check")
     shown: int = Field(description="Of them, those that were to be judged")
-    judged: int = Field(description="Of those, those with a verdict")
+    judged: int = Field(description="Of those, those with a verdict, or rated by as many people as were asked")
     accepted: int
     fixed: int
     rejected: int
     people: tuple[PersonCode, ...]
     agreement: tuple[Agreement, ...] = ()
+    decides: bool = Field(True, description="The rubric accepts or rejects; ratings do neither, and have no verdict")
+    means: tuple[Means, ...] = Field((), description="What people gave on scales, by sample")
+    compared: tuple[Comparison, ...] = Field((), description="How far programs agree with people on those")
 
 
 class Plot(Frozen):

@@ -18,7 +18,7 @@ from flows.compose import Project
 from flows.label_studio import connect_configured
 from flows.outputs import PEOPLE_REPORT
 from flows.people import Collected, benchmark_of, stand
-from flows.report.annotation import CHANGED, LEGEND, agreed, counted, figures_of
+from flows.report.annotation import CHANGED, LEGEND, agreed, averaged, counted, decided, figures_of, likened
 from flows.standings import Standing, status
 from schemas.errors import Failed
 
@@ -83,8 +83,7 @@ def pull_work(out: Path | None) -> None:
 def _tell(console: Console, one: Collected) -> None:
     """What a rubric's annotations come to, what does not count, and what people ask."""
     told = counted(outcome.state for outcome in one.settlement.outcomes) or "none"
-    verdicts = counted(verdict.decision for verdict in one.settlement.verdicts) or "none yet"
-    console.print(f"[bold]{one.rubric}[/]: tasks {told}; verdicts: {verdicts}", soft_wrap=True)
+    console.print(f"[bold]{one.rubric}[/]: tasks {told}; verdicts: {decided(one)}", soft_wrap=True)
     for note in one.notes:
         console.print(f"  [yellow]{escape(note)}[/]", soft_wrap=True)
     apart = [*one.apart, *one.settlement.apart]
@@ -132,8 +131,12 @@ def _print_standings(console: Console, collected: Sequence[Collected], standings
             form, before = line["form"] if line["form"] != before else "", line["form"]
             table.add_row(str(form), *(escape(str(line[name])) for name in columns if name != "form"))
         console.print(table)
-        for told in agreed(one.agreement(0, draws=0)):
-            console.print(escape(_folded(f"agreement: {told}", console.width)), soft_wrap=True)
+        for told in (
+            *(f"agreement: {each}" for each in agreed(one.agreement(0, draws=0))),
+            *(f"mean rating: {each}" for each in averaged(one.means())),
+            *(f"correlation: {each}" for each in likened(one.compared(0, draws=0))),
+        ):
+            console.print(escape(_folded(told, console.width)), soft_wrap=True)
     if standings:
         console.print(f"[dim]{LEGEND}[/]")
     if any(line.changed for line in standings):

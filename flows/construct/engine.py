@@ -19,7 +19,7 @@ from flows.construct.exhibit import Figure, Sheet
 from flows.llm.model import Model, Out, Problem, Prompt, Usage
 from flows.scoring.attention import ChunkedText
 from flows.scoring.tables import ScoreTables
-from schemas.annotation import Finding
+from schemas.annotation import Annotation, Finding
 from schemas.base import Dropped, Frozen, PromptRef, Provenance, Record, SourceRef, content_hash
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction
@@ -353,6 +353,9 @@ class People:
     """What an author's work goes through before it counts; None where it counts as it comes."""
     needed: Callable[[Any], bool] | None = None
     """Whether a record waits for people; None where each does."""
+    programs: Callable[[Iterable[Any], Sequence[Task]], Iterable[Annotation]] = lambda records, tasks: ()
+    """(sifted records, their tasks): what programs answered to the same questions, `by` their names: people's answers
+    are compared with theirs."""
 
 
 def every(
@@ -397,9 +400,11 @@ def sample(
     rubric: Rubric,
     tasks: Callable[[Iterable[Any], int], Sequence[Task]],
     validation: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None,
+    *,
+    programs: Callable[[Iterable[Any], Sequence[Task]], Iterable[Annotation]] = lambda records, tasks: (),
 ) -> People:
-    """People decide on a sample; what they reject is held back."""
-    return People(rubric, "sample", tasks, validation)
+    """People judge a sample; what they reject is held back."""
+    return People(rubric, "sample", tasks, validation, programs=programs)
 
 
 @dataclass(frozen=True)

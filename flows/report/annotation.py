@@ -16,7 +16,7 @@ from flows.compose import Project
 from flows.outputs import PEOPLE_REPORT
 from flows.people import Collected
 from flows.standings import Standing
-from schemas.annotation import Agreement, Annotation
+from schemas.annotation import Agreement, Annotation, Comparison, Means
 
 HERE = Path(__file__).parent
 NOTHING = "–"
@@ -44,6 +44,10 @@ class RubricView:
     states: str
     verdicts: str
     agreement: Sequence[tuple[str, ...]]
+    rated: Sequence[tuple[str, ...]]
+    """What people gave on scales, a line a sample, under `scales`."""
+    scales: tuple[str, ...]
+    compared: Sequence[tuple[str, ...]]
     apart: Sequence[tuple[str, ...]]
     questions: Sequence[Annotation]
     notes: Sequence[str]
@@ -63,7 +67,12 @@ def write_annotation(project: Project, collected: Sequence[Collected], standings
         legend=LEGEND,
         style=Markup((HERE / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         rubrics=[
-            _view(one, [line for line in standings if line.work == one.rubric], one.agreement(project.config.seed))
+            _view(
+                one,
+                [line for line in standings if line.work == one.rubric],
+                one.agreement(project.config.seed),
+                one.compared(project.config.seed),
+            )
             for one in collected
         ],
     )
@@ -112,13 +121,52 @@ def agreed(rows: Sequence[Agreement]) -> list[str]:
     return told
 
 
-def _view(one: Collected, standings: Sequence[Standing], agreement: Sequence[Agreement]) -> RubricView:
+def averaged(rows: Sequence[Means]) -> list[str]:
+    """What people gave on scales, a line a sample."""
+    return [
+        f"{_of(row.sample)}({row.items} items, {len(row.people)} people): "
+        + ", ".join(f"{question} {value:.2f}" for question, value in row.means.items())
+        for row in rows
+    ]
+
+
+def likened(rows: Sequence[Comparison]) -> list[str]:
+    """How far programs agree with the mean of people, and people among themselves: a line for each on each sample."""
+    people = {(row.sample, row.question): set(row.people) for row in rows if row.program}
+    for row in rows:
+        people[row.sample, row.question] = people.get((row.sample, row.question), set()) | set(row.people)
+    lines: dict[tuple[str, str, str, int], list[Comparison]] = {}
+    for row in rows:
+        if not row.program or set(row.people) == people[row.sample, row.question]:
+            lines.setdefault((row.sample, row.question, _between(row), row.items), []).append(row)
+    return [
+        f"{_of(sample)}{question}: {between} ({items} items): "
+        + ", ".join(f"{row.measure} {NOTHING if row.value is None else f'{row.value:.2f}'}" for row in found)
+        for (sample, question, between, items), found in lines.items()
+    ]
+
+
+def _of(sample: str) -> str:
+    return f"{sample} " if sample else ""
+
+
+def _between(row: Comparison) -> str:
+    """Whose ratings are compared."""
+    if not row.program:
+        return "people among themselves"
+    return f"{row.program} and {'the mean of ' if len(row.people) > 1 else ''}{', '.join(row.people) or 'people'}"
+
+
+def _view(
+    one: Collected, standings: Sequence[Standing], agreement: Sequence[Agreement], likened: Sequence[Comparison]
+) -> RubricView:
     lines = [figures_of(line) for line in standings]
     columns = tuple(name for name in (lines[0] if lines else ()) if name != "rubric")
     apart: dict[str, Counter[str]] = {}
     for unused in (*one.apart, *one.settlement.apart):
         apart.setdefault(unused.reason, Counter())[unused.by] += 1
     records = Counter(one.work.parts.values())
+    scales = tuple(ask.name for ask in one.work.rubric.asks if ask.ordered)
     return RubricView(
         name=one.rubric,
         title=one.work.rubric.title or one.rubric,
@@ -127,8 +175,19 @@ def _view(one: Collected, standings: Sequence[Standing], agreement: Sequence[Agr
         columns=columns,
         people=[tuple(str(line[name]) for name in columns) for line in lines],
         states=counted(outcome.state for outcome in one.settlement.outcomes),
-        verdicts=counted(verdict.decision for verdict in one.settlement.verdicts) or "none yet",
+        verdicts=decided(one),
         agreement=[_agreement(row) for row in agreement],
+        rated=[
+            (
+                row.sample or "all",
+                *(f"{row.means[name]:.2f}" if name in row.means else NOTHING for name in scales),
+                f"{row.items:,}",
+                ", ".join(row.people),
+            )
+            for row in one.means()
+        ],
+        scales=scales,
+        compared=[(row.sample or "all", _between(row), *_agreement(row)) for row in likened],
         apart=[
             (reason, f"{people.total():,}", ", ".join(f"{by} {number:,}" for by, number in sorted(people.items())))
             for reason, people in sorted(apart.items())
@@ -136,6 +195,13 @@ def _view(one: Collected, standings: Sequence[Standing], agreement: Sequence[Agr
         questions=one.questions,
         notes=[*one.notes, *_aside(one)],
     )
+
+
+def decided(one: Collected) -> str:
+    """The verdicts, counted."""
+    if not one.work.rubric.decides:
+        return "none, for ratings decide nothing"
+    return counted(verdict.decision for verdict in one.settlement.verdicts) or "none yet"
 
 
 def counted(names: Iterable[str]) -> str:

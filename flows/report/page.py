@@ -52,7 +52,7 @@ def report_page(build: Build, manifest: BuildManifest, people: str | None = None
     each = min(EXAMPLES, EXAMPLES_IN_ALL // max(1, len(opened)))
     chosen = [(family, part) for family, part in build.parts() if manifest.part(family.name, part.name)]
     makers = sorted({name for family, part in chosen for name in _makers(build, family, part)})
-    asks = [(family.name, part.name) for family, part in chosen if part.people]
+    asks = [(family.name, part.name) for family, part in chosen if _decide(part)]
     page = view.Page(
         manifest=manifest,
         lede=view.lede(one.family for one in build.families.values()),
@@ -111,13 +111,18 @@ def _part(
         family=family.name,
         name=part.name,
         manifest=summary,
-        asks_people=part.people is not None,
+        asks_people=_decide(part),
         kept_share=view.percent(summary.kept, summary.planned),
         funnel=view.funnel(summary, len(build.inputs(stages[0])), _makes_more(part), examples),
         notes=tuple(note for _, note in view.stage_notes([summary])),
         figures=tuple(seen for one in figures if (seen := view.figure_view(one)) is not None),
         sheets=tuple(view.sheet_view(view.sheet_of(record, family), record.id) for record in drawn),
     )
+
+
+def _decide(part: Part) -> bool:
+    """Whether people say what becomes of the part's records."""
+    return part.people is not None and part.people.rubric.decides
 
 
 def _makers(build: Build, family: Family, part: Part) -> set[str]:

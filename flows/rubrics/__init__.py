@@ -1,8 +1,7 @@
 """Every rubric there is, with the guideline and the worked examples that go with it.
 
 A family's rubrics are those that its parts ask, and the `RUBRICS` of its `rubric.py` beside them; they lie in its
-folder with `guideline*.md` and `examples.NAME.yaml`. What belongs to no family there is yet lies here: the rating of
-refutations, and what reviewers of any author's work read.
+folder with `guideline*.md` and `examples.NAME.yaml`. What reviewers of any author's work read lies here.
 """
 
 import importlib
@@ -15,13 +14,11 @@ import yaml
 
 from annotation.review import judging_of
 from flows.families import family_names, load_family
-from flows.rubrics.refute_rating import REFUTE_RATING
 from schemas.base import key_of
 from schemas.rubric import Rubric, Task
 
 HERE = Path(__file__).parent
 EXAMPLE = "example"
-RUBRICS = (REFUTE_RATING,)
 
 
 class Shipped(NamedTuple):
@@ -35,7 +32,7 @@ class Shipped(NamedTuple):
 
 
 def rubrics() -> Mapping[str, Shipped]:
-    """By name, every rubric of a family, then those of no family. Imports every family."""
+    """By name, every rubric of every family. Imports them all."""
     return {
         rubric.name: Shipped(rubric, guideline_of(rubric, folder), examples_of(rubric, folder))
         for rubric, folder in _declared()
@@ -76,7 +73,6 @@ def _declared() -> Iterator[tuple[Rubric, Path]]:
         if importlib.util.find_spec(module) is not None:
             declared += getattr(importlib.import_module(module), "RUBRICS", ())
         yield from ((one, family.folder) for one in {one.name: one for one in declared}.values())
-    yield from ((one, HERE) for one in RUBRICS)
 
 
 def _lies(folder: Path, name: str) -> Path:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from flows.construct.engine import Evaluation, Family, Held, Paper, Part, Released, all_, each, expand
+from flows.construct.engine import Evaluation, Family, Held, Paper, Part, Released, all_, each, expand, sample
 from flows.families.refutebench.dialogues import dialogues_of, hold_dialogue, open_dialogue, pool_seeds, state_protocol
 from flows.families.refutebench.figures import dialogue_figures, rating_figures, seed_figures
 from flows.families.refutebench.layout import layout
@@ -17,6 +17,7 @@ from flows.families.refutebench.prompts import (
     RESPOND,
 )
 from flows.families.refutebench.ratings import open_rating, rate, ratings_of, who_rate
+from flows.families.refutebench.rubric import REFUTE_RATING, evaluators_ratings, tasks
 from flows.families.refutebench.score import tables
 from flows.families.refutebench.seeds import choose_seeds, drop_duplicates, make_seed, tasks_of, tasks_of_sources
 from flows.families.refutebench.settings import RefuteBenchSettings
@@ -141,6 +142,7 @@ FAMILY = Family(
             "ratings",
             source=RefutationDialogue,
             item=Rating,
+            people=sample(REFUTE_RATING, tasks, programs=evaluators_ratings),
             verify=verify_ratings,
             figures=rating_figures,
             released=Released("dialogue", proof=("dialogues",)),

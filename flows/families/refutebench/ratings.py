@@ -51,6 +51,7 @@ async def open_rating(dialogue: RefutationDialogue, slot: Slot, ctx: Context) ->
         refutation_number=refuted if about else None,
         answer_number=answer,
         query=dialogue.query,
+        earlier=dialogue.turns[1 : 2 * refuted + 1] if about else (),
         previous=dialogue.answers[refuted] if about else "",
         refutation=dialogue.refutations[refuted] if about else "",
         response=dialogue.answers[answer],

@@ -132,9 +132,18 @@ def _shown_problems(row: Rating, dialogue: RefutationDialogue) -> Iterator[str]:
     if (row.aspect == "task") != (number is None):
         yield "it is of a refutation and of the task"
     elif number is None:
-        if row.previous or row.refutation:
+        if row.previous or row.refutation or row.earlier:
             yield "a rating of the task shows a refutation"
     elif number >= len(refutations) or row.refutation != refutations[number] or row.previous != answers[number]:
         yield f"it does not show refutation {number} and the answer that was refuted"
     elif row.answer_number <= number:
         yield "the answer was given before the refutation"
+    elif row.earlier != _between(dialogue, number):
+        yield f"it does not show what was said before refutation {number}"
+
+
+def _between(dialogue: RefutationDialogue, number: int) -> tuple[DialogueTurn, ...]:
+    """What was said after the query, before the answer that the refutation of this number is about."""
+    said = [turn for turn in dialogue.turns if turn.kind != "unrelated"]
+    refutations = [place for place, turn in enumerate(said) if (turn.role, turn.kind) == ("user", "refutation")]
+    return tuple(said[1 : refutations[number] - 1])
