@@ -33,9 +33,7 @@ class Seed(Record):
     TEXTS: ClassVar[tuple[str, ...]] = ("text",)
 
     task: SeedTask = Field(description="What is asked for")
-    kind: str = Field(
-        description="The form of the query: translation, summary, news, counter-argument, story, request"
-    )
+    kind: str = Field(description="The form of the query: translation, summary, news, counter-argument, story, request")
     query: str = Field(min_length=1, description="The initial query, as a model gets it")
     text: str = Field(min_length=1, description="What the query is about: sentence, document, headline, prompt")
     reference: str = Field("", description="What a person made of it, as the source has it; no model sees it")

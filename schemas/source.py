@@ -85,8 +85,9 @@ class Dialogue(Record):
 class Assignment(Record):
     """What a user gives a model to work on (RefuteBench 2.0, section 4.1): the X of an initial query."""
 
-    DEFINES: ClassVar[tuple[str, ...]] = ("given", "text", "reference", "language")
+    DEFINES: ClassVar[tuple[str, ...]] = ("task", "given", "text", "reference", "language")
 
+    task: str = Field("", description="What it is for, where the source says: of a released seed its task")
     given: Literal["text", "headline", "post", "prompt", "request"] = Field(
         "text", description="What the text is; a `request` is a whole query by itself"
     )

@@ -24,6 +24,7 @@ from flows.families.refutebench.prompts import (
 )
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Text, Usage
+from flows.outputs import write_outputs
 from schemas.base import Record
 from schemas.errors import WrongInput
 from schemas.refutebench import FOCUSES, Rating, RefutationDialogue, Seed
@@ -376,8 +377,9 @@ def test_a_reply_without_a_rating_is_a_failure_and_no_score(tmp_path: Path) -> N
     project = held(tmp_path, strict, Speaker("mild"), evaluators=["strict", "mild"], unrelated=[])
     failed = dropped(project, "ratings")
     dialogues = len(SENTENCES) + len(STORIES)
-    assert failed == [("no rating", "I would rather not say. (after the explanation give the rating as [[n]], n a whole "
-                       "number from 1 to 5)")] * (3 * dialogues)  # fmt: skip
+    assert len(failed) == 3 * dialogues
+    assert {reason for reason, _ in failed} == {"no rating"}
+    assert all(evidence.startswith("I would rather not say.") for _, evidence in failed)
     given = [(one.evaluator, one.refutation_number) for one in rows(project, "ratings")]
     assert ("strict", 0) not in given
     assert given.count(("mild", 0)) == 3 * dialogues
@@ -457,3 +459,14 @@ def test_seeds_that_are_not_what_they_claim_are_found(sample: tuple[Project, Spe
     with_reference = revised(one, query=f"{one.query} ({one.reference})")
     assert faults(project, "seeds", [with_reference]) == ["the query gives its reference away"]
     assert faults(project, "seeds", [one, one]) == ["it stands twice"]
+
+
+def test_released_seeds_come_back_as_the_same_seeds(sample: tuple[Project, Speaker], tmp_path: Path) -> None:
+    """Listed once, under any task: each has its own."""
+    project, _ = sample
+    write_outputs(project)
+    released = {"format": "touchstone", "path": str(project.out / "accepted" / "refutebench-seeds.parquet")}
+    again = project_of(tmp_path, sources={"writing": [released]}, parts=["seeds"])
+    asyncio.run(run_all(again.build))
+    assert sorted(one.id for one in rows(again, "seeds")) == sorted(one.id for one in rows(project, "seeds"))
+    assert not faults(again, "seeds")

@@ -84,6 +84,7 @@ def assignments(spec: SourceSpec) -> Iterator[Entry]:
             )
         text = row.text("text")
         values = {
+            "task": row.optional("task") or "",
             "given": _GIVEN[kind],
             "text": text,
             "reference": row.text("reference"),

@@ -253,7 +253,8 @@ class Talk:
         for one in self._earlier:
             if _bare(one) == bare:
                 return one
-        readable = [one for one in self._earlier if embedder.reads(one)]
+        # The embedder does not tell Chinese words apart: refutations that name others do not say the same.
+        readable = [one for one in self._earlier if embedder.reads(one) and _chinese(one) == _chinese(text)]
         if self.opened.style == PLAIN or not readable or not embedder.reads(text):
             return None  # plain ones differ in a word: "say this for that"
         vectors = embedder.embed([text, *readable])
@@ -277,6 +278,10 @@ def _fault(checked: Checked, earlier: Sequence[str]) -> Problem:
     if 0 < checked.contradicts <= len(earlier):
         return "contradicted", f"it goes against: {earlier[checked.contradicts - 1]}"
     return None
+
+
+def _chinese(text: str) -> str:
+    return "".join(character for character in text if "\u3400" <= character <= "\u9fff")
 
 
 def _bare(text: str) -> str:

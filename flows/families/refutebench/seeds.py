@@ -55,8 +55,9 @@ def tasks_of_sources(step: StepContext) -> Tasks:
 
 
 def tasks_of(source: Assignment, tasks: Tasks) -> Sequence[Slot]:
-    """A seed of the source record for each task that reads it."""
-    return [{"task": task} for task in tasks.get((source.format, source.source.source), ())]
+    """A seed of the source record for each task that reads it; of a released seed, its own task's alone."""
+    reading = tasks.get((source.format, source.source.source), ())
+    return [{"task": task} for task in ([source.task] if source.task and reading else reading)]
 
 
 async def make_seed(source: Assignment, slot: Slot, ctx: Context) -> Seed:

@@ -28,8 +28,8 @@ def show(record: Record) -> str:
             given = f"**{record.evaluator}: {record.rating}**\n\n{_quoted(record.explanation)}"
             return "\n\n".join([head, f"**Query:** {_lines(record.query)}", *texts, given])
         case ProtocolSettings():
-            said = record.model_dump(mode="json", exclude={"id", "key", "provenance"})
-            return "\n".join(f"- {name}: {value}" for name, value in said.items())
+            chosen = record.model_dump(mode="json", exclude={"id", "key", "provenance"})
+            return "\n".join(f"- {name}: {value}" for name, value in chosen.items())
         case _:
             raise TypeError(f"RefuteBench has no record {type(record).__name__}")
 
