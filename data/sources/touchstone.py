@@ -13,7 +13,7 @@ _COLUMNS = (
     "question", "answers", "evidence", "sides", "answer_original", "answer_manipulated",
     "single_hop_question", "single_hop_answer",
     "answer", "aliases", "original_answer", "evidence_question_focused", "title",
-    "kind", "reference", "language",
+    "task", "kind", "reference", "language",
 )  # fmt: skip
 _EVIDENCE = ("evidence_question_focused", "evidence", "original")
 """The fields that hold evidence; of those that a row has the first counts."""
