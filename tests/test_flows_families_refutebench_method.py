@@ -470,3 +470,25 @@ def test_released_seeds_come_back_as_the_same_seeds(sample: tuple[Project, Speak
     asyncio.run(run_all(again.build))
     assert sorted(one.id for one in rows(again, "seeds")) == sorted(one.id for one in rows(project, "seeds"))
     assert not faults(again, "seeds")
+
+
+def test_for_a_duplicate_the_next_in_order_comes_in(tmp_path: Path) -> None:
+    texts = [
+        "The harbour was closed on Monday because of the storm.",
+        "The harbour was closed on Monday because of the storm!",
+        "the harbour  was closed on Monday because of the storm.",
+        "Her brother teaches history at a school in the hills.",
+        "The bakery sells more bread on Sundays than on other days.",
+    ]
+    spec = {
+        "format": "jsonl",
+        "path": table(tmp_path / "s.jsonl", [{"id": str(n), "text": t} for n, t in enumerate(texts)]),
+    }
+    project = project_of(tmp_path, sources={"translation": [spec]}, parts=["seeds"], seeds_per_task=3)
+    asyncio.run(run_all(project.build))
+    chosen = {one.text for one in rows(project, "seeds")}
+    assert len(chosen) == 3
+    assert sum("harbour" in text for text in chosen) == 1
+    assert sorted(reason for reason, _ in dropped(project, "seeds")) in (
+        ["duplicate text", "near-duplicate"], ["near-duplicate", "near-duplicate"],
+    )  # fmt: skip

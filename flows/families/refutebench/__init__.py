@@ -19,7 +19,7 @@ from flows.families.refutebench.prompts import (
 from flows.families.refutebench.ratings import open_rating, rate, ratings_of, who_rate
 from flows.families.refutebench.rubric import REFUTE_RATING, evaluators_ratings, tasks
 from flows.families.refutebench.score import tables
-from flows.families.refutebench.seeds import choose_seeds, drop_duplicates, make_seed, tasks_of, tasks_of_sources
+from flows.families.refutebench.seeds import choose_seeds, make_seed, tasks_of, tasks_of_sources
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.families.refutebench.show import show
 from flows.families.refutebench.verify import verify_dialogues, verify_protocol, verify_ratings, verify_seeds
@@ -91,8 +91,7 @@ FAMILY = Family(
                     prepare=tasks_of_sources,
                     settings=["sources"],
                 ),
-                all_(drop_duplicates, embeds=True),
-                all_(choose_seeds, settings=["seeds_per_task"]),
+                all_(choose_seeds, settings=["seeds_per_task"], embeds=True),
             ),
         ),
         Part(

@@ -1,10 +1,11 @@
 """Seed queries (section 4.1): initial queries out of anybody's sentences, documents, headlines and prompts."""
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flows.construct.dedupe import deduplicate
+from flows.construct.embed import Embedder
 from flows.construct.engine import Context, Drop, Records, SetContext, Slot, StepContext
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.language import LANGUAGES, language_of
@@ -87,47 +88,55 @@ async def make_seed(source: Assignment, slot: Slot, ctx: Context) -> Seed:
     )
 
 
-async def drop_duplicates(seeds: Records[Seed], ctx: SetContext) -> AsyncIterator[Seed]:
-    """No two seeds of a task with one text, and none whose texts are near in meaning.
-
-    In a language that the embedder does not read, equal texts alone are found.
-    """
-    first: dict[tuple[str, str], Seed] = {}
-    read: dict[str, list[Seed]] = defaultdict(list)
-    gone: dict[str, Drop] = {}
-    everything = sorted(seeds, key=lambda seed: seed.key)
-    for seed in everything:
-        same = first.setdefault((seed.task, " ".join(seed.text.lower().split())), seed)
-        if same is not seed:
-            gone[seed.key] = Drop("duplicate text", seed.text[:200], related_id=same.id)
-        elif ctx.step.embedder.reads(seed.text):
-            read[seed.task].append(seed)
-    for own in read.values():
-        by_id = {seed.id: seed for seed in own}
-        vectors = ctx.step.embedder.embed([seed.text for seed in own])
-        for one in deduplicate([seed.id for seed in own], vectors, cosine_above=COSINE_ABOVE).removed:
-            related = by_id[one.related_id]
-            evidence = related.text[:200]
-            gone[by_id[one.id].key] = Drop("near-duplicate", evidence, related_id=related.id, value=one.cosine)
-    for seed in everything:
-        if (drop := gone.get(seed.key)) is not None:
-            ctx.drop(seed, drop)
-        else:
-            yield seed
-
-
 async def choose_seeds(seeds: Records[Seed], ctx: SetContext) -> AsyncIterator[Seed]:
-    """As many of each task as are wanted, in an order that is the run seed's: a new source row moves few of them."""
+    """As many of each task as are wanted, in an order that is the run seed's: a new source row moves few of them.
+
+    No two of a task have one text, and none are near in meaning (in a language that the embedder does not read, equal
+    texts alone are found): for a duplicate the next in order comes in, so that no more are compared than are taken.
+    """
     settings: RefuteBenchSettings = ctx.settings
     by_task: dict[str, list[Seed]] = defaultdict(list)
     for seed in seeds:
         by_task[seed.task].append(seed)
     for task in TASKS:
         ordered = sorted(by_task[task], key=lambda seed: (content_hash(ctx.step.seed, seed.id), seed.key))
+        ordered = list(_each_text_once(ordered, ctx))
+        taken = settings.seeds_per_task
+        while True:
+            near = _near_duplicates(ordered[:taken], ctx.step.embedder)
+            missing = settings.seeds_per_task - (len(ordered[:taken]) - len(near))
+            if missing <= 0 or taken >= len(ordered):
+                break
+            taken += missing
         for place, seed in enumerate(ordered):
-            if place < settings.seeds_per_task:
+            if (drop := near.get(seed.key)) is not None:
+                ctx.drop(seed, drop)
+            elif place < taken:
                 yield seed
             else:
                 ctx.drop(seed, Drop("more than are wanted", value=place + 1))
-        if 0 < len(ordered) < settings.seeds_per_task:
-            ctx.note(f"{task}: {len(ordered)} seeds; {settings.seeds_per_task} are wanted")
+        if ordered and missing > 0:
+            ctx.note(f"{task}: {settings.seeds_per_task - missing} seeds; {settings.seeds_per_task} are wanted")
+
+
+def _each_text_once(seeds: Sequence[Seed], ctx: SetContext) -> Iterator[Seed]:
+    first: dict[str, Seed] = {}
+    for seed in seeds:
+        same = first.setdefault(" ".join(seed.text.lower().split()), seed)
+        if same is seed:
+            yield seed
+        else:
+            ctx.drop(seed, Drop("duplicate text", seed.text[:200], related_id=same.id))
+
+
+def _near_duplicates(seeds: Sequence[Seed], embedder: Embedder) -> Mapping[str, Drop]:
+    """By key, why a seed goes."""
+    read = [seed for seed in seeds if embedder.reads(seed.text)]
+    by_id = {seed.id: seed for seed in read}
+    vectors = embedder.embed([seed.text for seed in read])
+    return {
+        by_id[one.id].key: Drop(
+            "near-duplicate", by_id[one.related_id].text[:200], related_id=one.related_id, value=one.cosine
+        )
+        for one in deduplicate([seed.id for seed in read], vectors, cosine_above=COSINE_ABOVE).removed
+    }
