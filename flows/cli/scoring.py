@@ -261,18 +261,35 @@ def _tell(console: Console, result: ScoreTables, notes: Iterable[str], page: Pat
     """Print the tables and write their page."""
     for name, frame in result.frames.items():
         table = Table(title=name, title_justify="left", title_style="bold")
-        shown = frame.reset_index()
-        for column in shown.columns:
+        bounds = _bounds(frame.columns)
+        inner = {bound for pair in bounds.values() for bound in pair}
+        columns = [column for column in frame.columns if column not in inner]
+        table.add_column("row", overflow="fold", ratio=1)
+        for column in columns:
             table.add_column(str(column), overflow="fold")
-        for row in shown.head(LINES_SHOWN).itertuples(index=False):
-            table.add_row(*(_cell(value, result.unit(name)) for value in row))
+        for row, line in frame.head(LINES_SHOWN).iterrows():
+            cells = [_cell(line[column], result.unit(name)) for column in columns]
+            for place, column in enumerate(columns):
+                if column in bounds and line[bounds[column][0]] == line[bounds[column][0]]:
+                    low, high = (_cell(line[bound], result.unit(name)) for bound in bounds[column])
+                    cells[place] += f" ({low} to {high})"
+            table.add_row(escape(str(row)), *cells)
         console.print(table)
-        if len(shown) > LINES_SHOWN:
-            console.print(f"and {len(shown) - LINES_SHOWN:,} lines more; the page has all of them")
+        if len(frame) > LINES_SHOWN:
+            console.print(f"and {len(frame) - LINES_SHOWN:,} lines more; the page has all of them")
     for note in notes:
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
     write_evaluation(page, title, result)
     console.print(f"{page}: the tables with their curves", soft_wrap=True)
+
+
+def _bounds(columns: Iterable[Any]) -> dict[Any, tuple[Any, Any]]:
+    """Which columns have an interval beside them: `turn 1`, between `turn 1 low` and `turn 1 high`."""
+    columns = list(columns)
+    names = set(map(str, columns))
+    if {"mean", "low", "high"} <= names:
+        return {"mean": ("low", "high")}
+    return {one: (f"{one} low", f"{one} high") for one in columns if {f"{one} low", f"{one} high"} <= names}
 
 
 def _cell(value: Any, unit: Unit) -> str:
