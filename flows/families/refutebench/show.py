@@ -13,7 +13,7 @@ def show(record: Record) -> str:
             reference = f"\n\nReference: {_quoted(record.reference)}" if record.reference else ""
             return f"{record.task} · {record.kind}\n\n**User:** {_lines(record.query)}{reference}"
         case RefutationDialogue():
-            after = f", {record.unrelated} unrelated pairs" if record.unrelated else ""
+            after = f", C = {record.unrelated}" if record.unrelated else ""
             head = f"{record.task} · {record.protocol}{after} · {record.model}, refuted by {record.refuter}"
             said = [
                 f"**{SPEAKERS[turn.role]}{_mark(turn.kind, turn.focus, turn.role)}:** {_lines(turn.text)}"

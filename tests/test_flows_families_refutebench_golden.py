@@ -1,0 +1,31 @@
+"""A step of RefuteBench whose bytes change must change its version: the store would go on giving the old ones."""
+
+import json
+from pathlib import Path
+
+from flows.construct.stages import StageRef
+from schemas.base import content_hash
+from tests.test_flows_families_refutebench_method import Speaker, held
+
+GOLDEN = {
+    "seeds make_seed": (1, "afda428c0b3c3db0"),
+    "seeds choose_seeds": (1, "4f3c3a9b9fe03a1a"),
+    "protocol state_protocol": (1, "85a5ea91aa8c7168"),
+    "dialogues open_dialogue": (1, "b9ff3d4b74e845f7"),
+    "dialogues hold_dialogue": (1, "9edf7cac36118491"),
+    "ratings open_rating": (1, "6765269764a8c3ae"),
+    "ratings rate": (1, "b011c9e2f9f02e2d"),
+}
+"""Part and step -> its version, and the hash of what it makes. If a hash is to change, so is the version."""
+
+
+def test_bytes_change_with_the_version_alone(tmp_path: Path) -> None:
+    project = held(tmp_path, Speaker(), refuters=["agent", "template"], unrelated=[0, 2])
+    found = {}
+    for part in project.build.families["refutebench"].family.parts:
+        for step in part.steps:
+            stage = project.build.read(StageRef("refutebench", part.name, step.name))
+            made = [json.loads(record.model_dump_json(exclude={"provenance"})) for record in stage]
+            refused = [json.loads(one.model_dump_json()) for one in stage.dropped()]
+            found[f"{part.name} {step.name}"] = (step.version, content_hash(made, refused))
+    assert found == GOLDEN
