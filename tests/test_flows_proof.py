@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from data.checksum import checksum
-from data.publish.folder import Release, read_release, write_manifest
+from data.publish.folder import Release, claims_of, read_release, write_manifest
 from flows.proof import prove, unproved
 from schemas.base import content_hash
+from schemas.release import ReleaseManifest
 from tests.saying import build, decide, known, released
 
 
@@ -55,7 +56,15 @@ def rewritten(folder: Path, config: str, change: Callable[[list[dict[str, Any]]]
         one.model_copy(update={"rows": pq.read_metadata(folder / one.files[0]).num_rows})
         for one in release.manifest.configs
     ]
-    write_manifest(folder, release.manifest.model_copy(update={"configs": tuple(configs)}))
+    told_by_card(folder, release.manifest.model_copy(update={"configs": tuple(configs)}))
+
+
+def told_by_card(folder: Path, manifest: ReleaseManifest) -> Release:
+    """The version with another manifest, which its card and its list of files know."""
+    card = folder / "README.md"
+    old, new = claims_of(read_release(folder).manifest), claims_of(manifest)
+    card.write_text(card.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    return Release(folder, write_manifest(folder, manifest))
 
 
 def test_a_version_as_it_was_released_has_no_fault(made: Path) -> None:
@@ -130,13 +139,13 @@ def test_a_family_that_is_not_installed_is_named(made: Path) -> None:
     release = read_release(made)
     one = release.manifest.configs[0].model_copy(update={"family": "unknown"})
     manifest = release.manifest.model_copy(update={"configs": (one, *release.manifest.configs[1:])})
-    found = list(prove(Release(made, manifest), Nothing()))
+    found = list(prove(told_by_card(made, manifest), Nothing()))
     assert "unknown: this version of touchstone knows no such family; install the one that it was released by" in found
 
 
 def test_settings_that_are_none_are_one_line(made: Path) -> None:
     release = read_release(made)
     manifest = release.manifest.model_copy(update={"settings": {"families": {"saying": {"sorces": 1}}}})
-    (fault,) = prove(Release(made, manifest), Nothing())
+    (fault,) = prove(told_by_card(made, manifest), Nothing())
     assert fault.startswith("manifest.json: settings.families.saying: are none that this version")
     assert checksum(made / "README.md")
