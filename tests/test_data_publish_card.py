@@ -236,10 +236,10 @@ def test_what_was_not_reviewed_stands_at_the_top() -> None:
     )
     top = unreviewed.partition("## Load")[0]
     assert (
-        "> **Released without full review.** Of the 20 rows people accepted 1 as they were and 2 as they had corrected "
-        "them. 5 more were for people to judge, and no one has: they were let through, and their `decision` is "
-        "`unreviewed_allowed`. The other 12 are of kinds of which people judge a sample or none: their `decision` is "
-        "null.\n" in top
+        "> **Released without full review.** Of the 20 rows people accepted 1 as they were and 2 as they wrote or "
+        "corrected them. 5 more were for people to judge, and no one has: they were let through, and their `decision` "
+        "is `unreviewed_allowed`. The other 12 are of kinds of which people judge a sample or none: their `decision` "
+        "is null.\n" in top
     )
     assert "**A pilot.**" in top
     assert "[!WARNING]" not in rendered()
@@ -273,8 +273,9 @@ def test_records_that_people_judge_are_told_from_the_rows_made_of_them() -> None
     )
     assert (
         "of `charpeval-distractors`:\nall 6 records are for people to judge.\nThey have judged 3; 3 wait. 0 were "
-        "accepted as they were, 3 corrected, 0 rejected (0.0%).\nOf these records 6 rows of `charpeval-hcharp`, "
-        "`charpeval-echarp` are made (one record may give several); 6 of the rows count as reviewed.\n" in card
+        "accepted as they were, 3 corrected, 0 rejected (0.0%).\nThe 6 released rows of "
+        "`charpeval-hcharp`, `charpeval-echarp` are made of these records, and one record may give several; 6 of the "
+        "rows count as reviewed.\n" in card
     )
 
 
