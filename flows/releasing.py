@@ -5,6 +5,7 @@ before; what differs then gives it its number, and only a whole one gets its nam
 """
 
 import fcntl
+import json
 import re
 import shutil
 import uuid
@@ -25,6 +26,7 @@ from data.publish.card import (
     ConfigFacts,
     FamilyFacts,
     Plot,
+    PredictionFacts,
     ReviewFacts,
     SourceFacts,
     UsageFacts,
@@ -38,6 +40,7 @@ from data.publish.folder import (
     CARD,
     CHANGELOG,
     CHANGES,
+    DATA,
     PROOF,
     Release,
     files_in,
@@ -57,7 +60,7 @@ from data.publish.rows import (
     read_released,
     write_rows,
 )
-from data.publish.scorers import SCORED, scorer
+from data.publish.scorers import FORMS, READ, SCORED, scorer
 from data.publish.splits import is_held_out
 from data.sources.fingerprint import source_fingerprint
 from flows.compose import Project
@@ -72,6 +75,7 @@ from flows.people import Collected, stand
 from flows.proof import prove
 from flows.report.plots import agreement_plot, plots_of
 from flows.report.read import figures
+from flows.scoring.likelihood import SCORES
 from flows.settings import PERSON
 from schemas.base import HASH_LENGTH, SourceRef, canonical_json, content_hash, visible
 from schemas.errors import Failed, WrongInput
@@ -84,6 +88,8 @@ LOCK = ".lock"
 PRIVATE = "private"
 """Beside the versions: each one's private share, under its number. It is never published."""
 SCORERS = "scorers"
+FILES_NAMED = 4
+"""Files that the scorer's command line names in the card; of more a pattern does."""
 ID = re.compile(rf"\b[0-9a-f]{{{HASH_LENGTH}}}\b")
 ACCOUNT = re.compile(r"^account (\d+)$")
 """Who is not named in the configuration."""
@@ -124,7 +130,11 @@ class _Config:
     part: Part
     sources: Counter[SourceRef] = field(default_factory=Counter)
     languages: set[str] = field(default_factory=set)
+    corrected: int = 0
+    let_through: int = 0
     task: str | None = None
+    asked: Sequence[Mapping[str, Any]] = ()
+    """How one of its rows is put to a model: its predictions, without what is said."""
 
 
 def newest(to: Path) -> Release | None:
@@ -364,12 +374,14 @@ def _ruling(gated: Gated, row: Mapping[str, Any], canary: str, share: float, pub
 
 
 def _look_through(one: _Config, folder: Path) -> None:
-    """Which sources its rows name, and which languages they are in."""
+    """Which sources its rows name, which languages they are in, and what people decided."""
     for path in one.rows.files:
-        named = [name for name in ("provenance", "language") if name in one.rows.fields]
+        named = [name for name in ("provenance", "language", "decision") if name in one.rows.fields]
         for batch in read_batches(folder / path, named):
             for row in batch.rows():
                 one.languages.add(row.get("language") or "en")
+                one.corrected += row["decision"] == "fix"
+                one.let_through += row["decision"] == UNREVIEWED_ALLOWED
                 one.sources.update({SourceRef.model_validate(source) for source in row["provenance"]["sources"]})
 
 
@@ -445,6 +457,19 @@ def _write_scorers(project: Project, folder: Path, configs: Sequence[_Config], r
         if text is not None:
             write_whole(folder / SCORERS / f"{task}.yaml", text.encode())
             one.task = task
+            one.asked = list(_asked(one.family, family.settings, row))
+
+
+def _asked(family: Family, settings: Any, row: Any) -> Iterator[Mapping[str, Any]]:
+    """What a prediction of the row has beside what is said, for each that it takes."""
+    evaluation = family.evaluation
+    if evaluation.choices is None:
+        ways = [(one.variant, one.prompting, one.shots) for one in evaluation.requests(row, settings)]
+    else:
+        ways = [(name, one.prompting, one.shots) for one in evaluation.choices(row, settings) for name in SCORES]
+    for variant, prompting, shots in ways:
+        given = {"id": row.id, "variant": variant, "prompting": prompting, "shots": shots}
+        yield {name: value for name, value in given.items() if value is not None}
 
 
 def _facts(
@@ -462,8 +487,9 @@ def _facts(
     settings = project.config.release
     licences = _licences(configs, settings.licence)
     collected = stand(project) if (project.out / "annotations").is_dir() else []
-    reviews = list(_reviews(project, built, collected))
+    reviews = list(_reviews(project, built, collected, configs))
     plots = list(_draw(project, folder, configs, reviews))
+    made = _MadeBy.of(project, built, configs)
     manifest = ReleaseManifest(
         name=built.name,
         version=FIRST_VERSION,
@@ -479,10 +505,10 @@ def _facts(
             for part in built.parts
             for stage in part.stages
         },
-        models=built.models,
-        prompts=built.prompts,
+        models=made.models,
+        prompts=made.prompts,
         versions=built.versions,
-        settings={name: built.config[name] for name in ("families", "embedder")},
+        settings={"families": made.settings, "embedder": built.config["embedder"]},
     )
     return CardFacts(
         manifest=manifest,
@@ -492,27 +518,87 @@ def _facts(
             for family in {one.family.name: one.family for one in configs if one.rows.rows}.values()
         ),
         configs=tuple(_config_facts(one) for one in configs),
-        usage=tuple(
-            UsageFacts(family=part.family, part=part.part, step=stage.step, prompt=prompt, usage=usage)
-            for part in built.parts
-            for stage in part.stages
-            for prompt, usage in stage.usage.items()
-        ),
+        usage=made.usage,
         reviews=tuple(reviews),
         contamination=tuple(_contamination(project, folder, configs)),
         plots=tuple(plots),
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class _MadeBy:
+    """What was asked for the released rows: by the parts that they are of, and those that these are made from."""
+
+    usage: tuple[UsageFacts, ...]
+    models: Mapping[str, str]
+    prompts: Mapping[str, str]
+    settings: Mapping[str, Any]
+    """Of the families."""
+
+    @classmethod
+    def of(cls, project: Project, built: BuildManifest, configs: Iterable[_Config]) -> "_MadeBy":
+        usage: list[UsageFacts] = []
+        models, prompts = set[str](), set[str]()
+        there = {(one.family.name, one.part.name): one for one in configs if one.rows.rows}
+        lines = {(one.family.name, part.name) for one in there.values() for part in line_of(one.family, one.part)}
+        for part in (one for one in built.parts if (one.family, one.part) in lines):
+            family = project.build.families[part.family]
+            for stage in part.stages:
+                asked = {name: one for name, one in stage.usage.items() if one.calls or one.cached}
+                usage += (
+                    UsageFacts(family=part.family, part=part.part, step=stage.step, prompt=name, usage=one)
+                    for name, one in asked.items()
+                )
+                prompts.update(f"{part.family}/{name}" for name in asked)
+                step = project.build.step(StageRef(part.family, part.part, stage.step))
+                roles = {family.prompts[name].role for name in asked}
+                models.update(
+                    f"{part.family}.{model}"
+                    for role in roles
+                    for model in (step.models_as(role, family.settings) if step else ())
+                )
+        families: Any = built.config["families"]
+        return cls(
+            tuple(usage),
+            {name: model for name, model in built.models.items() if name in models},
+            {name: version for name, version in built.prompts.items() if name in prompts},
+            {name: one for name, one in families.items() if name in {family for family, _ in lines}},
+        )
+
+
 def _family_facts(family: Family, configs: Sequence[_Config]) -> FamilyFacts:
-    scored = next((one for one in configs if one.task), None)
+    scored = [one for one in configs if one.task]
     paper, name = family.paper, family.name
     return FamilyFacts(
         name=name, short=paper.short, title=paper.title, authors=paper.authors, year=paper.year,
         scorer=f"{SCORERS}/{name}.py" if name in SCORED else None,
-        score_command=f"python {SCORERS}/{name}.py predictions.jsonl {' '.join(scored.rows.files)}" if scored else "",
+        score_command=_score_command(name, [one.rows for one in scored], [one.rows for one in configs]),
+        predictions=_predictions(name, scored) if scored else None,
         harness=SCORERS if scored else None,
+        in_dialogues=family.evaluation.held is not None,
     )  # fmt: skip
+
+
+def _score_command(family: str, scored: Sequence[ReleasedRows], every: Sequence[ReleasedRows]) -> str:
+    """How its scorer file is run on all rows that are put to a model."""
+    if not scored:
+        return ""
+    files = [path for rows in scored for path in rows.files]
+    if len(files) > FILES_NAMED and len(scored) == sum(1 for rows in every if rows.rows):
+        files = [f"{DATA}/{family}-*/*.parquet"]
+    return f"python {SCORERS}/{family}.py predictions.jsonl {' '.join(files)}"
+
+
+def _predictions(family: str, scored: Sequence[_Config]) -> PredictionFacts:
+    asked = [one for config in scored for one in config.asked]
+    said = {name: value for name, value in FORMS[family].items() if name in ("prediction", "scores")}
+    return PredictionFacts(
+        example=json.dumps({**asked[0], **said}, ensure_ascii=False),
+        read=READ[family],
+        variants={config.rows.name: tuple(dict.fromkeys(one["variant"] for one in config.asked)) for config in scored},
+        prompting=tuple(dict.fromkeys(one["prompting"] for one in asked if "prompting" in one)),
+        shots=tuple(dict.fromkeys(one["shots"] for one in asked if "shots" in one)),
+    )
 
 
 def _released_config(project: Project, one: _Config, licence: str) -> ReleasedConfig:
@@ -558,6 +644,8 @@ def _config_facts(one: _Config) -> ConfigFacts:
             SourceFacts(source=source, licence=licence, rows=rows)
             for (source, licence), rows in sorted(by_name.items(), key=lambda each: (each[0][0], each[0][1] or ""))
         ),
+        corrected=one.corrected,
+        let_through=one.let_through,
         task=one.task,
     )
 
@@ -567,7 +655,9 @@ def _first_sentence(record: type[BaseModel]) -> str:
     return " ".join((record.__doc__ or "").strip().split("\n\n")[0].split())
 
 
-def _reviews(project: Project, built: BuildManifest, collected: Sequence[Collected]) -> Iterator[ReviewFacts]:
+def _reviews(
+    project: Project, built: BuildManifest, collected: Sequence[Collected], configs: Sequence[_Config]
+) -> Iterator[ReviewFacts]:
     """What people saw of each part, and what they decided."""
     by_rubric = {one.rubric: one for one in collected}
     for family, part in project.build.parts():
@@ -604,6 +694,11 @@ def _reviews(project: Project, built: BuildManifest, collected: Sequence[Collect
             accepted=decided["accept"], fixed=decided["fix"], rejected=decided["reject"], people=tuple(sorted(people)),
             agreement=tuple(one.agreement(built.seed)) if one else (), decides=rubric.decides,
             means=tuple(one.means()) if one else (), compared=tuple(one.compared(built.seed)) if one else (),
+            configs=tuple(
+                each.rows.name
+                for each in configs
+                if each.rows.rows and each.family is family and part in line_of(family, each.part)
+            ),
         )  # fmt: skip
 
 

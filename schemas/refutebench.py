@@ -63,9 +63,11 @@ class RefutationDialogue(Record):
     TEXTS: ClassVar[tuple[str, ...]] = ("query",)
 
     seed: str = Field(description="Key of the seed")
-    task: SeedTask
+    task: SeedTask = Field(description="What is asked for: translation, summarisation or writing")
     query: str = Field(description="The seed's query")
-    protocol: Protocol
+    protocol: Protocol = Field(
+        description="`transient`: refuted again and again; `persistent`: the query is put again after unrelated ones"
+    )
     unrelated: int = Field(0, ge=0, description="C: unrelated pairs before the query is put again; 0 where it is not")
     refuter: Refuter = Field(description="`agent`, a model, or `template`, the baseline of version 1.0")
     style: str = Field(description="Style rules of the refutations: `ambiguous, abstract, emotional`, or `plain`")
@@ -96,17 +98,19 @@ class Rating(Record):
     SHOWS: ClassVar[tuple[str, ...]] = ("query", "earlier", "previous", "refutation", "response")
 
     dialogue: str = Field(description="Id of the dialogue")
-    task: SeedTask
-    protocol: Protocol
+    task: SeedTask = Field(description="What is asked for: translation, summarisation or writing")
+    protocol: Protocol = Field(
+        description="`transient`: refuted again and again; `persistent`: the query is put again after unrelated ones"
+    )
     unrelated: int = Field(ge=0, description="C of the dialogue")
-    refuter: Refuter
-    style: str
+    refuter: Refuter = Field(description="Who refuted in the dialogue: `agent` or `template`")
+    style: str = Field(description="Style rules of the refutations, or `plain`")
     model: str = Field(description="The evaluated model")
     evaluator: str = Field(description="The evaluator's name in the configuration; provenance names it in full")
     aspect: Aspect = Field(description="`refutation`, R(a, r), or `task`, R(q, a)")
-    refutation_number: int | None = Field(None, ge=0, description="i of r_i, from 0; None where the task is rated")
+    refutation_number: int | None = Field(None, ge=0, description="i of r_i, from 0; null where the task is rated")
     answer_number: int = Field(ge=0, description="j of the rated answer: a_j; in a persistent dialogue 1 is a0'")
-    query: str
+    query: str = Field(description="The seed's query")
     earlier: tuple[DialogueTurn, ...] = Field(
         (), description="What was said between the query and a_i; an evaluator is not shown it, people are"
     )
@@ -129,7 +133,7 @@ class ProtocolSettings(Record):
 
     rounds: int = Field(description="Refutations of a transient dialogue")
     unrelated: tuple[int, ...] = Field(description="C of the persistent dialogues")
-    refuters: tuple[Refuter, ...]
+    refuters: tuple[Refuter, ...] = Field(description="Who refutes: `agent`, a model, or `template`")
     style: str = Field(description="Style rules of the agent's refutations, or `plain`")
     focuses: tuple[Focus, ...] = Field(description="What a refutation is about: drawn from the seed and the turn")
     evaluated: tuple[str, ...] = Field(description="Evaluated models, by their names in the configuration")

@@ -61,7 +61,10 @@ class Change(Frozen):
     key: str
     change: Literal["added", "changed", "removed"]
     fields: Mapping[str, tuple[JsonValue, JsonValue]] = Field(
-        default_factory=dict, description="Of a changed row: field -> (before, now); long texts are cut"
+        default_factory=dict,
+        description="Of a changed row: field -> (before, now). Of a long list or mapping the first place that differs "
+        "stands for it, counted from 0: `contexts[3]`, `expected.match`; null where nothing is there. Long texts are "
+        "cut",
     )
 
 

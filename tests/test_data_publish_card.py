@@ -19,6 +19,7 @@ from data.publish.card import (
     ConfigFacts,
     FamilyFacts,
     Plot,
+    PredictionFacts,
     ReviewFacts,
     SourceFacts,
     UsageFacts,
@@ -228,22 +229,54 @@ def test_equal_facts_give_equal_bytes_and_a_card_tells_no_time() -> None:
 
 
 def test_what_was_not_reviewed_stands_at_the_top() -> None:
-    unreviewed = rendered(manifest=manifest(released(reviewed=3), allowed_unreviewed=True, pilot=True))
+    # 20 rows: 3 reviewed, of which 2 were corrected; 5 let through; 12 that nobody had to judge.
+    unreviewed = rendered(
+        manifest=manifest(released(reviewed=3), allowed_unreviewed=True, pilot=True),
+        configs=(about(corrected=2, let_through=5),),
+    )
     top = unreviewed.partition("## Load")[0]
-    assert "> **Released without full review.** People accepted 3 of the 20 rows as they stand" in top
+    assert (
+        "> **Released without full review.** Of the 20 rows people accepted 1 as they were and 2 as they wrote or "
+        "corrected them. 5 more were for people to judge, and no one has: they were let through, and their `decision` "
+        "is `unreviewed_allowed`. The other 12 are of kinds of which people judge a sample or none: their `decision` "
+        "is null.\n" in top
+    )
     assert "**A pilot.**" in top
     assert "[!WARNING]" not in rendered()
+    every = rendered(manifest=manifest(released(reviewed=15), allowed_unreviewed=True), configs=(about(let_through=5),))
+    assert "their `decision` is `unreviewed_allowed`.\n" in every
 
 
 def test_how_people_reviewed_and_what_a_sample_rejected() -> None:
     card = rendered(reviews=(REVIEW,))
     assert (
-        "a sample of 20 out of 40 records.\nJudged: 20. Of these 17 accepted, 1 corrected, 2 rejected (10.0%)." in card
+        "a sample of 20 of its 40 records is for people to judge.\nThey have judged 20. 17 were accepted as they were, "
+        "1 corrected, 2 rejected (10.0%).\n" in card
     )
     assert "By `a1`, `b2`; codes stand for people." in card
     assert "| right | Cohen's kappa | 0.60 | 0.40 to 0.80 | 20 |" in card
     assert "| clear | Cohen's kappa | – | only one person answered | 0 |" in card
     assert "No one has reviewed these rows." in rendered()
+
+
+def test_records_that_people_judge_are_told_from_the_rows_made_of_them() -> None:
+    # 6 records, of which 3 are judged; each of these gives a row of either configuration.
+    hard, easy = (released(f"charpeval-{one}", rows=3, reviewed=3) for one in ("hcharp", "echarp"))
+    review = REVIEW.model_copy(
+        update={
+            "parts": ("charpeval-distractors",), "share": "every", "records": 6, "shown": 6, "judged": 3,
+            "accepted": 0, "fixed": 3, "rejected": 0, "configs": ("charpeval-hcharp", "charpeval-echarp"),
+        }
+    )  # fmt: skip
+    card = rendered(
+        manifest=manifest(hard, easy), configs=(about("charpeval-hcharp"), about("charpeval-echarp")), reviews=(review,)
+    )
+    assert (
+        "of `charpeval-distractors`:\nall 6 records are for people to judge.\nThey have judged 3; 3 wait. 0 were "
+        "accepted as they were, 3 corrected, 0 rejected (0.0%).\nThe 6 released rows of "
+        "`charpeval-hcharp`, `charpeval-echarp` are made of these records, and one record may give several; 6 of the "
+        "rows count as reviewed.\n" in card
+    )
 
 
 def test_people_are_codes_and_an_address_is_refused() -> None:
@@ -294,6 +327,74 @@ def test_how_to_evaluate() -> None:
     assert "python scorers/uraq.py --help" in card
     assert "--include_path lm_eval --tasks uraq_items # or another of the 2 tasks there" in card
     assert "lm-eval" not in rendered()  # no task was exported
+
+
+def test_what_a_row_of_predictions_holds() -> None:
+    given = PredictionFacts(
+        example='{"id": "0f", "variant": "original", "prediction": "<output>3</output>"}',
+        read="What the last `<output>` tag holds.",
+        variants={"uraq-items": ("original",), "uraq-evaluation": ("original", "swapped")},
+        prompting=("open-book", "faithful"),
+        shots=(0, 5),
+    )
+    card = rendered(
+        manifest=manifest(released(), released("uraq-evaluation")),
+        configs=(about(task="t-items"), about("uraq-evaluation", task="t-evaluation")),
+        families=(URAQ.model_copy(update={"predictions": given}),),
+    )
+    told = card.partition("## Evaluate")[2].partition("## Configurations")[0]
+    assert f"```json\n{given.example}\n```" in told
+    assert "- `variant` in `uraq-items`: `original`\n- `variant` in `uraq-evaluation`: `original`, `swapped`\n" in told
+    assert "- What the last <code>&lt;output&gt;</code> tag holds.\n" in told
+    assert "- `prompting`, where you tell it: `open-book`, `faithful`\n- `shots`, where you tell it: 0, 5\n" in told
+    assert "in `lm_eval/t-items.yaml`, `lm_eval/t-evaluation.yaml`. These ask in the first of the ways named" in told
+    assert "Parquet files need `pyarrow`." in told
+    assert (
+        'load_dataset("acme/sample", "uraq-items", split="test", revision="1.0.0").to_json("uraq-items.jsonl")' in told
+    )
+    one = given.model_copy(update={"variants": {"uraq-items": ("a", "b"), "uraq-evaluation": ("a", "b")}})
+    card = rendered(families=(URAQ.model_copy(update={"predictions": one, "harness": None}),))
+    assert "- `variant`: `a`, `b`\n" in card
+    assert "predictions.jsonl" not in rendered()
+
+
+def test_a_family_of_dialogues_has_neither_scorer_nor_task_and_says_why() -> None:
+    family = FamilyFacts(
+        name="refutebench", short="RefuteBench 2.0", title="RefuteBench 2.0", authors="Yan", year=2025,
+        in_dialogues=True,
+    )  # fmt: skip
+    card = rendered(
+        manifest=manifest(released("refutebench-seeds")), configs=(about("refutebench-seeds"),), families=(family,)
+    )
+    told = card.partition("## Evaluate")[2].partition("## Configurations")[0]
+    assert "touchstone evaluate refutebench --model MODEL" in told
+    assert "It has no scorer file and no harness task: each turn of a dialogue depends on the answers" in told
+    assert "predictions.jsonl" not in told
+
+
+def test_sections_are_those_of_a_named_paper() -> None:
+    card = rendered(configs=(about(fields={"question": "Of several steps (section 2.2)"}),))
+    assert (
+        "### URAQ\n\nSections, tables and figures named here are those of the paper, “Do Retrieval-Augmented Language "
+        "Models Adapt to Varying User Needs?”.\n" in card
+    )
+    assert "Sections, tables" not in rendered()
+
+
+def test_templates_that_made_no_row_are_no_part_of_the_method() -> None:
+    card = rendered(
+        manifest=manifest(released(method={"items/ask": "1", "ask_question": "1-9f", "contradict": "1-0f"}))
+    )
+    assert "- URAQ `items`: `items/ask` 1, `ask_question` 1-9f\n" in card
+
+
+def test_the_proof_is_explained_where_there_is_one() -> None:
+    one = released()
+    with_proof = manifest(one).model_copy(
+        update={"files": (ReleasedFile(path="proof/data/uraq-statements/test.parquet", bytes=1, sha256="0"),)}
+    )
+    assert "`proof/` has the rows of other parts that this proof reads" in rendered(manifest=with_proof)
+    assert "`proof/`" not in rendered()
 
 
 def test_all_five_papers_have_an_entry_and_those_present_are_cited() -> None:

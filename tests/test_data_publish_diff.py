@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from data.publish.changelog import changelog, code, section
 from data.publish.diff import Difference, bumped, compare, next_version, parsed_version
-from data.publish.folder import Release, read_release
+from data.publish.folder import Release, read_release, write_manifest
 from data.publish.rows import read_released
 from schemas.base import Record, visible
 from schemas.errors import Failed, WrongInput
@@ -186,9 +186,33 @@ def test_long_texts_are_cut_around_the_first_difference(tmp_path: Path) -> None:
     old, new = change.fields["text"]
     assert old == "…" + "a" * 60 + "old" + "a" * 137 + "…"
     assert new == "…" + "a" * 60 + "new" + "a" * 137 + "…"
-    # What is no text shows its JSON where it is long.
-    assert change.fields["parts"] == ('["' + "a" * 198 + "…", [])
-    assert change.fields["drafts"] == ({"a": "b"}, '{"a":"' + "a" * 194 + "…")
+    # Of long lists and mappings the part that differs stands for the whole; null: nothing is there.
+    assert change.fields["parts[0]"] == ("a" * 200 + "…", None)
+    assert change.fields["drafts.a"] == ("b", "a" * 200 + "…")
+
+
+def test_of_a_long_list_the_first_element_that_differs_is_shown(tmp_path: Path) -> None:
+    many = tuple(f"Context {n} says: " + "so it is, " * 10 for n in range(10))
+    other = (*many[:7], many[7].replace("so", "how", 1), "gone", *many[9:])
+    before = release(tmp_path / "a", {"toy": [note("1", "t", parts=many), note("2", "t", parts=many)]})
+    now = release(tmp_path / "b", {"toy": [note("1", "t", parts=other), note("2", "t", parts=(*many, "one more"))]})
+    difference, (first, second) = changes_of(before, now, tmp_path)
+    assert first.fields == {"parts[7]": (many[7], other[7])}
+    assert second.fields == {"parts[10]": (None, "one more")}
+    (toy,) = difference.configs
+    assert toy.fields == {"parts": 2}
+    told = section(difference, "1.1.0")
+    assert "Fields that changed, and in how many rows: `parts` in 2." in told
+    assert f'`parts[7]`: `"{many[7]}"` became `"{other[7]}"`' in told
+    assert "\\" not in told  # no JSON within a string
+
+
+def test_a_value_that_comes_or_goes_in_a_mapping_is_shown_by_its_name(tmp_path: Path) -> None:
+    long = "x" * 300
+    before = release(tmp_path / "a", {"toy": [note("1", "t", drafts={"KGIR": long, "RECF": "r"})]})
+    now = release(tmp_path / "b", {"toy": [note("1", "t", drafts={"KGIR": long})]})
+    _, (change,) = changes_of(before, now, tmp_path)
+    assert change.fields == {"drafts.RECF": ("r", None)}
 
 
 VALUES = st.one_of(st.none(), st.integers(-3, 3))
@@ -328,9 +352,45 @@ A major change of `1.0.0`: results on the whole do not compare with those on `1.
   - `text`: `"three"` became `"drei"`
   - `parts`: `["p", "q"]` became `["p"]`
 
-Beside the rows: `README.md`, `manifest.json: same: licence`, `manifest.json: toy: licence`.
+### Beside the rows
+
+- Licence of `same`: `MIT` in place of `CC0-1.0`.
+- Licence of `toy`: `MIT` in place of `CC0-1.0`.
 """
     )
+
+
+def test_beside_the_rows_is_told_what_a_reader_acts_on(tmp_path: Path) -> None:
+    def made(name: str, card: str, scorer: str, proof: str, held_back: dict[str, int], **manifest: Any) -> Release:
+        one = release(tmp_path / name, {"toy": A}, **manifest)
+        for path, text in (("plots/toy-1.svg", card), ("scorers/toy.py", scorer), ("proof/data/x.parquet", proof)):
+            (one.folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (one.folder / path).write_text(text)
+        (one.folder / "README.md").write_text(card)
+        configs = tuple(config.model_copy(update={"held_back": held_back}) for config in one.manifest.configs)
+        return Release(one.folder, write_manifest(one.folder, one.manifest.model_copy(update={"configs": configs})))
+
+    before = made("a", "card", "scorer", "proof", {"rejected by people": 1200, "not reviewed yet": 3})
+    now = made("b", "another", "faster", "other", {"rejected by people": 7}, models={"toy.builder": "m"})
+    assert (
+        section(compare(before, now), "1.0.1")
+        == """\
+## 1.0.1
+
+A patch of `1.0.0`: the rows are the same.
+
+1 configuration without a difference.
+
+### Beside the rows
+
+- Rows of `toy` that are held back: 0 for `not reviewed yet` (before: 3), 7 for `rejected by people` (before: 1,200).
+- Other than before: models; `manifest.json` of either version tells what.
+- Files: `scorers/toy.py`.
+"""
+    )
+    # Where nothing but the card differs, it is named: a patch is never of nothing.
+    words = made("c", "card, with words", "scorer", "proof", {"rejected by people": 1200, "not reviewed yet": 3})
+    assert section(compare(before, words), "1.0.1").endswith("- Files: `README.md`, `plots/toy-1.svg`.\n")
 
 
 def test_sections_of_versions_before_stay_below(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.publish.scorers import SCORED, charpeval, lveval, reeval, scorer, uraq
+from data.publish.scorers import FORMS, READ, SCORED, charpeval, lveval, reeval, scorer, uraq
 from flows.families import load_family
 from flows.families.charpeval.inference import choices
 from flows.families.charpeval.inference import prompt as prompt_of
@@ -161,7 +161,7 @@ def test_uraq_s_reading_of_a_reply_is_ours_on_any_text(reply: str, expected: str
 @given(st.dictionaries(st.sampled_from(OPTION_TYPES), st.sampled_from([-1.0, -2.0, -2.5]), min_size=5))
 def test_the_first_place_is_shared_as_ours_is(scores: dict[Any, float]) -> None:
     if len(scores) < len(OPTION_TYPES):
-        with pytest.raises(charpeval.CannotScore, match="expected one for each of GTRS"):
+        with pytest.raises(charpeval.CannotScore, match=r"expected \{GTRS: …, KGIR"):
             charpeval.first(scores)
     else:
         assert charpeval.first(scores) == first(scores)
@@ -470,6 +470,40 @@ def test_a_bad_line_is_told_by_its_place(line: str, said: str, folder: Path) -> 
     done = alone(folder, "scorers/uraq.py", "p.jsonl", data, code=2)
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("family", "line", "said"),
+    [
+        # What is shown is of the form that this family's parser needs.
+        (
+            "uraq",
+            '{"id": "1", "variant": "context-first", "prediction": ["3"]}',
+            'found ["3"]; expected a row such as {',
+        ),
+        ("uraq", '{"id": "1", "variant": "context-first"}', '"prediction": "So it is <output>3</output>"}'),
+        ("charpeval", '{"id": "1", "variant": "sum", "scores": [-1, -2]}', '"scores": {"GTRS": -9.5, "KGIR": -10.5,'),
+    ],
+)
+def test_a_wrong_form_is_answered_with_the_expected_one(family: str, line: str, said: str, folder: Path) -> None:
+    data = write_lines(folder / "rows.jsonl", rows_in_json(GIVEN[family][0]))
+    (folder / "p.jsonl").write_text(line, encoding="utf-8")
+    assert said in alone(folder, f"scorers/{family}.py", "p.jsonl", data, code=2).stderr
+
+
+def test_too_few_scores_are_answered_with_all_their_names(folder: Path) -> None:
+    (item, *_) = rows_in_json(charpeval_items(1))
+    data = write_lines(folder / "rows.jsonl", [item])
+    predictions = write_lines(folder / "p.jsonl", [{"id": item["id"], "variant": "sum", "scores": {"GTRS": -1}}])
+    done = alone(folder, "scorers/charpeval.py", predictions, data, code=2)
+    assert "expected {GTRS: …, KGIR: …, KGUG: …, RECF: …, IECF: …, COEX: …}, a number each; found GTRS" in done.stderr
+
+
+def test_the_forms_that_are_shown_are_scored() -> None:
+    for family, form in FORMS.items():
+        assert set(form) - {"id", "variant"} in ({"prediction"}, {"scores"}), family
+        assert Prediction.model_validate(form)
+    assert set(READ) == set(FORMS) == set(SCORED)
 
 
 def test_another_family_s_data_and_a_missing_file_are_told(folder: Path) -> None:

@@ -72,7 +72,7 @@ async def test_faults_lose_nothing(tmp_path: Path, table: dict[str, str]) -> Non
                 await model.aclose()  # type: ignore[attr-defined]
         outcomes = server.outcomes()
     manifest = write_outputs(project)
-    print_summary(make_console(), manifest, {})
+    print_summary(make_console(), manifest, {}, {})
     for fault in ("429", "500"):
         assert outcomes[fault] > 0, outcomes
     for part in manifest.parts:

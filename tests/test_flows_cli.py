@@ -2,6 +2,8 @@
 
 import io
 import json
+import signal
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,10 +13,12 @@ from typer.testing import CliRunner
 
 from data.checksum import checksum
 from flows import cli
-from flows.cli.terminal import print_next
+from flows.cli.terminal import Terminal, print_next, print_summary
 from flows.compose import Project
+from flows.construct.stages import StageRef
 from flows.outputs import open_built, read_manifest, remember, write_outputs
 from schemas.errors import Failed, WrongInput
+from schemas.manifest import BuildManifest, PartManifest, ShardManifest, StageManifest, UsageOfPrompt
 from tests.builds import write_config
 from tests.toy import run_all
 
@@ -82,6 +86,71 @@ def test_a_build_ends_by_saying_how_to_open_the_forms(folder: Path, monkeypatch:
     elsewhere = project.config.annotation.model_copy(update={"url": "https://labels.example.org"})
     monkeypatch.setattr(project, "config", project.config.model_copy(update={"annotation": elsewhere}))
     assert said().splitlines()[-1].strip() == f"touchstone annotate push --out {project.out}"
+
+
+def counted(part: str, kept: int, waiting: int, calls: int) -> PartManifest:
+    """A part of one stage, of whose drafts two were dropped."""
+    shard = ShardManifest(
+        index=0, planned=kept + waiting + 2, kept=kept + waiting, dropped={"no other": 2}, kept_sha256="",
+        dropped_sha256="", usage={"ask": UsageOfPrompt(calls=calls)}, seconds=0.0,
+    )  # fmt: skip
+    stage = StageManifest(
+        family="toy", part=part, step="ask", version=1, fingerprint=part, record="Note", inputs=(),
+        planned=shard.planned, kept=shard.kept, dropped=shard.dropped, shards=(shard,),
+    )  # fmt: skip
+    return PartManifest(
+        family="toy", part=part, planned=shard.planned, kept=kept, dropped={"ask": {"no other": 2}}, waiting=waiting,
+        stages=(stage,), files=(),
+    )  # fmt: skip
+
+
+def test_the_summary_tells_what_this_run_asked_and_keeps_what_the_files_keep() -> None:
+    manifest = BuildManifest(
+        name="toy", seed=7, limit=None, config={}, versions={}, models={}, prompts={},
+        parts=(counted("facts", 0, 6, 151), counted("rows", 3, 0, 40)),
+    )  # fmt: skip
+    console = Console(width=160, record=True, file=io.StringIO())
+    watcher = Terminal(console)
+    facts, rows = (StageRef("toy", part, "ask") for part in ("facts", "rows"))
+    watcher.finished(facts, manifest.parts[0].stages[0], before=True, example=None)
+    watcher.finished(rows, manifest.parts[1].stages[0], before=False, example=None)
+    print_summary(console, manifest, watcher.seconds, watcher.asked)
+    lines = [line.split() for line in console.export_text().splitlines()]
+    # family and part, drafted, kept, waiting, dropped and why, model calls, cached, money, seconds
+    assert ["toy", "facts", "8", "6", "6", "2", "no", "other", "0", "0", "-", "0.0"] in lines
+    assert ["toy", "rows", "5", "3", "-", "2", "no", "other", "40", "0", "-"] in [line[:-1] for line in lines]
+    said = "calls, cache and money are of this run; the whole build took 191 model calls, 0 answers from the cache"
+    assert said.split() in lines
+
+
+def test_a_run_that_asked_for_everything_needs_no_second_count() -> None:
+    manifest = BuildManifest(
+        name="toy", seed=7, limit=None, config={}, versions={}, models={}, prompts={},
+        parts=(counted("rows", 3, 0, 40),),
+    )  # fmt: skip
+    console = Console(width=160, record=True, file=io.StringIO())
+    print_summary(console, manifest, {}, {("toy", "rows"): UsageOfPrompt(calls=40)})
+    assert "of this run" not in console.export_text()
+    assert "waiting" not in console.export_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["release", "--dry-run"], "No such option: --dry-run; `touchstone release --help` tells what it takes"),
+        (["annotate", "push", "--nope"], "No such option: --nope; `touchstone annotate push --help` tells"),
+        (["frobnicate"], "`touchstone --help` tells what it takes"),
+    ],
+)
+def test_a_wrong_option_names_the_help_of_its_command(
+    arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)  # the tests' own handlers stay
+    monkeypatch.setattr(sys, "argv", ["touchstone", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
 
 
 def test_show_prints_items_as_a_person_reads_them(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -193,6 +194,63 @@ def test_each_scorer_runs_alone_on_the_released_rows(sample: Path, tmp_path: Pat
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["uraq", "reeval", "lveval", "charpeval"])
+def test_what_the_card_says_of_predictions_is_scored(name: str, sample: Path, tmp_path: Path) -> None:
+    """Its example, of every row and variant that it names; as Parquet, and as the JSONL that it tells how to write."""
+    folder = sample / "releases" / "1.0.0"
+    card = (folder / "README.md").read_text().partition("## Evaluate")[2].partition("## Configurations")[0]
+    (told,) = (one for one in re.split(r"\n\*\*.*\*\*\n", card) if f"python scorers/{name}.py" in one)
+    form = json.loads(told.partition("```json\n")[2].partition("\n```")[0])
+    command = re.findall(r"^python (.*)$", told, re.MULTILINE)[0].split()
+    variants = {
+        place: re.findall(r"`([^`]+)`", names)
+        for place, names in re.findall(r"- `variant`(?: in `(.*?)`)?: (.*)", told)
+    }
+    loads = card.partition("```python\n")[2].partition("\n```")[0]
+    exported, predictions = [], {}
+    for path in command[2:]:
+        config = Path(path).parent.name
+        code = loads.replace("path/to/this/folder", str(folder)).replace("uraq-evaluation", config)
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False,
+            env={**os.environ, "HF_DATASETS_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        exported.append(str(tmp_path / f"{config}.jsonl"))
+        for row in pq.read_table(folder / path, columns=["id"]).to_pylist():
+            for variant in variants.get(config) or variants[""]:
+                predictions[row["id"], variant] = {**form, "id": row["id"], "variant": variant}
+    given = write_lines(tmp_path / "predictions.jsonl", predictions.values())
+    from_parquet, from_jsonl = (
+        subprocess.run(
+            [sys.executable, command[0], given, *files], cwd=folder, capture_output=True, text=True, check=False
+        )
+        for files in (command[2:], exported)
+    )
+    assert from_parquet.returncode == 0, from_parquet.stderr
+    assert from_parquet.stdout == from_jsonl.stdout
+    assert from_parquet.stdout.count("\n") > 2
+
+
+@pytest.mark.slow
+def test_the_card_tells_what_made_the_released_rows_alone(sample: Path) -> None:
+    manifest = read_release(sample / "releases" / "1.0.0").manifest
+    card = (sample / "releases" / "1.0.0" / "README.md").read_text()
+    assert set(manifest.models) == {"charpeval.builder", "lveval.builder", "reeval.pivot", "uraq.builder"}
+    assert "uraq/ask_question" in manifest.prompts
+    for unasked in ("uraq/contradict", "uraq/answer_single_hop", "reeval/answer_alpaca", "uraq/answer_with_context"):
+        assert unasked not in manifest.prompts  # the first ones are for settings that this has not, the last evaluates
+        assert unasked.partition("/")[2] not in card.partition("## How it was made")[2]
+    # Without the rows that wait for people LV-Eval has none, and nothing of it is told of.
+    run("release", "--out", "out", "--to", "reviewed", folder=sample)
+    manifest = read_release(sample / "reviewed" / "1.0.0").manifest
+    assert not [name for name in (*manifest.models, *manifest.prompts) if name.startswith("lveval")]
+    assert "lveval" not in manifest.settings["families"]  # type: ignore[operator]
+    told = (sample / "reviewed" / "1.0.0" / "README.md").read_text()
+    assert "lveval" not in told.partition("## How it was made")[2].partition("## What is held back")[0]
 
 
 @pytest.mark.slow

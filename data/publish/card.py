@@ -21,7 +21,7 @@ import yaml
 from markupsafe import Markup
 from pydantic import Field
 
-from data.publish.folder import claims_of
+from data.publish.folder import PROOF, claims_of
 from data.publish.licences import hub_licence
 from schemas.annotation import Agreement, Comparison, Means
 from schemas.base import Frozen, odd_character
@@ -56,6 +56,16 @@ PersonCode = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,19}$")]
 """A person's code; a name or an address is none."""
 
 
+class PredictionFacts(Frozen):
+    """What a family's scorer file reads: a row for each id and variant."""
+
+    example: str = Field(description="Such a row, as JSON")
+    read: str = Field(description="What is made of it, in a sentence or two")
+    variants: Mapping[str, tuple[str, ...]] = Field(description="Configuration -> what `variant` can be")
+    prompting: tuple[str, ...] = Field((), description="What `prompting` can be, where there are several ways to ask")
+    shots: tuple[int, ...] = Field((), description="What `shots` can be, where demonstrations may stand before")
+
+
 class FamilyFacts(Frozen):
     """A family that is in the release, and how its rows are evaluated."""
 
@@ -66,7 +76,9 @@ class FamilyFacts(Frozen):
     year: int
     scorer: str | None = Field(None, description="Path of its scorer file in the release")
     score_command: str = Field("", description="How the scorer file is run")
+    predictions: PredictionFacts | None = Field(None, description="None: it has no scorer file, or no rows for it")
     harness: str | None = Field(None, description="Folder of its lm-evaluation-harness tasks in the release")
+    in_dialogues: bool = Field(False, description="A model is evaluated in dialogues that are held with it")
 
 
 class SourceFacts(Frozen):
@@ -85,6 +97,8 @@ class ConfigFacts(Frozen):
     fields: Mapping[str, str] = Field(description="Column -> description; it may lack some")
     languages: tuple[str, ...] = Field(description="Codes of the languages of its rows")
     sources: tuple[SourceFacts, ...] = ()
+    corrected: int = Field(0, description="Of its reviewed rows, those that stand as people corrected them")
+    let_through: int = Field(0, description="Its rows that people were to judge, and no one did")
     task: str | None = Field(None, description="Its lm-evaluation-harness task")
 
 
@@ -105,6 +119,7 @@ class ReviewFacts(Frozen):
     rubric: str
     version: int
     parts: tuple[str, ...] = Field(description="`uraq-items`: the parts whose records were shown")
+    configs: tuple[str, ...] = Field((), description="Released configurations whose rows are made of these records")
     share: Literal["every", "sample"]
     records: int = Field(description="Records of these parts that passed every check")
     shown: int = Field(description="Of them, those that were to be judged")
@@ -170,6 +185,8 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
         default=_default(facts),
         citations=[citations()[one.name] for one in facts.families if one.name in citations()],
         load=_load(facts),
+        to_jsonl=_to_jsonl(facts),
+        proof=any(file.path.startswith(f"{PROOF}/") for file in facts.manifest.files),
         evaluate={one.name: _evaluate(facts, one) for one in facts.families},
         settings=_settings(facts.manifest),
         canary=one_line(facts.manifest.canary),
@@ -260,6 +277,10 @@ class _Family:
     facts: FamilyFacts
     groups: Sequence[_Group]
     plots: Sequence[Plot]
+    cites: bool
+    """Whether sections or tables of its paper are named."""
+    tasks: Sequence[str]
+    """Files of its tasks for the harness."""
 
 
 def _family(facts: CardFacts, family: FamilyFacts) -> _Family:
@@ -271,53 +292,67 @@ def _family(facts: CardFacts, family: FamilyFacts) -> _Family:
             summary=group[0][1].summary,
             configs=group,
             fields=[(name, kind, group[0][1].fields.get(name, "")) for name, kind in group[0][0].fields.items()],
-            method=group[0][0].method,
+            # Templates that no row was made by are left out.
+            method={
+                name: version
+                for name, version in group[0][0].method.items()
+                if "/" in name or f"{family.name}/{name}" in facts.manifest.prompts
+            },
         )
         for (part, _), grouped in groupby(own, key=lambda one: (one[0].part, list(one[0].fields.items())))
         if (group := list(grouped))
     ]
     names = {config.name for config, _ in own} | {f"{family.name}-{config.part}" for config, _ in own}
-    return _Family(
-        family,
-        groups,
-        [plot for plot in facts.plots if plot.config in names or plot.config == family.name],
-    )
+    plots = [plot for plot in facts.plots if plot.config in names or plot.config == family.name]
+    told = [text for one in groups for text in (one.summary, *(about for _, _, about in one.fields))]
+    told += [plot.caption for plot in plots]
+    tasks = [f"{family.harness}/{about.task}.yaml" for _, about in own if about.task and family.harness]
+    return _Family(family, groups, plots, any(map(_PLACE_IN_PAPER.search, told)), tasks)
 
 
 def _load(facts: CardFacts) -> str:
     """How the default configuration is loaded."""
     config = next((one for one in facts.manifest.configs if one.name == _default(facts)), None)
+    return f"from datasets import load_dataset\n\nrows = {_loaded(facts, config)}" if config else ""
+
+
+def _to_jsonl(facts: CardFacts) -> str:
+    """How rows that are scored become JSONL; empty where none are."""
+    scored = {one.name for one in facts.configs if one.task}
+    config = next((one for one in facts.manifest.configs if one.name in scored), None)
     if config is None:
         return ""
+    return f"from datasets import load_dataset\n\n{_loaded(facts, config)}.to_json({literal(f'{config.name}.jsonl')})"
+
+
+def _loaded(facts: CardFacts, config: ReleasedConfig) -> str:
     place = facts.repo or "path/to/this/folder"
     revision = f", revision={literal(facts.manifest.version)}" if facts.repo else ""
-    return (
-        "from datasets import load_dataset\n\n"
-        f"rows = load_dataset({literal(place)}, {literal(config.name)}, split={literal(config.split)}{revision})"
-    )
+    return f"load_dataset({literal(place)}, {literal(config.name)}, split={literal(config.split)}{revision})"
 
 
 def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]]:
     """(what a command does, the command) for each way to evaluate a family."""
+    asked = "dialogues are held with the model, and rated" if family.in_dialogues else "the model is asked, and scored"
     ways = [
         (
-            "With Touchstone, over a build: a model is asked, and its answers are scored",
+            f"With Touchstone {asked}, over the build that this was released from; MODEL is a key of its `models`",
             f"touchstone evaluate {shlex.quote(family.name)} --model MODEL",
         )
     ]
-    if family.scorer:
-        command = family.score_command or f"python {shlex.quote(family.scorer)} --help"
-        ways.append(("With the scorer file alone, which needs nothing of Touchstone", command))
     tasks = [one.task for one in facts.configs if one.task and _family_of(facts, one.name) == family.name]
     if family.harness and tasks:
         several = f"  # or another of the {len(tasks)} tasks there" if len(tasks) > 1 else ""
         ways.append(
             (
-                "With lm-evaluation-harness",
+                "With lm-evaluation-harness, which scores as the scorer file does",
                 f"lm-eval run --model hf --model_args pretrained=MODEL --include_path {shlex.quote(family.harness)} "
                 f"--tasks {shlex.quote(tasks[0])}{several}",
             )
         )
+    if family.scorer:
+        command = family.score_command or f"python {shlex.quote(family.scorer)} --help"
+        ways.append(("With the scorer file alone, which needs nothing of Touchstone", command))
     return [(about, one_line(command, LINE * 4)) for about, command in ways]
 
 
@@ -379,7 +414,8 @@ _MARKDOWN = re.compile(r"[\\`*_\[\]|~$]")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _OPENING = re.compile(r"^(?:[#+\-=:]|\d+(?=[.)](?:\s|$)))")
 _PLAIN_CODE = re.compile(r"[\w .,:;/@=+(){}\[\]-]+", re.ASCII)
-_NAMED = re.compile(r"`([\w ./:=>-]+)`", re.ASCII)
+_NAMED = re.compile(r"`([\w ,./:=<>-]+)`", re.ASCII)
+_PLACE_IN_PAPER = re.compile(r"\b(?:sections?|tables?|figures?|appendix|appendices) [0-9A-Z]", re.IGNORECASE)
 _ELEMENT = re.compile(r"<(?:element|item): ")
 
 
@@ -471,6 +507,12 @@ def codes(names: Iterable[str]) -> Markup:
     return Markup(", ").join(map(code, names))
 
 
+def _listed(names: Sequence[str], most: int = 4) -> Markup:
+    """Several names as code, of many the first ones."""
+    more = len(names) - most
+    return codes(names[:most]) + (Markup(f" and {more} more") if more > 0 else Markup(""))  # noqa: S704 - a number
+
+
 def versions(named: Mapping[str, str]) -> Markup:
     """Names as code, each with its version."""
     return Markup(", ").join(code(name) + Markup(" ") + inline(version) for name, version in named.items())
@@ -515,7 +557,7 @@ def _template() -> jinja2.Template:
     )
     filters: dict[str, Callable[..., Any]] = {
         "code": code, "codes": codes, "cut": inline, "decimal": decimal, "fenced": fenced, "image": image,
-        "kind": arrow_type,
+        "kind": arrow_type, "listed": _listed,
         "megabytes": megabytes, "money": "${:,.4f}".format,
         "n": "{:,}".format, "percent": percent, "prose": prose, "sorted_usage": _sorted,
         "versions": versions,

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from pydantic import JsonValue
 
-from data.publish.diff import ConfigDifference, Difference, Pair
+from data.publish.diff import ConfigDifference, Difference, Pair, field_of
+from data.publish.folder import CARD, MANIFEST, PROOF
 from schemas.base import visible
 from schemas.release import Change
 
@@ -18,7 +19,14 @@ TITLE = "# Changelog\n"
 FIELDS_SHOWN = 5
 """Of a changed row."""
 OTHERS_SHOWN = 10
-"""Of what else differs."""
+"""Files beside the rows that differ."""
+FOLLOW = (CARD, "plots/", f"{PROOF}/")
+"""Files that follow from rows and the rest."""
+FACTS = {
+    "name": "name", "seed": "seed", "pilot": "whether it is a pilot", "models": "models", "prompts": "prompts",
+    "allowed_unreviewed": "whether unreviewed rows were let through", "settings": "settings",
+}  # fmt: skip
+"""What the manifest says of all rows -> in words."""
 
 
 def changelog(difference: Difference, version: str, older: str = "") -> str:
@@ -62,11 +70,36 @@ def _lines(difference: Difference, version: str) -> Iterator[str]:
             yield f"### {code(one.name)}"
             yield ""
             yield from told
-    if difference.metadata:
+    if beside := list(_beside(difference)):
         yield ""
-        more = len(difference.metadata) - OTHERS_SHOWN
-        others = ", ".join(map(code, difference.metadata[:OTHERS_SHOWN]))
-        yield f"Beside the rows: {others}{f' and {more} more' if more > 0 else ''}."
+        yield "### Beside the rows"
+        yield ""
+        yield from beside
+
+
+def _beside(difference: Difference) -> Iterator[str]:
+    """What else a reader may act on. What follows from the rest (card, plots, proof) is told where nothing else is."""
+    for one in difference.configs:
+        if one.licence is not None:
+            yield f"- Licence of {code(one.name)}: {_pair(one.licence)}."
+    for one in difference.configs:
+        if one.held_back:
+            counts = (
+                f"{now:,} for {code(reason)} (before: {before:,})" for reason, (before, now) in one.held_back.items()
+            )
+            yield f"- Rows of {code(one.name)} that are held back: {', '.join(counts)}."
+    facts = [words for name, words in FACTS.items() if f"{MANIFEST}: {name}" in difference.metadata]
+    if facts:
+        yield f"- Other than before: {', '.join(facts)}; {code(MANIFEST)} of either version tells what."
+    # The task of a configuration that is new or gone comes and goes with it.
+    own = tuple(f"-{one.name}.yaml" for one in difference.configs if one.is_new or one.is_gone)
+    paths = [path for path in difference.metadata if not path.startswith(f"{MANIFEST}: ")]
+    acted = [path for path in paths if not path.startswith(FOLLOW) and not path.endswith(own)]
+    told = facts or any(one.licence or one.held_back for one in difference.configs)
+    alone = difference.bump == "patch" and not told
+    if files := acted or (paths if alone else []):
+        more = len(files) - OTHERS_SHOWN
+        yield f"- Files: {', '.join(map(code, files[:OTHERS_SHOWN]))}{f' and {more} more' if more > 0 else ''}."
 
 
 def _summary(difference: Difference) -> str:
@@ -119,7 +152,7 @@ def _example(change: Change) -> Iterator[str]:
 
 def _telling(fields: Iterable[str]) -> list[str]:
     """The fields without `id` and `provenance`, which are others whenever the content is."""
-    return [name for name in fields if name not in ("id", "provenance")] or list(fields)
+    return [name for name in fields if field_of(name) not in ("id", "provenance")] or list(fields)
 
 
 def _value(value: JsonValue) -> str:

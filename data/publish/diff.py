@@ -36,6 +36,7 @@ _METADATA_OF_CONFIG = ("family", "part", "licence", "held_back", "held_out")
 _FETCHED_BYTES = 32 * 2**20
 _PLACE = struct.Struct(">II")
 _DIGEST_BYTES = 16
+_FIELD = re.compile(r"[.\[]")
 _NUMBER = r"(0|[1-9][0-9]{0,8})"
 _VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
 
@@ -62,6 +63,9 @@ class ConfigDifference:
     """Column -> Arrow type."""
     split: Pair | None = None
     method: Mapping[str, Pair] = field(default_factory=dict)
+    licence: Pair | None = None
+    held_back: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Reason -> rows held back for it before and now, where that is another number."""
     examples: Sequence[Change] = ()
     """A few of the changed rows."""
 
@@ -237,6 +241,12 @@ def _compare_config(
         columns=_pairs(old.fields, new.fields),
         split=(old.split, new.split) if old.split != new.split else None,
         method=_pairs(old.method, new.method),
+        licence=(old.licence, new.licence) if old.licence != new.licence else None,
+        held_back={
+            reason: (old.held_back.get(reason, 0), new.held_back.get(reason, 0))
+            for reason in sorted(old.held_back.keys() | new.held_back.keys())
+            if old.held_back.get(reason, 0) != new.held_back.get(reason, 0)
+        },
     )  # fmt: skip
     if _checksums(before, old) == _checksums(now, new):
         return same
@@ -253,7 +263,7 @@ def _compare_config(
         for place, row in waiting:
             change = _change(new.name, earlier[place], row)
             record(change)
-            fields.update(change.fields.keys())
+            fields.update(map(field_of, change.fields))
             examples.extend([change] if len(examples) < EXAMPLES else [])
         waiting.clear()
 
@@ -295,20 +305,46 @@ def _compare_config(
     )
 
 
+def field_of(place: str) -> str:
+    """The field that a place of `Change.fields` is in: `contexts` of `contexts[3]`."""
+    return _FIELD.split(place, maxsplit=1)[0]
+
+
 def _change(config: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Change:
-    fields = {
-        name: _shown(before[name], now[name])
-        for name in now
-        if canonical_json(before[name]) != canonical_json(now[name])
-    }
+    differing = [name for name in now if canonical_json(before[name]) != canonical_json(now[name])]
+    fields = dict(_shown(name, before[name], now[name]) for name in differing)
     return Change(config=config, key=now["key"], change="changed", fields=fields)
 
 
-def _shown(before: Any, now: Any) -> tuple[JsonValue, JsonValue]:
-    """Both values; of long ones the text (of what is no text, its JSON) around their first difference."""
-    texts = [one if isinstance(one, str) else canonical_json(one).decode() for one in (before, now)]
-    if max(map(len, texts)) <= SHOWN:
-        return before, now
+def _shown(place: str, before: Any, now: Any) -> tuple[str, tuple[JsonValue, JsonValue]]:
+    """Where two values differ, and both there: of long lists and mappings the first part that differs, of long texts
+    what stands around their first difference."""
+    while max(len(_text(one)) for one in (before, now)) > SHOWN:
+        if isinstance(before, list) and isinstance(now, list):
+            both = min(len(before), len(now))
+            at = next((n for n in range(both) if canonical_json(before[n]) != canonical_json(now[n])), both)
+            place += f"[{at}]"
+            before, now = (one[at] if at < len(one) else None for one in (before, now))
+        elif isinstance(before, dict) and isinstance(now, dict):
+            name = next(
+                name
+                for name in sorted(before.keys() | now.keys())
+                if name not in before or name not in now or canonical_json(before[name]) != canonical_json(now[name])
+            )
+            place += f".{name}"
+            before, now = before.get(name), now.get(name)
+        else:
+            return place, _cut(before, now)
+    return place, (before, now)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else canonical_json(value).decode()
+
+
+def _cut(before: Any, now: Any) -> tuple[JsonValue, JsonValue]:
+    """Both values; of the long ones the text (of what is no text, its JSON) around their first difference."""
+    texts = [_text(one) for one in (before, now)]
     start = max(0, _first_difference(*texts) - SHOWN_BEFORE)
     cut = [
         ("…" if start else "") + text[start : start + SHOWN] + ("…" if len(text) > start + SHOWN else "")

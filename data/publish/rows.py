@@ -34,7 +34,8 @@ ADDED = (
         pa.string(),
         metadata={
             "description": "What people decided: `accept`, or `fix`, and the row stands as they corrected it; "
-            f"`{UNREVIEWED_ALLOWED}`: nobody decided, and it was let through; null: nobody was asked about the row"
+            f"`{UNREVIEWED_ALLOWED}`: people had to, nobody did, and it was let through; null: nobody did, and "
+            "nobody had to"
         },
     ),
     pa.field(

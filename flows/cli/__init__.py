@@ -64,7 +64,8 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001 - the last place: a person gets a line, not a traceback
         caught = error
         if hasattr(error, "format_message"):  # how the command line itself refuses its arguments
-            said, status = f"{error.format_message()}; `touchstone --help` lists the commands and their options", 2
+            command = getattr(getattr(error, "ctx", None), "command_path", "touchstone")
+            said, status = f"{error.format_message()}; `{command} --help` tells what it takes", 2
         else:
             said, status = f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1
     if told:  # whatever a library made of it, or of a server that was stopped along with this process

@@ -5,7 +5,7 @@ import logging
 import os
 import time
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
         from flows.report import write_report
 
         report = write_report(project)
-    print_summary(console, manifest, watcher.seconds)
+    print_summary(console, manifest, watcher.seconds, watcher.asked)
     if (item := one_item(project)) is not None:
         console.print(Panel(Markdown(item), title="one item", title_align="left", padding=(1, 2)))
     print_next(console, project, manifest, report)
@@ -108,6 +108,8 @@ class Terminal:
         self.console = console
         self.seconds: dict[tuple[str, str], float] = {}
         """Time on the clock by (family, part), of the stages that ran now."""
+        self.asked: dict[tuple[str, str], UsageOfPrompt] = {}
+        """What models were asked by (family, part), in the stages that ran now."""
         self._task: TaskID | None = None
         self._began = time.monotonic()
         self._shown = False
@@ -155,6 +157,8 @@ class Terminal:
         took = 0.0 if before else time.monotonic() - self._began
         place = (ref.family, ref.part)
         self.seconds[place] = self.seconds.get(place, 0.0) + took
+        if not before:
+            self.asked[place] = _total([self.asked.get(place, UsageOfPrompt()), *manifest.usage.values()])
         dropped = manifest.planned - manifest.kept
         counts = f"{manifest.kept:,} kept" + (f", {dropped:,} dropped" if dropped else "")
         when = "[dim]done before[/]" if before else f"{took:.1f} s"
@@ -180,29 +184,43 @@ def one_item(project: Project) -> str | None:
     return next((family.show(item) for item in items.slice(len(items) // 2, len(items) // 2 + 1)), None)
 
 
-def print_summary(console: Console, manifest: BuildManifest, seconds: dict[tuple[str, str], float]) -> None:
-    """The table of a finished build."""
-    table = Table(title=f"\n{manifest.name}: drafted = kept + dropped + waiting", box=SIMPLE_HEAD, **LEFT)
+def print_summary(
+    console: Console,
+    manifest: BuildManifest,
+    seconds: Mapping[tuple[str, str], float],
+    asked: Mapping[tuple[str, str], UsageOfPrompt],
+) -> None:
+    """The table of a finished build: its rows, and what `asked` and `seconds` say that this run took."""
     waits = any(part.waiting for part in manifest.parts)
+    title = f"{manifest.name}: drafted = kept + dropped{'; some of the kept wait for people' if waits else ''}"
+    table = Table(title=f"\n{title}", box=SIMPLE_HEAD, **LEFT)
     numbers = ("model calls", "cached", "money", "seconds")
-    for column in ("family", "drafted", "kept", "dropped, by reason", *(["waiting"] if waits else []), *numbers):
+    # Rows that wait lie among the accepted ones: what is kept is what the files have.
+    for column in ("family", "drafted", "kept", *(["waiting"] if waits else []), "dropped, by reason", *numbers):
         is_text = column in ("family", "dropped, by reason")
         table.add_column(column, justify="left" if is_text else "right", no_wrap=column != "dropped, by reason")
     for part in (one for one in manifest.parts if one.planned or any(stage.notes for stage in one.stages)):
-        usage = _total(_usage([part]).values())
+        usage = asked.get((part.family, part.part), UsageOfPrompt())
         reasons = sorted((one for step in part.dropped.values() for one in step.items()), key=lambda one: -one[1])
         table.add_row(
             f"{part.family} {part.part}",
             f"{part.planned:,}",
-            f"{part.kept:,}",
+            f"{part.kept + part.waiting:,}",
+            *([f"{part.waiting:,}" if part.waiting else "-"] if waits else []),
             "\n".join(f"{count:,} {reason}" for reason, count in reasons) or "-",
-            *([f"{part.waiting:,}"] if waits else []),
             f"{usage.calls:,}",
             f"{usage.cached:,}",
-            f"${usage.cost_usd:.4f}" if usage.cost_usd else "-",
+            _money(usage),
             f"{seconds.get((part.family, part.part), 0.0):.1f}",
         )
     console.print(table)
+    now, whole = _total(asked.values()), _total(_usage(manifest.parts).values())
+    if now != whole:
+        console.print(
+            f"calls, cache and money are of this run; the whole build took {whole.calls:,} model calls, "
+            f"{whole.cached:,} answers from the cache{f', {_money(whole)}' if whole.cost_usd else ''}",
+            soft_wrap=True,
+        )
 
 
 def print_next(console: Console, project: Project, manifest: BuildManifest, report: Path) -> None:
@@ -308,6 +326,10 @@ def _usage(parts: Iterable[PartManifest]) -> dict[str, UsageOfPrompt]:
 
 def _total(usages: Iterable[UsageOfPrompt]) -> UsageOfPrompt:
     return sum_usage({"all": usage} for usage in usages).get("all", UsageOfPrompt())
+
+
+def _money(usage: UsageOfPrompt) -> str:
+    return f"${usage.cost_usd:.4f}" if usage.cost_usd else "-"
 
 
 def _pilot(limit: int | None) -> str:

@@ -36,6 +36,12 @@ COLUMNS = ("id", "subset")
 SCORES = ("sum", "mean", "sequence")
 OPTION_TYPES = ("GTRS", "KGIR", "KGUG", "RECF", "IECF", "COEX")
 """In the order of the paper's tables 2 to 5."""
+FORM = {
+    "id": "THE ROW'S id",
+    "variant": "sum",
+    "scores": {kind: -9.5 - place for place, kind in enumerate(OPTION_TYPES)},
+}
+"""A row of predictions."""
 
 
 def first(scores: Mapping[str, float]) -> dict[str, float]:
@@ -44,7 +50,8 @@ def first(scores: Mapping[str, float]) -> dict[str, float]:
     Raises `CannotScore` where there is not one score for each kind.
     """
     if set(scores) != set(OPTION_TYPES):
-        raise CannotScore(f"scores: expected one for each of {', '.join(OPTION_TYPES)}; found {', '.join(scores)}")
+        wanted = ": …, ".join(OPTION_TYPES)
+        raise CannotScore(f"scores: expected {{{wanted}: …}}, a number each; found {', '.join(scores) or 'none'}")
     best = max(scores.values())
     tied = sum(score == best for score in scores.values())
     return {kind: float(scores[kind] == best) / tied for kind in OPTION_TYPES}
@@ -189,7 +196,7 @@ def _named(name: str, kind: str) -> str:
 def main() -> None:
     """The command line."""
     given = command_line(__doc__).parse_args()
-    rows, predictions = rows_of(given.data, COLUMNS), predictions_of(given.predictions, "scores")
+    rows, predictions = rows_of(given.data, COLUMNS), predictions_of(given.predictions, FORM)
     tell(*score(rows, predictions, given.partial), given.output)
 
 

@@ -15,6 +15,8 @@ Cell = tuple[str, str, "float | None", int]
 """Row, column, value (None: a share of nothing), and the number that it is taken over."""
 Tables = dict[str, list[Cell]]
 
+SHOWN = 60
+"""Characters of a wrong value that are shown."""
 FIELDS = {"id", "variant", "prediction", "scores", "model", "prompting", "shots"}
 
 
@@ -61,8 +63,9 @@ def rows_of(paths: Iterable[str], needed: Sequence[str], also: Sequence[str] = (
             yield {name: row[name] for name in columns if name in row}
 
 
-def predictions_of(path: str, answer: str) -> Iterator[Row]:
-    """The predictions of a JSONL file: rows of id, variant and `answer` ("prediction" or "scores")."""
+def predictions_of(path: str, form: Row) -> Iterator[Row]:
+    """The predictions of a JSONL file: rows such as `form`, of id, variant and either `prediction` or `scores`."""
+    answer = "scores" if "scores" in form else "prediction"
     for place, one in lines_of(path):
         scores, shots = one.get("scores"), one.get("shots")
         right = {
@@ -78,9 +81,11 @@ def predictions_of(path: str, answer: str) -> Iterator[Row]:
             **{name: False for name in one if name not in FIELDS},
         }
         if wrong := [name for name, fits in right.items() if not fits]:
+            found = json.dumps(one.get(wrong[0]), ensure_ascii=False)
             raise CannotScore(
-                f"{place}: {wrong[0]} is not as it should be; a row has id, variant and {answer}, and may have model, "
-                "prompting and shots (a number)"
+                f"{place}: {wrong[0]} is not as it should be: found "
+                f"{found if len(found) <= SHOWN else f'{found[:SHOWN]}…'}; expected a row such as "
+                f"{json.dumps(form, ensure_ascii=False)}, which may also have model, prompting and shots (a number)"
             )
         yield one
 

@@ -52,6 +52,8 @@ from data.publish.scorers.common import (
 
 COLUMNS = ("id", "dataset", "level", "depth", "language", "answers", "answer_keywords")
 VARIANTS = ("context", "direct")
+FORM = {"id": "THE ROW'S id", "variant": "context", "prediction": "in Paris"}
+"""A row of predictions."""
 AS_RELEASED = "as released"
 WITHOUT_FACTS = "no-cfi"
 WITHOUT_RULES = ("no-kpr", "neither")
@@ -490,7 +492,7 @@ def main() -> None:
     parser.add_argument("--window", type=_window, action="append", default=[], metavar="MODEL=WORDS",
                         help="words that the model holds, for the ceiling of table A3")  # fmt: skip
     given = parser.parse_args()
-    rows, predictions = rows_of(given.data, COLUMNS), predictions_of(given.predictions, "prediction")
+    rows, predictions = rows_of(given.data, COLUMNS), predictions_of(given.predictions, FORM)
     scored = score(rows, predictions, given.partial, given.metrics, dict(given.blacklist), dict(given.window))
     tell(*scored, given.output)
 

@@ -49,6 +49,8 @@ VARIANTS = {
     "category 1": ("closed_book", "original", "swapped"),
     "category 2": ("closed_book", "original", "question_focused", "evidence_focused"),
 }
+FORM = {"id": "THE ROW'S id", "variant": "original", "prediction": "in Paris"}
+"""A row of predictions."""
 EXPANSIONS = ("question_focused", "evidence_focused")
 THIRDS = ("first", "middle", "last")  # table 14
 ALL_SOURCES = "all sources"
@@ -394,7 +396,7 @@ def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--entailment", metavar="MODEL", help="a cross-encoder by name or path; none by default")
     given = parser.parse_args()
-    rows, predictions = rows_of(given.data, COLUMNS, ALSO), predictions_of(given.predictions, "prediction")
+    rows, predictions = rows_of(given.data, COLUMNS, ALSO), predictions_of(given.predictions, FORM)
     judge = cross_encoder(given.entailment) if given.entailment else None
     tell(*score(rows, predictions, given.partial, judge), given.output)
 

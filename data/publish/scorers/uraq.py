@@ -40,6 +40,8 @@ from data.publish.scorers.common import (
 )
 
 COLUMNS = ("id", "item_id", "setting", "n_contexts", "contexts", "answer_type", "expected", "dataset")
+FORM = {"id": "THE ROW'S id", "variant": "context-first", "prediction": "So it is <output>3</output>"}
+"""A row of predictions."""
 NEEDS = ("context-exclusive", "context-first", "memory-first")
 MEMORY_NEEDS = ("context-first", "memory-first")
 SETTINGS = ("match", "conflict", "irrelevant")
@@ -334,7 +336,7 @@ def _complete(found: Iterable[tuple[Any, bool]], size: int) -> float:
 def main() -> None:
     """The command line."""
     given = command_line(__doc__).parse_args()
-    rows, predictions = rows_of(given.data, COLUMNS), predictions_of(given.predictions, "prediction")
+    rows, predictions = rows_of(given.data, COLUMNS), predictions_of(given.predictions, FORM)
     tell(*score(rows, predictions, given.partial), given.output)
 
 
