@@ -58,6 +58,7 @@ from data.publish.rows import (
 )
 from data.publish.scorers import SCORED, scorer
 from data.publish.splits import is_held_out
+from data.sources import SourceSpec, name_of
 from data.sources.fingerprint import source_fingerprint
 from flows.compose import Project
 from flows.construct.embed import Embedder
@@ -122,6 +123,9 @@ class _Config:
     family: Family
     part: Part
     sources: Counter[SourceRef] = field(default_factory=Counter)
+    """Those that its rows name, with how many do."""
+    mixed: frozenset[SourceRef] = frozenset()
+    """Whole ones that no row names, whose text its rows may hold all the same: distractors, passages, other items."""
     languages: set[str] = field(default_factory=set)
     task: str | None = None
 
@@ -201,7 +205,7 @@ def _prepare(
     if not any(one.rows.rows for one in configs):
         raise NothingToRelease(f"{project.out}: nothing may be released: {_why_nothing(gated)}")
     for one in configs:
-        _look_through(one, folder)
+        _look_through(project, one, folder)
     if not project.config.release.held_out:  # what was held out could be read there
         _write_proof(project, folder, configs, canary, allow_unreviewed=allow_unreviewed)
     number = before.manifest.version if before else FIRST_VERSION
@@ -339,14 +343,35 @@ def _ruling(project: Project, gated: Gated, row: Mapping[str, Any]) -> Ruling:
     return Ruling(config, held_out=held_out, decision=gated.rows[row["key"]])
 
 
-def _look_through(one: _Config, folder: Path) -> None:
-    """Which sources its rows name, and which languages they are in."""
+def _look_through(project: Project, one: _Config, folder: Path) -> None:
+    """Which sources its rows name or may hold text of, and which languages they are in."""
+    assert one.part.released is not None
+    kind: dict[str, Any] = {}
     for path in one.rows.files:
-        named = [name for name in ("provenance", "language") if name in one.rows.fields]
+        named = [name for name in ("provenance", "language", *one.part.released.configs) if name in one.rows.fields]
         for batch in read_batches(folder / path, named):
             for row in batch.rows():
+                kind = {name: row[name] for name in one.part.released.configs}
                 one.languages.add(row.get("language") or "en")
                 one.sources.update({SourceRef.model_validate(source) for source in row["provenance"]["sources"]})
+    if one.rows.rows:
+        there = {(ref.source, ref.licence) for ref in one.sources}
+        mixed = ((name_of(spec), spec.licence) for spec in _mixed(project, one.family, one.part, kind))
+        one.mixed = frozenset(
+            SourceRef(source=name, id="", licence=licence) for name, licence in mixed if (name, licence) not in there
+        )
+
+
+def _mixed(project: Project, family: Family, part: Part, kind: Mapping[str, Any]) -> Iterable[SourceSpec]:
+    """The sources whose text may stand in rows of a configuration.
+
+    A family that does not say it has all that the part's line is read from: what a row does not name may be in it, as
+    other rows' texts among its contexts.
+    """
+    settings = project.build.families[family.name].settings
+    if part.released is not None and part.released.mixes is not None:
+        return part.released.mixes(settings, kind)
+    return [spec for one in line_of(family, part) for _, spec in project.build.named_sources(family, one)]
 
 
 def _record(part: Part, row: Mapping[str, Any]) -> Any:
@@ -375,19 +400,26 @@ def _write_proof(
         part = family.part(part_name)
         every = part.people is not None and part.people.share == "every" and not allow_unreviewed
         reviewed = project.build.reviewed(family, part) if every else None
-        named = _named(folder, [one for one in there if one.family is family]) if part.whole else None
+        own = [one for one in there if one.family is family]
+        named = _named(folder, own) if part.whole else None
+        known = {(ref.source, ref.licence) for one in own for ref in (*one.sources, *one.mixed)}
 
         def ruling(
             row: Mapping[str, Any],
             config: str = f"{name}-{part_name}",
             reviewed: Collection[str] | None = reviewed,
             named: Collection[str] | None = named,
+            known: Collection[tuple[str, str | None]] = known,
         ) -> Ruling:
             unseen = reviewed is not None and row["key"] not in reviewed
             strange = named is not None and row["id"] not in named
-            return Ruling(config, held_back="not needed" if unseen or strange else None)
+            sources = row["provenance"]["sources"] if "provenance" in row else ()
+            # Of a source that no configuration answers for, nothing leaves as a proof either.
+            foreign = any((source["source"], source["licence"]) not in known for source in sources)
+            return Ruling(config, held_back="not needed" if unseen or strange or foreign else None)
 
-        write_rows(_accepted_files(project, family, part), folder / PROOF, ruling, canary=canary)
+        files = _accepted_files(project, family, part)
+        write_rows(files, folder / PROOF, ruling, canary=canary, columns=["provenance"])
 
 
 def _named(folder: Path, configs: Iterable[_Config]) -> set[str]:
@@ -512,7 +544,7 @@ def _licences(configs: Sequence[_Config], declared: str | Mapping[str, str] | No
     empty = {one.rows.name for one in configs if not one.rows.rows}
     if isinstance(declared, Mapping):
         declared = {name: licence for name, licence in declared.items() if name not in empty}
-    sources = {one.rows.name: one.sources for one in configs if one.rows.rows}
+    sources = {one.rows.name: [*one.sources, *one.mixed] for one in configs if one.rows.rows}
     return {**dict.fromkeys(empty, ""), **licences_of(sources, declared)}
 
 
@@ -523,7 +555,7 @@ def _config_facts(one: _Config) -> ConfigFacts:
         if each.metadata and b"description" in each.metadata
     }
     by_name: dict[tuple[str, str | None], int] = defaultdict(int)
-    for ref, count in one.sources.items():
+    for ref, count in (*one.sources.items(), *((ref, 0) for ref in one.mixed)):
         by_name[ref.source, ref.licence] += count
     return ConfigFacts(
         name=one.rows.name,
@@ -531,7 +563,7 @@ def _config_facts(one: _Config) -> ConfigFacts:
         fields=described,
         languages=tuple(sorted(one.languages)),
         sources=tuple(
-            SourceFacts(source=source, licence=licence, rows=rows)
+            SourceFacts(source=source, licence=licence, rows=rows or None)
             for (source, licence), rows in sorted(by_name.items(), key=lambda each: (each[0][0], each[0][1] or ""))
         ),
         task=one.task,
