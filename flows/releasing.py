@@ -74,10 +74,12 @@ from flows.report.plots import agreement_plot, plots_of
 from flows.report.read import figures
 from flows.settings import PERSON
 from schemas.base import HASH_LENGTH, SourceRef, canonical_json, content_hash
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, Stopped, WrongInput
 from schemas.manifest import BuildManifest
 from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
 
+RELEASES = "releases"
+"""Below the output folder of a build, where nothing else is said."""
 PREPARED = ".next"
 """Where the next version is put together."""
 LOCK = ".lock"
@@ -89,6 +91,11 @@ ACCOUNT = re.compile(r"^account (\d+)$")
 """Who is not named in the configuration."""
 CANARIES = uuid.UUID("6d9a3c0e-2f0b-5a53-9d0c-6c1f5b0f5d1a")
 """Name space of the canaries: a dataset keeps its own through all versions."""
+
+AS_BEFORE = (
+    "rows that nobody has seen leave, as in the version before: `touchstone release --no-allow-unreviewed` ends that"
+)
+"""What is told where nobody said whether unreviewed rows may leave, and the version before let some through."""
 
 
 class NothingToRelease(Failed):
@@ -108,6 +115,10 @@ class Prepared:
     """Configuration -> reason -> rows."""
     faults: Sequence[str] = ()
     """What the verifier said of rows that are held back for it."""
+    as_before: bool = False
+    """Whether unreviewed rows may leave because the version before let some through, and nobody said otherwise."""
+    withdrawn: Mapping[str, int] = field(default_factory=dict)
+    """The configurations of the version before of which no row is released now, with the rows that they had."""
 
     @property
     def is_new(self) -> bool:
@@ -150,20 +161,23 @@ def prepare(
     *,
     repo: str | None = None,
     version: str | None = None,
-    allow_unreviewed: bool = False,
+    allow_unreviewed: bool | None = None,
+    withdraw: bool = True,
     card: bytes | None = None,
 ) -> Prepared:
     """Write the next version of the dataset to `to/<version>`; nothing where nothing differs from the one before.
 
+    Whether rows leave that nobody has seen is decided once: without `allow_unreviewed` it is as in the version before.
     `card` is the README.md whose hand-written section is carried over, where it is not that of the version before.
     Raises `WrongInput` for what its user has to decide (a licence, a version too low, verdicts not applied), `Failed`
-    where a build has nothing to release or cannot be proved, or another release is at work in `to`.
+    where a build has nothing to release or cannot be proved, or another release is at work in `to`; `Stopped` where
+    a whole configuration of the version before would be gone and `withdraw` is not set.
     """
     assert project.built is not None, "a release reads a finished build"
     check_current(project)
     with _alone(to):
         try:
-            return _prepare(project, to, repo, version, card, allow_unreviewed=allow_unreviewed)
+            return _prepare(project, to, repo, version, card, allow_unreviewed=allow_unreviewed, withdraw=withdraw)
         finally:
             _remove_begun(to)
 
@@ -186,17 +200,26 @@ def _remove_begun(to: Path) -> None:
 
 
 def _prepare(
-    project: Project, to: Path, repo: str | None, version: str | None, card: bytes | None, *, allow_unreviewed: bool
+    project: Project,
+    to: Path,
+    repo: str | None,
+    version: str | None,
+    card: bytes | None,
+    *,
+    allow_unreviewed: bool | None,
+    withdraw: bool,
 ) -> Prepared:
     built = project.built
     assert built is not None
     before = newest(to)
+    as_before = allow_unreviewed is None and before is not None and before.manifest.allowed_unreviewed
+    allow_unreviewed = allow_unreviewed or as_before
     if before is not None and card is None:
         card = (before.folder / CARD).read_bytes()
     inputs = _inputs(project, repo, card, allow_unreviewed=allow_unreviewed)
     if before is not None and before.manifest.inputs == inputs and version in (None, before.manifest.version):
         held_back = {one.name: one.held_back for one in before.manifest.configs}
-        return Prepared(before.folder, before.manifest.version, None, held_back)
+        return Prepared(before.folder, before.manifest.version, None, held_back, as_before=as_before)
     _remove_begun(to)  # by a run that was killed
     folder = to / PREPARED
     folder.mkdir()
@@ -204,6 +227,9 @@ def _prepare(
     gated, configs = _write_parts(project, folder, to / PRIVATE / PREPARED, canary, allow_unreviewed=allow_unreviewed)
     if not any(one.rows.rows for one in configs):
         raise NothingToRelease(f"{project.out}: nothing may be released: {_why_nothing(gated)}")
+    withdrawn = _withdrawn(before, configs)
+    if withdrawn and not withdraw:
+        raise Stopped(f"{project.out}: {told_withdrawn(withdrawn)} would be gone from the dataset; nothing is released")
     for one in configs:
         _look_through(project, one, folder)
     if not project.config.release.held_out:  # what was held out could be read there
@@ -222,10 +248,21 @@ def _prepare(
     faults = tuple(fault for one in gated for fault in one.faults)
     if next_number is None:
         assert before is not None
-        return Prepared(before.folder, before.manifest.version, None, held_back, faults)
+        return Prepared(before.folder, before.manifest.version, None, held_back, faults, as_before)
     _write_scorers(project, folder, configs, repo, next_number)
     made = _finish(folder, to, facts, difference, next_number, before, card, project.embedder)
-    return Prepared(made, next_number, difference, held_back, faults)
+    return Prepared(made, next_number, difference, held_back, faults, as_before, withdrawn)
+
+
+def _withdrawn(before: Release | None, configs: Iterable[_Config]) -> dict[str, int]:
+    there = {one.rows.name for one in configs if one.rows.rows}
+    released = before.manifest.configs if before is not None else ()
+    return {one.name: one.rows for one in released if one.rows and one.name not in there}
+
+
+def told_withdrawn(withdrawn: Mapping[str, int]) -> str:
+    """The configurations that are gone, with their rows, in a line."""
+    return ", ".join(f"{name} ({rows:,} {'row' if rows == 1 else 'rows'})" for name, rows in withdrawn.items())
 
 
 def _is_edited(release: Release) -> bool:
