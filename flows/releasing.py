@@ -98,7 +98,7 @@ AS_BEFORE = (
 """What is told where nobody said whether unreviewed rows may leave, and the version before let some through."""
 
 
-class NothingToRelease(Failed):
+class NothingToRelease(Stopped):
     """No row passes the gate: of a build whose people are still at work that is no fault."""
 
 

@@ -12,7 +12,7 @@ class Failed(Exception):  # noqa: N818 - names what happened
 
 
 class Stopped(Failed):
-    """The work stopped itself before anything went out: somebody has to decide. Trying again changes nothing."""
+    """The work stopped itself: somebody has to see to it first. Trying again changes nothing."""
 
 
 def first_problem(error: ValidationError, whole: str) -> str:
