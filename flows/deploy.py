@@ -4,13 +4,17 @@ The flows here are those that a person starts at a terminal, with retries: nobod
 """
 
 import hashlib
+import logging
 import re
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import update_wrapper
 from pathlib import Path
 from typing import Any
 from uuid import UUID
+from weakref import WeakSet
 
 from prefect import Flow, flow, get_client
 from prefect.blocks.webhook import Webhook
@@ -30,16 +34,18 @@ from prefect.client.schemas.objects import (
     ConcurrencyLimitStrategy,
     ConcurrencyOptions,
     FlowRun,
+    State,
     StateType,
     WorkerStatus,
 )
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.client.schemas.sorting import FlowRunSort
+from prefect.context import FlowRunContext
 from prefect.events.actions import CallWebhook
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 from prefect.exceptions import ObjectAlreadyExists
-from prefect.states import Crashed
+from prefect.states import Completed, Crashed
 from prefect.utilities.callables import parameter_schema
 from pydantic import SecretStr, ValidationError
 
@@ -50,15 +56,20 @@ from flows.build import task_runner
 from flows.compose import Project
 from flows.embedded import LEFT_OVER_AT_ONCE, RUN_TAG, mark_crashed
 from flows.rebuild import rebuild as rebuild_once
+from flows.release import Outcome
 from flows.release import release as release_once
 from flows.settings import Config, load_config
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, Stopped, WrongInput
 
 RETRIES: dict[str, Any] = {"retries": 2, "retry_delay_seconds": 60}
-"""How a run that failed is tried again, after what the build's tasks and the Hub's client tried themselves."""
+"""How a run that failed is tried again, after what the build's tasks and the Hub's client tried themselves. One that
+somebody has to see to first (`WrongInput`, `Stopped`) is not."""
 AT_ONCE = 1
 """Rebuilds of a dataset. A second one waits: it finds little to do, and what came meanwhile is not lost."""
 PROCESS = "process"
+RAISED = re.compile(r"^Flow run encountered an exception: *(?:\w+: )?")
+"""How Prefect begins what it says of a run that failed."""
+FINAL = (StateType.COMPLETED, StateType.FAILED, StateType.CRASHED, StateType.CANCELLED)
 UNFINISHED = (StateType.RUNNING, StateType.PENDING, StateType.CANCELLING)
 SAID = (
     "touchstone: {{ flow.name }} of {{ deployment.name }} has {{ flow_run.state.name | lower }}: "
@@ -66,8 +77,53 @@ SAID = (
 )
 
 
-@flow(name="build", validate_parameters=False, **RETRIES)
-def build(config: str, out: str) -> None:
+def in_one_line(record: logging.LogRecord) -> bool:
+    """Have the log tell an error that is for people as it is: once, in a line, without a traceback."""
+    error = record.exc_info[1] if record.exc_info else None
+    if not isinstance(error, WrongInput | Failed):
+        return True
+    record.msg, record.args, record.exc_info = str(error), (), None
+    fresh = error not in _logged
+    _logged.add(error)
+    return fresh
+
+
+_logged: WeakSet[BaseException] = WeakSet()
+"""A flow, the one around it, and the process of both each log an error that goes through them."""
+
+
+for _name in ("prefect.flow_runs", "prefect.task_runs", "prefect.engine"):
+    logging.getLogger(_name).addFilter(in_one_line)
+
+
+def unattended(
+    name: str, done: Callable[..., Any], tell: Callable[[Any], str] = lambda result: "done"
+) -> Flow[..., State[Any]]:
+    """What `done` does as a flow that is tried again where that may help, and ends with a line that tells of it."""
+
+    def run(*given: Any, **named: Any) -> State[Any]:
+        try:
+            return Completed(message=tell(done(*given, **named)))
+        except (WrongInput, Stopped):
+            _try_no_more()
+            raise
+
+    named_so: Callable[..., State[Any]] = update_wrapper(run, done)
+    made: Flow[..., State[Any]] = flow(name=name, validate_parameters=False, **RETRIES)(named_so)
+    return made
+
+
+def _try_no_more() -> None:
+    """The run that this is asks for no further try: what its flow says holds for every run, and has no conditions."""
+    context = FlowRunContext.get()
+    assert context is not None
+    assert context.flow_run is not None
+    policy = context.flow_run.empirical_policy.model_copy(update={"retries": 0})
+    with get_client(sync_client=True) as client:
+        client.update_flow_run(context.flow_run.id, empirical_policy=policy)
+
+
+def _build(config: str, out: str) -> None:
     """Build every configured family into `out`, and write the report."""
     from flows.report import write_report
 
@@ -76,10 +132,16 @@ def build(config: str, out: str) -> None:
     write_report(Project(Path(config), Path(out), None))
 
 
-push = annotate.with_options(name="push", **RETRIES)
-collect = collect_once.with_options(**RETRIES)
-release = release_once.with_options(**RETRIES)
-rebuild = rebuild_once.with_options(**RETRIES)
+def _version(outcome: Outcome) -> str:
+    version = f"version {outcome.prepared.version}"
+    return f"{version} released" if outcome.prepared.is_new else f"nothing differs from {version}"
+
+
+build = unattended("build", _build)
+push = unattended("push", annotate.fn)
+collect = unattended("collect", collect_once.fn)
+release = unattended("release", release_once.fn, _version)
+rebuild = unattended("rebuild", rebuild_once.fn, lambda done: "; ".join(done.told))
 
 
 def flows_of(config: Path, out: Path) -> Mapping[str, tuple[Flow[..., Any], dict[str, Any]]]:
@@ -147,8 +209,8 @@ def open_pool(config: Config) -> str:
     return pool
 
 
-def deploy(path: Path, out: Path, command: str) -> UUID:
-    """Bring the deployments of a configuration to the server as they are to be now. Returns that of rebuilds.
+def deploy(path: Path, out: Path, command: str) -> Mapping[str, UUID]:
+    """Bring the deployments of a configuration to the server as they are to be now. Returns them by their flow's name.
 
     `command` runs a flow in a process of its own, in the folder where this one stands. Only rebuilds, which take every
     step, are on a schedule; the others run when they are asked for. What was scheduled before and did not run is gone.
@@ -178,7 +240,41 @@ def deploy(path: Path, out: Path, command: str) -> UUID:
                 if rebuilds
                 else None,
             )
-    return deployed["rebuild"]
+    return deployed
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run that has ended."""
+
+    id: UUID
+    flow: str
+    at: datetime
+    well: bool
+    said: str
+    """What it did, or why it failed."""
+
+
+def ended(deployed: Mapping[str, UUID]) -> Sequence[Ended]:
+    """The last runs of deployments that have ended, the first of them first."""
+    names = {deployment: name for name, deployment in deployed.items()}
+    final = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=list(FINAL))))
+    with get_client(sync_client=True) as client:
+        runs = client.read_flow_runs(
+            deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=list(names))),
+            flow_run_filter=final,
+            sort=FlowRunSort.END_TIME_DESC,
+            limit=LEFT_OVER_AT_ONCE,
+        )
+    return [_ended(run, names) for run in reversed(runs)]
+
+
+def _ended(run: FlowRun, names: Mapping[UUID, str]) -> Ended:
+    assert run.state is not None
+    assert run.deployment_id is not None
+    at = run.end_time or run.state.timestamp
+    said = " ".join(RAISED.sub("", run.state.message or "").split()) or str(run.state.name).lower()
+    return Ended(run.id, names[run.deployment_id], at.astimezone(UTC), run.state.is_completed(), said)
 
 
 def next_run(deployment: UUID) -> datetime | None:

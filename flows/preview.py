@@ -1,9 +1,10 @@
-"""What a rebuild would do, before it does anything: rows, people's hours, and money.
+"""What a rebuild would do, before it does anything: rows, people's hours, money, and the next version.
 
 Nothing is asked, sent or uploaded, and nothing is written but in a temporary folder that is gone afterwards. Stages
 that are finished are read where they lie. What is to be made anew is made in the temporary folder where models are
-free (the rules): the difference is then exact. Where a model costs money the difference is that of the source records,
-with the stages that would run again, and the money is what these would take if the cache held no answer of theirs.
+free (the rules): the difference is then exact, and a trial release there tells the version. Where a model costs money
+the difference is that of the source records, with the stages that would run again, and the money is what these would
+take if the cache held no answer of theirs.
 """
 
 import sqlite3
@@ -12,7 +13,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from data.sources.pins import Pins, lock_of
@@ -22,11 +23,13 @@ from flows.construct.engine import Part
 from flows.construct.stages import SOURCE, StageRef
 from flows.estimate import Estimate, estimate
 from flows.llm.rules import Rules
-from flows.outputs import read_manifest
+from flows.outputs import read_manifest, write_outputs
 from flows.people import read_annotations
 from flows.rebuilding import Drift, Rows, drift, matters, row_state, rows_before, rows_of, too_many
+from flows.releasing import RELEASES, Prepared, newest, prepare
 from flows.settings import load_config
 from schemas.base import Record
+from schemas.errors import Failed, WrongInput
 from schemas.rubric import Task
 
 USUAL_MINUTES = 2.0
@@ -72,17 +75,26 @@ class Preview:
     estimate: Estimate
     stops: str | None
     """Why the rebuild would stop before anything goes to people or out."""
+    release: Prepared | str | None
+    """The version that would come, by the verdicts that are here, or why none would; None where it cannot be told."""
 
 
-def preview(config: Path, out: Path, *, refresh: bool) -> Preview:
-    """What `touchstone rebuild` would do now. Raises what reading the configuration and its sources does."""
+def preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool) -> Preview:
+    """What `touchstone rebuild` would do now. Raises what reading the configuration and its sources does.
+
+    The next version is compared with the newest one in `to`; a newer one on the Hub is not looked for.
+    """
     settings = load_config(config)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pins = Pins(lock_of(config), settings.state / COPIES, scratch=folder / COPIES, refresh=refresh)
         project = Project(config, out, store=str(folder / "store"), pins=pins)
         try:
-            return _preview(project, Store(settings.store), settings.state, pins)
+            seen = _preview(project, Store(settings.store), settings.state, pins)
+            if not seen.exact:
+                return seen
+            repo = hub or settings.release.repo
+            return replace(seen, release=_release(project, folder, to or out / RELEASES, repo, pins))
         finally:
             project.close()
 
@@ -111,7 +123,39 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
         tasks=tasks,
         estimate=money,
         stops=too_many(project.config, differing) if exact and rows_before(project.out) is not None else None,
+        release=None,
     )
+
+
+def _release(project: Project, folder: Path, to: Path, repo: str | None, pins: Pins) -> Prepared | str:
+    """The version that would come of the temporary build; it is made in the temporary folder, and gone with it."""
+    try:
+        built = _finished(project, folder / "out", pins)
+        before = newest(to)
+        trial = folder / "releases"
+        trial.mkdir()
+        if before is not None:
+            (trial / before.manifest.version).symlink_to(before.folder.resolve(), target_is_directory=True)
+        return prepare(built, trial, repo=repo)
+    except (Failed, WrongInput) as error:
+        return str(error)
+
+
+def _finished(project: Project, out: Path, pins: Pins) -> Project:
+    """The temporary build as one that is finished: with the files of the last one, where that is the same."""
+    store = project.config.store
+    manifest = read_manifest(project.out, missing_ok=True)
+    now = {(family.name, part.name): project.build.stages(family, part) for family, part in project.build.parts()}
+    if manifest is not None:
+        last = {(part.family, part.part): [stage.fingerprint for stage in part.stages] for part in manifest.parts}
+        if last == {name: [project.build.fingerprint(ref) for ref in refs] for name, refs in now.items()}:
+            return Project(project.config_path, project.out, built=manifest, store=store, pins=pins)
+    out.mkdir()
+    for name in ("verdicts", "annotations"):
+        if (project.out / name).is_dir():
+            (out / name).symlink_to((project.out / name).resolve(), target_is_directory=True)
+    manifest = write_outputs(Project(project.config_path, out, store=store, pins=pins))
+    return Project(project.config_path, out, built=manifest, store=store, pins=pins)
 
 
 def _borrow(project: Project, store: Store, ref: StageRef) -> bool:

@@ -7,9 +7,11 @@ the gate lets through. It is made to run while nobody looks:
   was reviewed until then is released all the same (the gate holds back what nobody saw), and the run ends as failed
   with a line that says what was missed. The next rebuild makes up for it.
 - More changed rows than `schedule.max_changed_items`, or no money left, stop it before the push and the release.
+- A release that would lack a whole configuration of the version before is not made: that is for a person to decide.
 - Where no row passes the gate yet, nothing is released: that is no failure while people are at work.
 """
 
+import shlex
 import time
 from pathlib import Path
 
@@ -34,10 +36,10 @@ from flows.rebuilding import (
     rows_of,
 )
 from flows.release import release
-from flows.releasing import NothingToRelease
+from flows.releasing import AS_BEFORE, NothingToRelease
 from flows.settings import load_config
 from flows.watch import Watcher
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, Stopped, WrongInput
 from schemas.manifest import BuildManifest
 
 
@@ -116,13 +118,21 @@ def _people(project: Project, built: BuildManifest, watcher: Watcher | None, don
 
 
 def _release(out: Path, to: str | None, hub: str | None, done: Rebuilt) -> None:
-    """Release what the gate lets through."""
+    """Release what the gate lets through. Raises `Stopped` where a whole configuration would be gone."""
     try:
-        outcome = release(str(out), to=to, hub=hub)
+        outcome = release(str(out), to=to, hub=hub, withdraw=False)
     except NothingToRelease as error:
         done.told.append(str(error))
         return
+    except Stopped as error:
+        options = [*(["--to", to] if to else []), *(["--hub", hub] if hub else [])]
+        command = shlex.join(["touchstone", "release", "--out", str(out), *options])
+        raise Stopped(
+            f"{error}; see why (`touchstone rebuild CONFIG --preview`), then `{command}` withdraws it"
+        ) from None
     done.released, done.url = outcome.prepared, outcome.url
+    if outcome.prepared.as_before:
+        done.told.append(AS_BEFORE)
     what = f"version {done.released.version}"
     done.told.append(f"{what} is new" if done.released.is_new else f"nothing differs from {what}")
     if outcome.url:

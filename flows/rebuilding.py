@@ -21,7 +21,7 @@ from flows.label_studio import server_folder
 from flows.releasing import Prepared
 from flows.settings import LOCAL, Config
 from schemas.base import Frozen
-from schemas.errors import Failed
+from schemas.errors import Failed, Stopped
 from schemas.manifest import BuildManifest
 
 REBUILT = ".rebuilt.json"
@@ -163,9 +163,9 @@ def too_many(config: Config, differing: tuple[Drift, ...]) -> str | None:
 
 
 def refuse_too_many(project: Project, differing: tuple[Drift, ...]) -> None:
-    """Raise `Failed` where more rows differ than the configuration allows."""
+    """Raise `Stopped` where more rows differ than the configuration allows."""
     if (problem := too_many(project.config, differing)) is not None:
-        raise Failed(
+        raise Stopped(
             f"{project.out}: {problem}: it is built, nothing went to people and nothing is released; look at it "
             f"(`touchstone rebuild {project.config_path} --preview`), then raise max_changed_items for one rebuild"
         )

@@ -15,13 +15,10 @@ from data.publish.folder import CARD, CHANGELOG, MANIFEST, read_release
 from flows.embedded import engine
 from flows.history import note_release
 from flows.outputs import open_built
-from flows.releasing import Prepared, prepare
+from flows.releasing import RELEASES, Prepared, prepare
 from flows.settings import load_config
 from schemas.base import visible
 from schemas.errors import Failed
-
-RELEASES = "releases"
-"""Below the output folder of a build, where nothing else is said."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +34,32 @@ class Outcome:
 
 @flow(name="release", validate_parameters=False)
 def release(
-    out: str, to: str | None = None, hub: str | None = None, version: str | None = None, allow_unreviewed: bool = False
+    out: str,
+    to: str | None = None,
+    hub: str | None = None,
+    version: str | None = None,
+    allow_unreviewed: bool | None = None,
+    withdraw: bool = True,
 ) -> Outcome:
-    """Release the build in `out`: nothing happens where nothing differs from the version before."""
+    """Release the build in `out`: nothing happens where nothing differs from the version before.
+
+    Without `allow_unreviewed` it is as in the version before. Unless it may `withdraw`, it stops (`Stopped`) before a
+    version that lacks a whole configuration of the one before.
+    """
     project = open_built(Path(out))
     load_config(project.config_path)  # what of it is to stay private stands there: without it all would go out
     repo = hub or project.config.release.repo
     folder = Path(to) if to else project.out / RELEASES
     card = _bring_newest(repo, folder) if repo is not None else None
-    prepared = prepare(project, folder, repo=repo, version=version, allow_unreviewed=allow_unreviewed, card=card)
+    prepared = prepare(
+        project,
+        folder,
+        repo=repo,
+        version=version,
+        allow_unreviewed=allow_unreviewed,
+        withdraw=withdraw,
+        card=card,
+    )
     note_release(project.store, read_release(prepared.folder).manifest)
     outcome = _publish(prepared, repo)
     held: list[dict[str, Any]] = [

@@ -62,6 +62,7 @@ from data.publish.rows import (
 )
 from data.publish.scorers import FORMS, READ, SCORED, scorer
 from data.publish.splits import is_held_out
+from data.sources import SourceSpec, name_of
 from data.sources.fingerprint import source_fingerprint
 from flows.compose import Project
 from flows.construct.embed import Embedder
@@ -78,10 +79,12 @@ from flows.report.read import figures
 from flows.scoring.likelihood import SCORES
 from flows.settings import PERSON
 from schemas.base import HASH_LENGTH, SourceRef, canonical_json, content_hash, visible
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, Stopped, WrongInput
 from schemas.manifest import BuildManifest
 from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
 
+RELEASES = "releases"
+"""Below the output folder of a build, where nothing else is said."""
 PREPARED = ".next"
 """Where the next version is put together."""
 LOCK = ".lock"
@@ -96,8 +99,13 @@ ACCOUNT = re.compile(r"^account (\d+)$")
 CANARIES = uuid.UUID("6d9a3c0e-2f0b-5a53-9d0c-6c1f5b0f5d1a")
 """Name space of the canaries: a dataset keeps its own through all versions."""
 
+AS_BEFORE = (
+    "rows that nobody has seen leave, as in the version before: `touchstone release --no-allow-unreviewed` ends that"
+)
+"""What is told where nobody said whether unreviewed rows may leave, and the version before let some through."""
 
-class NothingToRelease(Failed):
+
+class NothingToRelease(Stopped):
     """No row passes the gate: of a build whose people are still at work that is no fault."""
 
 
@@ -114,6 +122,10 @@ class Prepared:
     """Configuration -> reason -> rows."""
     faults: Sequence[str] = ()
     """What the verifier said of rows that are held back for it."""
+    as_before: bool = False
+    """Whether unreviewed rows may leave because the version before let some through, and nobody said otherwise."""
+    withdrawn: Mapping[str, int] = field(default_factory=dict)
+    """The configurations of the version before of which no row is released now, with the rows that they had."""
 
     @property
     def is_new(self) -> bool:
@@ -129,6 +141,9 @@ class _Config:
     family: Family
     part: Part
     sources: Counter[SourceRef] = field(default_factory=Counter)
+    """Those that its rows name, with how many do."""
+    mixed: frozenset[SourceRef] = frozenset()
+    """Whole ones that no row names, whose text its rows may hold all the same: distractors, passages, other items."""
     languages: set[str] = field(default_factory=set)
     corrected: int = 0
     let_through: int = 0
@@ -157,20 +172,23 @@ def prepare(
     *,
     repo: str | None = None,
     version: str | None = None,
-    allow_unreviewed: bool = False,
+    allow_unreviewed: bool | None = None,
+    withdraw: bool = True,
     card: bytes | None = None,
 ) -> Prepared:
     """Write the next version of the dataset to `to/<version>`; nothing where nothing differs from the one before.
 
+    Whether rows leave that nobody has seen is decided once: without `allow_unreviewed` it is as in the version before.
     `card` is the README.md whose hand-written section is carried over, where it is not that of the version before.
     Raises `WrongInput` for what its user has to decide (a licence, a version too low, verdicts not applied), `Failed`
-    where a build has nothing to release or cannot be proved, or another release is at work in `to`.
+    where a build has nothing to release or cannot be proved, or another release is at work in `to`; `Stopped` where
+    a whole configuration of the version before would be gone and `withdraw` is not set.
     """
     assert project.built is not None, "a release reads a finished build"
     check_current(project)
     with _alone(to):
         try:
-            return _prepare(project, to, repo, version, card, allow_unreviewed=allow_unreviewed)
+            return _prepare(project, to, repo, version, card, allow_unreviewed=allow_unreviewed, withdraw=withdraw)
         finally:
             _remove_begun(to)
 
@@ -193,7 +211,14 @@ def _remove_begun(to: Path) -> None:
 
 
 def _prepare(
-    project: Project, to: Path, repo: str | None, version: str | None, card: bytes | None, *, allow_unreviewed: bool
+    project: Project,
+    to: Path,
+    repo: str | None,
+    version: str | None,
+    card: bytes | None,
+    *,
+    allow_unreviewed: bool | None,
+    withdraw: bool,
 ) -> Prepared:
     built = project.built
     assert built is not None
@@ -203,12 +228,14 @@ def _prepare(
             f"{to}: holds versions of {before.manifest.name}, and this build is of {built.name}; name another folder "
             "with --to, or give the configuration that name"
         )
+    as_before = allow_unreviewed is None and before is not None and before.manifest.allowed_unreviewed
+    allow_unreviewed = allow_unreviewed or as_before
     if before is not None and card is None:
         card = (before.folder / CARD).read_bytes()
     inputs = _inputs(project, repo, card, allow_unreviewed=allow_unreviewed)
     if before is not None and before.manifest.inputs == inputs and version in (None, before.manifest.version):
         held_back = {one.name: one.held_back for one in before.manifest.configs}
-        return Prepared(before.folder, before.manifest.version, None, held_back)
+        return Prepared(before.folder, before.manifest.version, None, held_back, as_before=as_before)
     if before is not None and (fault := next(damage_of(before), None)) is not None:
         raise Failed(
             f"{before.folder}: {visible(fault)}; a version is compared with it: bring it back as it was released"
@@ -222,8 +249,11 @@ def _prepare(
     )
     if not any(one.rows.rows for one in configs):
         raise NothingToRelease(f"{project.out}: nothing may be released: {_why_nothing(gated)}")
+    withdrawn = _withdrawn(before, configs)
+    if withdrawn and not withdraw:
+        raise Stopped(f"{project.out}: {told_withdrawn(withdrawn)} would be gone from the dataset; nothing is released")
     for one in configs:
-        _look_through(one, folder)
+        _look_through(project, one, folder)
     if not project.config.release.held_out:  # what was held out could be read there
         _write_proof(project, folder, configs, canary, allow_unreviewed=allow_unreviewed)
     number = before.manifest.version if before else FIRST_VERSION
@@ -240,10 +270,21 @@ def _prepare(
     faults = tuple(fault for one in gated for fault in one.faults)
     if next_number is None:
         assert before is not None
-        return Prepared(before.folder, before.manifest.version, None, held_back, faults)
+        return Prepared(before.folder, before.manifest.version, None, held_back, faults, as_before)
     _write_scorers(project, folder, configs, repo, next_number)
     made = _finish(folder, to, facts, difference, next_number, before, card, project.embedder)
-    return Prepared(made, next_number, difference, held_back, faults)
+    return Prepared(made, next_number, difference, held_back, faults, as_before, withdrawn)
+
+
+def _withdrawn(before: Release | None, configs: Iterable[_Config]) -> dict[str, int]:
+    there = {one.rows.name for one in configs if one.rows.rows}
+    released = before.manifest.configs if before is not None else ()
+    return {one.name: one.rows for one in released if one.rows and one.name not in there}
+
+
+def told_withdrawn(withdrawn: Mapping[str, int]) -> str:
+    """The configurations that are gone, with their rows, in a line."""
+    return ", ".join(f"{name} ({rows:,} {'row' if rows == 1 else 'rows'})" for name, rows in withdrawn.items())
 
 
 def _is_edited(release: Release) -> bool:
@@ -373,16 +414,41 @@ def _ruling(gated: Gated, row: Mapping[str, Any], canary: str, share: float, pub
     return Ruling(config, held_out=held_out, decision=gated.rows[row["key"]])
 
 
-def _look_through(one: _Config, folder: Path) -> None:
-    """Which sources its rows name, which languages they are in, and what people decided."""
+def _look_through(project: Project, one: _Config, folder: Path) -> None:
+    """Which sources its rows name or may hold text of, which languages they are in, and what people decided."""
+    assert one.part.released is not None
+    kind: dict[str, Any] = {}
     for path in one.rows.files:
-        named = [name for name in ("provenance", "language", "decision") if name in one.rows.fields]
+        named = [
+            name
+            for name in ("provenance", "language", "decision", *one.part.released.configs)
+            if name in one.rows.fields
+        ]
         for batch in read_batches(folder / path, named):
             for row in batch.rows():
+                kind = {name: row[name] for name in one.part.released.configs}
                 one.languages.add(row.get("language") or "en")
                 one.corrected += row["decision"] == "fix"
                 one.let_through += row["decision"] == UNREVIEWED_ALLOWED
                 one.sources.update({SourceRef.model_validate(source) for source in row["provenance"]["sources"]})
+    if one.rows.rows:
+        there = {(ref.source, ref.licence) for ref in one.sources}
+        mixed = ((name_of(spec), spec.licence) for spec in _mixed(project, one.family, one.part, kind))
+        one.mixed = frozenset(
+            SourceRef(source=name, id="", licence=licence) for name, licence in mixed if (name, licence) not in there
+        )
+
+
+def _mixed(project: Project, family: Family, part: Part, kind: Mapping[str, Any]) -> Iterable[SourceSpec]:
+    """The sources whose text may stand in rows of a configuration.
+
+    A family that does not say it has all that the part's line is read from: what a row does not name may be in it, as
+    other rows' texts among its contexts.
+    """
+    settings = project.build.families[family.name].settings
+    if part.released is not None and part.released.mixes is not None:
+        return part.released.mixes(settings, kind)
+    return [spec for one in line_of(family, part) for _, spec in project.build.named_sources(family, one)]
 
 
 def _record(part: Part, row: Mapping[str, Any]) -> Any:
@@ -411,19 +477,26 @@ def _write_proof(
         part = family.part(part_name)
         every = part.people is not None and part.people.share == "every" and not allow_unreviewed
         reviewed = project.build.reviewed(family, part) if every else None
-        named = _named(folder, [one for one in there if one.family is family]) if part.whole else None
+        own = [one for one in there if one.family is family]
+        named = _named(folder, own) if part.whole else None
+        known = {(ref.source, ref.licence) for one in own for ref in (*one.sources, *one.mixed)}
 
         def ruling(
             row: Mapping[str, Any],
             config: str = f"{name}-{part_name}",
             reviewed: Collection[str] | None = reviewed,
             named: Collection[str] | None = named,
+            known: Collection[tuple[str, str | None]] = known,
         ) -> Ruling:
             unseen = reviewed is not None and row["key"] not in reviewed
             strange = named is not None and row["id"] not in named
-            return Ruling(config, held_back="not needed" if unseen or strange else None)
+            sources = row["provenance"]["sources"] if "provenance" in row else ()
+            # Of a source that no configuration answers for, nothing leaves as a proof either.
+            foreign = any((source["source"], source["licence"]) not in known for source in sources)
+            return Ruling(config, held_back="not needed" if unseen or strange or foreign else None)
 
-        write_rows(_accepted_files(project, family, part), folder / PROOF, ruling, canary=canary)
+        files = _accepted_files(project, family, part)
+        write_rows(files, folder / PROOF, ruling, canary=canary, columns=["provenance"])
 
 
 def _named(folder: Path, configs: Iterable[_Config]) -> set[str]:
@@ -622,7 +695,7 @@ def _licences(configs: Sequence[_Config], declared: str | Mapping[str, str] | No
     empty = {one.rows.name for one in configs if not one.rows.rows}
     if isinstance(declared, Mapping):
         declared = {name: licence for name, licence in declared.items() if name not in empty}
-    sources = {one.rows.name: one.sources for one in configs if one.rows.rows}
+    sources = {one.rows.name: [*one.sources, *one.mixed] for one in configs if one.rows.rows}
     return {**dict.fromkeys(empty, ""), **licences_of(sources, declared)}
 
 
@@ -633,7 +706,7 @@ def _config_facts(one: _Config) -> ConfigFacts:
         if each.metadata and b"description" in each.metadata
     }
     by_name: dict[tuple[str, str | None], int] = defaultdict(int)
-    for ref, count in one.sources.items():
+    for ref, count in (*one.sources.items(), *((ref, 0) for ref in one.mixed)):
         by_name[ref.source, ref.licence] += count
     return ConfigFacts(
         name=one.rows.name,
@@ -641,7 +714,7 @@ def _config_facts(one: _Config) -> ConfigFacts:
         fields=described,
         languages=tuple(sorted(one.languages)),
         sources=tuple(
-            SourceFacts(source=source, licence=licence, rows=rows)
+            SourceFacts(source=source, licence=licence, rows=rows or None)
             for (source, licence), rows in sorted(by_name.items(), key=lambda each: (each[0][0], each[0][1] or ""))
         ),
         corrected=one.corrected,

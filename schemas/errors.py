@@ -11,6 +11,10 @@ class Failed(Exception):  # noqa: N818 - names what happened
     """The work could not be done: a disk, a network, a damaged file, a ceiling reached. Exit code 1."""
 
 
+class Stopped(Failed):
+    """The work stopped itself: somebody has to see to it first. Trying again changes nothing."""
+
+
 def first_problem(error: ValidationError, whole: str) -> str:
     """The first problem that pydantic found, as "where: what"; where it is in no one field, of the `whole`."""
     first = error.errors()[0]

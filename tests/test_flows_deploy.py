@@ -22,6 +22,7 @@ from flows.settings import load_config
 from schemas.errors import WrongInput
 from tests.builds import TOUCHSTONE, bytes_of, touchstone, wait_for, write_config
 from tests.prefect_server import PREFECT, QUIET, flow_runs, listed, served
+from tests.rebuilds import ANOTHER, facts
 
 URAQ = {"statements": 15, "context_counts": [1, 3]}
 LICENCE = {"licence": "Apache-2.0"}
@@ -277,3 +278,27 @@ def test_containers_hold_no_secret_and_listen_here_alone() -> None:
     lines = [line for line in (ROOT / ".env.example").read_text().splitlines() if not line.startswith("#")]
     assert {line.removesuffix("=") for line in lines} == named
     assert compose["services"]["label-studio"]["image"].split(":")[1] in PACKAGES[0]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_rebuild_that_stops_itself_is_not_tried_again_and_the_terminal_tells_it(server: str, tmp_path: Path) -> None:
+    (tmp_path / "facts.jsonl").write_bytes(facts())
+    block = {"statements_from": {"format": "jsonl", "path": "facts.jsonl"}, "context_counts": [1, 3]}
+    schedule = {"max_changed_items": 1}
+    config = dataset(tmp_path, "careful", families={"uraq": block}, release=LICENCE, schedule=schedule)
+    with serving(config, PREFECT_API_URL=server) as (_, said):
+        first = start(server, "rebuild/careful")
+        wait_for(lambda: "rebuild: version 1.0.0 is new" in said(), 400)
+        (tmp_path / "facts.jsonl").write_bytes(facts(ANOTHER, without=1))
+        second = start(server, "rebuild/careful")
+        wait_for(lambda: "schedule.max_changed_items allows 1" in said(), 400)
+        assert [state(server, one) for one in (first, second)] == ["COMPLETED", "FAILED"]
+        assert httpx.get(f"{server}/flow_runs/{second}", timeout=10).json()["run_count"] == 1
+        ended = r"^[✓✗](?= \d{4}-\d\d-\d\d \d\d:\d\d UTC  rebuild: )"
+        assert re.findall(ended, said(), re.MULTILINE) == ["✓", "✗"]
+        assert said().count("next      none") == 3, "at the start, and after each run"
+    log = (tmp_path / ".touchstone" / "serve" / "worker.log").read_text()
+    assert log.count("it is built, nothing went to people") == 2, "as it is raised, and in Prefect's word of the end"
+    assert "Traceback" not in log
+    assert "Aborted submission" not in log

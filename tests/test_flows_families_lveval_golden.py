@@ -10,7 +10,7 @@ from tests.test_flows_families_lveval_build import built, project_of
 GOLDEN = {
     "pairs to_pair": (1, "b297f3434bad6b10"),
     "pairs prescreen": (1, "b297f3434bad6b10"),
-    "pairs select_pairs": (1, "ac44c65778e0fd71"),
+    "pairs select_pairs": (2, "ac44c65778e0fd71"),
     "documents to_document": (1, "4c2ab0e5f316a885"),
     "documents pool_documents": (1, "929decbc4065eaff"),
     "confusing-facts confuse": (2, "6fd4bc91556cea46"),

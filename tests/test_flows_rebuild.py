@@ -4,6 +4,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,7 +14,8 @@ from data.checksum import checksum
 from flows.families.uraq.rubric import CHECK
 from flows.label_studio import KEY
 from flows.locks import building, no_build, one_rebuild
-from tests.builds import TOUCHSTONE, bytes_of, scribed, served, touchstone
+from flows.settings import packaged
+from tests.builds import TOUCHSTONE, bytes_of, scribed, served, touchstone, write_config
 from tests.chat_server import ChatServer
 from tests.forms import result
 from tests.hub import HubServer
@@ -229,3 +231,31 @@ def test_gc_keeps_what_the_last_builds_and_releases_need(tmp_path: Path) -> None
     (tmp_path / "facts.jsonl").write_bytes(facts())
     again = succeeds(touchstone("run", "config.yaml", folder=tmp_path))
     assert again.count("done before") == 9, "the release's stages"
+
+
+def test_what_leaves_unreviewed_stays_and_nothing_is_withdrawn_unasked(tmp_path: Path) -> None:
+    pages = {"format": "jsonl", "path": str(packaged("reeval.yaml").parent / "pages.jsonl"), "licence": "Apache-2.0"}
+    questions = {**pages, "path": str(packaged("reeval.yaml").parent / "questions.jsonl")}
+    pairs = {"pairs": 6, "sources": [questions], "distractors": [pages]}
+    recalled = {"factrecall-en": {"sources": [pages]}}
+
+    def datasets(**more: Any) -> None:
+        block = {"levels": ["1k"], "datasets": {"multifieldqa-en-mixup": pairs, **more}}
+        write_config(tmp_path, families={"lveval": block})
+
+    datasets(**recalled)
+    succeeds(touchstone("run", "config.yaml", folder=tmp_path))
+    succeeds(touchstone("release", "--allow-unreviewed", folder=tmp_path))
+    previewed = succeeds(rebuild(tmp_path, "--preview"))
+    assert "release: version 1.0.0 stays: nothing differs" in previewed
+    said = succeeds(rebuild(tmp_path))
+    assert "rows that nobody has seen leave, as in the version before" in said
+    assert "nothing differs from version 1.0.0" in said
+    datasets()
+    previewed = succeeds(rebuild(tmp_path, "--preview"))
+    assert "release: version 2.0.0 would come" in previewed
+    assert "it would stop before lveval-factrecall_en_1k (" in previewed
+    fails(rebuild(tmp_path), "would be gone from the dataset; nothing is released")
+    assert versions(tmp_path) == ["1.0.0"]
+    assert "withdrawn: lveval-factrecall_en_1k (" in succeeds(touchstone("release", "--out", "out", folder=tmp_path))
+    assert "nothing differs from version 2.0.0" in succeeds(rebuild(tmp_path))

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -19,9 +20,10 @@ import data.publish.rows
 from data.checksum import checksum
 from data.publish.card import OWN_BEGIN, OWN_END
 from data.publish.folder import read_release
+from flows.preview import preview
 from flows.proof import prove
-from flows.releasing import newest
-from schemas.errors import Failed, WrongInput
+from flows.releasing import Prepared, newest
+from schemas.errors import Failed, Stopped, WrongInput
 from schemas.release import Change
 from tests.saying import build, contents, decide, known, released, rows_of
 
@@ -357,6 +359,7 @@ def test_of_two_releases_at_once_one_declines(tmp_path: Path) -> None:
 RELEASING = """
 import sys, threading
 from pathlib import Path
+from typing import Any
 from flows.outputs import open_built
 from tests.saying import known, released
 print("begun", flush=True)
@@ -484,3 +487,58 @@ def test_every_configuration_loads_in_a_fresh_process(tmp_path: Path) -> None:
     manifest = read_release(made.folder).manifest
     assert json.loads(done.stdout.splitlines()[-1]) == {one.name: one.rows for one in manifest.configs if one.rows}
     assert checksum(made.folder / "README.md") in {file.sha256 for file in manifest.files}
+
+
+# ---- what the version before decided ----
+
+
+def test_what_was_let_through_unreviewed_is_let_through_until_somebody_says_otherwise(
+    tmp_path: Path,
+) -> None:
+    first = released(build(tmp_path, words=["brave"]), allow_unreviewed=True)
+    assert (first.as_before, read_release(first.folder).manifest.allowed_unreviewed) == (False, True)
+    same = released(build(tmp_path, words=["brave"]))
+    assert (same.version, same.is_new, same.as_before) == ("1.0.0", False, True)
+    more = released(build(tmp_path, words=["brave", "calm"]))
+    assert (more.version, more.as_before, more.withdrawn) == ("1.1.0", True, {})
+    assert {row["decision"] for row in rows_of(more.folder, "saying-once")} == {"unreviewed_allowed"}
+    ended = released(build(tmp_path, words=["brave", "calm"]), allow_unreviewed=False)
+    assert (ended.version, ended.as_before) == ("2.0.0", False)
+    assert ended.withdrawn == {"saying-once": 2, "saying-twice": 2}
+    assert released(build(tmp_path, words=["brave", "calm"])).version == "2.0.0"
+
+
+def test_what_runs_by_itself_stops_before_a_configuration_is_gone(tmp_path: Path) -> None:
+    released(build(tmp_path, words=["brave"]), allow_unreviewed=True)
+    project = build(tmp_path)
+    with pytest.raises(Stopped, match=r"saying-once \(1 row\), saying-twice \(1 row\) would be gone from the dataset"):
+        released(project, withdraw=False)
+    assert newest(tmp_path / "releases").manifest.version == "1.0.0"  # type: ignore[union-attr]
+    assert released(project).withdrawn == {"saying-once": 1, "saying-twice": 1}
+    assert not released(project, withdraw=False).is_new
+
+
+def test_a_preview_tells_the_version_what_is_held_back_and_what_would_be_gone(tmp_path: Path) -> None:
+    to = tmp_path / "releases"
+
+    def seen(**given: Any) -> Prepared:
+        project = build(tmp_path, **given)
+        before = contents(tmp_path)
+        told = preview(project.config_path, project.out, to, None, refresh=False).release
+        assert contents(tmp_path) == before
+        assert isinstance(told, Prepared), told
+        return told
+
+    first = seen(words=["brave"])
+    assert (first.version, first.held_back["saying-once"]) == ("1.0.0", {"not reviewed yet": 1})
+    released(build(tmp_path, words=["brave"]), allow_unreviewed=True)
+    assert not seen(words=["brave"]).is_new
+    assert (seen(words=["brave", "calm"]).version, seen(words=["brave", "calm"]).as_before) == ("1.1.0", True)
+    assert seen().withdrawn == {"saying-once": 1, "saying-twice": 1}
+
+
+def test_a_preview_says_why_nothing_would_be_released(tmp_path: Path) -> None:
+    project = build(tmp_path, licence=None)
+    told = preview(project.config_path, project.out, tmp_path / "releases", None, refresh=False).release
+    assert isinstance(told, str)
+    assert "which licence its rows have does not follow from its sources" in told

@@ -86,7 +86,9 @@ class SourceFacts(Frozen):
 
     source: str
     licence: str | None = Field(description="As it states it")
-    rows: int = Field(description="Released rows that name it")
+    rows: int | None = Field(
+        description="Released rows that name it; null: none does, and text of it may be mixed into any of them"
+    )
 
 
 class ConfigFacts(Frozen):

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import pyarrow as pa
 from pydantic import JsonValue
 
-from data.publish.folder import CHANGELOG, CHANGES, MANIFEST, Release, claims_of
+from data.publish.folder import CARD, CHANGELOG, CHANGES, MANIFEST, Release, claims_of
 from data.publish.rows import opened, plain_rows, read_batches, unreadable
 from schemas.base import canonical_json
 from schemas.errors import Failed, WrongInput
@@ -37,6 +37,8 @@ _FETCHED_BYTES = 32 * 2**20
 _PLACE = struct.Struct(">II")
 _DIGEST_BYTES = 16
 _FIELD = re.compile(r"[.\[]")
+_TOLD = re.compile(rb"^## Changes in this version$.*?^(?=## )", re.MULTILINE | re.DOTALL)
+"""The card's section on how a version differs from the one before it."""
 _NUMBER = r"(0|[1-9][0-9]{0,8})"
 _VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
 
@@ -435,11 +437,13 @@ def _other_files(release: Release) -> dict[str, str]:
 
 
 def _neutral(release: Release, path: str) -> bytes:
-    """A file's content without the version's own number, canary and digest."""
+    """A file's content without the version's number, canary and digest, a card's without what it tells of changes."""
     try:
         content = (release.folder / path).read_bytes()
     except OSError as error:
         raise unreadable(release.folder / path, error) from error
+    if path == CARD:  # that a version tells how it differed from the one before it is no difference to the next one
+        content = _TOLD.sub(b"", content, count=1)
     content = content.replace(release.manifest.canary.encode(), b"CANARY")
     content = content.replace(claims_of(release.manifest).encode(), b"MANIFEST")
     version = re.escape(release.manifest.version.encode())

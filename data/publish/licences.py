@@ -49,7 +49,7 @@ def hub_licence(licence: str) -> str:
 def licences_of(
     sources: Mapping[str, Iterable[SourceRef]], declared: str | Mapping[str, str] | None = None
 ) -> Mapping[str, str]:
-    """The licence of each configuration, by name; `sources` are those its rows name.
+    """The licence of each configuration, by name; `sources` are those its rows name, or may hold text of.
 
     What is declared (`release.licence:`, one for all or configuration -> licence) counts. Else all sources of a
     configuration state the same one, but for dedications to the public domain beside it; of dedications alone
@@ -83,7 +83,7 @@ def _the_one(name: str, refs: Iterable[SourceRef]) -> str:
         for source, licence in sorted(stated, key=lambda one: (one[0], one[1] or ""))
     )
     raise WrongInput(
-        f"{name}: which licence its rows have does not follow from its sources: {found or 'its rows name none'}; "
+        f"{name}: which licence its rows have does not follow from its sources: {found or 'it has none'}; "
         f"say it: release: {{licence: {{{name}: ...}}}}, or one for all"
     )
 

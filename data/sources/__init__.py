@@ -47,7 +47,7 @@ from data.sources.spec import (
 from schemas.base import Dropped, SourceRef, content_hash, key_of
 from schemas.source import Assignment, Dialogue, Passage, QASource, Statement
 
-__all__ = ["FORMATS", "MAPPED", "Entry", "Row", "SourceError", "SourceSpec", "read_entries", "read_source"]
+__all__ = ["FORMATS", "MAPPED", "Entry", "Row", "SourceError", "SourceSpec", "name_of", "read_entries", "read_source"]
 
 S = TypeVar("S", Statement, QASource, Passage, Dialogue, Assignment)
 
@@ -157,6 +157,11 @@ def _as_it_is_named(spec: SourceSpec) -> Iterator[None]:
         raise SourceError(str(error).replace(spec.path, without_query(spec.url))) from error
 
 
+def name_of(spec: SourceSpec) -> str:
+    """What the records of a source call it."""
+    return touchstone.unsharded(spec.name) if spec.format == "touchstone" else spec.name
+
+
 def read_entries(spec: SourceSpec) -> Iterator[Entry]:
     """The source's rows in every shape that its format gives, in its order, those that the door would refuse included.
 
@@ -213,7 +218,7 @@ class _Door(Generic[S]):
     def __init__(self, spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], None]) -> None:
         self._spec, self._refuse = spec, refuse
         self._shape: type[S] = shape
-        self._name = touchstone.unsharded(spec.name) if spec.format == "touchstone" else spec.name
+        self._name = name_of(spec)
         self._place = f"{spec.format}:{self._name.removesuffix('.gz')}"
         self._ids: dict[str, str] = {}
         self._contents: set[str] = set()

@@ -38,7 +38,7 @@ def rebuild(
     from flows.cli.rebuilding import print_preview, rebuild_in_terminal
 
     if preview:
-        print_preview(config, out, refresh=refresh)
+        print_preview(config, out, to, hub, refresh=refresh)
     else:
         rebuild_in_terminal(config, out, to, hub, refresh=refresh)
 

@@ -18,6 +18,7 @@ from flows.gc import look, remove
 from flows.locks import no_build
 from flows.outputs import LAST, open_built
 from flows.rebuilding import Drift, Incomplete, Rebuilt
+from flows.releasing import AS_BEFORE, Prepared, told_withdrawn
 from flows.settings import load_config
 
 SHOWN = 20
@@ -66,13 +67,13 @@ def _print_drift(console: Console, differing: Iterable[Drift], since: str) -> No
         console.print(f"rows since {since}: {one}", soft_wrap=True)
 
 
-def print_preview(config: Path, out: Path, *, refresh: bool) -> None:
+def print_preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool) -> None:
     """Tell what a rebuild would do."""
     from flows.preview import preview
 
     console = make_console()
     with console.status("looking ..."):
-        seen = preview(config, out, refresh=refresh)
+        seen = preview(config, out, to, hub, refresh=refresh)
     for moved in seen.moved:
         console.print(f"a pin would move: {escape(moved)}", soft_wrap=True)
     _print_stages(console, seen.stages)
@@ -100,10 +101,33 @@ def print_preview(config: Path, out: Path, *, refresh: bool) -> None:
         console.print("money: none, the models are free")
     else:
         print_estimate(seen.estimate, console)
+    _print_release(console, seen.release)
     if seen.stops:
         console.print(f"[yellow]it would stop before anything goes to people or out: {escape(seen.stops)}[/]",
                       soft_wrap=True)  # fmt: skip
     console.print("[dim]nothing was done[/]")
+
+
+def _print_release(console: Console, release: Prepared | str | None) -> None:
+    if release is None:
+        console.print("release: known once the rows are")
+        return
+    if isinstance(release, str):
+        console.print(f"release: none: {escape(release)}", soft_wrap=True)
+        return
+    told = "would come" if release.is_new else "stays: nothing differs"
+    console.print(f"release: version {release.version} {told}, by the verdicts that are here")
+    if release.as_before:
+        console.print(f"release: {AS_BEFORE}", soft_wrap=True)
+    for name, reasons in release.held_back.items():
+        for reason, count in reasons.items():
+            console.print(f"release: {name}: {count:,} held back: {reason}", soft_wrap=True)
+    if release.withdrawn:
+        console.print(
+            f"[bold red]! release: it would stop before {escape(told_withdrawn(release.withdrawn))} would be gone: "
+            "`touchstone release` withdraws that[/]",
+            soft_wrap=True,
+        )
 
 
 def _print_stages(console: Console, stages: tuple[StageRef, ...]) -> None:

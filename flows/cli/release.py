@@ -24,9 +24,12 @@ def release(
         str | None, typer.Option(help="A higher version than the rule proposes: MAJOR.MINOR.PATCH")
     ] = None,
     allow_unreviewed: Annotated[
-        bool,
-        typer.Option("--allow-unreviewed", help="Let through what people have not seen; card and rows say so"),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--allow-unreviewed/--no-allow-unreviewed",
+            help="Let through what people have not seen; card and rows say so. As in the version before by default",
+        ),
+    ] = None,
 ) -> None:
     """Release the build's rows as a version of a dataset, to a folder, or to the Hugging Face Hub.
 

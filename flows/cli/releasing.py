@@ -15,6 +15,7 @@ from data.publish.diff import compare, next_version
 from data.publish.folder import read_release
 from flows.cli.reading import open_build
 from flows.cli.terminal import LEFT, make_console, quieten_prefect
+from flows.releasing import AS_BEFORE, told_withdrawn
 from flows.settings import EmbedderSettings
 from schemas.errors import Failed
 
@@ -22,7 +23,7 @@ FAULTS_SHOWN = 20
 
 
 def release_build(
-    out: Path | None, to: Path | None, hub: str | None, version: str | None, *, allow_unreviewed: bool
+    out: Path | None, to: Path | None, hub: str | None, version: str | None, *, allow_unreviewed: bool | None
 ) -> None:
     """Release, and tell what went out, what was held back, and where it lies."""
     console = make_console()
@@ -46,6 +47,13 @@ def release_build(
     if len(done.faults) > FAULTS_SHOWN:
         console.print(f"  and {len(done.faults) - FAULTS_SHOWN} more")
     where = escape(str(done.folder))
+    if done.as_before:
+        console.print(f"- {AS_BEFORE}", soft_wrap=True)
+    if done.withdrawn:
+        console.print(
+            f"[bold red]! withdrawn: {escape(told_withdrawn(done.withdrawn))}: nothing of the build may leave there[/]",
+            soft_wrap=True,
+        )
     if done.is_new:
         assert done.difference is not None
         told = "the first version" if done.difference.before is None else f"after {done.difference.before}"

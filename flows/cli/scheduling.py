@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 API = "PREFECT_API_URL"
 NOTICE = "TOUCHSTONE_NOTICE_URL"
+LOOKS_EVERY_S = 2
 SCHEDULED_WITHIN_S = 60
 """In which the server's scheduler has planned the next run, if it works at all."""
 
@@ -50,25 +52,27 @@ def serve_schedule(given: Path | None, out: Path) -> None:
             deploy.reach(_shown(api))
             pool = deploy.open_pool(config)
             crashed = deploy.clear(config)
-            rebuild = deploy.deploy(path, out, f"{sys.executable} -m prefect.engine")
+            deployed = deploy.deploy(path, out, f"{sys.executable} -m prefect.engine")
             deploy.notify(config, notice)
             stack.callback(_clear, config)
             worker = serve.worker(folder, pool, deploy.worker_of(config), environment)
             processes = [*local, stack.enter_context(worker)]
             stack.callback(_ignore_signals)
-            _wait_for_schedule(config, rebuild, folder, processes)
+            _wait_for_schedule(config, deployed["rebuild"], folder, processes)
+            told = {one.id for one in deploy.ended(deployed)}
         console.print(f"[green]✓[/] {escape(config.name)} is served: {', '.join(deploy.flows_of(path, out))}")
         console.print(f"  at        {escape(_shown(api).removesuffix('/api'))}", soft_wrap=True)
-        _tell_schedule(console, config, rebuild)
-        told = f"is posted to the address in {NOTICE}" if notice else f"is told to nobody: {NOTICE} names an address"
-        console.print(f"  a failure {told}")
+        _tell_schedule(console, config, deployed["rebuild"])
+        posted = f"is posted to the address in {NOTICE}" if notice else f"is told to nobody: {NOTICE} names an address"
+        console.print(f"  a failure {posted}")
         if crashed:
             console.print(f"  [yellow]{crashed} runs that nothing works on any more are marked as crashed[/]")
         console.print(f"  [dim]logs: {escape(str(folder))}; Ctrl-C stops it[/]", soft_wrap=True)
         with contextlib.suppress(KeyboardInterrupt):
             while True:
                 serve.check(folder, *processes)
-                time.sleep(1)
+                time.sleep(LOOKS_EVERY_S)
+                told |= _tell_ended(console, config, deployed, told)
         console.print("stopping ...")
     console.print("[green]✓[/] stopped; `touchstone serve` goes on from here")
 
@@ -110,6 +114,22 @@ def _wait_for_schedule(config: Config, rebuild: UUID, folder: Path, processes: "
                 "(with SQLAlchemy 2.1 it does not, silently)"
             )
         time.sleep(1)
+
+
+def _tell_ended(console: Console, config: Config, deployed: Mapping[str, UUID], told: Collection[UUID]) -> set[UUID]:
+    """Tell of each run that has ended since, and when the next one comes; says which they were."""
+    from flows.deploy import ended
+
+    seen: set[UUID] = set()
+    with contextlib.suppress(httpx.HTTPError):  # where the server is busy, the next look tells it
+        for one in ended(deployed):
+            if one.id not in told:
+                mark = "[green]✓[/]" if one.well else "[red]✗[/]"
+                console.print(f"{mark} {one.at:%Y-%m-%d %H:%M} UTC  {one.flow}: {escape(one.said)}", soft_wrap=True)
+                seen.add(one.id)
+        if seen:
+            _tell_schedule(console, config, deployed["rebuild"])
+    return seen
 
 
 def _tell_schedule(console: Console, config: Config, rebuild: UUID) -> None:

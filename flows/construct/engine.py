@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from data.sources import SourceSpec
 from flows.construct.embed import Embedder
 from flows.construct.exhibit import Figure, Sheet
 from flows.llm.model import Model, Out, Problem, Prompt, Usage
@@ -419,6 +420,9 @@ class Released:
     """The other parts that its verifier reads: their rows go along, so that a download can be proved."""
     asked: Callable[[Any], bool] | None = None
     """Of a part that needs people: whether a row has anything for them to accept; None where each has."""
+    mixes: Callable[[Any, Mapping[str, Any]], Iterable[SourceSpec]] | None = None
+    """(settings, the values of `configs`): the sources whose text the rows of that configuration may hold. Where it is
+    None, it is all that the part, its makers and the parts that these use are read from."""
 
 
 @dataclass(frozen=True)

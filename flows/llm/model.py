@@ -15,7 +15,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from schemas.base import Frozen, content_hash
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, Stopped, WrongInput
 
 Out = TypeVar("Out", bound=BaseModel)
 MAX_REASKS = 2
@@ -107,7 +107,7 @@ class PromptTemplateError(ModelSetupError):
     """A prompt's template does not parse, or uses a variable that its prompt does not have."""
 
 
-class BudgetSpent(Failed):
+class BudgetSpent(Stopped):
     """The money ceiling is reached: the run stops cleanly and can be resumed."""
 
 

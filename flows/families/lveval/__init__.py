@@ -51,7 +51,7 @@ from flows.families.lveval.selection import (
     uses_of_documents,
     uses_of_questions,
 )
-from flows.families.lveval.settings import LVEvalSettings
+from flows.families.lveval.settings import LVEvalSettings, mixed_sources
 from flows.families.lveval.show import show
 from flows.families.lveval.verify import (
     verify_against_sources,
@@ -109,7 +109,7 @@ FAMILY = Family(
                     settings=["prescreen"],
                     asks={"builder": "prescreen"},
                 ),
-                all_(select_pairs, settings=["datasets"], creates=True),
+                all_(select_pairs, version=2, settings=["datasets"], creates=True),
             ),
         ),
         Part(
@@ -201,6 +201,7 @@ FAMILY = Family(
                 configs=("dataset",),
                 proof=("pairs", "confusing-facts", "conflicts", "keywords"),
                 asked=lambda row: bool(row.confusing_facts or row.replacements or row.answer_keywords),
+                mixes=mixed_sources,
             ),
             steps=(
                 rows(

@@ -5,12 +5,21 @@ from pathlib import Path
 
 import yaml
 
+from schemas.base import SourceRef
 from schemas.lveval import FactRecord
 
 FILE = Path(__file__).with_name("facts.yaml")
+
+LICENCE = "Apache-2.0"
+"""They were written for this project, and are under its own licence."""
 
 
 @cache
 def packaged_fact(language: str) -> FactRecord:
     """The fact of the fact-recall dataset in that language."""
     return FactRecord.model_validate(yaml.safe_load(FILE.read_text(encoding="utf-8"))[language])
+
+
+def packaged_source(dataset: str) -> SourceRef:
+    """Where a dataset's packaged fact comes from."""
+    return SourceRef(source="facts packaged with Touchstone", id=dataset, licence=LICENCE)

@@ -11,7 +11,7 @@ from typing import Any
 from data.sources import SourceSpec
 from flows.construct.engine import Context, Drop, Records, SetContext, Slot, StepContext
 from flows.families.lveval.datasets import BY_NAME, Dataset
-from flows.families.lveval.facts import packaged_fact
+from flows.families.lveval.facts import packaged_fact, packaged_source
 from flows.families.lveval.library import count, is_yes_or_no
 from flows.families.lveval.prompts import ANSWER_UNAIDED, ToAnswer
 from flows.families.lveval.settings import LVEvalSettings
@@ -190,11 +190,15 @@ async def select_pairs(pairs: Records[Pair], ctx: SetContext) -> AsyncIterator[P
             ctx.drop(pair, Drop("not selected"))
     for name, one in settings.datasets.items():
         if BY_NAME[name].recalls_fact:
-            yield _recalled(BY_NAME[name], one.fact or packaged_fact(BY_NAME[name].language), ctx)
+            yield _recalled(BY_NAME[name], one.fact, ctx)
 
 
-def _recalled(dataset: Dataset, fact: FactRecord, ctx: SetContext) -> Pair:
-    """The one pair of a fact-recall dataset."""
+def _recalled(dataset: Dataset, own: FactRecord | None, ctx: SetContext) -> Pair:
+    """The one pair of a fact-recall dataset: on a fact of the user's own, or on the packaged one."""
+    fact = own or packaged_fact(dataset.language)
+    written_in = (
+        SourceRef(source="the configuration's own fact", id=dataset.name) if own else packaged_source(dataset.name)
+    )
     language = language_of(dataset.language)
     if not language.contains(fact.fact, fact.answers[0]):
         raise WrongInput(
@@ -211,7 +215,7 @@ def _recalled(dataset: Dataset, fact: FactRecord, ctx: SetContext) -> Pair:
         source="fact",
         row="fact",
         written=fact,
-        provenance=Provenance(seed=ctx.step.seed, sources=(SourceRef(source="fact record", id=dataset.name),)),
+        provenance=Provenance(seed=ctx.step.seed, sources=(written_in,)),
     )
 
 

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.engine import FamilySettings
-from flows.families.lveval.datasets import BY_NAME, LEVELS
+from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, LEVELS
 from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInput
 from schemas.lveval import FactRecord
@@ -119,6 +119,12 @@ class LVEvalSettings(FamilySettings):
             for place, spec in enumerate(getattr(dataset, field))
             if recalls_fact is None or BY_NAME[name].recalls_fact == recalls_fact
         ]
+
+
+def mixed_sources(settings: LVEvalSettings, kind: Mapping[str, str]) -> Iterable[SourceSpec]:
+    """The sources of the questions and documents of one dataset, by the value of a context's `dataset`."""
+    own = settings.datasets[BY_RELEASED[kind["dataset"].rpartition("_")[0]].name]
+    return (*own.sources, *own.distractors)
 
 
 def _each_once(placed: Iterable[tuple[str, SourceSpec]]) -> dict[str, SourceSpec]:

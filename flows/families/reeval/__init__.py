@@ -124,7 +124,7 @@ FAMILY = Family(
                 each(select_unknown, **SELECTS),
                 each(
                     enrich,
-                    version=2,
+                    version=3,
                     prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE],
                     asks={"pivot": "pivots"},
                     prepare=retrieve,

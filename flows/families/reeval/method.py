@@ -36,7 +36,7 @@ from flows.llm.model import InvalidAnswer, Model
 from flows.llm.rules import Rules
 from flows.scoring.entailment import DEFAULT_MODEL, Entailment, premise_and_hypothesis
 from flows.scoring.qa import exact_match
-from schemas.base import content_hash
+from schemas.base import SourceRef, content_hash
 from schemas.errors import WrongInput
 from schemas.reeval import Case, EnrichedCase, PassageRef, SwapCase
 from schemas.source import Passage, QASource
@@ -337,6 +337,7 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
     resolved = await _resolved(case, sentence, ctx)
     found: dict[str, tuple[PassageRef, ...]] = {}
     evidence: dict[str, str] = {}
+    sources: list[SourceRef] = []
     notes: list[str] = []
     for expansion in EXPANSIONS:
         drawn = collection.passages(case, expansion, PASSAGES)
@@ -352,6 +353,7 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
             language=case.language,
         )
         found[expansion] = drawn.passages
+        sources += drawn.sources
         evidence[expansion] = (await ctx.ask(MERGE, merging, model=case.pivot)).text
         notes += [f"{expansion}-focused: {doubt}" for doubt in drawn.doubts]
     return EnrichedCase(
@@ -369,7 +371,7 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
         language=case.language,
         pivot=case.pivot,
         source=case.source,
-        provenance=ctx.provenance(case, notes=notes),
+        provenance=ctx.provenance(case, sources=sources, notes=notes),
     )
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from flows.construct.embed import Embedder
 from flows.construct.retrieve import IntMatrix, Retriever, diverse, retriever_for
 from flows.families.reeval import checks
+from schemas.base import SourceRef
 from schemas.reeval import Case, PassageRef
 from schemas.source import Passage
 
@@ -22,6 +23,8 @@ class Drawn:
     passages: tuple[PassageRef, ...]
     doubts: tuple[str, ...]
     """What people should look at: a passage that may answer the question otherwise."""
+    sources: tuple[SourceRef, ...]
+    """Where the passages come from."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Shelf:
     """The collection's passages in one language."""
 
     passages: tuple[PassageRef, ...]
+    sources: tuple[SourceRef, ...]
+    """Of each of them."""
     retriever: Retriever | None
     """None where there are no passages, or nobody asks."""
 
@@ -61,7 +66,7 @@ class Collection:
         """
         shelf = self.shelves[case.language]
         if shelf.retriever is None:
-            return Drawn((), ())
+            return Drawn((), (), ())
         near: dict[int, float] = {}
 
         def refuse(place: int) -> bool:
@@ -86,15 +91,21 @@ class Collection:
             for number, place in enumerate(places, 1)
             if near[place] > checks.UNSURE_ABOVE
         ]
-        return Drawn(tuple(shelf.passages[place] for place in places), tuple(doubts))
+        return Drawn(
+            tuple(shelf.passages[place] for place in places),
+            tuple(doubts),
+            tuple(shelf.sources[place] for place in places),
+        )
 
 
 def collect(cases: Sequence[Case], passages: Iterable[Passage], embedder: Embedder) -> Collection:
     """Rank the passages of each language for all its cases at once."""
     by_language: dict[str, list[PassageRef]] = {}
+    sources: dict[str, list[SourceRef]] = {}
     for passage in passages:
         ref = PassageRef(id=passage.id, title=passage.title, text=passage.text)
         by_language.setdefault(passage.language, []).append(ref)
+        sources.setdefault(passage.language, []).append(passage.source)
     shelves: dict[str, Shelf] = {}
     ranks: dict[tuple[str, str], Sequence[int]] = {}
     notes = []
@@ -102,11 +113,11 @@ def collect(cases: Sequence[Case], passages: Iterable[Passage], embedder: Embedd
         own = by_language.get(language, [])
         asked = [case for case in cases if case.language == language]
         if not own:
-            shelves[language] = Shelf((), None)
+            shelves[language] = Shelf((), (), None)
             notes.append(f"there are no passages in the language {language}: nothing can be enriched")
             continue
         retriever = retriever_for(language, [passage.text for passage in own], embedder)
-        shelves[language] = Shelf(tuple(own), retriever)
+        shelves[language] = Shelf(tuple(own), tuple(sources[language]), retriever)
         notes.append(f"{language}: {len(own):,} passages, ranked by {retriever.name}")
         for expansion in EXPANSIONS:
             queries = [case.question if expansion == "question" else case.evidence for case in asked]
