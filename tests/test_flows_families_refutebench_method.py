@@ -158,6 +158,8 @@ def test_a_persistent_dialogue_puts_the_very_query_again_after_unrelated_ones(sa
         between = [turn.text for turn in one.turns[::2] if turn.kind == "unrelated"]
         assert len(set(between)) == 3
         assert all(task_of[query] != one.task for query in between)
+        assert len(one.provenance.parents) == 4
+        assert {source.source for source in one.provenance.sources} == {"sentences.jsonl", "stories.jsonl"}
     refuting = [asked for name, asked, _ in speaker.asked if name == "refute"]
     assert {asked.standing for asked in refuting if asked.earlier} == {False}
     assert sum(asked.standing for asked in refuting) == len(persistent)

@@ -102,6 +102,7 @@ async def open_dialogue(seed: Seed, slot: Slot, ctx: Context) -> RefutationDialo
     settings: RefuteBenchSettings = ctx.settings
     pool: Pool = ctx.prepared
     turns = [DialogueTurn(role="user", kind="query", text=seed.query)]
+    between: list[Seed] = []
     count = int(slot["unrelated"])
     if count:
         others = [one for one in pool.by_key.values() if one.task != seed.task]
@@ -109,7 +110,8 @@ async def open_dialogue(seed: Seed, slot: Slot, ctx: Context) -> RefutationDialo
             raise Drop("too few seeds of other tasks", value=len(others))
         order = seeded(ctx.step.seed, "unrelated", seed.key)
         order.shuffle(others)
-        turns += [DialogueTurn(role="user", kind="unrelated", text=one.query) for one in others[:count]]
+        between = others[:count]
+        turns += [DialogueTurn(role="user", kind="unrelated", text=one.query) for one in between]
         turns.append(turns[0])
     agent = slot["refuter"] == "agent"
     return RefutationDialogue(
@@ -123,7 +125,7 @@ async def open_dialogue(seed: Seed, slot: Slot, ctx: Context) -> RefutationDialo
         style=style_of(settings.style) if agent else PLAIN,
         model=str(slot["model"]),
         turns=tuple(turns),
-        provenance=ctx.provenance(seed),
+        provenance=ctx.provenance(seed, *between),
     )
 
 
