@@ -108,7 +108,7 @@ GRID_LEFT, GRID_TOP, CELL_HEIGHT = 40, 24, 26
 
 
 def grid(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]) -> Markup:
-    """A cell for each value of the rows, from 0 to 1, the darker the higher; one that is not a number is left out."""
+    """A cell for each value of the rows, from 0 to 1, the fuller in colour the higher; none for what is no number."""
     width = (STACK_WIDTH - GRID_LEFT - RIGHT) / max(1, len(columns))
     marks = [
         Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(

@@ -4,6 +4,7 @@ The paper pools the attention scores by their maximum over layers and heads, and
 how those of tokens become those of rounds it leaves open. Here rounds are shown by their turns, a message each, and for
 each token of the turn that looks the largest weight is taken that it gives a token of the turn that is looked at; of
 that the mean over the looking turn's tokens, since a maximum over them too would be near 1 almost everywhere.
+So a long turn, which has more tokens to be the largest, is looked at more than a short one that is as interesting.
 Departure: the model that reads a dialogue, one whose weights are at hand, need not be the one that answered in it.
 """
 
