@@ -1,6 +1,7 @@
 """`touchstone evaluate` where that takes dialogues: over HTTP, beside a build whose files stay as they are."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from flows.compose import Project
 from flows.outputs import remember, write_outputs
 from tests.builds import touchstone, write_config
+from tests.causal_models import make_llama
 from tests.chat_server import ChatServer, Messages
 from tests.test_flows_cli import Outcome
 from tests.toy import run_all
@@ -184,11 +186,51 @@ def test_ratings_are_scored_again_from_their_file(folder: Path) -> None:
     assert Outcome("score", "refutebench", "--input", path, "--output", path).code == 2
 
 
+def test_where_turns_look_is_told_of_a_dialogue_of_each_task_and_protocol(folder: Path, beta: ChatServer) -> None:
+    make_llama(folder / "tiny-llama")
+    done = Outcome("evaluate", "refutebench", "--model", "beta", "--attention-model", "tiny-llama")
+    assert done.code == 0, done.output
+    cells = json.loads((folder / "out/predictions/refutebench-beta.tables.json").read_text())
+    tables: dict[str, dict[tuple[str, str], float]] = {}
+    for cell in cells:
+        if cell["table"].startswith("attention"):
+            tables.setdefault(cell["table"], {})[cell["row"], cell["column"]] = cell["value"]
+    kinds = {
+        "transient": ["s", "q", "a0", "r0", "a1", "r1", "a2", "r2", "a3"],
+        "persistent": ["s", "q", "a0", "r0", "a1", "u1", "b1", "q'", "a2"],
+    }
+    assert list(tables) == [
+        f"attention of tiny-llama, {protocol}, {task}" for protocol in kinds for task in ("translation", "writing")
+    ]
+    for table, values in tables.items():
+        names = kinds["persistent" if "persistent" in table else "transient"]
+        assert list(values) == [(row, column) for place, row in enumerate(names) for column in names[: place + 1]]
+        assert all(0 <= value <= 1 for value in values.values())
+        assert values["s", "s"] == 1  # the first token sees nothing else
+    page = (folder / "out/predictions/refutebench-beta.tables.html").read_text()
+    assert page.count('<svg class="heatmap"') == 4
+    assert page.count("drawn by the run&#39;s seed") == 4
+    assert page.count("u1 is the first unrelated query") == 1
+    dialogues = {one["id"]: one for one in predictions(folder, "refutebench-beta.dialogues.jsonl")}
+    drawn = re.findall(r"attention of tiny-llama, (\w+), (\w+): dialogue (\w+) with beta", page)
+    assert [(dialogues[key]["protocol"], dialogues[key]["task"]) for _, _, key in drawn] == [
+        (protocol, task) for protocol, task, _ in drawn
+    ]
+    assert "and 4 heatmaps" in done.output
+    beta.clear()
+    assert Outcome("evaluate", "refutebench", "--model", "beta", "--attention-model", "./tiny-llama").code == 0
+    assert beta.requests == []
+    assert json.loads((folder / "out/predictions/refutebench-beta.tables.json").read_text()) == cells
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["--model", "gamma"], "no such model"),
-        (["--model", "beta", "--attention"], "--attention: cannot be told of refutebench"),
+        (["--model", "beta", "--attention"], "name a local model that reads its dialogues by --attention-model"),
+        (["--model", "beta", "--attention-model", "alpha"], "--attention-model alpha: is of provider endpoint"),
+        (["--model", "beta", "--attention-model", "gamma"], "--attention-model gamma: no such model in"),
+        (["--model", "beta", "--attention-model", "./store"], "cannot be loaded as a causal language model"),
         (["--model", "beta", "--by-author"], "--by-author: "),
     ],
 )

@@ -7,13 +7,16 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
-from flows.llm.local import READ_AT_ONCE, LocalModel, LocalSettings
-from flows.llm.model import ModelSetupError, Usage
+from flows.llm import local
+from flows.llm.chat_text import pieces
+from flows.llm.local import READ_AT_ONCE, WEIGHTS_AT_ONCE, LocalModel, LocalSettings
+from flows.llm.model import ModelSetupError, Said, Usage
 from flows.llm.options import Likelihood, Options, TooLong
-from schemas.errors import WrongInput
+from schemas.errors import Failed, WrongInput
 from tests.causal_models import make_llama, make_tokenizer, text
 
 torch.set_num_threads(1)
@@ -273,16 +276,7 @@ def test_attention_from_the_cache_is_that_of_a_plain_pass(model: LocalModel, tmp
 
 
 def test_attention_in_a_sliding_window_names_the_places_in_the_text(tmp_path: Path) -> None:
-    from transformers import MistralConfig, MistralForCausalLM
-
-    make_tokenizer(tmp_path, 800)
-    torch.manual_seed(0)
-    config = MistralConfig(
-        vocab_size=800, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, sliding_window=16, initializer_range=0.1,
-    )  # fmt: skip
-    MistralForCausalLM(config).save_pretrained(tmp_path)
-    model = LocalModel(LocalSettings(name=str(tmp_path)))
+    model = LocalModel(LocalSettings(name=str(make_sliding(tmp_path))))
     prompt, option = text(3, 60), f" {text(4, 9)}"
     found = model.attended(prompt + option, len(prompt))
     length, looking = len(found.ends), found.positions.shape[-1]
@@ -295,3 +289,125 @@ def test_attention_in_a_sliding_window_names_the_places_in_the_text(tmp_path: Pa
 def test_attention_needs_tokens_to_look(model: LocalModel) -> None:
     with pytest.raises(WrongInput, match="no tokens stand behind character 5"):
         model.attended("bread", 5)
+
+
+# ---- attention by turns ----
+
+SAID = tuple(
+    Said(role="user" if place % 2 == 0 else "assistant", text=text(70 + place, words))
+    for place, words in enumerate((12, 40, 3, 25, 9, 31))
+)
+CHATML = (
+    "{{ bos_token + '[system]the baker' }}"
+    "{% for m in messages %}{{ '[' + m.role + ']' + m.content + eos_token }}{% endfor %}"
+)
+
+
+def plain_turns(model: LocalModel, ends: Sequence[int], special: bool) -> tuple[list[int], list[list[float]]]:
+    """The same from all attention weights of one pass: which turn each token is of, and its largest weights."""
+    tokenizer = model._tokenizer
+    whole = "".join(pieces(tokenizer, SAID))
+    encoding = tokenizer(whole, return_offsets_mapping=True, add_special_tokens=special)
+    model._model.set_attn_implementation("eager")
+    with torch.inference_mode():
+        layers = model._model(input_ids=torch.tensor([encoding["input_ids"]]), output_attentions=True).attentions
+    pooled = torch.stack(layers).amax(dim=(0, 1, 2)).tolist()  # (tokens, tokens)
+    of = [next(turn for turn, end in enumerate(ends) if stop <= end) for _, stop in encoding["offset_mapping"]]
+    turns = range(len(ends))
+    places = [[at for at, one in enumerate(of) if one == turn] for turn in turns]
+    return of, [[max((line[at] for at in places[turn]), default=0.0) for turn in turns] for line in pooled]
+
+
+@pytest.mark.parametrize("at_once", [1, 20_000, WEIGHTS_AT_ONCE])
+@pytest.mark.parametrize("template", [None, CHATML])
+@pytest.mark.parametrize("sliding", [False, True])
+def test_what_turns_look_at_is_that_of_a_plain_pass_however_it_is_read(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int, template: str | None, sliding: bool
+) -> None:
+    model = LocalModel(LocalSettings(name=str(make_sliding(tmp_path) if sliding else folder)))
+    model._tokenizer.chat_template = template
+    monkeypatch.setattr(local, "WEIGHTS_AT_ONCE", at_once)
+    reads: list[int] = []
+    weights = model._weights
+    monkeypatch.setattr(model, "_weights", lambda inputs, *rest, **how: reads.append(len(inputs)) or weights(
+        inputs, *rest, **how))  # fmt: skip
+    before = model._model.config._attn_implementation
+    found = model.turns_attended(SAID)
+    assert model._model.config._attn_implementation == before
+    ends = list(itertools.accumulate(map(len, pieces(model._tokenizer, SAID))))
+    of, expected = plain_turns(model, ends, special=template is None)
+    assert found.turns.tolist() == of
+    assert set(of) == set(range(len(SAID) + 1))
+    assert np.abs(found.weights - np.array(expected)).max() < 1e-5
+    assert found.weights.min() >= 0
+    assert found.weights.max() <= 1
+    later = np.arange(len(SAID) + 1) > found.turns[:, None]
+    assert (found.weights[later] == 0).all()
+    # Eight heads in two layers: 20,000 weights are those of a few tokens; the first is always read alone.
+    assert sum(reads) == len(of)
+    assert (
+        max(reads) == {1: 1, 20_000: 20_000 // (8 * len(of)), WEIGHTS_AT_ONCE: min(len(of) - 1, READ_AT_ONCE)}[at_once]
+    )
+
+
+def make_sliding(folder: Path) -> Path:
+    from transformers import MistralConfig, MistralForCausalLM
+
+    make_tokenizer(folder, 800)
+    torch.manual_seed(0)
+    config = MistralConfig(
+        vocab_size=800, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, sliding_window=16, initializer_range=0.1,
+    )  # fmt: skip
+    MistralForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
+def test_a_token_is_of_the_turn_in_which_it_ends(model: LocalModel) -> None:
+    tokenizer = model._tokenizer
+    tokenizer.chat_template = CHATML
+    found = model.turns_attended(SAID)
+    tokens = tokenizer("".join(pieces(tokenizer, SAID)), add_special_tokens=False)["input_ids"]
+    of_turn = [tokenizer.decode([token for token, of in zip(tokens, found.turns, strict=True) if of == turn])
+               for turn in range(len(SAID) + 1)]  # fmt: skip
+    assert of_turn[0] == "<s>[system]the baker"
+    assert of_turn[1:] == [f"[{said.role}]{said.text}</s>" for said in SAID]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("short", " tokens, and its window is 32; take a model with a longer window"),
+        ("recurrent", "does not tell its attention"),
+        ("hybrid", "cannot read a dialogue piece by piece"),
+    ],
+)
+def test_a_dialogue_that_a_model_cannot_read_is_refused_in_one_line(tmp_path: Path, kind: str, said: str) -> None:
+    from transformers import AutoModelForCausalLM, Lfm2Config, MambaConfig
+
+    if kind == "short":
+        make_llama(tmp_path, window=32)
+    else:
+        make_tokenizer(tmp_path, 800)
+        sizes = {"vocab_size": 800, "hidden_size": 32, "num_hidden_layers": 2}
+        config = (
+            MambaConfig(**sizes, state_size=4)
+            if kind == "recurrent"
+            else Lfm2Config(
+                **sizes, intermediate_size=64, num_attention_heads=4, num_key_value_heads=2,
+                layer_types=["conv", "full_attention"],
+            )
+        )  # fmt: skip
+        AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    with pytest.raises(TooLong if kind == "short" else WrongInput) as raised:
+        LocalModel(LocalSettings(name=str(tmp_path))).turns_attended(SAID)
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_attention_that_is_no_number_is_said(folder: Path) -> None:
+    model = LocalModel(LocalSettings(name=str(folder)))
+    with torch.no_grad():
+        model._model.model.layers[0].self_attn.q_proj.weight.fill_(math.nan)
+    with pytest.raises(Failed, match="no number; load it with dtype: float32"):
+        model.turns_attended(SAID)

@@ -31,6 +31,13 @@ def evaluate(
     attention: Annotated[
         bool, typer.Option("--attention", help="Tell where the response's tokens look, too (provider local)")
     ] = False,
+    attention_model: Annotated[
+        str | None,
+        typer.Option(
+            help="Tell where the turns of dialogues look, too, by a local model that reads one of each kind: a key of "
+            "`models:` (provider local), a folder, or a name on the Hugging Face Hub (OWNER/NAME)"
+        ),
+    ] = None,
     by_author: Annotated[
         bool,
         typer.Option(
@@ -50,11 +57,11 @@ def evaluate(
     if by_author:
         from flows.cli.scoring import evaluate_authors
 
-        evaluate_authors(family, model, limit, out, attention=attention)
+        evaluate_authors(family, model, limit, out, attention=attention or attention_model is not None)
         return
     from flows.cli.scoring import evaluate_family
 
-    evaluate_family(family, model, limit, out, attention=attention)
+    evaluate_family(family, model, limit, out, attention=attention, reader=attention_model)
 
 
 def score(

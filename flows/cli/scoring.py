@@ -39,6 +39,7 @@ from flows.locks import building
 from flows.report.evaluation import write_evaluation
 from flows.scoring.qa import METRICS
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, measured
+from flows.scoring.turn_attention import turn_tables
 from flows.settings import nearest
 from schemas.base import Record
 from schemas.errors import WrongInput, first_problem
@@ -48,17 +49,25 @@ LINES_SHOWN = 40
 """Lines of a table on the terminal."""
 
 
-def evaluate_family(name: str, model: str, limit: int | None, out: Path | None, *, attention: bool = False) -> None:
-    """Ask, write the predictions, score; with `attention`, tell where a local model's attention goes."""
+def evaluate_family(
+    name: str, model: str, limit: int | None, out: Path | None, *, attention: bool = False, reader: str | None = None
+) -> None:
+    """Ask, write the predictions, score; with `attention`, tell where a local model's attention goes.
+
+    With a `reader`, a local model, tell where its attention goes when it reads finished dialogues.
+    """
     console = make_console()
     project = open_build(out, console)
     family = _family(project, name)
     weighs = _weighing_model(project, family, model)
     if attention and not (family.evaluation.chunks is not None and isinstance(weighs, LocalModel)):
         why = "its texts have no chunks" if family.evaluation.chunks is None else f"{model} is not of provider local"
+        if family.evaluation.held is not None:
+            why = "name a local model that reads its dialogues by --attention-model"
         raise WrongInput(f"--attention: cannot be told of {name} by {model}: {why}")
+    reads = None if reader is None else _reading_model(project, family, reader)
     if family.evaluation.held is not None:
-        _evaluate_in_dialogues(console, project, family, model, limit)
+        _evaluate_in_dialogues(console, project, family, model, limit, reads)
         return
     path = project.out / "predictions" / f"{name}-{_file_name(model)}.jsonl"
     rows = evaluated_rows(project, family, limit)
@@ -90,11 +99,16 @@ def evaluate_family(name: str, model: str, limit: int | None, out: Path | None, 
     _score(console, project, family, rows, path, path.with_suffix(".tables.json"), partial=False, more=told)
 
 
-def _evaluate_in_dialogues(console: Console, project: Project, family: Family, model: str, limit: int | None) -> None:
+def _evaluate_in_dialogues(
+    console: Console, project: Project, family: Family, model: str, limit: int | None, reads: LocalModel | None
+) -> None:
     """Hold dialogues with the model and have them rated, beside the build's own; write both, and the tables."""
     held = family.evaluation.held
     assert held is not None
     try:
+        if reads is not None:
+            with console.status(f"loading {reads.name}"):
+                reads.load()
         with building(project.state):
             build = build_with(project, family, model, limit)
             with Terminal(console) as watcher:
@@ -110,6 +124,9 @@ def _evaluate_in_dialogues(console: Console, project: Project, family: Family, m
                 )
             with console.status("scoring"):
                 result = held.tables(context)
+            if reads is not None and held.cases is not None:
+                with console.status(f"{reads.name} reads dialogues"):
+                    result = result.joined(turn_tables(reads, held.cases(context)))
     finally:
         project.close()
     money = f", ${asked.cost_usd:.4f}" if asked.cost_usd else ""
@@ -129,7 +146,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
     if authors is None:
         raise WrongInput(f"--by-author: what people write for {name} is not put to a model")
     if attention:
-        raise WrongInput("--attention: tells of a build's rows; leave it out, or --by-author")
+        raise WrongInput("--attention: tells of a build's rows and dialogues; leave it out, or --by-author")
     weighs = _weighing_model(project, family, model)
     if weighs is None:
         raise WrongInput(f"--by-author: {name} has no options to weigh")
@@ -161,10 +178,33 @@ def _weighing_model(project: Project, family: Family, model: str) -> LikelihoodM
     weighs = family.evaluation.choices is not None
     if model in known:
         return project.likelihood_model(model) if weighs else None
-    if weighs and ("/" in model or Path(model).exists()):
+    if weighs and _can_be_loaded(model):
         return LocalModel(LocalSettings(name=model))
     also = ", and no such folder" if weighs else ""
     raise WrongInput(f"--model {model}: no such model in {project.config_path}{also}{nearest(model, known)}")
+
+
+def _reading_model(project: Project, family: Family, name: str) -> LocalModel:
+    """The local model that is to read dialogues. Raises `WrongInput` where there are none, or it is not one."""
+    held = family.evaluation.held
+    if held is None or held.cases is None:
+        raise WrongInput(f"--attention-model: {family.name} has no dialogues for it to read; leave it out")
+    if name in project.config.models:
+        settings = project.config.model_for(name)
+        if isinstance(settings, LocalSettings):
+            return LocalModel(settings)
+        raise WrongInput(f"--attention-model {name}: is of provider {settings.provider}; name one of provider local")
+    if _can_be_loaded(name):
+        return LocalModel(LocalSettings(name=name))
+    raise WrongInput(
+        f"--attention-model {name}: no such model in {project.config_path}, and no such folder"
+        f"{nearest(name, list(project.config.models))}"
+    )
+
+
+def _can_be_loaded(name: str) -> bool:
+    """Whether it names a model outside of the configuration: a folder, or a name on the Hub."""
+    return "/" in name or Path(name).exists()
 
 
 def _file_name(model: str) -> str:
@@ -258,8 +298,11 @@ def _write_tables(console: Console, result: ScoreTables, output: Path) -> None:
 
 
 def _tell(console: Console, result: ScoreTables, notes: Iterable[str], page: Path, title: str) -> None:
-    """Print the tables and write their page."""
+    """Print the tables, but for those that only a drawing tells, and write their page."""
+    notes = list(notes)
     for name, frame in result.frames.items():
+        if name in result.grids:
+            continue
         table = Table(title=name, title_justify="left", title_style="bold")
         bounds = _bounds(frame.columns)
         inner = {bound for pair in bounds.values() for bound in pair}
@@ -279,8 +322,9 @@ def _tell(console: Console, result: ScoreTables, notes: Iterable[str], page: Pat
             console.print(f"and {len(frame) - LINES_SHOWN:,} lines more; the page has all of them")
     for note in notes:
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
-    write_evaluation(page, title, result)
-    console.print(f"{page}: the tables with their curves", soft_wrap=True)
+    write_evaluation(page, title, result, notes)
+    grids = f", and {len(result.grids)} heatmaps" if result.grids else ""
+    console.print(f"{page}: the tables with their curves{grids}", soft_wrap=True)
 
 
 def _bounds(columns: Iterable[Any]) -> dict[Any, tuple[Any, Any]]:

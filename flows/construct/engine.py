@@ -20,6 +20,7 @@ from flows.construct.exhibit import Figure, Sheet
 from flows.llm.model import Model, Out, Problem, Prompt, Usage
 from flows.scoring.attention import ChunkedText
 from flows.scoring.tables import ScoreTables
+from flows.scoring.turn_attention import DialogueCases
 from schemas.annotation import Annotation, Finding
 from schemas.base import Dropped, Frozen, PromptRef, Provenance, Record, SourceRef, content_hash
 from schemas.errors import WrongInput
@@ -569,6 +570,8 @@ class Held:
     models: str
     """The setting that lists the evaluated models."""
     tables: Callable[[HeldContext], ScoreTables]
+    cases: Callable[[HeldContext], DialogueCases] | None = None
+    """The dialogues whose attention is told of turn by turn, where that is done (`flows/scoring/turn_attention.py`)."""
 
 
 def _asks_nothing(record: Any, settings: Any) -> Sequence[Request]:

@@ -5,7 +5,8 @@ import copy
 import math
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from flows.llm.chat_text import common, pieces
 from flows.llm.loading import quiet
-from flows.llm.model import ModelSetupError, Usage
+from flows.llm.model import ModelSetupError, Said, Usage
 from flows.llm.options import Likelihood, Options, TooLong
 from schemas.base import Frozen
 from schemas.errors import Failed, WrongInput
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 READ_AT_ONCE = 512
 """Tokens of a prompt that are read together: their logits, one for each word of the vocabulary, are held at once."""
+WEIGHTS_AT_ONCE = 2**27
+"""Attention weights, of all layers and heads, that are held at once where a whole dialogue's are told of."""
 
 _WINDOWS = ("max_position_embeddings", "n_positions", "n_ctx")
 """What models of several kinds call their window."""
@@ -50,6 +54,16 @@ class Attended:
     """(tokens,): where each token of the text ends, in characters; 0 for special ones."""
     positions: "NDArray[np.int64]"
     """(layers, heads, tokens of the end): the token with the highest attention weight."""
+
+
+@dataclass(frozen=True)
+class TurnsAttended:
+    """How much the tokens of a dialogue look at each of its turns; turn 0 is what stands before the first one."""
+
+    turns: "NDArray[np.int64]"
+    """(tokens,): the turn of each token, in order."""
+    weights: "NDArray[np.float64]"
+    """(tokens, turns + 1): the largest attention weight, over layers, heads and a turn's tokens; 0 for later turns."""
 
 
 @dataclass
@@ -126,6 +140,16 @@ class LocalModel:
         with self._lock:
             return self._attended(text, start)
 
+    def turns_attended(self, turns: Sequence[Said]) -> TurnsAttended:
+        """How much the tokens of a dialogue look at each of its turns, as it stands in the model's chat template.
+
+        Where there is none, in plain turns. A token belongs to the turn that holds its last character, a special one
+        at the beginning to turn 0. Some tokens are read at a time, `WEIGHTS_AT_ONCE` weights, so that memory grows with
+        the dialogue's length and not with its square. Raises what `attended` raises, `TooLong` before anything is read.
+        """
+        with self._lock:
+            return self._turns_attended(turns)
+
     # ---- tokens ----
 
     def _encode(self, asked: Options) -> _Encoded:
@@ -173,7 +197,7 @@ class LocalModel:
         The last one is read with the options: it is what tells their first token.
         """
         last, self._read = self._read, _Read()
-        kept = _common(last.tokens, tokens[:-1]) if _can_crop(last.cache) else 0
+        kept = common(last.tokens, tokens[:-1]) if _can_crop(last.cache) else 0
         # The last of the common tokens is read again: the next one may be another than it told of.
         start = max(0, kept - 1)
         cache = last.cache if start else None
@@ -226,40 +250,92 @@ class LocalModel:
     # ---- attention ----
 
     def _attended(self, text: str, start: int) -> Attended:
-        import numpy as np
         import torch
 
-        if not self._tokenizer.is_fast:
-            raise WrongInput(f"model {self.name}: its tokenizer does not tell where tokens stand; use another model")
-        encoding = self._tokenizer(text, return_offsets_mapping=True)
-        tokens = tuple(encoding["input_ids"])
-        ends = np.array([end for _, end in encoding["offset_mapping"]], np.int64)
+        tokens, ends = self._placed(text)
         self._check_length(len(tokens))
         looking = int((ends > start).sum())
         if not looking or not (ends[-looking:] > start).all():
             raise WrongInput(f"model {self.name}: no tokens stand behind character {start} of the text, up to its end")
-        before = self._model.config._attn_implementation
-        self._model.set_attn_implementation("eager")  # the others do not keep the weights
-        try:
-            with torch.inference_mode():
-                self._read_prompt((*tokens[:-looking], 0))
-                cache = self._read.cache if _can_fork(self._read.cache) else None
-                inputs = tokens[-looking:] if cache is not None else tokens
-                output = self._model(
-                    input_ids=self._tensor([inputs]),
-                    past_key_values=_fork(cache, 1),
-                    use_cache=cache is not None,
-                    output_attentions=True,
-                    return_dict=True,
-                )
-        finally:
-            self._model.set_attn_implementation(before)
-        layers = [layer for layer in output.attentions or () if layer is not None]
-        if not layers:
-            raise WrongInput(f"model {self.name}: does not tell its attention; use another model")
+        with self._eager():
+            self._read_prompt((*tokens[:-looking], 0))
+            cache = self._read.cache if _can_fork(self._read.cache) else None
+            inputs = tokens[-looking:] if cache is not None else tokens
+            layers, _ = self._weights(inputs, _fork(cache, 1), keep=cache is not None)
         # A layer with a sliding window holds the last keys alone.
         positions = [layer[0, :, -looking:].float().argmax(dim=-1) + len(tokens) - layer.shape[-1] for layer in layers]
         return Attended(ends, torch.stack(positions).cpu().numpy())
+
+    def _turns_attended(self, turns: Sequence[Said]) -> TurnsAttended:
+        import numpy as np
+        import torch
+
+        texts = pieces(self._tokenizer, turns)
+        # A template writes the special tokens itself.
+        tokens, ends = self._placed("".join(texts), special=self._tokenizer.chat_template is None)
+        if self._window is not None and len(tokens) > self._window:
+            raise TooLong(
+                f"model {self.name}: the dialogue has {len(tokens):,} tokens, and its window is {self._window:,}; "
+                "take a model with a longer window: nothing is cut"
+            )
+        edges = np.cumsum([len(text) for text in texts])
+        # Special tokens behind the text, which stand nowhere in it, belong to its last turn.
+        owners = np.searchsorted(edges, np.maximum.accumulate(ends), side="left")
+        at = self._tensor(owners.tolist())
+        largest = torch.zeros(len(tokens), len(texts), device=at.device)
+        cache, first, past = None, 0, 1  # the first token tells how many heads there are
+        with self._eager():
+            while first < len(tokens):
+                if first and not _can_fork(cache):
+                    raise WrongInput(
+                        f"model {self.name}: cannot read a dialogue piece by piece, for it does not keep what each "
+                        "token said; use another model"
+                    )
+                layers, cache = self._weights(tokens[first:past], cache, keep=True)
+                for layer in layers:
+                    looked = layer[0].float().amax(dim=0)
+                    turn = at[past - looked.shape[-1] : past].expand_as(looked)
+                    largest[first:past].scatter_reduce_(1, turn, looked, "amax")
+                heads = sum(layer.shape[1] for layer in layers)
+                at_once = min(READ_AT_ONCE, max(1, WEIGHTS_AT_ONCE // (heads * len(tokens))))
+                first, past = past, min(past + at_once, len(tokens))
+        if not largest.isfinite().all():
+            raise Failed(f"model {self.name}: gives attention that is no number; load it with dtype: float32")
+        # By the rounding of floats a weight can be a little above 1.
+        return TurnsAttended(owners, largest.clamp(max=1).double().cpu().numpy())
+
+    def _placed(self, text: str, *, special: bool = True) -> tuple[tuple[int, ...], "NDArray[np.int64]"]:
+        """The text's tokens, and where each of them ends, in characters."""
+        import numpy as np
+
+        if not self._tokenizer.is_fast:
+            raise WrongInput(f"model {self.name}: its tokenizer does not tell where tokens stand; use another model")
+        encoding = self._tokenizer(text, return_offsets_mapping=True, add_special_tokens=special)
+        return tuple(encoding["input_ids"]), np.array([end for _, end in encoding["offset_mapping"]], np.int64)
+
+    @contextmanager
+    def _eager(self) -> Iterator[None]:
+        """The model tells its attention's weights, which other implementations do not keep."""
+        import torch
+
+        before = self._model.config._attn_implementation
+        self._model.set_attn_implementation("eager")
+        try:
+            with torch.inference_mode():
+                yield
+        finally:
+            self._model.set_attn_implementation(before)
+
+    def _weights(self, inputs: Sequence[int], cache: Any, *, keep: bool) -> tuple[list["torch.Tensor"], Any]:
+        """The attention weights of each layer, (1, heads, inputs, keys), and the cache, if it is to `keep` one."""
+        output = self._model(
+            input_ids=self._tensor([inputs]), past_key_values=cache, use_cache=keep, output_attentions=True,
+            return_dict=True,
+        )  # fmt: skip
+        layers = [layer for layer in getattr(output, "attentions", None) or () if layer is not None]
+        if not layers:
+            raise WrongInput(f"model {self.name}: does not tell its attention; use another model")
+        return layers, getattr(output, "past_key_values", None)
 
     # ---- the model ----
 
@@ -325,12 +401,6 @@ class LocalModel:
 
 def _first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
-def _common(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens both begin with."""
-    pairs = zip(one, other, strict=False)
-    return next((place for place, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)))
 
 
 def _told(logits: "torch.Tensor", targets: "torch.Tensor") -> list[float]:

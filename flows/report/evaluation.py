@@ -1,5 +1,5 @@
 """The page of an evaluation: each table, with curves where its columns are numbers on a scale, and stacked bars where
-they are shares of a whole.
+they are shares of a whole, and a heatmap where its lines and columns are one sequence.
 
 A table of many lines (fact recall by depth) is drawn as heatmaps, and folded away.
 """
@@ -9,13 +9,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import jinja2
 import pandas as pd
 from markupsafe import Markup
 
 from data.store import Store
-from flows.report.svg import stack
+from flows.report.svg import grid, stack
 from flows.scoring.tables import ScoreTables, Unit, measured
 
 HERE = Path(__file__).parent
@@ -42,12 +43,12 @@ class TableView:
     chart: Markup | None
     folded: bool
     """Whether it has too many lines to be read as a table."""
-    stacked: bool = False
-    """Whether the chart tells the columns apart by colour, and not the lines."""
+    keyed: Literal["rows", "columns"] | None = None
+    """What the chart tells apart by colour."""
 
 
-def write_evaluation(path: Path, title: str, result: ScoreTables) -> None:
-    """Write the page of the tables."""
+def write_evaluation(path: Path, title: str, result: ScoreTables, notes: Sequence[str]) -> None:
+    """Write the page of the tables, and of what a reader of them should know."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined
     )
@@ -55,14 +56,17 @@ def write_evaluation(path: Path, title: str, result: ScoreTables) -> None:
         title=title,
         style=Markup((HERE / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         tables=[
-            table_view(name, frame, stacked=name in result.stacked, unit=result.unit(name))
+            table_view(name, frame, stacked=name in result.stacked, heated=name in result.grids, unit=result.unit(name))
             for name, frame in result.frames.items()
         ],
+        notes=notes,
     )
     Store(str(path.parent)).write(str(path.resolve()), page.encode())
 
 
-def table_view(name: str, frame: pd.DataFrame, *, stacked: bool = False, unit: Unit = "share") -> TableView:
+def table_view(
+    name: str, frame: pd.DataFrame, *, stacked: bool = False, heated: bool = False, unit: Unit = "share"
+) -> TableView:
     """A frame as it is shown; with curves where it has two columns or more that are whole numbers ("16k" is one)."""
     columns = list(map(str, frame.columns))
     scaled = len(columns) > 1 and all(map(_NUMBER.fullmatch, columns))
@@ -73,6 +77,8 @@ def table_view(name: str, frame: pd.DataFrame, *, stacked: bool = False, unit: U
     chart = None
     if stacked:
         chart = stack(columns, rows)
+    elif heated:
+        chart = grid(columns, rows)
     elif scaled and rows and unit == "rating":
         chart = curves(columns, rows, rated=True)
     elif folded and len(columns) > 1 and unit == "share":
@@ -80,7 +86,10 @@ def table_view(name: str, frame: pd.DataFrame, *, stacked: bool = False, unit: U
     elif scaled and rows:
         chart = curves(columns, rows)
     shown = tuple((row, tuple(_shown(value, unit) for value in values)) for row, values in rows)
-    return TableView(name, tuple(columns), shown, chart, folded, stacked)
+    keyed: Literal["rows", "columns"] | None = None
+    if chart is not None and not folded and not heated:
+        keyed = "columns" if stacked else "rows"
+    return TableView(name, tuple(columns), shown, chart, folded, keyed)
 
 
 def heatmaps(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]) -> Markup:

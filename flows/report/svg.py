@@ -1,5 +1,6 @@
-"""Histograms and stacked bars as inline SVG. Colours are those of the page's style sheet, and follow its theme."""
+"""Histograms, stacked bars and heatmaps as inline SVG. Colours are those of the style sheet, and follow its theme."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
@@ -100,6 +101,40 @@ def stack(parts: Sequence[str], bars: Sequence[tuple[str, Sequence[float]]]) -> 
         )
     return Markup('<svg class="stack" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
         STACK_WIDTH, STACK_HEIGHT, f"Shares of {', '.join(parts)}; the numbers are in the table", Markup("").join(marks)
+    )
+
+
+GRID_LEFT, GRID_TOP, CELL_HEIGHT = 40, 24, 26
+
+
+def grid(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]) -> Markup:
+    """A cell for each value of the rows, from 0 to 1, the fuller in colour the higher; none for what is no number."""
+    width = (STACK_WIDTH - GRID_LEFT - RIGHT) / max(1, len(columns))
+    marks = [
+        Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(
+            round(GRID_LEFT + (place + 0.5) * width, 2), GRID_TOP - 8, name
+        )
+        for place, name in enumerate(columns)
+    ]
+    for line, (name, values) in enumerate(rows):
+        top = GRID_TOP + line * CELL_HEIGHT
+        marks.append(
+            Markup('<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>').format(
+                GRID_LEFT - 6, top + CELL_HEIGHT / 2 + 4, name
+            )
+        )
+        marks += [
+            Markup(
+                '<rect class="heat" x="{}" y="{}" width="{}" height="{}" fill-opacity="{}"><title>{}</title></rect>'
+            ).format(
+                round(GRID_LEFT + place * width, 2), top, round(width - 1, 2), CELL_HEIGHT - 1, round(value, 3),
+                f"{name} at {columns[place]}: {value:.3f}",
+            )
+            for place, value in enumerate(values)
+            if not math.isnan(value)
+        ]  # fmt: skip
+    return Markup('<svg class="heatmap" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
+        STACK_WIDTH, GRID_TOP + len(rows) * CELL_HEIGHT, "Heatmap; the numbers are in the table", Markup("").join(marks)
     )
 
 

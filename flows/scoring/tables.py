@@ -35,6 +35,8 @@ class ScoreTables:
     """What a reader of the tables should know."""
     stacked: frozenset[str] = frozenset()
     """Tables whose lines are a sequence, and whose columns are shares of a whole: they are drawn as stacked bars."""
+    grids: frozenset[str] = frozenset()
+    """Tables of shares whose lines and columns are one sequence, in its order: they are drawn as heatmaps."""
     units: Mapping[str, Unit] = field(default_factory=dict)
     """By table, what its values are; shares where nothing is said."""
 
@@ -45,10 +47,13 @@ class ScoreTables:
         notes: Sequence[str] = (),
         stacked: Iterable[str] = (),
         units: Mapping[str, Unit] | None = None,
+        grids: Iterable[str] = (),
     ) -> "ScoreTables":
         """From frames with a line a cell: `row, column, value, n`; the value of a cell with n = 0 is None."""
         wide = {name: _wide(frame) for name, frame in frames.items()}
-        return cls(wide, _cells(frames), notes, frozenset(stacked), units or {})
+        drawn = frozenset(grids)
+        wide |= {name: wide[name].reindex(index=frames[name]["row"].drop_duplicates()) for name in drawn}
+        return cls(wide, _cells(frames), notes, frozenset(stacked), drawn, units or {})
 
     def joined(self, other: "ScoreTables") -> "ScoreTables":
         """These tables, and behind them the others."""
@@ -57,6 +62,7 @@ class ScoreTables:
             (*self.tables, *other.tables),
             (*self.notes, *other.notes),
             self.stacked | other.stacked,
+            self.grids | other.grids,
             {**self.units, **other.units},
         )
 

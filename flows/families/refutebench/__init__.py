@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flows.construct.engine import Evaluation, Family, Held, Paper, Part, Released, all_, each, expand, sample
+from flows.families.refutebench.cases import cases
 from flows.families.refutebench.dialogues import dialogues_of, hold_dialogue, open_dialogue, pool_seeds, state_protocol
 from flows.families.refutebench.figures import dialogue_figures, rating_figures, seed_figures
 from flows.families.refutebench.layout import layout
@@ -159,7 +160,8 @@ FAMILY = Family(
     show=show,
     layout=layout,
     evaluation=Evaluation(
-        parts=("seeds",), held=Held(parts=("dialogues", "ratings"), models="evaluated", tables=tables)
+        parts=("seeds",),
+        held=Held(parts=("dialogues", "ratings"), models="evaluated", tables=tables, cases=cases),
     ),
     reads="dialogues",
     folder=Path(__file__).parent,

@@ -1,0 +1,57 @@
+"""A dialogue as a local causal model reads it: in its chat template where it has one, else in plain turns."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jinja2
+
+from flows.llm.model import Said
+from schemas.errors import WrongInput
+
+SPEAKERS = {"user": "User", "assistant": "Assistant"}
+"""What turns begin with where there is no chat template."""
+_MARK = "\ue000"
+"""Stands for a turn's text, which no template puts there itself."""
+
+
+def pieces(tokenizer: Any, turns: Sequence[Said]) -> tuple[str, ...]:
+    """The text in pieces: what the template puts before the first turn, often nothing, and then each turn's own.
+
+    User and assistant take turns, the user first, for at least three turns. A turn's piece has what the template puts
+    around its text, such as `<|im_start|>user`; templates are asked with a mark in place of each text, so that no text
+    can be taken for a border, and none is changed by its template (some cut what an assistant thought). Raises
+    `WrongInput` where the template does not take these turns.
+    """
+    texts = [turn.text.strip() for turn in turns]
+    if tokenizer.chat_template is None:
+        return ("", *(f"{SPEAKERS[turn.role]}: {text}\n" for turn, text in zip(turns, texts, strict=True)))
+    around = _around(tokenizer, turns)
+    ends = {"assistant": around[-1], "user": _around(tokenizer, turns[:-1])[-1]}
+    # What follows a text is its own as far as it would stand there at the dialogue's end, too.
+    cuts = [common(after, ends[turn.role]) for turn, after in zip(turns[:-1], around[1:-1], strict=True)]
+    heading = around[2][cuts[1] :]
+    before = len(around[0]) - common(around[0][::-1], heading[::-1])
+    if tokenizer.bos_token and around[0].startswith(tokenizer.bos_token):
+        before = max(before, len(tokenizer.bos_token))
+    heads = [around[0][before:], *(after[cut:] for after, cut in zip(around[1:-1], cuts, strict=True))]
+    tails = [*(after[:cut] for after, cut in zip(around[1:-1], cuts, strict=True)), around[-1]]
+    own = (head + text + tail for head, text, tail in zip(heads, texts, tails, strict=True))
+    return (around[0][:before], *own)
+
+
+def common(one: Sequence[object], other: Sequence[object]) -> int:
+    """How many characters, or tokens, both begin with."""
+    pairs = zip(one, other, strict=False)
+    return next((place for place, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)))
+
+
+def _around(tokenizer: Any, turns: Sequence[Said]) -> list[str]:
+    """What the template puts before the first text, between any two, and after the last: one more than turns."""
+    marked = [{"role": turn.role, "content": _MARK} for turn in turns]
+    try:
+        around: list[str] = tokenizer.apply_chat_template(marked, tokenize=False).split(_MARK)
+    except jinja2.TemplateError as error:
+        raise WrongInput(f"the model's chat template refuses a dialogue ({error}); use another model") from error
+    if len(around) != len(turns) + 1:
+        raise WrongInput("the model's chat template does not show each turn of a dialogue once; use another model")
+    return around
