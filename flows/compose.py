@@ -39,6 +39,8 @@ from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
 
 T = TypeVar("T")
+EMBEDDINGS = "embeddings.sqlite"
+"""In the state folder: every vector that was ever computed there."""
 COPIES = "sources"
 """In the state folder: what URLs gave."""
 OPEN_AT_ONCE = 4
@@ -113,7 +115,7 @@ class Project:
             return SentenceBert() if chosen == "packaged" else SentenceBert(chosen.name, languages=chosen.languages)
         bert = SentenceBert() if chosen == "packaged" else SentenceBert(chosen.name, languages=chosen.languages)
         self.state.mkdir(parents=True, exist_ok=True)
-        return CachedEmbedder(bert, self.state / "embeddings.sqlite")
+        return CachedEmbedder(bert, self.state / EMBEDDINGS)
 
     @cached_property
     def cache(self) -> CompletionCache:

@@ -1,7 +1,9 @@
 """Prefect's embedded server, ready for a flow: started where none is named, and cleared of what a kill left there."""
 
+import contextlib
 import os
 import socket
+import sqlite3
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -42,8 +44,23 @@ def engine() -> Iterator[None]:
             f"{state}: the embedded Prefect server did not start ({error}); see that there is space to write there, "
             "or name a server of yours in PREFECT_API_URL"
         ) from error
-    with tags(RUN_TAG, f"host:{socket.gethostname()}", f"pid:{os.getpid()}"):
-        yield
+    try:
+        with tags(RUN_TAG, f"host:{socket.gethostname()}", f"pid:{os.getpid()}"):
+            yield
+    finally:
+        if _guards:  # the server is a temporary one of this process
+            shrink(state / "prefect.db")
+
+
+def shrink(database: Path) -> None:
+    """Bring a temporary server's database up to date: it is ended without closing it, and some megabytes of log stay.
+
+    What somebody else still reads or writes stays in the log, and is there for the next one.
+    """
+    if not database.is_file():
+        return
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(database, timeout=1)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def mark_crashed() -> int:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from data.sources.pins import Pins, lock_of
 from data.store import Stage, Store
-from flows.compose import COPIES, Project
+from flows.compose import COPIES, EMBEDDINGS, Project
 from flows.construct.engine import Part
 from flows.construct.stages import SOURCE, StageRef
 from flows.estimate import Estimate, estimate
@@ -34,7 +34,6 @@ from schemas.rubric import Task
 
 USUAL_MINUTES = 2.0
 """A task is taken for as long where nobody has done one of its kind yet: a guess, until it is measured."""
-EMBEDDINGS = "embeddings.sqlite"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from flows.outputs import open_built
 from tests.builds import touchstone, write_config
 from tests.causal_models import make_llama
 from tests.lm_harness import evaluate
+from tests.rebuilds import modules_of
 from tests.released import write_lines
 
 SAMPLES = Path(__file__).resolve().parent.parent / "data" / "samples"
@@ -122,6 +124,14 @@ def test_nothing_new_is_said_and_loads_no_model(sample: Path) -> None:
     )  # fmt: skip
     assert "- nothing differs from version 1.0.0: releases/1.0.0" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_where_it_was_built_a_version_is_proved_by_the_vectors_that_are_there(sample: Path) -> None:
+    shutil.copy(sample / "store" / "embeddings.sqlite", sample / ".touchstone" / "embeddings.sqlite")
+    said, heavy = modules_of(sample, "verify", "release", "releases/1.0.0")
+    assert "0 faults" in said
+    assert heavy == [], "no embedding model"
 
 
 @pytest.mark.slow

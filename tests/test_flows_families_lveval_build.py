@@ -460,3 +460,32 @@ def test_the_supporting_sentence_holds_the_answer_and_most_of_the_question() -> 
     pair = pair_of("Who designed the bridge at Varn?", ["Ida Holm"],
                    "Ida Holm was tall. The bridge at Varn was designed by Ida Holm. She left.")  # fmt: skip
     assert supporting_sentence(pair)[0] == "The bridge at Varn was designed by Ida Holm."
+
+
+def test_a_fact_that_comes_to_the_same_sentence_is_recalled_there_once(tmp_path: Path) -> None:
+    book = {"format": "squad", "path": str(squad(tmp_path))}
+    project = built(project_of(tmp_path, datasets={"factrecall-en": {"sources": [book]}}))
+    found = rows(project)
+    for level in ("800", "2k"):
+        own = [row for row in found if row.level == level]
+        assert 20 < len(own) < 200
+        assert len({row.context_xxh3 for row in own}) == len({row.context for row in own}) == len(own)
+        assert own[0].depth == 0
+    (part,) = (part for _, part in project.build.parts() if part.name == "contexts")
+    dropped = list(project.build.read(StageRef("lveval", "contexts", "mix_contexts")).dropped())
+    assert {one.reason for one in dropped} == {"same context as another depth"}
+    assert len(found) + len(dropped) == 2 * 200
+    by_id = {row.id: row for row in found}
+    assert all(one.evidence == f"depth {by_id[one.related_id].depth}" for one in dropped if one.related_id)
+    context = VerifyContext(
+        project.build.families["lveval"].settings, project.embedder, lambda name: rows(project, name)
+    )
+
+    def problems(given: list[Any]) -> list[str]:
+        return [fault.problem for fault in part.verify(given, context)]
+
+    assert problems(found) == []
+    again = found[3].revised(key="again", depth=found[3].depth + 1)
+    assert f"its context is that of depth {found[3].depth}" in problems([*found, again])
+    lacking = problems([row for row in found if row is not found[3]])
+    assert [one.partition(" at depths ")[2] for one in lacking] == [str(found[3].depth)]

@@ -23,7 +23,7 @@ from flows.families.lveval.mixing import (
     mix,
     slack,
 )
-from flows.families.lveval.recall import Book, level_of, recalled
+from flows.families.lveval.recall import Book, Level, level_of, place_of, recalled
 from flows.language.boundaries import boundaries
 from schemas.base import SourceRef, content_hash
 from schemas.lveval import PoolDocument
@@ -232,7 +232,7 @@ def test_a_fact_stands_at_200_places_that_are_evenly_spaced(language: str) -> No
     level = level_of(book, 3000, seeds())
     starts = []
     for depth in range(DEPTHS):
-        laid = recalled(book, level, depth)
+        laid = recalled(book, level, place_of(book, level, depth))
         context = joined(laid)
         assert laid.length == count(context, language)
         assert abs(laid.length - 3000) <= slack(3000, language)
@@ -244,3 +244,14 @@ def test_a_fact_stands_at_200_places_that_are_evenly_spaced(language: str) -> No
     assert starts == sorted(starts)
     assert starts[-1] > 0.95
     assert max(abs(start - depth / DEPTHS) for depth, start in enumerate(starts)) < 0.06
+
+
+def test_the_places_of_a_short_book_are_its_boundaries() -> None:
+    # Four sentences of ten characters, a blank after each of the first three but the last: boundaries at 0, 11, 22, 33
+    # and 44. The place of depth d is d / 199 * 44, so 24 of 199 are nearest to 0 (d / 199 * 44 < 5.5: d < 24.9).
+    book = Book("Aa aa aaa. Bb bb bbb. Cc cc ccc. Dd dd ddd. ", Text("fact", "It is so.", "en"), (), "en")
+    assert book.ends == [0, 11, 22, 33, 44]
+    level = Level(4, 15, ())
+    places = [place_of(book, level, depth) for depth in range(DEPTHS)]
+    assert [places.index(place) for place in range(5)] == [0, 25, 75, 125, 175]
+    assert len({joined(recalled(book, level, place)) for place in places}) == 5

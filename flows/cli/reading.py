@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.panel import Panel
 from rich.rule import Rule
+from rich.status import Status
 
 from data.checksum import checksum
 from data.sources import read_source
@@ -185,6 +186,14 @@ def verify_family(name: str, out: Path | None, sources: Path | None = None) -> N
     families = {family.name: family for family, _ in project.build.parts()}
     if name not in families:
         raise WrongInput(f"{name}: no such family in this build{nearest(name, list(families))}")
+    with console.status(f"looking at the files of {name} ...") as status:
+        faults = _verify_parts(project, name, sources, console, status)
+    if faults:
+        raise Failed(f"{faults} faults in {project.out}: what is named above is not what it claims to be")
+
+
+def _verify_parts(project: Project, name: str, sources: Path | None, console: Console, status: Status) -> int:
+    """Tell the faults of the family's files and rows, part by part; how many there are."""
     faults = 0
     for fault_of_file in _file_faults(project, name):
         faults += 1
@@ -192,6 +201,7 @@ def verify_family(name: str, out: Path | None, sources: Path | None = None) -> N
     for family, part in project.build.parts():
         if family.name != name:
             continue
+        status.update(f"proving the rows of {name}-{part.name} ...")
         rows = 0
 
         def counted(part: Part = part) -> Iterator[Any]:
@@ -220,8 +230,7 @@ def verify_family(name: str, out: Path | None, sources: Path | None = None) -> N
             console.print(f"[red]✗[/] {name}-{part.name}: {rows:,} rows, where the manifest tells of {told:,}")
         console.print(f"{'[red]✗' if found else '[green]✓'}[/] {name}-{part.name}: {rows:,} rows, {found} faults")
         faults += found
-    if faults:
-        raise Failed(f"{faults} faults in {project.out}: what is named above is not what it claims to be")
+    return faults
 
 
 def _read_again(config: Path, family: Family, part: Part) -> Iterator[Any]:

@@ -15,6 +15,8 @@ from data.publish.diff import compare, next_version
 from data.publish.folder import read_release
 from flows.cli.reading import open_build
 from flows.cli.terminal import LEFT, make_console, quieten_prefect
+from flows.compose import EMBEDDINGS
+from flows.outputs import LAST
 from flows.releasing import AS_BEFORE, told_withdrawn
 from flows.settings import EmbedderSettings
 from schemas.errors import Failed
@@ -92,13 +94,15 @@ def verify_release(folder: Path) -> None:
     else:
         settings = EmbedderSettings.model_validate(chosen)
         bert = SentenceBert(settings.name, languages=settings.languages)
-    with tempfile.TemporaryDirectory() as cache:  # the same contexts stand in many rows
-        faults = prove(release, CachedEmbedder(bert, Path(cache) / "embeddings.sqlite"))
+    rows = sum(one.rows for one in manifest.configs)
+    with tempfile.TemporaryDirectory() as temporary, console.status(f"proving {rows:,} rows ..."):
+        # The same contexts stand in many rows; and who built them here has computed their vectors already.
+        here = LAST.parent / EMBEDDINGS
+        faults = prove(release, CachedEmbedder(bert, here if here.is_file() else Path(temporary) / EMBEDDINGS))
         shown = list(islice(faults, FAULTS_SHOWN))
         more = sum(1 for _ in faults)
     for fault in shown:
         console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
-    rows = sum(one.rows for one in manifest.configs)
     if shown:
         raise Failed(f"{folder}: {len(shown) + more} faults: this is not version {manifest.version} as it was released")
     for name, parts in unproved(release).items():

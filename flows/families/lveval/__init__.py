@@ -208,7 +208,7 @@ FAMILY = Family(
                     mix_contexts,
                     files=context_files,
                     long="context",
-                    version=2,
+                    version=3,
                     prepare=bring_together,
                     settings=["levels", "header"],
                 ),

@@ -16,7 +16,7 @@ from flows.families.lveval.conflicts import look_for_unfit, settled, sides_of, u
 from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset
 from flows.families.lveval.library import BETWEEN, Library, Numbers, is_yes_or_no
 from flows.families.lveval.mixing import LACKING, Headers, Laid, Measured, Mixture, Seeds, Text, lay_out, measure, mix
-from flows.families.lveval.recall import PARAGRAPHS, Book, Level, level_of, recalled
+from flows.families.lveval.recall import PARAGRAPHS, Book, Level, level_of, place_of, recalled
 from flows.families.lveval.settings import LVEvalSettings, words_of
 from flows.language import language_of
 from flows.language.keywords import apply, replacer
@@ -410,16 +410,28 @@ def mix_contexts(file: RowFile, ctx: RowsContext) -> Iterator[tuple[Mapping[str,
 
 
 def _recall(shelf: Shelf, pair: Pair, level: str, ctx: RowsContext) -> Iterator[tuple[Mapping[str, Any], bytes]]:
-    """The fact at each of its places; of a level that cannot be built, all are dropped."""
+    """The fact at each of its places; of a level that cannot be built, all are dropped.
+
+    Departure: of places that come to one boundary of two sentences, which the paper's long books hardly have, the
+    first is kept: the others would be the same context again.
+    """
     book, test = shelf.book
     refusal = shelf.refusal(pair, level)
+    firsts: dict[int, tuple[int, str]] = {}
     for depth in range(DEPTHS):
         slot: Slot = {"level": level, "depth": depth}
         if refusal is not None:
             ctx.drop(pair, slot, refusal)
-        else:
-            laid = recalled(book, shelf.levels[level], depth)
-            yield _row(shelf, pair, level, depth, laid, test, ctx.key(pair, slot))
+            continue
+        place = place_of(book, shelf.levels[level], depth)
+        if place in firsts:
+            other, row_id = firsts[place]
+            ctx.drop(pair, slot, Drop("same context as another depth", f"depth {other}", related_id=row_id))
+            continue
+        laid = recalled(book, shelf.levels[level], place)
+        values, context = _row(shelf, pair, level, depth, laid, test, ctx.key(pair, slot))
+        firsts[place] = depth, str(values["id"])
+        yield values, context
 
 
 def _row(

@@ -81,13 +81,16 @@ def level_of(book: Book, level: int, seeds: Seeds) -> Level:
     return Level(last, length, tuple(1 + seeds("place", fact.id) % inner for fact in book.facts))
 
 
-def recalled(book: Book, level: Level, depth: int) -> Laid:
-    """The context with the fact at one of the 200 places: the first is its beginning, the last its end.
+def place_of(book: Book, level: Level, depth: int) -> int:
+    """Before which of the book's boundaries the fact stands: the one that is nearest to one of the 200 places.
 
-    Each is moved to the nearest boundary of two sentences.
+    The first is the book's beginning, the last its end. In a short book several are nearest to one boundary.
     """
-    target = depth / (DEPTHS - 1) * book.ends[level.last]
-    place = _nearest(book.ends[: level.last + 1], target)
+    return _nearest(book.ends[: level.last + 1], depth / (DEPTHS - 1) * book.ends[level.last])
+
+
+def recalled(book: Book, level: Level, place: int) -> Laid:
+    """The context with the fact before that boundary."""
     joint = "" if book.language == "zh" else " "
     inserted: list[tuple[int, int, PositionKind, Text]] = [
         (place, 0, "support", book.fact),

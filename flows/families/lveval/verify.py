@@ -680,6 +680,10 @@ class _Levels:
     """The rows' ids by dataset, level, pair and depth."""
     places: dict[tuple[str, str, str], list[tuple[int, int, str]]] = field(default_factory=dict)
     """By dataset, level and pair: the depth of each recalled fact, the words before it, and its row's id."""
+    contexts: dict[tuple[str, str, str], dict[str, int]] = field(default_factory=dict)
+    """By dataset, level and pair: the checksum of each context of a recalled fact, and its depth."""
+    depths: dict[tuple[str, str, str], frozenset[int]] = field(default_factory=dict)
+    """By dataset, level and pair: the depths that are to be there."""
 
     def add(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
         """Remember the row; say where it does not go with those before it."""
@@ -697,6 +701,9 @@ class _Levels:
         if (row.depth is not None) != dataset.recalls_fact:
             yield f"its depth is {row.depth}, expected {'a number' if dataset.recalls_fact else 'none'}"
         elif row.depth is not None:
+            same = self.contexts.setdefault((dataset.name, row.level, row.pair_id), {})
+            if (other := same.setdefault(row.context_xxh3, row.depth)) != row.depth:
+                yield f"its context is that of depth {other}"
             yield from self._place(row, row.depth, dataset)
 
     def _place(self, row: LongContext, depth: int, dataset: Dataset) -> Iterator[str]:
@@ -713,9 +720,12 @@ class _Levels:
         put_in = [(one, row.context[one.start : one.end]) for one in row.positions]
         before = [text for one, text in put_in if one.end <= start]
         words = _count(row.context[:start], dataset.language) - sum(_count(text, dataset.language) for text in before)
+        place = dataset.name, row.level, row.pair_id
+        if place not in self.depths:
+            self.depths[place] = _depths(row, dataset.language)
         book = row.length - sum(_count(text, dataset.language) for _, text in put_in)
         signs = start - sum(map(len, before)), len(row.context) - sum(len(text) for _, text in put_in)
-        self.places.setdefault((dataset.name, row.level, row.pair_id), []).append((depth, words, row.id))
+        self.places.setdefault(place, []).append((depth, words, row.id))
         allowed = max(PLACE_TOLERANCE, LONGEST_SENTENCE[dataset.language] / max(1, book))
         least, most = depth / datasets.DEPTHS - allowed, (depth + 1) / datasets.DEPTHS + allowed
         shares = (words / max(1, book), signs[0] / max(1, signs[1]))
@@ -727,14 +737,14 @@ class _Levels:
         """What is missing at a level, and facts that do not go forward with their depth."""
         for name, levels in self.rows.items():
             recalls = datasets.BY_NAME[name].recalls_fact
-            wanted = set(range(datasets.DEPTHS)) if recalls else {None}
             known: dict[str, str] = {}
             for pairs in levels.values():
                 known.update((pair, next(iter(depths.values()))) for pair, depths in pairs.items())
             for level, pairs in levels.items():
                 for pair, id_ in known.items():
-                    missing = wanted - pairs.get(pair, {}).keys()
-                    at = f" at depths {_listed(missing)}" if recalls and missing != wanted else ""
+                    wanted = self.depths.get((name, level, pair), range(datasets.DEPTHS)) if recalls else (None,)
+                    missing = set(wanted) - pairs.get(pair, {}).keys()
+                    at = f" at depths {_listed(missing)}" if recalls and pair in pairs else ""
                     if missing:
                         yield Fault(id=id_, problem=f"its pair {pair} has no row at level {level} of {name}{at}")
         for (_, level, _), places in self.places.items():
@@ -742,6 +752,22 @@ class _Levels:
                 if other[1] < one[1]:
                     problem = f"at level {level} the fact at depth {other[0]} stands before that at depth {one[0]}"
                     yield Fault(id=other[2], problem=problem)
+
+
+def _depths(row: LongContext, language: str) -> frozenset[int]:
+    """The depths that are to be there: of those whose nearest boundary of two sentences is the same, the first."""
+    joint = "" if language == "zh" else " "
+    book, done = "", 0
+    for one in sorted(row.positions, key=lambda position: position.start):
+        book += row.context[done : one.start]
+        done = one.end + len(joint)
+    book += row.context[done:]
+    ends = np.array([0, *boundaries(book, language), len(book)])
+    firsts: dict[int, int] = {}
+    for depth in range(datasets.DEPTHS):
+        away = np.abs(ends - depth / (datasets.DEPTHS - 1) * len(book))
+        firsts.setdefault(int(len(ends) - 1 - np.argmin(away[::-1])), depth)
+    return frozenset(firsts.values())
 
 
 def _listed(numbers: Iterable[int | None]) -> str:
