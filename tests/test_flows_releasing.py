@@ -373,26 +373,30 @@ print("done", flush=True)
 def test_a_release_killed_at_any_moment_is_made_again_to_the_same_bytes(tmp_path: Path) -> None:
     texts = [f"line {n}" for n in range(3000)]
     build(tmp_path / "whole", texts, release={"held_out": 0.1})
-    began = time.monotonic()
     run = [sys.executable, "-c", RELEASING, str(tmp_path / "whole")]
     here = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run(run, cwd=ROOT, check=True, env=here)
-    took = time.monotonic() - began
     expected = contents(tmp_path / "whole" / "releases" / "1.0.0")
     build(tmp_path / "cut", texts, release={"held_out": 0.1})
+    next_one = tmp_path / "cut" / "releases" / ".next"
     killed = 0
-    for part in (0.55, 0.7, 0.8, 0.9):
+    for reached in (1, len(expected) // 3, 2 * len(expected) // 3, len(expected) - 1):
+        began = time.time_ns()
         process = subprocess.Popen(
             [*run[:-1], str(tmp_path / "cut")], cwd=ROOT, stdout=subprocess.PIPE, start_new_session=True, env=here
         )
-        time.sleep(took * part)
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            killed += 1
+        # By what is written, not by the clock: what an earlier kill left there is older than this run.
+        while process.poll() is None:
+            files = [path for _, _, names in os.walk(next_one) for path in names]
+            if len(files) >= reached and next_one.exists() and next_one.stat().st_mtime_ns > began:
+                os.killpg(process.pid, signal.SIGKILL)
+                killed += 1
+                break
+            time.sleep(0.005)
         process.communicate()
         there = newest(tmp_path / "cut" / "releases") if (tmp_path / "cut" / "releases").exists() else None
         assert there is None or contents(there.folder) == expected
-    assert killed
+    assert killed >= 2
     released(build(tmp_path / "cut", texts, release={"held_out": 0.1}))
     assert contents(tmp_path / "cut" / "releases" / "1.0.0") == expected
     assert sorted(path.name for path in (tmp_path / "cut" / "releases").iterdir()) == [".lock", "1.0.0", "private"]
