@@ -31,6 +31,7 @@ forms: $(DEV_STAMP)
 
 bench: $(DEV_STAMP)
 	$(BIN)/python tests/bench/bench_dedupe.py
+	$(BIN)/python tests/bench/bench_dialogues.py
 	$(BIN)/python tests/bench/bench_engine.py
 	$(BIN)/python tests/bench/bench_keywords.py
 	$(BIN)/python tests/bench/bench_likelihood.py
@@ -42,6 +43,7 @@ bench: $(DEV_STAMP)
 
 soak: $(DEV_STAMP)
 	$(BIN)/python -m pytest -m "slow" tests/test_flows_build_kills.py -k random_moments -s --kills 25
+	$(BIN)/python -m pytest -m "slow" tests/test_flows_families_refutebench_kills.py -s --kills 25
 	$(BIN)/python -m pytest -m "slow" tests/test_flows_rebuild_kills.py -s --kills 50
 
 $(STAMP): pyproject.toml constraints.txt
