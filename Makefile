@@ -31,7 +31,6 @@ forms: $(DEV_STAMP)
 
 bench: $(DEV_STAMP)
 	$(BIN)/python tests/bench/bench_dedupe.py
-	$(BIN)/python tests/bench/bench_dialogues.py
 	$(BIN)/python tests/bench/bench_engine.py
 	$(BIN)/python tests/bench/bench_keywords.py
 	$(BIN)/python tests/bench/bench_likelihood.py
@@ -40,6 +39,7 @@ bench: $(DEV_STAMP)
 	$(BIN)/python tests/bench/bench_rebuild.py
 	$(BIN)/python tests/bench/bench_replace.py
 	$(BIN)/python tests/bench/bench_retrieve.py
+	$(BIN)/python tests/bench/bench_dialogues.py
 
 soak: $(DEV_STAMP)
 	$(BIN)/python -m pytest -m "slow" tests/test_flows_build_kills.py -k random_moments -s --kills 25

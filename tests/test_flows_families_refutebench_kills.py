@@ -17,6 +17,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 PER_TASK = 5
 CONCURRENCY = 8
+KILLS_OF_A_BUILD = 5
+"""Kills that one build goes through before it is let to its end."""
 LATENCY_S = (0.01, 0.04)
 """So that a turn takes its time, and a kill finds dialogues at all of them."""
 
@@ -38,7 +40,8 @@ async def test_kills_at_random_moments_change_no_byte_and_pay_for_nothing_twice(
 ) -> None:
     kills = int(pytestconfig.getoption("--kills"))
     families = {"refutebench": sample_settings(PER_TASK)}
-    table = await scribed(write_config(tmp_path / "rules", families=families), tmp_path / "rules" / "out")
+    rules = write_config(tmp_path / "rules", store=str(tmp_path / "rules" / "store"), families=families)
+    table = await scribed(rules, tmp_path / "rules" / "out")
     with ChatServer(served(table), model="loopback", faults=Faults(latency_s=LATENCY_S)) as server:
         model = {"provider": "endpoint", "name": "loopback", "base_url": server.url, "concurrency": CONCURRENCY}
         whole, broken = tmp_path / "whole", tmp_path / "broken"
@@ -50,29 +53,32 @@ async def test_kills_at_random_moments_change_no_byte_and_pay_for_nothing_twice(
         total = len(server.answered)
         assert {request.hash for request in server.answered} == set(table)
         moments = random.Random(70)
-        for number in range(kills):
-            store = broken / f"store-{number}"
+        for start in range(0, kills, KILLS_OF_A_BUILD):
+            store = broken / f"store-{start}"
             store.mkdir(parents=True)
             # What was embedded is the same each time; loading the embedder would take half of it.
             shutil.copy(whole / "store" / "embeddings.sqlite", store)
             write_config(broken, store=store.name, model=model, families=families)
             server.clear()
-            reached, delay_s = moments.randrange(total), moments.uniform(0, 0.02)
+            lost = 0
+            for reached in sorted(moments.sample(range(total), min(KILLS_OF_A_BUILD, kills - start))):
+                delay_s = moments.uniform(0, 0.02)
 
-            def now(reached: int = reached, delay_s: float = delay_s) -> bool:
-                if len(server.requests) < reached:
-                    return False
-                time.sleep(delay_s)
-                return True
+                def now(reached: int = reached, delay_s: float = delay_s) -> bool:
+                    if len(server.requests) < reached:
+                        return False
+                    time.sleep(delay_s)
+                    return True
 
-            was_killed = killed("run", "config.yaml", "--out", "out", folder=broken, when=now)
-            wait_for(lambda: not server.running)
-            # Answers that were on their way when the process died, and reached nobody.
-            lost = len(server.answered) - kept(store)
-            print(f"kill {number + 1}: {'at' if was_killed else 'too late for'} {reached} of {total}, {lost} lost")
-            assert 0 <= lost <= CONCURRENCY
+                was_killed = killed("run", "config.yaml", "--out", "out", folder=broken, when=now)
+                assert was_killed, f"{reached} of {total} messages came too late"
+                wait_for(lambda: not server.running)
+                # Answers that were on their way when the process died, and reached nobody.
+                before, lost = lost, len(server.answered) - kept(store)
+                print(f"killed at {reached} of {total}: {lost - before} answers lost")
+                assert 0 <= lost - before <= CONCURRENCY
             done = touchstone("run", "config.yaml", "--out", "out", folder=broken)
             assert done.returncode == 0, done.stdout + done.stderr
-            assert bytes_of(broken / "out") == expected, f"after kill {number + 1}"
-            assert len(server.answered_twice) == lost
+            assert bytes_of(broken / "out") == expected, f"after kill {start + KILLS_OF_A_BUILD}"
+            assert {request.hash for request in server.answered} == set(table)
             assert len(server.answered) == total + lost

@@ -19,7 +19,6 @@ import multiprocessing
 import os
 import pstats
 import random
-import resource
 import shutil
 import statistics
 import subprocess
@@ -138,8 +137,9 @@ def prepare(folder: Path, dialogues: int) -> Path:
     words = sorted({word for line in (samples / "pages.jsonl").open() for word in json.loads(line)["text"].split()})
     rng = random.Random(SEED)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, field in (("sentences", "text"), ("stories", "prompt")):
-        lines = [json.dumps({field: " ".join(rng.sample(words, 20))}) for _ in range(dialogues // 4)]
+    seeds = dialogues // 2
+    for name, field, count in (("sentences", "text", seeds // 2), ("stories", "prompt", seeds - seeds // 2)):
+        lines = [json.dumps({field: " ".join(rng.sample(words, 20))}) for _ in range(count)]
         (folder / f"{name}.jsonl").write_text("\n".join(lines))
     return folder
 
@@ -154,7 +154,7 @@ def project_of(folder: Path, url: str, dialogues: int, styled: bool) -> Project:
     family: dict[str, Any] = {
         "sources": sources,
         "parts": ["dialogues"],
-        "seeds_per_task": dialogues // 4,
+        "seeds_per_task": dialogues,
         **({} if styled else {"style": []}),
     }
     cache = Path(tempfile.mkdtemp(dir=folder)) / "completions.sqlite"
@@ -206,13 +206,19 @@ async def ours(project: Project, dialogues: int, profile: cProfile.Profile | Non
     return took
 
 
+def most_memory() -> float:
+    """The greatest resident memory of this process so far, in MiB. `getrusage` would tell that of its parent too."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
 def memory(folder: Path, url: str, dialogues: int) -> int:
     """Print the greatest resident memory of this process, in MiB: before the dialogues, and when they were held."""
     project = project_of(folder, url, dialogues, False)
     asyncio.run(begin(project))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = most_memory()
     asyncio.run(ours(project, dialogues))
-    print(before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(before, most_memory())
     return 0
 
 
@@ -267,7 +273,7 @@ def beside(folder: Path, delay_s: float, url: str, bodies: list[bytes], options:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dialogues", type=int, default=1000, help="a multiple of four")
+    parser.add_argument("--dialogues", type=int, default=1000, help="an even number")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", choices=("times", "memory", "profile"), help="this alone")
     parser.add_argument("--delay", type=float, choices=DELAYS_S, help="of the server in seconds: this alone")
@@ -306,7 +312,7 @@ def main() -> int:
             os.chdir(folder)
             asyncio.run(begin(project_of(folder, urls[0], dialogues, False)))
             command = [sys.executable, __file__, "--held", str(folder), urls[0], str(dialogues)]
-            said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+            said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
             before, most = map(float, said[-2:])
             print(f"{dialogues:5} dialogues at a time: {most:5.0f} MiB at most, {before:.0f} before they were begun")
     here.close()
