@@ -39,9 +39,11 @@ bench: $(DEV_STAMP)
 	$(BIN)/python tests/bench/bench_rebuild.py
 	$(BIN)/python tests/bench/bench_replace.py
 	$(BIN)/python tests/bench/bench_retrieve.py
+	$(BIN)/python tests/bench/bench_dialogues.py
 
 soak: $(DEV_STAMP)
 	$(BIN)/python -m pytest -m "slow" tests/test_flows_build_kills.py -k random_moments -s --kills 25
+	$(BIN)/python -m pytest -m "slow" tests/test_flows_families_refutebench_kills.py -s --kills 25
 	$(BIN)/python -m pytest -m "slow" tests/test_flows_rebuild_kills.py -s --kills 50
 
 $(STAMP): pyproject.toml constraints.txt

@@ -4,6 +4,7 @@ Thin: Prefect runs shards and whole steps, and knows retries, progress and resul
 names travel between tasks, not data. What is finished is not run again; the store knows.
 """
 
+import gc
 import logging
 import os
 import socket
@@ -120,6 +121,7 @@ def build(config: str, out: str, limit: int | None = None, watcher: Watcher | No
             remember(project)
         project.settle()
     finally:
+        gc.unfreeze()
         project.close()
     return manifest
 
@@ -132,6 +134,9 @@ def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher:
         watcher.finished(ref, done, before=True, example=_example(project, family, part, ref))
         return
     step = builder.step(ref)
+    # What is there by now stays: it is not to be looked through for garbage with every few calls.
+    gc.collect()
+    gc.freeze()
     with _progress(ref) as progress:
         if step is None:
             watcher.started(ref, None)

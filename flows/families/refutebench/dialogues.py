@@ -240,7 +240,10 @@ class Talk:
         if not any(character.isalnum() for character in text):
             return "without words", "it says nothing"
         earlier = self._earlier
-        if (same := await asyncio.to_thread(self._repeated, text)) is not None:
+        same = self._said_in_these_words(text)
+        if same is None and earlier and self.opened.style != PLAIN:  # plain ones differ in a word: "say this for that"
+            same = await asyncio.to_thread(self._said_in_other_words, text)
+        if same is not None:
             return "repeated", f"it says again: {same}"
         asked = ToCheck(query=self.opened.query, response=self.turns[-1].text, refutation=text, earlier=earlier)
         try:
@@ -248,17 +251,18 @@ class Talk:
         except InvalidAnswer as invalid:
             raise Drop(f"check of the refutation: {invalid.reason}", invalid.evidence) from invalid
 
-    def _repeated(self, text: str) -> str | None:
-        """The earlier refutation that says the same, in words or in meaning."""
-        embedder = self.ctx.step.embedder
+    def _said_in_these_words(self, text: str) -> str | None:
+        """The earlier refutation that is the same."""
         bare = _bare(text)
-        for one in self._earlier:
-            if _bare(one) == bare:
-                return one
+        return next((one for one in self._earlier if _bare(one) == bare), None)
+
+    def _said_in_other_words(self, text: str) -> str | None:
+        """The earlier refutation that means the same."""
+        embedder = self.ctx.step.embedder
         # The embedder does not tell Chinese words apart: refutations that name others do not say the same.
         readable = [one for one in self._earlier if embedder.reads(one) and _chinese(one) == _chinese(text)]
-        if self.opened.style == PLAIN or not readable or not embedder.reads(text):
-            return None  # plain ones differ in a word: "say this for that"
+        if not readable or not embedder.reads(text):
+            return None
         vectors = embedder.embed([text, *readable])
         near = vectors[1:] @ vectors[0]
         place = int(near.argmax())
