@@ -22,6 +22,8 @@ from schemas.errors import Failed
 
 RUN_TAG = "touchstone"
 LOOKED_OUT_EVERY_S = 0.02
+CLOSES_WITHIN_S = 5
+"""What a server is given to end by itself."""
 _guards: list["subprocess.Popen[bytes]"] = []
 LEFT_OVER_AT_ONCE = 200
 """Left-over flow runs marked at one start (the most that Prefect lists at once); the next start marks more."""
@@ -107,7 +109,8 @@ def guarding_server() -> Iterator[None]:
 
 def end_with_us(server: int) -> None:
     """Have the server stopped once this process is gone, however that comes about: its end of a pipe closes then."""
-    ended = f"cat; ps -o command= -p {server} | grep -q prefect.server && kill {server}"
+    there = f"ps -o command= -p {server} | grep -q prefect.server"
+    ended = f"cat; {there} && kill {server}; sleep {CLOSES_WITHIN_S}; {there} && kill -9 {server}"
     guard = subprocess.Popen(  # noqa: S603
         ["/bin/sh", "-c", ended], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,

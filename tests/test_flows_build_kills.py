@@ -55,7 +55,7 @@ def test_a_killed_build_leaves_no_server_running(tmp_path: Path) -> None:
         state = subprocess.run(["ps", "-o", "stat=", "-p", server], capture_output=True, text=True, check=False).stdout
         return not state.strip() or state.startswith("Z")
 
-    wait_for(gone, 30)
+    wait_for(gone, 60)
 
 
 def test_kills_at_random_moments_change_no_byte(tmp_path: Path, pytestconfig: pytest.Config) -> None:
