@@ -15,10 +15,12 @@ from pydantic import BaseModel
 
 from annotation.quality import practice_for
 from flows.compose import Project, rules_of
+from flows.construct.stages import StageRef
 from flows.llm.model import InvalidAnswer, Out, Prompt, Usage
 from flows.llm.rules import Rules
 from flows.people import works
 from schemas.annotation import Annotation
+from schemas.base import content_hash
 from tests.chat_server import Messages, message_hash
 from tests.toy import run_all
 
@@ -83,6 +85,18 @@ def bytes_of(out: Path) -> dict[str, str]:
         for folder in FOLDERS
         for path in sorted((out / folder).glob("*.parquet"))
     }
+
+
+def hashes_of(project: Project, name: str) -> dict[str, tuple[int, str]]:
+    """By part and step of a family, the step's version and the hash of what it made and dropped."""
+    found = {}
+    for part in project.build.families[name].family.parts:
+        for step in part.steps:
+            stage = project.build.read(StageRef(name, part.name, step.name))
+            made = [json.loads(record.model_dump_json(exclude={"provenance"})) for record in stage]
+            refused = [json.loads(dropped.model_dump_json()) for dropped in stage.dropped()]
+            found[f"{part.name} {step.name}"] = (step.version, content_hash(made, refused))
+    return found
 
 
 class Scribe:

@@ -5,12 +5,10 @@ from pathlib import Path
 from random import Random
 
 from flows.compose import Project
-from flows.construct.stages import StageRef
 from flows.families.charpeval.prompts import Distractors, ToAsk, ToDistract, Utterances
 from flows.llm.rules import Rules
 from flows.settings import packaged
-from schemas.base import content_hash
-from tests.builds import write_config
+from tests.builds import hashes_of, write_config
 from tests.toy import run_all
 
 GOLDEN = {
@@ -56,11 +54,4 @@ async def test_bytes_change_with_the_version_alone(tmp_path: Path) -> None:
     (tmp_path / "out" / "verdicts").mkdir(parents=True)
     (tmp_path / "out" / "verdicts" / "charpeval-distractors.jsonl").write_text(json.dumps(verdict) + "\n")
     project = await built(config, tmp_path / "out")
-    found = {}
-    for part in project.build.families["charpeval"].family.parts:
-        for step in part.steps:
-            stage = project.build.read(StageRef("charpeval", part.name, step.name))
-            made = [json.loads(record.model_dump_json(exclude={"provenance"})) for record in stage]
-            refused = [json.loads(one.model_dump_json()) for one in stage.dropped()]
-            found[f"{part.name} {step.name}"] = (step.version, content_hash(made, refused))
-    assert found == GOLDEN
+    assert hashes_of(project, "charpeval") == GOLDEN

@@ -1,11 +1,9 @@
 """A step of ReEval whose bytes change must change its version: the store would go on giving the old ones."""
 
-import json
 from pathlib import Path
 from random import Random
 
 from flows.compose import Project
-from flows.construct.stages import StageRef
 from flows.families.reeval.prompts import (
     Alternative,
     Passage,
@@ -20,8 +18,7 @@ from flows.families.reeval.prompts import (
 )
 from flows.llm.rules import Rules
 from flows.settings import packaged
-from schemas.base import content_hash
-from tests.builds import write_config
+from tests.builds import hashes_of, write_config
 from tests.toy import run_all
 
 QUESTIONS = 12
@@ -90,11 +87,4 @@ async def test_bytes_change_with_the_version_alone(tmp_path: Path) -> None:
     )
     family.models.update(dict.fromkeys(family.models, rules))  # type: ignore[attr-defined]
     await run_all(project.build)
-    found = {}
-    for part in family.family.parts:
-        for step in part.steps:
-            stage = project.build.read(StageRef("reeval", part.name, step.name))
-            made = [json.loads(record.model_dump_json(exclude={"provenance"})) for record in stage]
-            refused = [json.loads(one.model_dump_json()) for one in stage.dropped()]
-            found[f"{part.name} {step.name}"] = (step.version, content_hash(made, refused))
-    assert found == GOLDEN
+    assert hashes_of(project, "reeval") == GOLDEN

@@ -1,10 +1,8 @@
 """A step of RefuteBench whose bytes change must change its version: the store would go on giving the old ones."""
 
-import json
 from pathlib import Path
 
-from flows.construct.stages import StageRef
-from schemas.base import content_hash
+from tests.builds import hashes_of
 from tests.test_flows_families_refutebench_method import Speaker, held
 
 GOLDEN = {
@@ -21,11 +19,4 @@ GOLDEN = {
 
 def test_bytes_change_with_the_version_alone(tmp_path: Path) -> None:
     project = held(tmp_path, Speaker(), refuters=["agent", "template"], unrelated=[0, 2])
-    found = {}
-    for part in project.build.families["refutebench"].family.parts:
-        for step in part.steps:
-            stage = project.build.read(StageRef("refutebench", part.name, step.name))
-            made = [json.loads(record.model_dump_json(exclude={"provenance"})) for record in stage]
-            refused = [json.loads(one.model_dump_json()) for one in stage.dropped()]
-            found[f"{part.name} {step.name}"] = (step.version, content_hash(made, refused))
-    assert found == GOLDEN
+    assert hashes_of(project, "refutebench") == GOLDEN
