@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from data.store import Stage
 from flows.compose import Project
 from flows.construct.engine import Choice, Family, HeldContext, Request
-from flows.construct.stages import Anew, Build, FamilyBuild, StageRef
+from flows.construct.stages import Anew, Build, FamilyBuild, StageRef, side_by_side
 from flows.llm.endpoint import Endpoint
 from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
 from flows.llm.options import LikelihoodModel, Options
@@ -245,12 +245,7 @@ async def _run_shards(
         watcher.advanced(ref, done, len(spans))
         return shard
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(index, span)) for index, span in enumerate(spans)]
-    except BaseExceptionGroup as failures:
-        raise failures.exceptions[0] from failures
-    return [task.result() for task in tasks]
+    return await side_by_side(one(index, span) for index, span in enumerate(spans))
 
 
 def held_context(family: Family, build: Build) -> HeldContext:

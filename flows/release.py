@@ -1,5 +1,6 @@
 """The release as a Prefect flow: a version out of a finished build, and on the Hub where it is to go there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -50,7 +51,8 @@ def release(
     load_config(project.config_path)  # what of it is to stay private stands there: without it all would go out
     repo = hub or project.config.release.repo
     folder = Path(to) if to else project.out / RELEASES
-    card = _bring_newest(repo, folder) if repo is not None else None
+    there = _versions(repo)
+    card = _bring_newest(repo, folder, there[-1]) if repo is not None and there else None
     prepared = prepare(
         project,
         folder,
@@ -61,7 +63,7 @@ def release(
         card=card,
     )
     note_release(project.store, read_release(prepared.folder).manifest)
-    outcome = _publish(prepared, repo)
+    outcome = _publish(prepared, repo, there)
     held: list[dict[str, Any]] = [
         {"configuration": name, "held back": reason, "rows": count}
         for name, reasons in prepared.held_back.items()
@@ -74,22 +76,28 @@ def release(
     return outcome
 
 
-def _bring_newest(repo: str, folder: Path) -> bytes | None:
+def _versions(repo: str | None) -> list[str]:
+    """What the Hub has."""
+    if repo is None:
+        return []
+    from data.publish.hub import versions
+
+    return versions(repo)
+
+
+def _bring_newest(repo: str, folder: Path, version: str) -> bytes | None:
     """Have the Hub's newest version here, to compare with: another machine may have released it.
 
     Gives its card where somebody wrote in it on the Hub since.
     """
-    from data.publish.hub import fetch, served, versions
+    from data.publish.hub import fetch, served
 
-    there = versions(repo)
-    if not there:
-        return None
-    latest = folder / there[-1]
+    latest = folder / version
     if not latest.exists():
-        fetch(repo, there[-1], latest)
-    elif served(repo, MANIFEST, there[-1]) != (latest / MANIFEST).read_bytes():
+        fetch(repo, version, latest)
+    elif served(repo, MANIFEST, version) != (latest / MANIFEST).read_bytes():
         raise Failed(
-            f"{latest}: {repo} has another version {there[-1]}, which was published first; move this folder away, then "
+            f"{latest}: {repo} has another version {version}, which was published first; move this folder away, then "
             "release again: what differs will be the next version"
         )
     released = {file.path: file.sha256 for file in read_release(latest).manifest.files}
@@ -99,12 +107,12 @@ def _bring_newest(repo: str, folder: Path) -> bytes | None:
     return card
 
 
-def _publish(prepared: Prepared, repo: str | None) -> Outcome:
+def _publish(prepared: Prepared, repo: str | None, there: Sequence[str]) -> Outcome:
     if repo is None:
         return Outcome(prepared, None, published=False)
-    from data.publish.hub import publish, versions
+    from data.publish.hub import publish
 
-    if prepared.version not in versions(repo) and (fault := next(damage_of(read_release(prepared.folder)), None)):
+    if prepared.version not in there and (fault := next(damage_of(read_release(prepared.folder)), None)):
         raise Failed(
             f"{prepared.folder}: {visible(fault)}; nothing was published: remove this folder, and release again"
         )

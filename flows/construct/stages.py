@@ -406,14 +406,14 @@ class Build:
             if step.slots is None:
                 work = [(record, None) for record in records]
                 planned = len(work)
-                for outcome in await _side_by_side(attempt(*one) for one in work):
+                for outcome in await side_by_side(attempt(*one) for one in work):
                     _write(writer, outcome)
             else:
                 planned = 0
                 for record in records:
                     slots = step.slots(record, prepared)
                     planned += len(slots)
-                    for outcome in await _side_by_side(attempt(record, slot) for slot in slots):
+                    for outcome in await side_by_side(attempt(record, slot) for slot in slots):
                         _write(writer, outcome)
         return writer.finish(planned, _usage_of_prompts(usage))
 
@@ -707,7 +707,7 @@ def _write(writer: ShardWriter, outcome: Record | Dropped) -> None:
         writer.keep(outcome)
 
 
-async def _side_by_side(attempts: Iterable[Any]) -> list[Any]:
+async def side_by_side(attempts: Iterable[Any]) -> list[Any]:
     """All outcomes, in order. The first failure ends the rest: what was answered by then is in the cache."""
     try:
         async with asyncio.TaskGroup() as group:

@@ -32,7 +32,7 @@ from schemas.source import Assignment
 
 def ready(settings: RefuteBenchSettings, models: Mapping[str, Model]) -> None:
     """Raise `WrongInput` where there is no source, or the rules are to refute in a style."""
-    if not settings.seed_sources:
+    if not any(settings.sources.values()):
         raise WrongInput(
             "families.refutebench.sources: is empty; name sources under translation, summarisation, writing"
         )
@@ -46,9 +46,8 @@ def ready(settings: RefuteBenchSettings, models: Mapping[str, Model]) -> None:
 
 def _calls(settings: RefuteBenchSettings) -> Mapping[str, int]:
     """Of the longest dialogue."""
-    refutations = max(settings.rounds, 1)
     answers = max([settings.rounds + 1, *(count + 3 if count else 2 for count in settings.unrelated)])
-    return {RESPOND.name: answers, REFUTE.name: refutations, CHECK_REFUTATION.name: refutations}
+    return {RESPOND.name: answers, REFUTE.name: settings.rounds, CHECK_REFUTATION.name: settings.rounds}
 
 
 def _ratings(settings: RefuteBenchSettings) -> Mapping[str, int]:
@@ -79,7 +78,6 @@ FAMILY = Family(
         Part(
             "seeds",
             source=Assignment,
-            sources=("seed_sources",),
             item=Seed,
             verify=verify_seeds,
             figures=seed_figures,

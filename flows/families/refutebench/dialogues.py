@@ -81,13 +81,18 @@ async def state_protocol(records: Records[Assignment], ctx: SetContext) -> Async
 
 
 def dialogues_of(seed: Seed, pool: Pool) -> Sequence[Slot]:
+    """The dialogues that are held about a seed."""
+    return slots_of(seed, pool.settings)
+
+
+def slots_of(seed: Seed, settings: RefuteBenchSettings) -> Sequence[Slot]:
     """A transient dialogue and a persistent one for each C, with each model by each refuter that knows the task."""
-    persistent: list[Slot] = [{"protocol": "persistent", "unrelated": count} for count in pool.settings.unrelated]
+    persistent: list[Slot] = [{"protocol": "persistent", "unrelated": count} for count in settings.unrelated]
     protocols: list[Slot] = [{"protocol": "transient", "unrelated": 0}, *persistent]
     return [
         {"model": model, "refuter": refuter, **protocol}
-        for model in pool.settings.evaluated
-        for refuter in pool.settings.refuters
+        for model in settings.evaluated
+        for refuter in settings.refuters
         if refuter == "agent" or seed.task in TEMPLATE_TASKS
         for protocol in protocols
     ]

@@ -184,7 +184,7 @@ class Requirement:
         others = sorted(packaged().get(self.old, ()), key=len, reverse=True)
         if not any(one in text for one in others):
             return text
-        bounds = {at for _, start, end in zh_text.words(text) for at in (start, end)}
+        bounds = word_bounds(text)
         return re.sub("|".join(others), lambda found: self.new if set(found.span()) <= bounds else found.group(), text)
 
     def _put(self, found: re.Match[str]) -> str:
@@ -216,6 +216,11 @@ def _either(old: str, new: str) -> re.Pattern[str]:
 def _whole(phrase: str) -> str:
     pattern = r"\s+".join(map(re.escape, phrase.split()))
     return rf"(?<![\w-]){pattern}(?![\w-])" if phrase.isascii() else pattern
+
+
+def word_bounds(text: str) -> frozenset[int]:
+    """Where the words of a Chinese text begin and end."""
+    return frozenset(at for _, start, end in zh_text.words(text) for at in (start, end))
 
 
 def _cased(found: str, put: str) -> str:
@@ -313,6 +318,11 @@ def conflicts(one: Requirement, other: Requirement) -> bool:
     ):
         return True
     return _changes(one, other.new) or _changes(other, one.new)
+
+
+def goes_with(wanted: Requirement, before: Iterable[Requirement]) -> bool:
+    """Whether it neither repeats nor contradicts one of those before."""
+    return not any(same(wanted, one) or conflicts(wanted, one) for one in before)
 
 
 def _holds(text: str, words: str) -> bool:

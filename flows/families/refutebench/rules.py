@@ -20,12 +20,14 @@ from flows.families.refutebench.requirements import (
     Requirement,
     apply_all,
     conflicts,
+    goes_with,
     is_standing,
     language,
     of_style,
     parse,
     same,
     sentence_end,
+    word_bounds,
 )
 from flows.language import en, zh, zh_text
 from flows.llm.model import Invalid, RuleSet, Text
@@ -245,7 +247,7 @@ def _pointed_at(text: str, kind: Literal["word", "phrase"]) -> list[Wording]:
 
 def _is_free(wanted: Requirement, response: str, earlier: Sequence[Requirement]) -> bool:
     """Whether it is not met, can be, and goes with the earlier ones."""
-    if any(same(wanted, one) or conflicts(wanted, one) for one in earlier):
+    if not goes_with(wanted, earlier):
         return False
     after = wanted.apply(response)
     unmet = wanted.met(response) == 0 if wanted.focus != "style" else wanted.met(response) < 1
@@ -257,7 +259,7 @@ def _fits(one: Wording, text: str) -> bool:
     if one.old not in text.lower():
         return False
     if not one.old.isascii():
-        bounds = _bounds(text)
+        bounds = word_bounds(text)
         return all({start, start + len(one.old)} <= bounds for start in _places(text, one.old))
     found = list(re.finditer(rf"(?<![\w-]){re.escape(one.old)}(?![\w-])", text, re.IGNORECASE))
     return bool(found) and all(_fits_at(one, text[: place.start()], place.group()) for place in found)
@@ -270,11 +272,6 @@ def _fits_at(one: Wording, before: str, found: str) -> bool:
         return False
     article = _ARTICLE.search(before)
     return article is None or (len(article.group(1)) > 1) == (one.new[0] in "aeiou")
-
-
-def _bounds(text: str) -> frozenset[int]:
-    """Where the words of a Chinese text begin and end."""
-    return frozenset(at for _, start, end in zh_text.words(text) for at in (start, end))
 
 
 def _places(text: str, words: str) -> list[int]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from annotation.agreement import DRAWS, INTERVAL
 from flows.construct.engine import HeldContext
-from flows.families.refutebench.dialogues import Pool, dialogues_of
+from flows.families.refutebench.dialogues import slots_of
 from flows.families.refutebench.prompts import RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask
 from flows.families.refutebench.ratings import ratings_of
 from flows.families.refutebench.settings import RefuteBenchSettings
@@ -38,6 +38,11 @@ class Condition(NamedTuple):
     model: str
     refuter: str
     style: str
+
+    @classmethod
+    def of(cls, one: Rating | RefutationDialogue) -> "Condition":
+        """That of a dialogue, or of the one that is rated."""
+        return cls(one.model, one.refuter, one.style)
 
 
 class Line(NamedTuple):
@@ -76,7 +81,7 @@ def tables(ctx: HeldContext) -> ScoreTables:
     dialogues: list[RefutationDialogue] = list(ctx.records("dialogues"))
     seeds: list[Seed] = list(ctx.records("seeds"))
     accounts = _accounts(ctx, settings, ratings, dialogues, seeds)
-    conditions = {Condition(one.model, one.refuter, one.style) for one in [*ratings, *dialogues]} | set(accounts)
+    conditions = {Condition.of(one) for one in [*ratings, *dialogues]} | set(accounts)
     named = _names(conditions, {one.evaluator for one in ratings})
     rated = _by_line(ratings)
     rounds = settings.rounds
@@ -129,7 +134,7 @@ def _by_line(ratings: Iterable[Rating]) -> Dialogues:
     """The rated dialogues of each line."""
     lines: dict[Line, dict[str, Rated]] = defaultdict(dict)
     for one in ratings:
-        line = Line(Condition(one.model, one.refuter, one.style), one.evaluator, one.task)
+        line = Line(Condition.of(one), one.evaluator, one.task)
         dialogue = lines[line].setdefault(one.dialogue, Rated(one.protocol, one.unrelated, one.query))
         dialogue.given[one.refutation_number, one.answer_number] = one.rating
     return {line: list(own.values()) for line, own in lines.items()}
@@ -277,7 +282,7 @@ def _statistics(
     groups: dict[tuple[str, ...], list[RefutationDialogue]] = defaultdict(list)
     for one in dialogues:
         protocol = f"persistent, C = {one.unrelated}" if one.protocol == "persistent" else one.protocol
-        condition = Condition(one.model, one.refuter, one.style)
+        condition = Condition.of(one)
         groups[named(condition, None, protocol, one.task),].append(one)
     lines: list[tuple[str, str | int, float, int]] = []
     for (row,), own in groups.items():
@@ -330,17 +335,17 @@ def _accounts(
             seed.task,
         )
         for seed in seeds
-        for slot in dialogues_of(seed, Pool(settings, {}, {}))
+        for slot in slots_of(seed, settings)
     }
     evaluators = {
         key_of("refutebench", "ratings", one.key, slot): (
-            Condition(one.model, one.refuter, one.style), one.task, str(slot["evaluator"])
+            Condition.of(one), one.task, str(slot["evaluator"])
         )
         for one in dialogues
         for slot in ratings_of(one, settings.evaluators)
     }  # fmt: skip
     for one in dialogues:
-        own = accounts[Condition(one.model, one.refuter, one.style)]
+        own = accounts[Condition.of(one)]
         own.update([("dialogues planned", one.task), ("dialogues finished", one.task)])
     for dropped in ctx.dropped("dialogues"):
         condition, task = conditions[dropped.key]
@@ -348,7 +353,7 @@ def _accounts(
     if not accounts:
         return {}
     for rating in ratings:
-        own = accounts[Condition(rating.model, rating.refuter, rating.style)]
+        own = accounts[Condition.of(rating)]
         own.update([("ratings planned", rating.task), ("ratings given", rating.task)])
     for dropped in ctx.dropped("ratings"):
         condition, task, evaluator = evaluators[dropped.key]

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.engine import FamilySettings
-from schemas.refutebench import TASKS, Refuter, SeedTask
+from schemas.refutebench import Refuter, SeedTask
 
 Name = Annotated[str, Field(min_length=1)]
 SEEDS = 100
@@ -57,10 +57,3 @@ class RefuteBenchSettings(FamilySettings):
         if len(set(value)) != len(value):
             raise ValueError("each stands once")
         return value
-
-    @property
-    def seed_sources(self) -> Mapping[str, SourceSpec]:
-        """The sources by their place in the settings."""
-        return {
-            f"sources.{task}[{place}]": spec for task in TASKS for place, spec in enumerate(self.sources.get(task, ()))
-        }

@@ -1,9 +1,8 @@
 """RefuteBench's records as a person reads them, in Markdown."""
 
+from flows.families.refutebench.rubric import SPEAKERS
 from schemas.base import Record
 from schemas.refutebench import ProtocolSettings, Rating, RefutationDialogue, Seed
-
-SPEAKERS = {"user": "User", "assistant": "Assistant"}
 
 
 def show(record: Record) -> str:

@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 from flows.construct.engine import Drop
-from flows.families.refutebench.requirements import Requirement, conflicts, of_style, parse, same
+from flows.families.refutebench.requirements import Requirement, goes_with, of_style, parse
 from flows.language import en
 from schemas.refutebench import Focus, SeedTask
 
@@ -37,7 +37,7 @@ def refute(
             raise Drop("no translation left", ", ".join(words))
         chosen = rng.choice(left[rng.choice(list(left))])
     else:
-        free = [one for one in of_style(response, task) if _fits(one, before)]
+        free = [one for one in of_style(response, task) if goes_with(one, before)]
         if not free:
             raise Drop("no requirement left", response)
         chosen = rng.choice(free)
@@ -53,8 +53,4 @@ def _known(sentence: str, lexicon: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _left(word: str, translations: Sequence[str], response: str, before: Sequence[Requirement]) -> list[Requirement]:
     free = (Requirement("translation", one, word) for one in translations if one not in response)
-    return [one for one in free if _fits(one, before)]
-
-
-def _fits(wanted: Requirement, before: Sequence[Requirement]) -> bool:
-    return not any(same(wanted, one) or conflicts(wanted, one) for one in before)
+    return [one for one in free if goes_with(one, before)]
