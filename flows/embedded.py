@@ -109,7 +109,8 @@ def guarding_server() -> Iterator[None]:
 
 def end_with_us(server: int) -> None:
     """Have the server stopped once this process is gone, however that comes about: its end of a pipe closes then."""
-    there = f"ps -o command= -p {server} | grep -q prefect.server"
+    named = f"grep -qs prefect.server /proc/{server}/cmdline"  # where there is no ps
+    there = f"{{ {named} || ps -ww -o command= -p {server} | grep -q prefect.server; }}"  # -ww: COLUMNS cuts lines
     ended = f"cat; {there} && kill {server}; sleep {CLOSES_WITHIN_S}; {there} && kill -9 {server}"
     guard = subprocess.Popen(  # noqa: S603
         ["/bin/sh", "-c", ended], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

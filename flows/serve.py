@@ -140,7 +140,7 @@ def _is_healthy(port: int) -> bool:
 
 def _is_prefect(group: int) -> bool:
     """Whether a group of processes is Prefect's: the number of one that ended can be somebody else's by now."""
-    listed = subprocess.run(["ps", "-A", "-o", "pgid=,command="], capture_output=True, text=True, check=False)  # noqa: S607
+    listed = subprocess.run(["ps", "-ww", "-A", "-o", "pgid=,command="], capture_output=True, text=True, check=False)  # noqa: S607
     rows = (line.split(maxsplit=1) for line in listed.stdout.splitlines())
     return any(row[0] == str(group) and "prefect" in row[-1] for row in rows if row)
 

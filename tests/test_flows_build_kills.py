@@ -35,13 +35,15 @@ def test_a_build_that_is_told_to_stop_says_so_and_leaves_nothing_running(tmp_pat
 
 def test_a_killed_build_leaves_no_server_running(tmp_path: Path) -> None:
     write_config(tmp_path, families={"uraq": {"statements": 1000}})
+    narrow = {**os.environ, "COLUMNS": "80"}  # ps cuts its lines to it
     process = subprocess.Popen(
-        [TOUCHSTONE, "run", "config.yaml", "--out", "out"], cwd=tmp_path, env={**os.environ},
+        [TOUCHSTONE, "run", "config.yaml", "--out", "out"], cwd=tmp_path, env=narrow,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
 
     def servers() -> list[str]:
-        listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+        listing = ["ps", "-ww", "-eo", "pid=,ppid=,args="]
+        listed = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
         rows = [line.split(maxsplit=2) for line in listed.splitlines()]
         return [pid for pid, parent, args in rows if parent == str(process.pid) and "uvicorn" in args]
 
