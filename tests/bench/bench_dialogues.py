@@ -4,10 +4,12 @@
 
 A dialogue is one of the packaged method's two protocols: about ten calls one after the other, each with the whole
 history. Ours runs the step `hold_dialogue` as a build does: prompts are rendered, answers looked up, kept in a cache on
-disk (each run a new one), read and checked, the dialogues written to their shards. The bare reference sends the bodies
-that ours sent, as they are, by AsyncOpenAI over aiohttp with as many calls in flight, in no order, and reads nothing
-of the replies. Runs of the two alternate; the ratio is that of the medians. The server is a process of its own, and
-answers at once or after 50 ms. Then the greatest resident memory of a process that holds so many dialogues at a time.
+disk (each run a new one), read and checked, the dialogues written to their shards. The bare reference is, as in
+bench_engine.py, AsyncOpenAI over aiohttp, called as many times with the same bodies in no order, with as many calls in
+flight; it reads the answer's text and nothing else. Beneath it stands what the wire alone costs: the same bodies sent
+as ready bytes, of whose replies nothing is read. Runs of the three alternate; the ratio is that of the medians. The
+server is a process of its own, and answers at once or after 50 ms. Then the greatest resident memory of a process that
+holds so many dialogues at a time.
 """
 
 import argparse
@@ -225,13 +227,13 @@ def memory(folder: Path, url: str, dialogues: int) -> int:
 # ---- beside the bare calls ----
 
 
-async def bare(url: str, bodies: list[bytes], *, typed: bool = False) -> float:
-    """Seconds for the bodies, sent by the SDK as they are; `typed`: as a program calls it, which reads the answers."""
+async def bare(url: str, bodies: list[bytes], *, ready: bool = False) -> float:
+    """Seconds for the bodies, asked as a program asks; `ready`: sent as the bytes they are, with no reply read."""
     import httpx2
     import openai
 
     places = asyncio.Semaphore(PLACES)
-    asked = [orjson.loads(body) for body in bodies] if typed else []
+    asked = [] if ready else [orjson.loads(body) for body in bodies]
     async with openai.AsyncOpenAI(api_key="none", base_url=url, http_client=openai.DefaultAioHttpClient()) as client:
 
         async def send(body: bytes) -> bool:
@@ -246,26 +248,27 @@ async def bare(url: str, bodies: list[bytes], *, typed: bool = False) -> float:
 
         settle()
         started = time.perf_counter()
-        answered = await asyncio.gather(*(ask(body) for body in asked) if typed else (send(body) for body in bodies))
+        answered = await asyncio.gather(*(send(body) for body in bodies) if ready else (ask(body) for body in asked))
         took = time.perf_counter() - started
     assert all(answered)
     return took
 
 
 def beside(folder: Path, delay_s: float, url: str, bodies: list[bytes], options: argparse.Namespace) -> float:
-    """Print both, and give back the ratio of their medians."""
-    took: dict[str, list[float]] = {"bare": [], "ours": []}
+    """Print all three, and give back the ratio of ours to the bare calls, by their medians."""
+    took: dict[str, list[float]] = {"bare": [], "bytes": [], "ours": []}
     for _ in range(options.repeats):
         took["bare"].append(asyncio.run(bare(url, bodies)))
+        took["bytes"].append(asyncio.run(bare(url, bodies, ready=True)))
         project = project_of(folder, url, options.dialogues, options.styled)
         took["ours"].append(asyncio.run(ours(project, options.dialogues)))
-    typed = asyncio.run(bare(url, bodies, typed=True))
     medians = {name: statistics.median(times) for name, times in took.items()}
     ratio = medians["ours"] / medians["bare"]
     pairs = ", ".join(f"{ours / bare:.2f}" for bare, ours in zip(took["bare"], took["ours"], strict=True))
     print(
         f"answered after {1000 * delay_s:2.0f} ms: bare {medians['bare']:6.2f} s   ours {medians['ours']:6.2f} s   "
-        f"ratio of medians {ratio:.2f}   (pairs: {pairs}; the SDK's typed calls, once: {typed:.2f} s)",
+        f"ratio of medians {ratio:.2f}   (pairs: {pairs}; ready bytes alone: {medians['bytes']:.2f} s, "
+        f"ours {medians['ours'] / medians['bytes']:.2f} times that)",
         flush=True,
     )
     return ratio
