@@ -440,3 +440,13 @@ def test_levels_are_places_on_a_scale() -> None:
     assert view.chart is not None
     assert ">256k</text>" in view.chart
     assert not view.folded
+
+
+def test_an_interval_stands_in_the_cell_of_what_it_is_about() -> None:
+    frame = pd.DataFrame(
+        {"turn 1": [5.0, 4.0], "turn 1 low": [4.5, float("nan")], "turn 1 high": [5.0, float("nan")], "Δ": [1.0, 2.0]},
+        index=["one", "other"],
+    )
+    view = table_view("memory", frame, unit="rating")
+    assert view.columns == ("turn 1", "Δ")
+    assert view.rows == (("one", ("5.00 (4.50 to 5.00)", "1.00")), ("other", ("4.00", "2.00")))

@@ -4,6 +4,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ from flows.llm.options import LikelihoodModel
 from flows.locks import building
 from flows.report.evaluation import write_evaluation
 from flows.scoring.qa import METRICS
-from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, measured
+from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured
 from flows.scoring.turn_attention import turn_tables
 from flows.settings import nearest
 from schemas.base import Record
@@ -304,18 +305,11 @@ def _tell(console: Console, result: ScoreTables, notes: Iterable[str], page: Pat
         if name in result.grids:
             continue
         table = Table(title=name, title_justify="left", title_style="bold")
-        bounds = _bounds(frame.columns)
-        inner = {bound for pair in bounds.values() for bound in pair}
-        columns = [column for column in frame.columns if column not in inner]
+        shown = in_words(frame.head(LINES_SHOWN), partial(_cell, unit=result.unit(name)))
         table.add_column("row", overflow="fold", ratio=1)
-        for column in columns:
-            table.add_column(str(column), overflow="fold")
-        for row, line in frame.head(LINES_SHOWN).iterrows():
-            cells = [_cell(line[column], result.unit(name)) for column in columns]
-            for place, column in enumerate(columns):
-                if column in bounds and line[bounds[column][0]] == line[bounds[column][0]]:
-                    low, high = (_cell(line[bound], result.unit(name)) for bound in bounds[column])
-                    cells[place] += f" ({low} to {high})"
+        for column in shown.columns:
+            table.add_column(column, overflow="fold")
+        for row, *cells in shown.itertuples():
             table.add_row(escape(str(row)), *cells)
         console.print(table)
         if len(frame) > LINES_SHOWN:
@@ -325,15 +319,6 @@ def _tell(console: Console, result: ScoreTables, notes: Iterable[str], page: Pat
     write_evaluation(page, title, result, notes)
     grids = f", and {len(result.grids)} heatmaps" if result.grids else ""
     console.print(f"{page}: the tables with their curves{grids}", soft_wrap=True)
-
-
-def _bounds(columns: Iterable[Any]) -> dict[Any, tuple[Any, Any]]:
-    """Which columns have an interval beside them: `turn 1`, between `turn 1 low` and `turn 1 high`."""
-    columns = list(columns)
-    names = set(map(str, columns))
-    if {"mean", "low", "high"} <= names:
-        return {"mean": ("low", "high")}
-    return {one: (f"{one} low", f"{one} high") for one in columns if {f"{one} low", f"{one} high"} <= names}
 
 
 def _cell(value: Any, unit: Unit) -> str:

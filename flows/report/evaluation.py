@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +18,7 @@ from markupsafe import Markup
 
 from data.store import Store
 from flows.report.svg import grid, stack
-from flows.scoring.tables import ScoreTables, Unit, measured
+from flows.scoring.tables import ScoreTables, Unit, in_words, measured
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT = 640, 280
@@ -67,7 +68,10 @@ def write_evaluation(path: Path, title: str, result: ScoreTables, notes: Sequenc
 def table_view(
     name: str, frame: pd.DataFrame, *, stacked: bool = False, heated: bool = False, unit: Unit = "share"
 ) -> TableView:
-    """A frame as it is shown; with curves where it has two columns or more that are whole numbers ("16k" is one)."""
+    """A frame as it is shown; with curves where it has two columns or more that are whole numbers ("16k" is one).
+
+    An interval stands in the cell of what it is about, not in columns of its own.
+    """
     columns = list(map(str, frame.columns))
     scaled = len(columns) > 1 and all(map(_NUMBER.fullmatch, columns))
     rows = [
@@ -85,11 +89,12 @@ def table_view(
         chart = heatmaps(columns, rows)
     elif scaled and rows:
         chart = curves(columns, rows)
-    shown = tuple((row, tuple(_shown(value, unit) for value in values)) for row, values in rows)
+    shown = in_words(frame, partial(_shown, unit=unit))
     keyed: Literal["rows", "columns"] | None = None
     if chart is not None and not folded and not heated:
         keyed = "columns" if stacked else "rows"
-    return TableView(name, tuple(columns), shown, chart, folded, keyed)
+    told = tuple((str(row), tuple(cells)) for row, *cells in shown.itertuples())
+    return TableView(name, tuple(shown.columns), told, chart, folded, keyed)
 
 
 def heatmaps(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]) -> Markup:

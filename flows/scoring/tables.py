@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 
@@ -133,7 +133,30 @@ def measured(value: float, unit: Literal["rating", "count"]) -> str:
     """A rating with two decimals; a count whole, a mean length with one decimal."""
     if unit == "rating":
         return f"{round(value, 2) + 0.0:.2f}"  # a difference of -0.001 is 0.00
-    return f"{value:,.0f}" if value.is_integer() else f"{value:,.1f}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+
+
+def in_words(frame: pd.DataFrame, written: Callable[[Any], str]) -> pd.DataFrame:
+    """The frame with its cells `written`; an interval stands in the cell of what it is about.
+
+    `turn 1` has one where `turn 1 low` and `turn 1 high` stand beside it; `mean`, with `low` and `high`.
+    """
+    ends = {one: (f"{one} low", f"{one} high") for one in frame.columns} | {"mean": ("low", "high")}
+    found = {one: pair for one, pair in ends.items() if {one, *pair} <= set(frame.columns)}
+    inner = {end for pair in found.values() for end in pair}
+    shown: dict[str, list[str]] = {}
+    for column in frame.columns:
+        if column in inner:
+            continue
+        cells = [written(value) for value in frame[column]]
+        if column in found:
+            bounds = zip(*(frame[end] for end in found[column]), strict=True)
+            cells = [
+                cell if pd.isna(low) else f"{cell} ({written(low)} to {written(high)})"
+                for cell, (low, high) in zip(cells, bounds, strict=True)
+            ]
+        shown[str(column)] = cells
+    return pd.DataFrame(shown, index=frame.index)
 
 
 def means(values: "pd.Series[float]", by: Sequence[str]) -> pd.DataFrame:
