@@ -53,6 +53,7 @@ class DialogueTurn(Frozen):
     )
     text: str
     focus: str = Field("", description="Of a refutation: what it is about (style, word usage, phrase usage)")
+    cut_off: bool = Field(False, description="Of an answer: whether it ended at the limit of its tokens")
 
 
 class RefutationDialogue(Record):

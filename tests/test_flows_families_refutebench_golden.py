@@ -9,10 +9,10 @@ GOLDEN = {
     "seeds make_seed": (1, "afda428c0b3c3db0"),
     "seeds choose_seeds": (1, "4f3c3a9b9fe03a1a"),
     "protocol state_protocol": (1, "85a5ea91aa8c7168"),
-    "dialogues open_dialogue": (1, "b9ff3d4b74e845f7"),
-    "dialogues hold_dialogue": (1, "9edf7cac36118491"),
-    "ratings open_rating": (1, "6765269764a8c3ae"),
-    "ratings rate": (1, "b011c9e2f9f02e2d"),
+    "dialogues open_dialogue": (2, "d43f0f4f2839c70a"),
+    "dialogues hold_dialogue": (2, "9b27cd6ce54c5a33"),
+    "ratings open_rating": (1, "90737fb86b87f757"),
+    "ratings rate": (1, "110f7d6c1341914a"),
 }
 """Part and step -> its version, and the hash of what it makes. If a hash is to change, so is the version."""
 

@@ -265,6 +265,10 @@ def test_everything_planned_is_accounted_for() -> None:
         "m: 3 of 6 dialogues were not finished (2 refutation repeated, 1 too few seeds); 2 of 20 ratings were not "
         "given (2 no rating); they are no scores"
     )
+    cut = finished[0].turns[-1].model_copy(update={"cut_off": True})
+    found = scored(ratings, [finished[0].revised(turns=(*finished[0].turns[:-1], cut)), *finished[1:]], seeds)
+    assert value(found, table, "m / answers cut off", "writing")[0] == 1
+    assert found.notes[-1] == "m: answers refuted and rated as they were cut off at 2,048 tokens: 1"
     nothing = scored([], [], seeds, {"dialogues": lost})
     assert list(nothing.frames) == [table]
 

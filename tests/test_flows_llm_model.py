@@ -134,6 +134,7 @@ def test_faults_of_the_form_are_named_for_the_model(tmp_path: Path) -> None:
 def test_text_is_read_as_it_stands_but_not_when_there_is_none(tmp_path: Path) -> None:
     prompt = Prompt("ask", 1, Text, tmp_path)
     assert prompt.parse(Asked(topic="t"), " {x} ") == Text(text=" {x} ")
+    assert prompt.parse(Asked(topic="t"), "half of", cut_off=True) == Text(text="half of", cut_off=True)
     with pytest.raises(Invalid, match="empty answer"):
         prompt.parse(Asked(topic="t"), " \n")
 

@@ -245,14 +245,14 @@ class Endpoint:
         reason = answer = detail = ""
         for _ in range(MAX_REASKS + 1):
             completion = await self._completion(prompt, form, messages, draw, usage)
-            answer = completion.answer
+            answer, cut_off = completion.answer, completion.kind == "cut off"
             if completion.kind == "refusal":
                 raise InvalidAnswer("refused", answer)
             try:
-                return prompt.parse(inputs, answer)
+                return prompt.parse(inputs, answer, cut_off=cut_off)
             except Invalid as invalid:
                 error = invalid
-                if completion.kind == "cut off":
+                if cut_off:
                     error = Invalid("answer cut off", f"it was longer than {prompt.max_tokens} tokens; be brief")
             reason, detail = error.reason, error.detail
             messages = [

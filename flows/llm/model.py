@@ -48,6 +48,8 @@ class Text(Frozen):
     """The output of a prompt whose answer is read as it stands."""
 
     text: str
+    cut_off: bool = False
+    """Whether it ended where the tokens that it was given did."""
 
 
 class Invalid(Exception):  # noqa: N818 - it names the answer, not a fault of ours
@@ -204,12 +206,12 @@ class Prompt(Generic[Out]):
             return value
         return {name: one for name, one in value.items() if name in self.output.model_fields}
 
-    def parse(self, inputs: BaseModel, answer: str) -> Out:
-        """The answer as `output`, past every check; raises `Invalid`."""
+    def parse(self, inputs: BaseModel, answer: str, *, cut_off: bool = False) -> Out:
+        """The answer as `output`, past every check; raises `Invalid`. A text tells whether it is `cut_off`."""
         if self.output is Text:
             if not answer.strip():
                 raise Invalid("empty answer")
-            output = self.output.model_validate({"text": answer})
+            output = self.output.model_validate({"text": answer, "cut_off": cut_off})
         else:
             try:
                 output = self.output.model_validate(self._asked_for(first_json_object(answer)))

@@ -120,6 +120,7 @@ FAMILY = Family(
             steps=(
                 expand(
                     open_dialogue,
+                    version=2,
                     slots=dialogues_of,
                     most=_most_dialogues,
                     prepare=pool_seeds,
@@ -127,6 +128,7 @@ FAMILY = Family(
                 ),
                 each(
                     hold_dialogue,
+                    version=2,
                     prompts=[RESPOND, REFUTE, CHECK_REFUTATION],
                     asks={RESPOND.role: "evaluated"},
                     settings=["rounds", "style", "lexicon", "forgetting"],

@@ -190,10 +190,11 @@ class Talk:
             forgetting=self.ctx.settings.forgetting.get(self.opened.model, 0.0),
         )
         try:
-            answer = (await self.ctx.ask(RESPOND, asked, model=self.opened.model)).text
+            answer = await self.ctx.ask(RESPOND, asked, model=self.opened.model)
         except InvalidAnswer as invalid:
             raise Drop(f"evaluated model: {invalid.reason}", invalid.evidence) from invalid
-        self.turns += [turn, DialogueTurn(role="assistant", kind=turn.kind, text=answer.strip())]
+        said = DialogueTurn(role="assistant", kind=turn.kind, text=answer.text.strip(), cut_off=answer.cut_off)
+        self.turns += [turn, said]
 
     # ---- the refuter (section 4.2) ----
 

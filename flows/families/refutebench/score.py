@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from annotation.agreement import DRAWS, INTERVAL
 from flows.construct.engine import HeldContext
 from flows.families.refutebench.dialogues import slots_of
-from flows.families.refutebench.prompts import RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask
+from flows.families.refutebench.prompts import ANSWER_TOKENS, RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask
 from flows.families.refutebench.ratings import ratings_of
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.prices import estimate_tokens
@@ -312,6 +312,7 @@ def _tokens_of_rating(rating: Rating) -> int:
 
 # ---- what is not there ----
 
+CUT_OFF = "answers cut off"
 Account = Counter[tuple[str, str]]
 """(what, task) -> how many."""
 
@@ -347,6 +348,7 @@ def _accounts(
     for one in dialogues:
         own = accounts[Condition.of(one)]
         own.update([("dialogues planned", one.task), ("dialogues finished", one.task)])
+        own.update((CUT_OFF, one.task) for turn in one.turns if turn.cut_off)
     for dropped in ctx.dropped("dialogues"):
         condition, task = conditions[dropped.key]
         accounts[condition].update([("dialogues planned", task), (f"dialogues dropped: {dropped.reason}", task)])
@@ -385,4 +387,8 @@ def _told(line: str, account: Account) -> str | None:
         if reasons:
             listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
             said.append(f"{reasons.total():,} of {planned:,} {things} were not {verb} ({listed})")
-    return f"{line}: {'; '.join(said)}; they are no scores" if said else None
+    if said:
+        said.append("they are no scores")
+    if cut := sum(count for (what, _), count in account.items() if what == CUT_OFF):
+        said.append(f"answers refuted and rated as they were cut off at {ANSWER_TOKENS:,} tokens: {cut:,}")
+    return f"{line}: {'; '.join(said)}" if said else None

@@ -2,7 +2,7 @@
 
 from flows.families.refutebench.rubric import SPEAKERS
 from schemas.base import Record
-from schemas.refutebench import ProtocolSettings, Rating, RefutationDialogue, Seed
+from schemas.refutebench import DialogueTurn, ProtocolSettings, Rating, RefutationDialogue, Seed
 
 
 def show(record: Record) -> str:
@@ -14,10 +14,7 @@ def show(record: Record) -> str:
         case RefutationDialogue():
             after = f", C = {record.unrelated}" if record.unrelated else ""
             head = f"{record.task} · {record.protocol}{after} · {record.model}, refuted by {record.refuter}"
-            said = [
-                f"**{SPEAKERS[turn.role]}{_mark(turn.kind, turn.focus, turn.role)}:** {_lines(turn.text)}"
-                for turn in record.turns
-            ]
+            said = [f"**{SPEAKERS[turn.role]}{_mark(turn)}:** {_lines(turn.text)}" for turn in record.turns]
             return "\n\n".join([f"{head} (style: {record.style})", *said])
         case Rating():
             of = f"r{record.refutation_number}" if record.refutation_number is not None else "the query"
@@ -33,10 +30,12 @@ def show(record: Record) -> str:
             raise TypeError(f"RefuteBench has no record {type(record).__name__}")
 
 
-def _mark(kind: str, focus: str, role: str) -> str:
-    if role == "assistant" or kind == "query":
+def _mark(turn: DialogueTurn) -> str:
+    if turn.cut_off:
+        return " (cut off at the limit of tokens)"
+    if turn.role == "assistant" or turn.kind == "query":
         return ""
-    return f" (refutes, {focus})" if kind == "refutation" else " (unrelated)"
+    return f" (refutes, {turn.focus})" if turn.kind == "refutation" else " (unrelated)"
 
 
 def _lines(text: str) -> str:
