@@ -3,18 +3,14 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-import httpx
 import orjson
 
-from tests.builds import TOUCHSTONE, wait_for
+from tests.builds import wait_for
 
 
 class Cluster:
@@ -76,31 +72,3 @@ class Cluster:
                 [sys.executable, "-m", f"distributed.cli.{program}", "--no-dashboard", *arguments], cwd=home,
                 env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
-
-
-@contextmanager
-def prefect_server(home: Path) -> Iterator[str]:
-    """The API of a `prefect server start` with a home of its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {**os.environ, "PREFECT_HOME": str(home), "DO_NOT_TRACK": "1",
-                   "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}  # fmt: skip
-    process = subprocess.Popen(
-        [TOUCHSTONE.parent / "prefect", "server", "start", "--port", str(port)], env=environment,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    api = f"http://127.0.0.1:{port}/api"
-
-    def healthy() -> bool:
-        try:
-            return httpx.get(f"{api}/health", timeout=2).status_code == 200
-        except httpx.HTTPError:
-            return False
-
-    try:
-        wait_for(healthy, 120)
-        yield api
-    finally:
-        process.terminate()
-        process.wait(30)

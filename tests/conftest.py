@@ -9,6 +9,7 @@ import pytest
 
 from tests.label_studio import Served, copy_seed, make_seed, served
 from tests.lm_harness import make_harness
+from tests.prefect_server import make_database, with_database
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -42,6 +43,30 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder that is the current one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def prefect_database() -> Path:
+    """An empty database of Prefect's, to begin with a copy of it."""
+    return make_database(cache_folder())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def prefect_home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Commands of slow tests find a database of Prefect's that need not be made first."""
+    if any(item.get_closest_marker("slow") for item in request.session.items):
+        database: Path = request.getfixturevalue("prefect_database")
+        os.environ["PREFECT_HOME"] = str(with_database(tmp_path_factory.mktemp("prefect"), database))
+
+
+@pytest.fixture(autouse=True)
+def prefect_home_of_its_own(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow test's own commands share one with nobody."""
+    if request.node.get_closest_marker("slow"):
+        database: Path = request.getfixturevalue("prefect_database")
+        monkeypatch.setenv("PREFECT_HOME", str(with_database(tmp_path_factory.mktemp("prefect"), database)))
 
 
 @pytest.fixture(scope="session")

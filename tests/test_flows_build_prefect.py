@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.builds import TOUCHSTONE, bytes_of, touchstone, wait_for, write_config
-from tests.prefect_server import flow_runs, served
+from tests.prefect_server import flow_runs, served, with_database
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -18,9 +18,9 @@ URAQ = {"statements": 15, "context_counts": [1, 3]}
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server(tmp_path_factory: pytest.TempPathFactory, prefect_database: Path) -> Iterator[str]:
     """The API of a `prefect server start` with a home of its own."""
-    with served(tmp_path_factory.mktemp("prefect")) as api:
+    with served(with_database(tmp_path_factory.mktemp("prefect"), prefect_database)) as api:
         yield api
 
 

@@ -17,7 +17,8 @@ pytest.importorskip("s3fs", reason="the s3 extra is not installed")
 pytest.importorskip("prefect_dask", reason="the dask extra is not installed")
 pytest.importorskip("moto", reason="the dev extra is not installed")
 
-from tests.clusters import Cluster, prefect_server
+from tests.clusters import Cluster
+from tests.prefect_server import served, with_database
 from tests.s3 import BUCKET, SECRET, Faults, S3Server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -48,9 +49,9 @@ def families_of_all_samples() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def api(tmp_path_factory: pytest.TempPathFactory, prefect_database: Path) -> Iterator[str]:
     """One Prefect server for all machines; without, each worker starts one."""
-    with prefect_server(tmp_path_factory.mktemp("prefect")) as api:
+    with served(with_database(tmp_path_factory.mktemp("prefect"), prefect_database)) as api:
         yield api
 
 

@@ -139,7 +139,7 @@ def test_what_is_typed_from_push_to_status(server: Served, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     assert f"{out / 'annotation.html'}" in done.stdout
     assert (out / "annotation.html").exists()
-    with contextlib.closing(sqlite3.connect(server.folder.parent / "prefect" / "prefect.db")) as database:
+    with contextlib.closing(sqlite3.connect(Path(os.environ["PREFECT_HOME"]) / "prefect.db")) as database:
         ((told,),) = database.execute("SELECT data FROM artifact WHERE key = 'annotation'").fetchall()
     row = json.loads(json.loads(told))[0]
     assert {"form", "person", "done", "left", "minutes an item", "rejected", "known right", "agrees"} <= set(row)

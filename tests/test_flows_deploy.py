@@ -21,7 +21,7 @@ from flows.deploy import deployed_name, schedule_of
 from flows.settings import load_config
 from schemas.errors import WrongInput
 from tests.builds import TOUCHSTONE, bytes_of, touchstone, wait_for, write_config
-from tests.prefect_server import PREFECT, QUIET, flow_runs, listed, served
+from tests.prefect_server import PREFECT, QUIET, flow_runs, listed, served, with_database
 from tests.rebuilds import ANOTHER, facts
 
 URAQ = {"statements": 15, "context_counts": [1, 3]}
@@ -53,13 +53,13 @@ class Posted(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("prefect")
+def server_home(tmp_path_factory: pytest.TempPathFactory, prefect_database: Path) -> Path:
+    return with_database(tmp_path_factory.mktemp("prefect"), prefect_database)
 
 
 @pytest.fixture(scope="module")
-def server(prefect_home: Path) -> Iterator[str]:
-    with served(prefect_home) as api:
+def server(server_home: Path) -> Iterator[str]:
+    with served(server_home) as api:
         yield api
 
 
@@ -197,7 +197,7 @@ def test_rebuilds_wait_for_each_other_and_what_a_killed_one_left_is_cleared(serv
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_run_that_fails_for_good_is_told_with_no_secret(server: str, prefect_home: Path, tmp_path: Path) -> None:
+def test_a_run_that_fails_for_good_is_told_with_no_secret(server: str, server_home: Path, tmp_path: Path) -> None:
     Posted.notices = []
     listener = ThreadingHTTPServer(("127.0.0.1", 0), Posted)
     threading.Thread(target=listener.serve_forever, daemon=True).start()
@@ -221,7 +221,7 @@ def test_a_run_that_fails_for_good_is_told_with_no_secret(server: str, prefect_h
     for secret in (KEY, PATH_OF_NOTICES):
         assert secret not in known
         assert secret not in Posted.notices[0]
-        assert files_with(secret, tmp_path, prefect_home) == []
+        assert files_with(secret, tmp_path, server_home) == []
     with serving(config, PREFECT_API_URL=server) as (_, said):  # without an address nobody is told any more
         assert listed(server, "automations") == []
 
