@@ -13,7 +13,7 @@ from rich.table import Table
 from annotation.label_studio.listener import Listener, secret_of, tell_us
 from annotation.label_studio.sync import ours
 from flows.cli.reading import open_build
-from flows.cli.terminal import LEFT, make_console, quieten_prefect
+from flows.cli.terminal import LEFT, begin_prefect, make_console
 from flows.compose import Project
 from flows.label_studio import connect_configured
 from flows.outputs import PEOPLE_REPORT
@@ -31,7 +31,7 @@ def push_tasks(out: Path | None) -> None:
     console = make_console()
     project = open_build(out, console, people=True)
     _reach(project)
-    quieten_prefect(project.state)
+    begin_prefect(project.state)
     from flows.annotate import run_annotate
 
     with console.status("handing out ..."):
@@ -63,7 +63,7 @@ def pull_work(out: Path | None) -> None:
     console = make_console()
     project = open_build(out, console, people=True)
     _reach(project)
-    quieten_prefect(project.state)
+    begin_prefect(project.state)
     from flows.annotate import run_collect
 
     with console.status("collecting ..."):

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from data.store import Store
-from flows.cli.terminal import LEFT, Terminal, make_console, print_estimate, quieten_prefect
+from flows.cli.terminal import LEFT, Terminal, begin_prefect, make_console, print_estimate
 from flows.construct.stages import StageRef
 from flows.gc import look, remove
 from flows.locks import no_build
@@ -32,7 +32,7 @@ def rebuild_in_terminal(config: Path, out: Path, to: Path | None, hub: str | Non
     settings = load_config(config)
     console.print(f"[bold]{settings.name}[/] · {config} → {out}")
     console.print("[dim]starting the engine ...[/]")
-    quieten_prefect(settings.state)
+    begin_prefect(settings.state)
     from flows.rebuild import run_rebuild
 
     with Terminal(console) as watcher:

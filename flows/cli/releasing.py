@@ -14,7 +14,7 @@ from data.publish.changelog import section
 from data.publish.diff import compare, next_version
 from data.publish.folder import read_release
 from flows.cli.reading import open_build
-from flows.cli.terminal import LEFT, make_console, quieten_prefect
+from flows.cli.terminal import LEFT, begin_prefect, make_console
 from flows.compose import EMBEDDINGS
 from flows.outputs import LAST
 from flows.releasing import AS_BEFORE, told_withdrawn
@@ -30,7 +30,7 @@ def release_build(
     """Release, and tell what went out, what was held back, and where it lies."""
     console = make_console()
     project = open_build(out, console)
-    quieten_prefect(project.state)
+    begin_prefect(project.state)
     from flows.release import run_release
 
     with console.status("releasing ..."):

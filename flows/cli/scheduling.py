@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from flows import serve
-from flows.cli.terminal import make_console, quieten_prefect
+from flows.cli.terminal import begin_prefect, make_console
 from flows.settings import Config, load_config, sample_path
 from schemas.errors import Failed, WrongInput
 
@@ -41,7 +41,7 @@ def serve_schedule(given: Path | None, out: Path) -> None:
     folder = config.state / "serve"
     environment = serve.environment(folder, api)
     os.environ[API] = api  # read when Prefect is imported
-    quieten_prefect(config.state)
+    begin_prefect(config.state)
     from flows import deploy
 
     deploy.schedule_of(config, path)

@@ -16,6 +16,7 @@ from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from flows import embedded_server
 from flows.compose import Project, rules_of
 from flows.construct.stages import StageRef
 from flows.estimate import Estimate, estimate
@@ -51,7 +52,7 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     if any(model.name != "rules" for one in project.build.families.values() for model in one.models.values()):
         print_estimate(estimate(project), console)
     console.print("[dim]starting the engine ...[/]")
-    quieten_prefect(project.state)
+    begin_prefect(project.state)
     from flows.build import run_build
 
     with Terminal(console) as watcher:
@@ -81,8 +82,10 @@ def _check_folder(out: Path) -> None:
             raise WrongInput(f"--out {out}: {error.filename} is no folder; name another") from error
 
 
-def quieten_prefect(state: Path) -> None:
-    """Settings of an embedded Prefect that says nothing and sends nothing; the user's own settings win."""
+def begin_prefect(state: Path) -> None:
+    """Settings of a Prefect that says nothing and sends nothing, where the user's own do not win; and its server, where
+    the user names none: it starts while the rest is imported. Raises `Failed`.
+    """
     state.mkdir(parents=True, exist_ok=True)
     quiet = {
         "DO_NOT_TRACK": "1",
@@ -92,11 +95,10 @@ def quieten_prefect(state: Path) -> None:
         "PREFECT_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
-        # A new database takes 13 s here, and longer on a busy machine; Prefect would give up after 20.
-        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
     }
     for name, value in quiet.items():
         os.environ.setdefault(name, value)
+    embedded_server.begin(Path(os.environ["PREFECT_HOME"]))
     # It has a logger of its own outside Prefect's: where a flow fails early, it says at the end that it waits.
     logging.getLogger("EventsWorker").setLevel(logging.CRITICAL)
 
