@@ -37,6 +37,8 @@ TEXTS = {
 BETTER = "A giant tortoise called Jonathan lived for more years than anybody can count."
 SCRIPT = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">"
 WORDS = 10_000
+BUSY_MS = 120_000
+"""What a busy machine is given to show a page or to answer."""
 
 
 class Person:
@@ -52,6 +54,7 @@ class Person:
         (login,) = [line.split("\t") for line in lines if line.startswith(f"{code}\t")]
         context = await browser.new_context(viewport=PAGE)
         page = await context.new_page()
+        page.set_default_timeout(BUSY_MS)
         await page.goto(f"{served.url}/user/login/")
         await page.fill("input[name=email]", login[1])
         await page.fill("input[name=password]", login[2])
