@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from flows.embedded_server import API, EmbeddedServer
 from tests.label_studio import Served, copy_seed, make_seed, served
 from tests.lm_harness import make_harness
 from tests.prefect_server import make_database, with_database
@@ -52,21 +53,28 @@ def prefect_database() -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def prefect_home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Commands of slow tests find a database of Prefect's that need not be made first."""
-    if any(item.get_closest_marker("slow") for item in request.session.items):
-        database: Path = request.getfixturevalue("prefect_database")
-        os.environ["PREFECT_HOME"] = str(with_database(tmp_path_factory.mktemp("prefect"), database))
+def prefect_api(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str | None]:
+    """The commands of slow tests share a Prefect server, as those of a team do: each would start one of its own."""
+    if not any(item.get_closest_marker("slow") for item in request.session.items):
+        yield None
+        return
+    server = EmbeddedServer(
+        with_database(tmp_path_factory.mktemp("prefect"), request.getfixturevalue("prefect_database"))
+    )
+    server.wait()
+    os.environ[API] = server.api
+    yield server.api
+    del os.environ[API]
+    server.stop()
 
 
-@pytest.fixture(autouse=True)
-def prefect_home_of_its_own(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def embedded_prefect(
+    prefect_database: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A slow test's own commands share one with nobody."""
-    if request.node.get_closest_marker("slow"):
-        database: Path = request.getfixturevalue("prefect_database")
-        monkeypatch.setenv("PREFECT_HOME", str(with_database(tmp_path_factory.mktemp("prefect"), database)))
+    """Each command starts a server of its own."""
+    monkeypatch.delenv(API, raising=False)
+    monkeypatch.setenv("PREFECT_HOME", str(with_database(tmp_path_factory.mktemp("prefect"), prefect_database)))
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.builds import TOUCHSTONE, bytes_of, killed, stage_files, touchstone, wait_for, write_config
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.usefixtures("embedded_prefect")]
 
 URAQ = {"statements": 120, "context_counts": [1, 10, 25, 50, 100]}
 """As in the packaged sample."""

@@ -92,6 +92,7 @@ def test_dask_workers_make_the_same_bytes(tmp_path: Path) -> None:
     assert bytes_of(tmp_path / "threads" / "out") == bytes_of(tmp_path / "dask" / "out")
 
 
+@pytest.mark.usefixtures("embedded_prefect")
 def test_without_a_server_a_build_is_quiet(tmp_path: Path) -> None:
     config = write_config(tmp_path, families={"uraq": URAQ})
     done = touchstone("run", config, "--out", "out", folder=tmp_path)

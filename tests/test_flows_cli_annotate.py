@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import threading
 import time
@@ -24,6 +23,7 @@ from flows.outputs import remember, write_outputs
 from flows.settings import packaged
 from tests.builds import TOUCHSTONE, practised, touchstone, write_config
 from tests.label_studio import Served, copy_seed, served
+from tests.prefect_server import listed
 from tests.toy import run_all
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -128,7 +128,7 @@ def test_a_configuration_that_cannot_be_read_is_said_and_empties_no_queue(server
     assert (done.returncode, keys(server, "broken")) == (0, before), done.stderr
 
 
-def test_what_is_typed_from_push_to_status(server: Served, tmp_path: Path) -> None:
+def test_what_is_typed_from_push_to_status(server: Served, tmp_path: Path, prefect_api: str) -> None:
     out = build(tmp_path, "typed", server.folder.parent)
     done = touchstone("annotate", "push", folder=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -139,9 +139,10 @@ def test_what_is_typed_from_push_to_status(server: Served, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     assert f"{out / 'annotation.html'}" in done.stdout
     assert (out / "annotation.html").exists()
-    with contextlib.closing(sqlite3.connect(Path(os.environ["PREFECT_HOME"]) / "prefect.db")) as database:
-        ((told,),) = database.execute("SELECT data FROM artifact WHERE key = 'annotation'").fetchall()
-    row = json.loads(json.loads(told))[0]
+    told = next(
+        one["data"] for one in listed(prefect_api, "artifacts", sort="CREATED_DESC") if one["key"] == "annotation"
+    )
+    row = json.loads(told)[0]
     assert {"form", "person", "done", "left", "minutes an item", "rejected", "known right", "agrees"} <= set(row)
     assert "@" not in told
     status = touchstone("annotate", "status", folder=tmp_path)
