@@ -9,10 +9,10 @@ GOLDEN = {
     "seeds make_seed": (1, "afda428c0b3c3db0"),
     "seeds choose_seeds": (1, "4f3c3a9b9fe03a1a"),
     "protocol state_protocol": (1, "85a5ea91aa8c7168"),
-    "dialogues open_dialogue": (2, "d43f0f4f2839c70a"),
-    "dialogues hold_dialogue": (2, "9b27cd6ce54c5a33"),
-    "ratings open_rating": (1, "90737fb86b87f757"),
-    "ratings rate": (1, "110f7d6c1341914a"),
+    "dialogues open_dialogue": (3, "79c83fa6191d9ffe"),
+    "dialogues hold_dialogue": (3, "f258c5b814026bb4"),
+    "ratings open_rating": (1, "7a7e5aa1eb8cd648"),
+    "ratings rate": (1, "dea5d24e86180fbf"),
 }
 """Part and step -> its version, and the hash of what it makes. If a hash is to change, so is the version."""
 

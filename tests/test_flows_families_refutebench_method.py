@@ -221,9 +221,28 @@ def test_every_model_meets_the_same_focus_at_the_same_place(tmp_path: Path) -> N
     for pair in found.values():
         assert len({model for model, _ in pair}) == 2
         assert len({focuses for _, focuses in pair}) == 1
-    everything = [focus_of(7, f"seed {number}", turn) for number in range(300) for turn in range(3)]
+    everything = [focus_of(f"query {number}", turn) for number in range(300) for turn in range(3)]
     for focus in FOCUSES:
         assert 0.28 < everything.count(focus) / len(everything) < 0.39
+
+
+def test_released_seeds_make_the_same_dialogues_in_a_build_of_another_seed(tmp_path: Path) -> None:
+    first = held(tmp_path / "first", Speaker(), unrelated=[0, 2], refuters=["agent", "template"])
+    write_outputs(first)
+    seeds = {"format": "touchstone", "path": str(first.out / "accepted" / "refutebench-seeds.parquet")}
+    settings = {"unrelated": [0, 2], "refuters": ["agent", "template"], "sources": {"translation": [seeds]}}
+    path = project_of(tmp_path / "other", **settings).config_path
+    path.write_text(json.dumps({**json.loads(path.read_text()), "seed": 99}))
+    other = Project(path, tmp_path / "other" / "out")
+    models: Any = other.build.families["refutebench"].models
+    models.update(dict.fromkeys(models, Speaker()))
+    asyncio.run(run_all(other.build))
+
+    def told(project: Project) -> dict[tuple[str, str, str, int], Any]:
+        return {(one.query, one.refuter, one.protocol, one.unrelated): one.turns for one in rows(project, "dialogues")}
+
+    assert len(told(first)) > 20
+    assert told(other) == told(first)
 
 
 # ---- the refuter ----

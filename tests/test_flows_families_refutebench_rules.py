@@ -310,6 +310,8 @@ def test_a_summary_is_rated_by_its_length_and_words() -> None:
     assert task_rated(query, "Penguins march.") == 1
     # council, close; penguins, march
     assert task_rated(query, "The council closed; penguins march.") == 3
+    # A word that was asked for is no fault.
+    assert task_rated(query, "The council has shut two churches in Harlem.") == 5
 
 
 def test_a_text_is_rated_by_the_words_of_the_request() -> None:
@@ -317,3 +319,5 @@ def test_a_text_is_rated_by_the_words_of_the_request() -> None:
     text = answered("Write it", task="writing", text=query)
     assert task_rated(query, text) == 5
     assert task_rated(query, "Nothing at all.") == 1
+    poem = "Write an essay about dolphins and the sea. Then summarize your essay into a poem."
+    assert task_rated(poem, "Dolphins leap where the sea writes an essay in foam; a poem swims behind." * 3) == 5

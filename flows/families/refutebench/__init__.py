@@ -120,7 +120,7 @@ FAMILY = Family(
             steps=(
                 expand(
                     open_dialogue,
-                    version=2,
+                    version=3,
                     slots=dialogues_of,
                     most=_most_dialogues,
                     prepare=pool_seeds,
@@ -128,7 +128,7 @@ FAMILY = Family(
                 ),
                 each(
                     hold_dialogue,
-                    version=2,
+                    version=3,
                     prompts=[RESPOND, REFUTE, CHECK_REFUTATION],
                     asks={RESPOND.role: "evaluated"},
                     settings=["rounds", "style", "lexicon", "forgetting"],

@@ -8,8 +8,10 @@ which it stopped, without asking, or paying, for any of it again.
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
+from random import Random
 
-from flows.construct.engine import Context, Drop, Records, SetContext, Slot, StepContext, seeded
+from flows.construct.engine import Context, Drop, Records, SetContext, Slot, StepContext
 from flows.families.refutebench import templates
 from flows.families.refutebench.lexicon import packaged
 from flows.families.refutebench.prompts import (
@@ -23,7 +25,7 @@ from flows.families.refutebench.prompts import (
 )
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.model import InvalidAnswer, Problem, Said
-from schemas.base import Provenance, key_of
+from schemas.base import Provenance, content_hash, key_of
 from schemas.refutebench import (
     FOCUSES,
     PLAIN,
@@ -101,8 +103,9 @@ def slots_of(seed: Seed, settings: RefuteBenchSettings) -> Sequence[Slot]:
 async def open_dialogue(seed: Seed, slot: Slot, ctx: Context) -> RefutationDialogue:
     """The dialogue before anything is answered: the queries that are known in advance.
 
-    The paper leaves open what is asked in between: C seeds of other tasks, the same for every model and refuter; those
-    of a smaller C are the first of a larger one's.
+    The paper leaves open what is asked in between: C seeds of other tasks, drawn from the query and from theirs alone,
+    so that they are the same for every model and refuter, in this build or in another one of the same seeds; those of a
+    smaller C are the first of a larger one's.
     """
     settings: RefuteBenchSettings = ctx.settings
     pool: Pool = ctx.prepared
@@ -113,9 +116,7 @@ async def open_dialogue(seed: Seed, slot: Slot, ctx: Context) -> RefutationDialo
         others = [one for one in pool.by_key.values() if one.task != seed.task]
         if len(others) < count:
             raise Drop("too few seeds of other tasks", value=len(others))
-        order = seeded(ctx.step.seed, "unrelated", seed.key)
-        order.shuffle(others)
-        between = others[:count]
+        between = nsmallest(count, others, key=lambda one: content_hash("unrelated", seed.query, one.query))
         turns += [DialogueTurn(role="user", kind="unrelated", text=one.query) for one in between]
         turns.append(turns[0])
     agent = slot["refuter"] == "agent"
@@ -168,9 +169,9 @@ class Talk:
     async def refute(self, *, standing: bool = False) -> None:
         """Have the latest answer refuted, and answered anew.
 
-        Section 4.2, fairness: what a refutation is about is drawn from the seed and the turn, so that every evaluated
-        model meets the same. Section 3 leaves open how a persistent refutation is worded: it is to be a `standing` one,
-        which holds from now on.
+        Section 4.2, fairness: what a refutation is about is drawn from the seed query and the turn alone, so that every
+        evaluated model meets the same. Section 3 leaves open how a persistent refutation is worded: it is to be a
+        `standing` one, which holds from now on.
         """
         if self.opened.refuter == "template":
             text, focus = self._by_template(standing)
@@ -207,7 +208,7 @@ class Talk:
         settings: RefuteBenchSettings = self.ctx.settings
         seed: Seed = self.ctx.prepared.by_key[self.opened.seed]
         lexicon = settings.lexicon or packaged()
-        rng = seeded(self.ctx.step.seed, "template", self.opened.seed, self.turns[-1].text, len(self._earlier))
+        rng = Random(content_hash("template", self.opened.query, self.turns[-1].text, len(self._earlier)))
         return templates.refute(seed.text, seed.task, self.turns[-1].text, self._earlier, lexicon, rng, standing)
 
     async def _by_agent(self, standing: bool) -> tuple[str, str]:
@@ -218,7 +219,7 @@ class Talk:
         reason, and after `MOST_TRIES` the dialogue is dropped.
         """
         settings: RefuteBenchSettings = self.ctx.settings
-        focus = focus_of(self.ctx.step.seed, self.opened.seed, len(self._earlier))
+        focus = focus_of(self.opened.query, len(self._earlier))
         refused: list[tuple[str, str]] = []
         for draw in range(MOST_TRIES):
             asked = ToRefute(
@@ -275,9 +276,9 @@ class Talk:
         return readable[place] if near[place] > SAME_ABOVE else None
 
 
-def focus_of(run_seed: int, seed: str, number: int) -> Focus:
-    """What the refutation of this number is about (figure 3: "randomly chosen"), whatever model is evaluated."""
-    return seeded(run_seed, "focus", seed, number).choice(FOCUSES)
+def focus_of(query: str, number: int) -> Focus:
+    """What the refutation of this number is about (figure 3: "randomly chosen"), whatever model is evaluated where."""
+    return Random(content_hash("focus", query, number)).choice(FOCUSES)
 
 
 def _fault(checked: Checked, earlier: Sequence[str]) -> Problem:

@@ -43,6 +43,8 @@ READ_OF_REQUEST = 600
 """Characters of a request in which they are looked for: what is pasted below it can be a book."""
 ENOUGH_TAKEN_UP = 5
 """Words of a request whose presence shows that a text is about it."""
+FAITHFUL_FROM = 0.8
+"""Share of a summary's words that are the document's from which on it is faithful: others may have been asked for."""
 CHARACTERS_A_WORD = (0.8, 3.5)
 """Chinese characters for each English word of a source sentence, at least and at most. Of the 982 references of
 NTREX's newstest2019 971 lie within."""
@@ -58,7 +60,7 @@ _OPENS = re.compile(r"(?:^|[.!?:\n])[\s\"'“‘(#*-]*$")
 _LATIN_WORD = re.compile(r"(?<![\w'’/.:-])[A-Za-z]{4,}(?![\w'’/:-])")
 """No part of an address or of a compound."""
 _TRANSLATE = re.compile(r"\btranslate\b.{0,100}\bChinese\b", re.IGNORECASE | re.DOTALL)
-_SUMMARISE = re.compile(r"\bsummari[sz]e\b", re.IGNORECASE)
+_SUMMARISE = re.compile(r"\bsummari[sz]e (?:the|this|that|these)\b", re.IGNORECASE)
 
 _ENGLISH: tuple[tuple[str, ...], ...] = (
     ("Let's talk about {0} and {1}!", "Here's something about {0} and {1}!"),
@@ -340,7 +342,8 @@ def _rate_summary(asked: ToRateTask) -> Text:
     if of.count(asked.response) >= of.count(asked.query) or not words:
         return _rated("The answer is no shorter than what was to be summarised.", 0.0)
     share = len(words & of.content_words(asked.query)) / len(words)
-    return _rated(f"The answer is shorter than the document, and {share:.0%} of its words are the document's.", share)
+    explanation = f"The answer is shorter than the document, and {share:.0%} of its words are the document's."
+    return _rated(explanation, 1.0 if share >= FAITHFUL_FROM else share)
 
 
 def _rate_writing(asked: ToRateTask) -> Text:
