@@ -20,6 +20,7 @@ from flows.llm.endpoint import Endpoint
 from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
 from flows.llm.options import LikelihoodModel, Options
 from flows.llm.truncation import PretrainedTokenizer, cut_to
+from flows.locks import one_evaluation
 from flows.scoring.attention import AttentionModel, ChunkedText, attention_tables, pointed_shares
 from flows.scoring.likelihood import SCORES
 from flows.scoring.tables import ScoreTables
@@ -138,7 +139,8 @@ def predict(
         requests = [(row, request) for row in batch for request in family.evaluation.requests(row, one.settings)]
         return project.run(_ask(model, requests, usage, prompts))
 
-    _write(rows, rows.batches(), path, progress, ask)
+    with one_evaluation(project.state, path):
+        _write(rows, rows.batches(), path, progress, ask)
     return usage
 
 
@@ -160,7 +162,8 @@ def weigh(
         asked = [(row, choice) for row in batch for choice in choices(row, settings)]
         return project.run(_weigh(model, asked, usage))
 
-    _write(rows, rows.batches(WEIGHED_AT_ONCE), path, progress, ask)
+    with one_evaluation(project.state, path):
+        _write(rows, rows.batches(WEIGHED_AT_ONCE), path, progress, ask)
     return usage
 
 

@@ -18,6 +18,14 @@ def one_rebuild(state: Path, name: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def one_evaluation(state: Path, path: Path) -> Iterator[None]:
+    """Hold the lock of what writes these predictions: two at once would pay for most twice. Raises `Failed`."""
+    lock = state / f"evaluation-{content_hash(str(path.resolve()))}.lock"
+    with _locked(lock, fcntl.LOCK_EX, f"another evaluation writes {path} now; wait for it"):
+        yield
+
+
+@contextlib.contextmanager
 def building(state: Path) -> Iterator[None]:
     """Hold off `touchstone gc`; builds do not hold off each other. Raises `Failed` while it is at work."""
     with _locked(state / "stages.lock", fcntl.LOCK_SH, "`touchstone gc` is at work here; run again when it is done"):

@@ -28,7 +28,7 @@ SECRETIVE = frozenset({"model", "models", "base_url", "api_key_env", "cache", "s
 
 PRINTABLE = r"^[^\x00-\x1f]+$"
 """What a path or an address is made of."""
-MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+MODEL_NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$"
 """Predictions are files of this name."""
 PERSON = r"^[a-z0-9][a-z0-9_-]{0,19}$"
 """A person's code: it stands in our files, and in the titles of their projects, in place of a name."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from flows.compose import Project
+from flows.locks import one_evaluation
 from flows.outputs import remember, write_outputs
 from tests.builds import touchstone, write_config
 from tests.causal_models import make_llama
@@ -141,6 +142,15 @@ def test_a_model_is_evaluated_beside_the_build_and_asked_once(
     assert server.requests == beta.requests == []
     assert "0 calls, 0 answers from the cache" in again.output
     assert files_of(folder) == after
+
+
+def test_of_two_evaluations_of_a_model_at_once_one_declines(folder: Path, beta: ChatServer) -> None:
+    with one_evaluation(folder / "store", folder / "out" / "predictions" / "refutebench-beta"):
+        done = Outcome("evaluate", "refutebench", "--model", "beta")
+        assert done.code == 1
+        assert "another evaluation writes" in str(done.error)
+        assert Outcome("evaluate", "refutebench", "--model", "alpha").code == 0
+    assert beta.requests == []
 
 
 def test_a_model_that_the_build_evaluated_is_done_at_once(folder: Path, server: ChatServer) -> None:

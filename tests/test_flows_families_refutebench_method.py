@@ -383,6 +383,11 @@ def test_a_later_answer_is_rated_beside_the_answer_that_was_refuted(sample: tupl
         ("[[3.5]]", None),
         ("[[rating]]", None),
         ("[[４]]", None),
+        ("[[04]]", None),
+        ("[[5]] says the answer. [[none]]", None),
+        ("[[[4]]]", 4),
+        ("It wrote [[ in the text. Rating: [[4]]", 4),
+        ("Rating: [[3]] (the form was [[rating as asked.)", 3),
         ("", None),
     ],
 )
@@ -405,6 +410,26 @@ def test_a_reply_without_a_rating_is_a_failure_and_no_score(tmp_path: Path) -> N
     assert ("strict", 0) not in given
     assert given.count(("mild", 0)) == 3 * dialogues
     assert not faults(project, "ratings")
+
+
+def test_a_reply_that_breaks_off_is_no_rating_whatever_it_quotes(tmp_path: Path) -> None:
+    quoting = Speaker(
+        "quoting", rate_task=lambda asked, draw: Text(text="It says [[5]] of itself, but I find that", cut_off=True)
+    )
+    project = held(tmp_path, quoting, unrelated=[])
+    assert {reason for reason, _ in dropped(project, "ratings")} == {"answer cut off"}
+    assert {one.aspect for one in rows(project, "ratings")} == {"refutation"}
+
+
+def test_no_query_stands_under_two_tasks(tmp_path: Path) -> None:
+    same = f"Translate this sentence from English into Chinese.\n\n{SENTENCES[0]['text']}"
+    sources = {
+        "translation": [{"format": "jsonl", "path": table(tmp_path / "a.jsonl", SENTENCES)}],
+        "writing": [{"format": "jsonl", "path": table(tmp_path / "b.jsonl", [{"request": same}, *STORIES])}],
+    }
+    project = held(tmp_path, Speaker(), sources=sources, unrelated=[3])
+    assert [reason for reason, _ in dropped(project, "seeds")] == ["query of another task"]
+    assert faults(project, "dialogues") == []
 
 
 # ---- proofs ----

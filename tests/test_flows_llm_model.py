@@ -137,6 +137,8 @@ def test_text_is_read_as_it_stands_but_not_when_there_is_none(tmp_path: Path) ->
     assert prompt.parse(Asked(topic="t"), "half of", cut_off=True) == Text(text="half of", cut_off=True)
     with pytest.raises(Invalid, match="empty answer"):
         prompt.parse(Asked(topic="t"), " \n")
+    with pytest.raises(Invalid, match="empty answer"):
+        prompt.parse(Asked(topic="t"), "\u200b\u2060 ")
 
 
 def test_half_a_character_is_an_invalid_answer() -> None:

@@ -36,7 +36,7 @@ from flows.evaluate import (
 )
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.options import LikelihoodModel
-from flows.locks import building
+from flows.locks import building, one_evaluation
 from flows.report.evaluation import write_evaluation
 from flows.scoring.qa import METRICS
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured
@@ -110,11 +110,11 @@ def _evaluate_in_dialogues(
         if reads is not None:
             with console.status(f"loading {reads.name}"):
                 reads.load()
-        with building(project.state):
+        stem = project.out / "predictions" / f"{family.name}-{_file_name(model)}"
+        with building(project.state), one_evaluation(project.state, stem):
             build = build_with(project, family, model, limit)
             with Terminal(console) as watcher:
                 asked = hold(project, family, build, watcher)
-            stem = project.out / "predictions" / f"{family.name}-{_file_name(model)}"
             context = held_context(family, build)
             for part in held.parts:
                 path = stem.with_name(f"{stem.name}.{part}.jsonl")

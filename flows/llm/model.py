@@ -209,7 +209,7 @@ class Prompt(Generic[Out]):
     def parse(self, inputs: BaseModel, answer: str, *, cut_off: bool = False) -> Out:
         """The answer as `output`, past every check; raises `Invalid`. A text tells whether it is `cut_off`."""
         if self.output is Text:
-            if not answer.strip():
+            if not any(character.isprintable() and not character.isspace() for character in answer):
                 raise Invalid("empty answer")
             output = self.output.model_validate({"text": answer, "cut_off": cut_off})
         else:

@@ -23,15 +23,18 @@ def seed_figures(ctx: FigureContext) -> Sequence[Figure]:
 
 
 def dialogue_figures(ctx: FigureContext) -> Sequence[Figure]:
-    """What refutations are about, and which dialogues are whole."""
+    """What refutations are about, which dialogues are whole, and whose answers were cut off."""
     focuses: Counter[str] = Counter()
+    cut_off: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     for one in ctx.records:
         kinds[f"{one.protocol} · {one.model} · {one.refuter} · style: {one.style}"] += 1
         focuses.update(turn.focus for turn in one.turns if turn.focus)
+        cut_off[one.model] += sum(turn.cut_off for turn in one.turns)
     return [
         Bars(title="Dialogues", counts=dict(sorted(kinds.items()))),
         Bars(title="What refutations are about", counts={focus: focuses[focus] for focus in FOCUSES}),
+        *([Bars(title="Answers cut off at their tokens", counts=dict(sorted(cut_off.items())))] if +cut_off else []),
     ]
 
 

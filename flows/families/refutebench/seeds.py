@@ -91,16 +91,18 @@ async def make_seed(source: Assignment, slot: Slot, ctx: Context) -> Seed:
 async def choose_seeds(seeds: Records[Seed], ctx: SetContext) -> AsyncIterator[Seed]:
     """As many of each task as are wanted, in an order that is the run seed's: a new source row moves few of them.
 
-    No two of a task have one text, and none are near in meaning (in a language that the embedder does not read, equal
-    texts alone are found): for a duplicate the next in order comes in, so that no more are compared than are taken.
+    No query stands twice; no two seeds of a task have one text, and none are near in meaning (in a language that the
+    embedder does not read, equal texts alone are found): for a duplicate the next in order comes in, so that no more
+    are compared than are taken.
     """
     settings: RefuteBenchSettings = ctx.settings
+    queries: dict[str, Seed] = {}
     by_task: dict[str, list[Seed]] = defaultdict(list)
     for seed in seeds:
         by_task[seed.task].append(seed)
     for task in TASKS:
         ordered = sorted(by_task[task], key=lambda seed: (content_hash(ctx.step.seed, seed.id), seed.key))
-        ordered = list(_each_text_once(ordered, ctx))
+        ordered = list(_each_text_once(_without(queries, ordered, ctx), ctx))
         taken = settings.seeds_per_task
         while True:
             near = _near_duplicates(ordered[:taken], ctx.step.embedder)
@@ -112,11 +114,20 @@ async def choose_seeds(seeds: Records[Seed], ctx: SetContext) -> AsyncIterator[S
             if (drop := near.get(seed.key)) is not None:
                 ctx.drop(seed, drop)
             elif place < taken:
+                queries[seed.query] = seed
                 yield seed
             else:
                 ctx.drop(seed, Drop("more than are wanted", value=place + 1))
         if ordered and missing > 0:
             ctx.note(f"{task}: {settings.seeds_per_task - missing} seeds; {settings.seeds_per_task} are wanted")
+
+
+def _without(queries: Mapping[str, Seed], seeds: Sequence[Seed], ctx: SetContext) -> list[Seed]:
+    """The seeds whose query is none of another task's."""
+    for seed in seeds:
+        if (same := queries.get(seed.query)) is not None:
+            ctx.drop(seed, Drop("query of another task", seed.query[:200], related_id=same.id))
+    return [seed for seed in seeds if seed.query not in queries]
 
 
 def _each_text_once(seeds: Sequence[Seed], ctx: SetContext) -> Iterator[Seed]:

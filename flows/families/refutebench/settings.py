@@ -24,7 +24,9 @@ class RefuteBenchSettings(FamilySettings):
     sources: Mapping[SeedTask, tuple[SourceSpec, ...]] = Field(
         default_factory=dict, description="By task (translation, summarisation, writing), what seeds are made of"
     )
-    seeds_per_task: int = Field(SEEDS, ge=1, le=1_000_000, description="Seeds of each task, where there are as many")
+    seeds_per_task: int = Field(
+        SEEDS, ge=1, le=1_000_000, strict=True, description="Seeds of each task, where there are as many"
+    )
     evaluated: tuple[Name, ...] = Field(
         ("evaluated",), min_length=1, description="Models that dialogues are held with, by their names under `models`"
     )
@@ -37,7 +39,7 @@ class RefuteBenchSettings(FamilySettings):
     style: tuple[Literal["ambiguous", "abstract", "emotional"], ...] = Field(
         ("ambiguous", "abstract", "emotional"), description="Style rules of the agent's refutations; none: plain words"
     )
-    rounds: int = Field(ROUNDS, ge=1, le=20, description="Refutations of a transient dialogue")
+    rounds: int = Field(ROUNDS, ge=1, le=20, strict=True, description="Refutations of a transient dialogue")
     unrelated: tuple[Annotated[int, Field(ge=0, le=1000)], ...] = Field(
         (UNRELATED,),
         description="C: a persistent dialogue for each number of unrelated pairs; none: transient ones only",
@@ -50,6 +52,11 @@ class RefuteBenchSettings(FamilySettings):
         default_factory=dict,
         description="Evaluated model -> chance that the rules let go of an earlier requirement, to be seen in tables",
     )
+
+    @field_validator("lexicon", mode="after")
+    @classmethod
+    def _lower(cls, value: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+        return {word.lower(): translations for word, translations in value.items()}
 
     @field_validator("evaluated", "evaluators", "refuters", "style", "unrelated")
     @classmethod

@@ -118,7 +118,13 @@ def verify_ratings(rows: Iterable[Rating], ctx: VerifyContext) -> Iterator[Fault
 
 
 def _last_rating(reply: str) -> str:
-    return reply.rpartition("[[")[2].partition("]]")[0].strip() if "[[" in reply else ""
+    end = reply.rfind("]]")
+    while end >= 0:
+        inside = reply[:end].rpartition("[[")[2]
+        if "[[" in reply[:end] and not {"[", "]"} & set(inside):
+            return inside.strip()
+        end = reply.rfind("]]", 0, end + 1)
+    return ""
 
 
 def _shown_problems(row: Rating, dialogue: RefutationDialogue) -> Iterator[str]:

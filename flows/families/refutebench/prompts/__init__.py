@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 EVALUATED, REFUTER, EVALUATOR = "evaluated", "refuter", "evaluator"
 ANSWER_TOKENS = 2048
 """Of an answer of the evaluated model, at most: a story or an article is asked for."""
-_BRACKETS = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
+_BRACKETS = re.compile(r"\[\[([^\[\]]*)\]\]")
 
 
 class ToAnswer(InDialogue):
@@ -81,13 +81,17 @@ class ToRateTask(Frozen):
 
 
 def rating_of(reply: str) -> int | None:
-    """The rating that a reply ends with: the last `[[n]]`, n from 1 to 5; None where that is none."""
+    """The rating that a reply ends with: n of 1 to 5 in the last double brackets that are closed; None where there is
+    none, or something else stands in them.
+    """
     found = _BRACKETS.findall(reply)
     said = found[-1].strip() if found else ""
-    return int(said) if said.isascii() and said.isdigit() and int(said) in RATINGS else None
+    return next((rating for rating in RATINGS if said == str(rating)), None)
 
 
 def _check_rating(asked: ToRate | ToRateTask, given: Text) -> None:
+    if given.cut_off:  # what it would have come to is not known, whatever it quoted so far
+        raise Invalid("answer cut off", "explain in fewer words, and end with the rating")
     if rating_of(given.text) is None:
         raise Invalid("no rating", "after the explanation give the rating as [[n]], n a whole number from 1 to 5")
 
