@@ -38,7 +38,7 @@ def write_sources(folder: Path, sentences: int, stories: int) -> Mapping[str, An
 def project(folder: Path, limit: int | None = None, out: str = "out", **settings: Any) -> Project:
     block = {"style": [], "unrelated": [2], **settings}
     rules = {"provider": "rules"}
-    models = {name: rules for name in ("default", "a", "b")}
+    models = dict.fromkeys(("default", "a", "b"), rules)
     config = write_config(folder, store=str(folder / "store"), models=models, families={"refutebench": block})
     return Project(config, folder / out, limit)
 
