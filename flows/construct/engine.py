@@ -575,6 +575,9 @@ class Held:
     models: str
     """The setting that lists the evaluated models."""
     tables: Callable[[HeldContext], ScoreTables]
+    fitting: Callable[[HeldContext, bool], HeldContext]
+    """(what is known of records that were given, partial): what of it is scored. Raises `ScoreError` where some are
+    missing, double or of another build; with `partial` that is left out, and a warning, `PartialScores`, counts it."""
     cases: Callable[[HeldContext], DialogueCases] | None = None
     """The dialogues whose attention is told of turn by turn, where that is done (`flows/scoring/turn_attention.py`)."""
 

@@ -8,6 +8,7 @@ from flows.construct.engine import Evaluation, Family, Held, Paper, Part, Releas
 from flows.families.refutebench.cases import cases
 from flows.families.refutebench.dialogues import dialogues_of, hold_dialogue, open_dialogue, pool_seeds, state_protocol
 from flows.families.refutebench.figures import dialogue_figures, rating_figures, seed_figures
+from flows.families.refutebench.given import fitting
 from flows.families.refutebench.layout import layout
 from flows.families.refutebench.prompts import (
     CHECK_REFUTATION,
@@ -199,7 +200,7 @@ FAMILY = Family(
     layout=layout,
     evaluation=Evaluation(
         parts=("seeds",),
-        held=Held(parts=("dialogues", "ratings"), models="evaluated", tables=tables, cases=cases),
+        held=Held(parts=("dialogues", "ratings"), models="evaluated", tables=tables, fitting=fitting, cases=cases),
     ),
     reads="dialogues",
     folder=Path(__file__).parent,
