@@ -429,6 +429,9 @@ class Released:
     mixes: Callable[[Any, Mapping[str, Any]], Iterable[SourceSpec]] | None = None
     """(settings, the values of `configs`): the sources whose text the rows of that configuration may hold. Where it is
     None, it is all that the part, its makers and the parts that these use are read from."""
+    said: tuple[str, ...] = ()
+    """The fields, texts or turns of a dialogue, that tell which languages a row is in; with none of them its
+    `language` does."""
 
 
 @dataclass(frozen=True)

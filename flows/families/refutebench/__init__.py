@@ -1,9 +1,11 @@
 """RefuteBench 2.0: dialogues in which a model's answers are refuted, and how well it follows and remembers."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from data.sources import SourceSpec
 from flows.construct.engine import Evaluation, Family, Held, Paper, Part, Released, all_, each, expand, sample
 from flows.families.refutebench.cases import cases
 from flows.families.refutebench.dialogues import dialogues_of, hold_dialogue, open_dialogue, pool_seeds, state_protocol
@@ -44,6 +46,11 @@ def ready(settings: RefuteBenchSettings, models: Mapping[str, Model]) -> None:
             "families.refutebench.style: the rules refute in plain words alone; set style: [], or name a model for the "
             "role refuter"
         )
+
+
+def _nothing(settings: RefuteBenchSettings, kind: Mapping[str, Any]) -> Sequence[SourceSpec]:
+    """A row names the sources of all seeds whose text it holds, those of unrelated queries too."""
+    return ()
 
 
 # ---- how many there are where nothing is dropped, for estimates ----
@@ -114,7 +121,7 @@ FAMILY = Family(
             item=Seed,
             verify=verify_seeds,
             figures=seed_figures,
-            released=Released("id"),
+            released=Released("id", mixes=_nothing, said=("query", "reference")),
             steps=(
                 expand(
                     make_seed,
@@ -149,7 +156,7 @@ FAMILY = Family(
             item=RefutationDialogue,
             verify=verify_dialogues,
             figures=dialogue_figures,
-            released=Released("seed", proof=("seeds",)),
+            released=Released("seed", proof=("seeds",), mixes=_nothing, said=("turns",)),
             steps=(
                 expand(
                     open_dialogue,
@@ -178,7 +185,12 @@ FAMILY = Family(
             people=sample(REFUTE_RATING, tasks, programs=evaluators_ratings),
             verify=verify_ratings,
             figures=rating_figures,
-            released=Released("dialogue", proof=("dialogues",)),
+            released=Released(
+                "dialogue",
+                proof=("dialogues",),
+                mixes=_nothing,
+                said=("query", "earlier", "previous", "refutation", "response"),
+            ),
             steps=(
                 expand(
                     open_rating,
