@@ -1,22 +1,24 @@
 """What a build will take, before it is paid for, and again after a pilot.
 
-Before anything is known every record is taken to pass, each prompt to be asked once a record, and each
-answer to be as long as it may be: an upper bound, but for re-asks. After a pilot (`--limit N`) the
-pilot's yields, lengths and calls a record stand in their place.
+Before anything is known every record is taken to pass that is wanted, each prompt to be asked as often as a record
+may need it, and each answer to be as long as it may be: an upper bound, but for re-asks. After a pilot (`--limit N`),
+or a build, its yields, lengths and calls a record stand in their place; a stage that would come out the very same is
+told as it was.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from flows.compose import Project
 from flows.construct.engine import Family, Part, Step
-from flows.construct.stages import StageRef
+from flows.construct.stages import PEOPLE, SOURCE, StageRef
 from flows.llm.endpoint import Endpoint
 from flows.llm.prices import estimate_tokens
 from flows.outputs import models_of, read_manifest
 from schemas.base import Dropped, Record
-from schemas.manifest import BuildManifest, StageManifest
+from schemas.manifest import BuildManifest, StageManifest, UsageOfPrompt
 
 TYPICAL_INPUT_TOKENS = 60
 """Added to a template's own length for what is filled in, while nothing is measured: a few sentences."""
@@ -82,46 +84,97 @@ def _part(
     """The lines of a part; the number of records it gives is noted in `records`."""
     settings = project.build.families[family.name].settings
     makers = family.makers(part)
-    count = sum(records[family.name, maker.name] for maker in makers) if makers else _incoming(project, family, part)
+    stages = _stages(pilot, family, part)
+    if makers:
+        count = sum(records[family.name, maker.name] for maker in makers)
+        before = [stage for maker in makers for stage in list(_stages(pilot, family, maker).values())[-1:]]
+    else:
+        before = [stages[SOURCE]] if SOURCE in stages else []
+        count = _incoming(project, family, part, before)
     lines = []
     for step in part.steps:
-        stage = _stage_of(pilot, family, part, step)
+        ref = StageRef(family.name, part.name, step.name)
+        found = stages.get(step.name)
+        stage = _Measured(
+            found,
+            given=sum(one.kept for one in before),
+            same=found is not None and found.fingerprint == project.build.fingerprint(ref),
+            counts=_counted_as_now(pilot, family, step, settings),
+        )
         lines += [
             _line(project, family, step, prompt, count, stage, settings)
             for prompt in step.prompts_asked(settings)
-            if asked(StageRef(family.name, part.name, step.name))
+            if asked(ref)
         ]
-        if step.slots is not None:
-            assert step.most is not None
-            count *= step.most(settings)
-        elif stage is not None and stage.kept:
-            count = round(count * stage.kept / stage.planned)
+        count = _kept(step, count, stage, settings)
+        before = [found] if found else []
+    people = stages.get(PEOPLE)
+    if people is not None and people.kept:
+        count = round(count * people.kept / people.planned)
     records[family.name, part.name] = count
     return lines
 
 
-def _stage_of(pilot: BuildManifest | None, family: Family, part: Part, step: Step) -> StageManifest | None:
+@dataclass(frozen=True)
+class _Measured:
+    """A stage of the pilot; None where it has none."""
+
+    stage: StageManifest | None
+    given: int
+    """Records that came in."""
+    same: bool
+    """Whether the build has the very same stage."""
+    counts: bool
+    """Whether the settings of its step were those of now: else how many records it gave tells nothing."""
+
+
+def _kept(step: Step, count: int, pilot: _Measured, settings: Any) -> int:
+    """How many records a step gives for so many."""
+    stage = pilot.stage
+    if stage is not None and pilot.same:
+        return stage.kept
+    if step.slots is not None:
+        assert step.most is not None
+        if stage is not None and stage.kept and pilot.given and pilot.counts:
+            return round(count * stage.kept / pilot.given)
+        return round(count * step.most(settings))
+    if stage is not None and stage.kept and (step.keeps is None or pilot.counts):
+        count = round(count * stage.kept / stage.planned)
+    return count if step.keeps is None else min(count, step.keeps(settings))
+
+
+def _stages(pilot: BuildManifest | None, family: Family, part: Part) -> dict[str, StageManifest]:
+    """The pilot's stages of a part, by step, in order."""
     built = pilot.part(family.name, part.name) if pilot else None
-    return next((stage for stage in built.stages if stage.step == step.name), None) if built else None
+    return {stage.step: stage for stage in built.stages} if built else {}
 
 
-def _incoming(project: Project, family: Family, part: Part) -> int:
+def _counted_as_now(pilot: BuildManifest | None, family: Family, step: Step, settings: Any) -> bool:
+    families = pilot.config.get("families") if pilot else None
+    then = families.get(family.name) if isinstance(families, Mapping) else None
+    now = settings.model_dump(mode="json", include=set(step.settings))
+    return isinstance(then, Mapping) and all(then.get(name) == value for name, value in now.items())
+
+
+def _incoming(project: Project, family: Family, part: Part, pilot: Sequence[StageManifest]) -> int:
     """Source records of a part: counted in its files, or as many as its step is to write."""
     from data.sources import read_source
 
-    ref = StageRef(family.name, part.name, "source")
+    ref = StageRef(family.name, part.name, SOURCE)
     specs = project.build.source_specs(ref)
     limit = project.build.source_limit(part)
     if not specs:
         wanted = part.planned(project.build.families[family.name].settings) if part.planned else 0
         return min(wanted, limit) if limit else wanted
+    for stage in pilot:
+        if stage.fingerprint == project.build.fingerprint(ref):
+            return stage.kept
     assert isinstance(part.source, type)
-    total = 0
+    keys: set[str] = set()  # a source that is listed twice, as of two tasks, is read once
     for spec in specs:
         records: Iterator[Record] = read_source(spec, part.source, _uncounted)  # type: ignore[type-var]
-        count = sum(1 for _ in records)
-        total += min(count, limit) if limit else count
-    return total
+        keys.update(record.key for record in islice(records, limit))
+    return len(keys)
 
 
 def _uncounted(dropped: Dropped) -> None:
@@ -129,25 +182,25 @@ def _uncounted(dropped: Dropped) -> None:
 
 
 def _line(
-    project: Project, family: Family, step: Step, prompt: Any, count: int, stage: StageManifest | None, settings: Any
+    project: Project, family: Family, step: Step, prompt: Any, count: int, pilot: _Measured, settings: Any
 ) -> EstimateLine:
     one = project.build.families[family.name]
     prompt = one.prompts[prompt.name]
     models = [one.models[name] for name in step.models_as(prompt.role, settings)]
     a_record = step.calls(settings)[prompt.name] if step.calls else len(models)
-    measured = stage.usage.get(prompt.name) if stage else None
-    if measured is not None and measured.calls and stage is not None and stage.planned:
-        # A step that asks by itself takes larger batches in a larger build: its own bound holds, not the pilot's share.
-        by_itself = step.shape == "all" and step.most is not None
-        calls = (
-            step.most(settings)
-            if by_itself and step.most
-            else round(count * (measured.calls + measured.cached) / stage.planned)
-        )
+    # A step that asks by itself takes larger batches in a larger build: its own bound holds, not the pilot's share.
+    calls = round(step.most(settings) if step.shape == "all" and step.most else count * a_record)
+    measured = pilot.stage.usage.get(prompt.name, UsageOfPrompt()) if pilot.stage else UsageOfPrompt()
+    asked = measured.calls + measured.cached
+    came = pilot.given if step.slots is not None else pilot.stage.planned if pilot.stage else 0
+    if pilot.same:
+        calls = asked
+    elif asked and came and not (step.shape == "all" and step.most):
+        calls = round(count * asked / came)
+    if measured.calls:
         tokens_in = round(calls * measured.input_tokens / measured.calls)
         tokens_out = round(calls * measured.output_tokens / measured.calls)
     else:
-        calls = step.most(settings) if step.most is not None and step.shape == "all" else count * a_record
         tokens_in = calls * (estimate_tokens(prompt.source) + TYPICAL_INPUT_TOKENS)
         tokens_out = calls * prompt.max_tokens
     cost: float | None = 0.0

@@ -6,12 +6,17 @@ Where it takes dialogues, parts of the build are made anew with the model in pla
 import asyncio
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from pydantic import ValidationError
+
+from data.publish.rows import ADDED
+from data.sources.files import json_lines
+from data.sources.spec import Row
 from data.store import Stage
 from flows.compose import Project
 from flows.construct.engine import Choice, Family, HeldContext, Request
@@ -25,8 +30,8 @@ from flows.scoring.attention import AttentionModel, ChunkedText, attention_table
 from flows.scoring.likelihood import SCORES
 from flows.scoring.tables import ScoreTables
 from flows.watch import Watcher
-from schemas.base import Dropped, Record
-from schemas.errors import WrongInput
+from schemas.base import Dropped, Frozen, Record
+from schemas.errors import WrongInput, first_problem
 from schemas.manifest import ShardManifest, UsageOfPrompt, sum_usage
 from schemas.prediction import Prediction
 
@@ -40,6 +45,9 @@ LONG_ROWS_AT_ONCE = 8
 """The same, of rows with a text of up to 1.5 MB, which several questions of a row repeat."""
 SHARDS_AT_ONCE = 8
 """Shards of dialogues in work at once: this bounds memory."""
+
+
+One = TypeVar("One", bound=Frozen)
 
 
 class Rows(Protocol):
@@ -252,7 +260,7 @@ async def _run_shards(
 
 
 def held_context(family: Family, build: Build) -> HeldContext:
-    """What the tables may read of a finished build by `build_with`."""
+    """What the tables may read of a finished build, of its own or by `build_with`."""
 
     def dropped(name: str) -> Iterator[Dropped]:
         for ref in build.stages(family, family.part(name)):
@@ -263,16 +271,78 @@ def held_context(family: Family, build: Build) -> HeldContext:
     )
 
 
-def given_context(family: Family, project: Project, rows: Sequence[Record]) -> HeldContext:
-    """What the tables may read where only the records of the last part are given."""
+DROPPED = "dropped"
+
+
+def write_held(family: Family, context: HeldContext, stem: Path) -> list[Path]:
+    """Write an evaluation's records to `STEM.PART.jsonl`, and what was dropped, and why, to `STEM.dropped.jsonl`."""
     held = family.evaluation.held
     assert held is not None
-    settings = project.build.families[family.name].settings
-    last = held.parts[-1]
-    return HeldContext(settings, project.build.seed, lambda name: rows if name == last else (), lambda name: ())
+    paths = []
+    for part in held.parts:
+        paths.append(_beside(stem, part))
+        write_records(context.records(part), paths[-1])
+    paths.append(_beside(stem, DROPPED))
+    write_records((one for part in held.parts for one in context.dropped(part)), paths[-1])
+    return paths
 
 
-def write_records(records: Iterable[Record], path: Path) -> None:
+def given_context(family: Family, project: Project, path: Path) -> HeldContext:
+    """What the tables may read of the last part's records in a file, and of what lies beside it by `write_held`.
+
+    Columns that a release adds are left out. Raises `WrongInput` for a row that is no such record.
+    """
+    held = family.evaluation.held
+    assert held is not None
+    *earlier, last = held.parts
+    records = {last: read_records(path, family, last)}
+    stem = path.with_name(path.name.removesuffix(f".{last}.jsonl"))
+    dropped: list[Dropped] = []
+    if stem != path and all(_beside(stem, name).is_file() for name in (*earlier, DROPPED)):
+        records |= {name: read_records(_beside(stem, name), family, name) for name in earlier}
+        advice = f"a row tells what was dropped; `touchstone evaluate {family.name}` writes them"
+        dropped = [_row_as(Dropped, row, advice) for row in json_lines(str(_beside(stem, DROPPED)))]
+    steps = {name: {step.name for step in family.part(name).steps} for name in held.parts}
+
+    def of(name: str) -> Iterable[Any]:
+        if name in held.parts:
+            return records.get(name, ())
+        return project.build.accepted(family.name, name)
+
+    return HeldContext(
+        project.build.families[family.name].settings,
+        project.build.seed,
+        of,
+        lambda name: [one for one in dropped if one.step in steps[name]],
+    )
+
+
+def read_records(path: Path, family: Family, part: str) -> list[Record]:
+    """The records of a part in a JSONL file. Raises `WrongInput` for a row that is none, or a key that stands twice."""
+    item = family.part(part).item
+    added = {field.name for field in ADDED} - set(item.model_fields)
+    advice = f"a row is a record of {family.name}-{part}; `touchstone evaluate {family.name}` writes them"
+    found: dict[str, Record] = {}
+    for row in json_lines(str(path)):
+        record = _row_as(item, row, advice, added)
+        if record.key in found:
+            raise row.error(f"the key {record.key} stands twice", "give one row for each")
+        found[record.key] = record
+    return list(found.values())
+
+
+def _row_as(kind: type[One], row: Row, advice: str, added: Collection[str] = ()) -> One:
+    try:
+        return kind.model_validate({name: value for name, value in row.values.items() if name not in added})
+    except ValidationError as error:
+        raise row.error(first_problem(error, "the row"), advice) from error
+
+
+def _beside(stem: Path, name: str) -> Path:
+    return stem.with_name(f"{stem.name}.{name}.jsonl")
+
+
+def write_records(records: Iterable[Frozen], path: Path) -> None:
     """Write records as JSONL, to a file that is there when it is whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")

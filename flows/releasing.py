@@ -65,7 +65,7 @@ from data.publish.splits import is_held_out
 from data.sources import SourceSpec, name_of
 from data.sources.fingerprint import source_fingerprint
 from flows.compose import Project
-from flows.construct.embed import Embedder
+from flows.construct.embed import CHINESE_SHARE, Embedder, chinese_share
 from flows.construct.engine import Family, Part
 from flows.construct.stages import StageRef
 from flows.contamination import RowTexts, contamination_of
@@ -421,13 +421,13 @@ def _look_through(project: Project, one: _Config, folder: Path) -> None:
     for path in one.rows.files:
         named = [
             name
-            for name in ("provenance", "language", "decision", *one.part.released.configs)
+            for name in ("provenance", "language", "decision", *one.part.released.said, *one.part.released.configs)
             if name in one.rows.fields
         ]
         for batch in read_batches(folder / path, named):
             for row in batch.rows():
                 kind = {name: row[name] for name in one.part.released.configs}
-                one.languages.add(row.get("language") or "en")
+                one.languages.update(_languages(row, one.part.released.said))
                 one.corrected += row["decision"] == "fix"
                 one.let_through += row["decision"] == UNREVIEWED_ALLOWED
                 one.sources.update({SourceRef.model_validate(source) for source in row["provenance"]["sources"]})
@@ -437,6 +437,14 @@ def _look_through(project: Project, one: _Config, folder: Path) -> None:
         one.mixed = frozenset(
             SourceRef(source=name, id="", licence=licence) for name, licence in mixed if (name, licence) not in there
         )
+
+
+def _languages(row: Mapping[str, Any], said: Sequence[str]) -> Iterator[str]:
+    if not said:
+        yield row.get("language") or "en"
+    for name in said:
+        texts = [row[name]] if isinstance(row[name], str) else [turn["text"] for turn in row[name]]
+        yield from ("zh" if chinese_share(text) >= CHINESE_SHARE else "en" for text in texts if text)
 
 
 def _mixed(project: Project, family: Family, part: Part, kind: Mapping[str, Any]) -> Iterable[SourceSpec]:

@@ -36,7 +36,11 @@ class Seed(Record):
     kind: str = Field(description="The form of the query: translation, summary, news, counter-argument, story, request")
     query: str = Field(min_length=1, description="The initial query, as a model gets it")
     text: str = Field(min_length=1, description="What the query is about: sentence, document, headline, prompt")
-    reference: str = Field("", description="What a person made of it, as the source has it; no model sees it")
+    reference: str = Field(
+        "",
+        description="What a person made of it, as the source has it; no evaluated model behind a server is shown it, "
+        "while the rules translate by it",
+    )
     language: str = Field("en", description="Code of the query's language")
     source: str = Field(description="Format and name of the source: `ntrex:newstest2019.en-zh.jsonl`")
     provenance: Provenance = Field(

@@ -1,7 +1,9 @@
 """`touchstone evaluate` where that takes dialogues: over HTTP, beside a build whose files stay as they are."""
 
 import json
+import os
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from flows.compose import Project
 from flows.locks import one_evaluation
 from flows.outputs import remember, write_outputs
-from tests.builds import touchstone, write_config
+from tests.builds import TOUCHSTONE, touchstone, write_config
 from tests.causal_models import make_llama
 from tests.chat_server import ChatServer, Messages
 from tests.test_flows_cli import Outcome
@@ -176,15 +178,24 @@ def test_a_limit_takes_so_many_seeds_of_all_tasks_and_what_it_asked_is_not_asked
     assert beta.answered_twice == []
 
 
+RATINGS = "out/predictions/refutebench-beta.ratings.jsonl"
+
+
+def values(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
 def test_ratings_are_scored_again_from_their_file(folder: Path) -> None:
     assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
-    path = "out/predictions/refutebench-beta.ratings.jsonl"
-    scored = Outcome("score", "refutebench", "--input", path, "--output", "t.json")
+    scored = Outcome("score", "refutebench", "--input", RATINGS, "--output", "t.json")
     assert scored.code == 0, scored.output
-    cells = json.loads((folder / "out/predictions/refutebench-beta.tables.json").read_text())
-    told = [one for one in cells if one["table"] not in ("statistics", "not rated and not finished")]
-    assert json.loads(Path("t.json").read_text()) == told
-    lines = Path(path).read_text().splitlines()
+    assert values(Path("t.json")) == values(folder / "out/predictions/refutebench-beta.tables.json")
+    lines = Path(RATINGS).read_text().splitlines()
+    Path("alone.jsonl").write_text("\n".join(lines))
+    assert Outcome("score", "refutebench", "--input", "alone.jsonl", "--output", "alone.json").code == 0
+    about_dialogues = ("statistics", "not rated and not finished")
+    told = [one for one in values(Path("t.json")) if one["table"] not in about_dialogues]
+    assert values(Path("alone.json")) == told
     Path("twice.jsonl").write_text("\n".join([*lines, lines[0]]))
     Path("none.jsonl").write_text("")
     Path("wrong.jsonl").write_text('{"id": "x", "variant": "y", "prediction": "z"}')
@@ -193,7 +204,91 @@ def test_ratings_are_scored_again_from_their_file(folder: Path) -> None:
         assert refused.code == 2
         assert said in str(refused.error)
         assert "\n" not in str(refused.error)
-    assert Outcome("score", "refutebench", "--input", path, "--output", path).code == 2
+    assert Outcome("score", "refutebench", "--input", RATINGS, "--output", RATINGS).code == 2
+
+
+def test_rows_of_a_release_are_scored_too(folder: Path) -> None:
+    assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
+    added = {"reviewed": False, "decision": None, "canary": "0"}
+    rows = [{**json.loads(line), **added} for line in Path(RATINGS).read_text().splitlines()]
+    Path("released.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert Outcome("score", "refutebench", "--input", "released.jsonl").code == 0
+
+
+def test_ratings_that_are_missing_or_of_another_build_are_refused_or_counted(folder: Path) -> None:
+    assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
+    rows = [json.loads(line) for line in Path(RATINGS).read_text().splitlines()]
+    stranger = {**rows[0], "key": "0" * 16, "query": "Tell a story of nobody."}
+    stranger.pop("id")
+    lacking = [row for row in rows if row["dialogue"] != rows[0]["dialogue"]][:-1]
+    left_out = len(rows) - len(lacking)
+    Path("some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*lacking, stranger]))
+    refused = Outcome("score", "refutebench", "--input", "some.jsonl", "--output", "some.json")
+    assert refused.code == 2
+    assert f"expected 66 of 12 dialogues, found {left_out} missing of 2 dialogues (first: judge on" in str(
+        refused.error
+    )
+    assert "0 double, 1 unknown (first: judge on" in str(refused.error)
+    assert "\n" not in str(refused.error)
+    assert not Path("some.json").exists()
+    partial = Outcome("score", "refutebench", "--input", "some.jsonl", "--output", "some.json", "--partial")
+    assert partial.code == 0
+    said = f"{66 - left_out} of 66 ratings are scored: {left_out} missing of 2 dialogues"
+    assert said in " ".join(partial.output.split())
+    assert said in Path("some.html").read_text()
+    Path("strangers.jsonl").write_text(json.dumps(stranger))
+    foreign = Outcome("score", "refutebench", "--input", "strangers.jsonl", "--partial")
+    assert foreign.code == 2
+    assert "they seem to be of another build" in str(foreign.error)
+
+
+def test_what_was_dropped_is_told_beside_the_ratings_and_is_not_missing(folder: Path, server: ChatServer) -> None:
+    def speechless(messages: Messages) -> str:
+        said = answer(messages)
+        if messages[0]["content"].startswith("A user asked") and "Answer 2 " in messages[1]["content"]:
+            return "I cannot say."
+        return said
+
+    server.answer = speechless
+    assert Outcome("evaluate", "refutebench", "--model", "beta", "--limit", "6").code == 0
+    reasons = [one["reason"] for one in predictions(folder, "refutebench-beta.dropped.jsonl")]
+    assert len(reasons) == 6  # of each transient dialogue R(q, a2)
+    again = Outcome("score", "refutebench", "--input", RATINGS, "--output", "t.json")
+    assert again.code == 0, again.output
+    assert values(Path("t.json")) == values(folder / "out/predictions/refutebench-beta.tables.json")
+    assert "6 of 66 ratings were not given" in " ".join(again.output.split())
+    (folder / "out/predictions/refutebench-beta.dropped.jsonl").unlink()
+    assert "6 missing of 6 dialogues" in str(Outcome("score", "refutebench", "--input", RATINGS).error)
+
+
+def test_what_was_built_is_scored_without_a_file(folder: Path, server: ChatServer) -> None:
+    done = Outcome("score", "refutebench", "--out", "out")
+    assert done.code == 0, done.output
+    assert server.requests == []
+    assert Outcome("evaluate", "refutebench", "--model", "alpha").code == 0
+    stem = folder / "out/predictions"
+    assert values(stem / "refutebench-built.tables.json") == values(stem / "refutebench-alpha.tables.json")
+    page = (stem / "refutebench-built.tables.html").read_text()
+    assert "refutebench as it was built" in page
+    assert "not rated and not finished" in page
+    assert Outcome("score", "refutebench", "--output", "mine.json").code == 0
+    assert Path("mine.html").exists()
+    assert values(Path("mine.json")) == values(stem / "refutebench-built.tables.json")
+
+
+@pytest.mark.parametrize("command", [("score", "--output", "t.json"), ("evaluate", "--model", "alpha")])
+def test_files_are_written_whoever_stops_reading(folder: Path, command: tuple[str, ...]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as closed:
+        done = subprocess.run(
+            [TOUCHSTONE, command[0], "refutebench", *command[1:]], cwd=folder, stdout=closed, stderr=subprocess.PIPE,
+            text=True, check=False, timeout=600,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    written = "t.json" if command[0] == "score" else "out/predictions/refutebench-alpha.tables.json"
+    assert (folder / written).is_file()
+    assert (folder / written).with_suffix(".html").is_file()
 
 
 def test_where_turns_look_is_told_of_a_dialogue_of_each_task_and_protocol(folder: Path, beta: ChatServer) -> None:

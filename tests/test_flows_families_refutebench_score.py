@@ -256,13 +256,13 @@ def test_everything_planned_is_accounted_for() -> None:
     table = "not rated and not finished"
     for what, writing, translation in (
         ("dialogues planned", 4, 2), ("dialogues finished", 2, 1), ("dialogues dropped: refutation repeated", 2, 0),
-        ("dialogues dropped: too few seeds", 0, 1), ("ratings planned", 11, 9), ("ratings given", 9, 9),
-        ("ratings failed: no rating", 2, 0),
+        ("dialogues dropped: too few seeds", 0, 1), ("ratings planned", 18, 9), ("ratings given", 9, 9),
+        ("ratings failed: no rating", 2, 0), ("ratings missing", 7, 0),
     ):  # fmt: skip
         assert value(found, table, f"m / {what}", "writing")[0] == writing, what
         assert value(found, table, f"m / {what}", "translation")[0] == translation, what
     assert found.notes[-1] == (
-        "m: 3 of 6 dialogues were not finished (2 refutation repeated, 1 too few seeds); 2 of 20 ratings were not "
+        "m: 3 of 6 dialogues were not finished (2 refutation repeated, 1 too few seeds); 2 of 27 ratings were not "
         "given (2 no rating); they are no scores"
     )
     cut = finished[0].turns[-1].model_copy(update={"cut_off": True})

@@ -1,6 +1,8 @@
 """No text leaves under a licence that its source does not allow: what rows hold beside their own record counts too."""
 
 import asyncio
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +89,27 @@ def test_what_is_mixed_into_contexts_counts_by_dataset(tmp_path: Path) -> None:
     mixed = {tuple(line.split(" | ")[2:4]) for line in told if line.endswith("| mixed in |")}
     assert mixed == {("pages.jsonl", "not stated"), ("more.json", "CC-BY-SA-4.0")}
     assert any("facts packaged with Touchstone | Apache-2.0" in line for line in told)
+
+
+def test_of_dialogues_the_card_names_what_they_hold_and_the_languages_they_are_in(tmp_path: Path) -> None:
+    translated = {"text": "The old mill by the river burned down.", "reference": "河边的老磨坊被烧毁了。"}
+    request = {"request": "Write a letter to a friend who moved to another town last year."}
+    left = {"request": "Write a speech for the opening of a library in a small town."}
+    sources = {}
+    for name, row in (("sentences", translated), ("requests", request), ("left", left)):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row), encoding="utf-8")
+        spec = {"format": "jsonl", "path": str(tmp_path / f"{name}.jsonl"), "licence": "MIT"}
+        sources[name] = spec if name == "sentences" else {**spec, "fields": {"request": "request"}}
+    given = {"translation": [sources["sentences"]], "writing": [sources["requests"], sources["left"]]}
+    block = {"style": [], "unrelated": [], "rounds": 1, "seeds_per_task": 1, "sources": given}
+    said = {"licence": {"refutebench-protocol": "MIT"}}  # the others' follows from what their rows name
+    made = released(built(tmp_path, "refutebench", block, release=said), allow_unreviewed=True)
+    card = (made.folder / "README.md").read_text(encoding="utf-8")
+    sources_told = card.partition("## Sources and licences")[2].partition("\n## ")[0]
+    named = [source for source in ("requests.jsonl", "left.jsonl") if source in sources_told]
+    assert len(named) == 1  # of two writing seeds one is wanted: no row holds text of the other's source
+    assert "mixed in" not in card
+    for part in ("seeds", "dialogues", "ratings"):
+        assert f"| `refutebench-{part}` | MIT | sentences.jsonl | MIT |" in card
+        (line,) = re.findall(rf"\| `refutebench-{part}`.* `test` .*", card)
+        assert "| en, zh |" in line

@@ -67,14 +67,20 @@ def evaluate(
 def score(
     family: Annotated[str, typer.Argument(help="Family, such as `uraq`")],
     predictions: Annotated[
-        Path,
-        typer.Option("--input", help="Predictions, JSONL: id, variant, prediction or scores; of refutebench, ratings"),
-    ],
+        Path | None,
+        typer.Option(
+            "--input",
+            help="Predictions, JSONL: id, variant, prediction or scores; of refutebench, ratings, and without it the "
+            "build's own",
+        ),
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="Write all tables here as JSON")] = None,
     partial: Annotated[bool, typer.Option(help="Score what is there; leave out what is missing or unknown")] = False,
     out: BuildOption = None,
 ) -> None:
     """Score predictions on a build's rows.
+
+    Of refutebench, score ratings of dialogues: those of a file, or without one those that the build holds itself.
 
     Example: `touchstone score uraq --input predictions.jsonl --output tables.json`
     """

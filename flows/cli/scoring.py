@@ -3,7 +3,8 @@
 import json
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from flows.evaluate import (
     hold,
     predict,
     weigh,
-    write_records,
+    write_held,
 )
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.options import LikelihoodModel
@@ -42,7 +43,6 @@ from flows.scoring.qa import METRICS
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured
 from flows.scoring.turn_attention import turn_tables
 from flows.settings import nearest
-from schemas.base import Record
 from schemas.errors import WrongInput, first_problem
 from schemas.prediction import Prediction
 
@@ -95,9 +95,12 @@ def evaluate_family(
     finally:
         project.close()
     money = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
-    console.print(f"{len(rows):,} of {len(evaluated_rows(project, family, None)):,} rows were asked about")
-    console.print(f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache{money}", soft_wrap=True)
-    _score(console, project, family, rows, path, path.with_suffix(".tables.json"), partial=False, more=told)
+    said = [
+        f"{len(rows):,} of {len(evaluated_rows(project, family, None)):,} rows were asked about",
+        f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache{money}",
+    ]
+    output = path.with_suffix(".tables.json")
+    _score(console, project, family, rows, path, output, partial=False, more=told, said=said)
 
 
 def _evaluate_in_dialogues(
@@ -116,13 +119,13 @@ def _evaluate_in_dialogues(
             with Terminal(console) as watcher:
                 asked = hold(project, family, build, watcher)
             context = held_context(family, build)
-            for part in held.parts:
-                path = stem.with_name(f"{stem.name}.{part}.jsonl")
-                write_records(context.records(part), path)
-                dropped = sum(1 for _ in context.dropped(part))
-                console.print(
-                    f"{path}: {len(build.accepted(family.name, part)):,} kept, {dropped:,} dropped", soft_wrap=True
-                )
+            paths = write_held(family, context, stem)
+            dropped = {part: sum(1 for _ in context.dropped(part)) for part in held.parts}
+            said = [
+                f"{path}: {len(build.accepted(family.name, part)):,} kept, {dropped[part]:,} dropped"
+                for part, path in zip(held.parts, paths, strict=False)
+            ]
+            said.append(f"{paths[-1]}: what was dropped, and why")
             with console.status("scoring"):
                 result = held.tables(context)
             if reads is not None and held.cases is not None:
@@ -131,11 +134,10 @@ def _evaluate_in_dialogues(
     finally:
         project.close()
     money = f", ${asked.cost_usd:.4f}" if asked.cost_usd else ""
-    console.print(f"{asked.calls:,} calls, {asked.cached:,} answers from the cache{money}")
+    said.append(f"{asked.calls:,} calls, {asked.cached:,} answers from the cache{money}")
     output = stem.with_name(f"{stem.name}.tables.json")
     title = f"{project.config.name}: {family.name} on {model}"
-    _tell(console, result, result.notes, output.with_suffix(".html"), title)
-    _write_tables(console, result, output)
+    _tell(console, result, result.notes, output.with_suffix(".html"), title, output, said)
 
 
 def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None, *, attention: bool = False) -> None:
@@ -166,11 +168,11 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
             usage = weigh(project, family, weighs, GivenRows([one.row for one in versions]), path, show)
     finally:
         project.close()
-    console.print(f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache", soft_wrap=True)
+    said = [f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache"]
     scored = [one._replace(row=family.evaluation.scored(one.row)) for one in versions]
     result = authors.compare(scored, read_predictions(path, family))
     title = f"{project.config.name}: {name} by author, on {model}"
-    _tell(console, result, [*notes, *result.notes], path.with_suffix(".html"), title)
+    _tell(console, result, [*notes, *result.notes], path.with_suffix(".html"), title, said=said)
 
 
 def _weighing_model(project: Project, family: Family, model: str) -> LikelihoodModel | None:
@@ -214,39 +216,53 @@ def _file_name(model: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model"
 
 
-def score_family(name: str, predictions: Path, output: Path | None, partial: bool, out: Path | None) -> None:
-    """Score a file of predictions."""
+def score_family(name: str, predictions: Path | None, output: Path | None, partial: bool, out: Path | None) -> None:
+    """Score a file of predictions; of a family whose parts hold dialogues, without one, those of the build."""
     console = make_console()
     project = open_build(out, console)
     family = _family(project, name)
     if family.evaluation.held is not None:
-        _score_dialogues(console, project, family, predictions, output)
+        if predictions is None:
+            _score_built(console, project, family, output)
+        else:
+            _score_dialogues(console, project, family, predictions, output, partial=partial)
         return
+    if predictions is None:
+        raise WrongInput(f"--input: is missing; name the predictions, as `touchstone evaluate {name}` writes them")
     _score(console, project, family, evaluated_rows(project, family, None), predictions, output, partial=partial)
 
 
-def _score_dialogues(console: Console, project: Project, family: Family, path: Path, output: Path | None) -> None:
+def _score_built(console: Console, project: Project, family: Family, output: Path | None) -> None:
+    """The tables of the dialogues that the build holds itself."""
+    held = family.evaluation.held
+    assert held is not None
+    there = {part.name for one, part in project.build.parts() if one.name == family.name}
+    if missing := [part for part in held.parts if part not in there]:
+        raise WrongInput(
+            f"{family.name}: this build has no {' and '.join(missing)}; name a file of them by --input, or build them"
+        )
+    output = output or project.out / "predictions" / f"{family.name}-built.tables.json"
+    page = _page_of(None, output)
+    with console.status("scoring"):
+        result = held.tables(held_context(family, project.build))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    _tell(console, result, result.notes, page, f"{project.config.name}: {family.name} as it was built", output)
+
+
+def _score_dialogues(
+    console: Console, project: Project, family: Family, path: Path, output: Path | None, *, partial: bool
+) -> None:
     """The tables of a file of ratings, as an evaluation wrote it or in its form."""
     held = family.evaluation.held
     assert held is not None
     page = _page_of(path, output)
-    item = family.part(held.parts[-1]).item
-    rows: dict[str, Record] = {}
-    for row in json_lines(str(path)):
-        advice = f"a row is a record of {family.name}-{held.parts[-1]}; `touchstone evaluate {family.name}` writes them"
-        try:
-            record = item.model_validate(dict(row.values))
-        except ValidationError as error:
-            raise row.error(first_problem(error, "the row"), advice) from error
-        if record.key in rows:
-            raise row.error(f"the key {record.key} stands twice", "give one rating for each")
-        rows[record.key] = record
-    if not rows:
+    given = given_context(family, project, path)
+    if not given.records(held.parts[-1]):
         raise WrongInput(f"{path}: has no rows; `touchstone evaluate {family.name}` writes them")
-    result = held.tables(given_context(family, project, list(rows.values())))
-    _tell(console, result, result.notes, page, f"{project.config.name}: {family.name} on {path.stem}")
-    if output is not None:
-        _write_tables(console, result, output)
+    with _partly(path) as told:
+        result = held.tables(held.fitting(given, partial))
+    title = f"{project.config.name}: {family.name} on {path.stem}"
+    _tell(console, result, [*told, *result.notes], page, title, output)
 
 
 def _score(
@@ -259,48 +275,71 @@ def _score(
     *,
     partial: bool,
     more: ScoreTables | None = None,
+    said: Sequence[str] = (),
 ) -> None:
-    """Score a file of predictions, and show its tables and those of `more`."""
+    """Score a file of predictions, and show its tables and those of `more`, after what is to be `said` first."""
     settings = project.build.families[family.name].settings
     page = _page_of(path, output)
-    try:
-        with console.status(f"scoring {path}"), warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always", PartialScores)
-            result = family.evaluation.score(
-                map(family.evaluation.scored, rows), read_predictions(path, family), partial, settings
-            )
-    except ScoreError as error:
-        raise ScoreError(f"{path}: {error}") from error
+    with console.status(f"scoring {path}"), _partly(path) as told:
+        result = family.evaluation.score(
+            map(family.evaluation.scored, rows), read_predictions(path, family), partial, settings
+        )
     if more is not None:
         result = result.joined(more)
-    partly = [str(one.message) for one in told if issubclass(one.category, PartialScores)]
     title = f"{project.config.name}: {family.name} on {path.stem}"
-    _tell(console, result, [*partly, *result.notes], page, title)
-    if output is not None:
-        _write_tables(console, result, output)
+    _tell(console, result, [*told, *result.notes], page, title, output, said)
 
 
-def _page_of(path: Path, output: Path | None) -> Path:
-    """Where the page goes. Raises `WrongInput` where a file would be written over another."""
-    page = (output or path).with_suffix(".html")
-    for written in (page, *([output] if output else [])):
-        if written.resolve() == path.resolve() or (written == output and written.resolve() == page.resolve()):
-            raise WrongInput(f"{written}: tables, page and predictions are three files; name another under --output")
+@contextmanager
+def _partly(path: Path) -> Iterator[list[str]]:
+    """What is said of scores of what is there, once they are there; what does not fit is refused by the file's name."""
+    said: list[str] = []
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", PartialScores)
+            yield said
+    except ScoreError as error:
+        raise ScoreError(f"{path}: {error}") from error
+    said += [str(one.message) for one in told if issubclass(one.category, PartialScores)]
+
+
+def _page_of(path: Path | None, output: Path | None) -> Path:
+    """Where the page goes, beside tables or predictions. Raises `WrongInput` where a file would be written over
+    another."""
+    beside = output or path
+    assert beside is not None
+    page = beside.with_suffix(".html")
+    files = [one.resolve() for one in (page, output, path) if one is not None]
+    if len(set(files)) < len(files):
+        raise WrongInput(f"{beside}: tables, page and predictions are three files; name another under --output")
     return page
 
 
-def _write_tables(console: Console, result: ScoreTables, output: Path) -> None:
-    """Write all cells as JSON."""
+def _write_tables(result: ScoreTables, output: Path) -> int:
+    """Write all cells as JSON; gives their number."""
     cells = [cell.model_dump() for cell in result.tables]
     temporary = output.with_name(f"{output.name}.tmp")
     temporary.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     temporary.replace(output)
-    console.print(f"{output}: {len(cells)} values", soft_wrap=True)
+    return len(cells)
 
 
-def _tell(console: Console, result: ScoreTables, notes: Iterable[str], page: Path, title: str) -> None:
-    """Print the tables, but for those that only a drawing tells, and write their page."""
+def _tell(
+    console: Console,
+    result: ScoreTables,
+    notes: Iterable[str],
+    page: Path,
+    title: str,
+    output: Path | None = None,
+    said: Iterable[str] = (),
+) -> None:
+    """Write the tables' page, and their cells to `output`; then print what is `said` and the tables, but for those
+    that only a drawing tells."""
     notes = list(notes)
+    write_evaluation(page, title, result, notes)
+    written = _write_tables(result, output) if output is not None else 0
+    for line in said:
+        console.print(line, soft_wrap=True)
     for name, frame in result.frames.items():
         if name in result.grids:
             continue
@@ -316,9 +355,10 @@ def _tell(console: Console, result: ScoreTables, notes: Iterable[str], page: Pat
             console.print(f"and {len(frame) - LINES_SHOWN:,} lines more; the page has all of them")
     for note in notes:
         console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
-    write_evaluation(page, title, result, notes)
     grids = f", and {len(result.grids)} heatmaps" if result.grids else ""
     console.print(f"{page}: the tables with their curves{grids}", soft_wrap=True)
+    if output is not None:
+        console.print(f"{output}: {written} values", soft_wrap=True)
 
 
 def _cell(value: Any, unit: Unit) -> str:

@@ -3,9 +3,10 @@
 import json
 import logging
 import os
+import sys
 import time
 import urllib.request
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -253,13 +254,7 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         last = [one.part for one in kept if one.family == family][-1]
         _advise(console, f"touchstone show {family}-{last} --sample 5", "read what was made")
         _advise(console, f"touchstone verify {family}", "prove every row from the files alone")
-    for name in dict.fromkeys(part.family for part in kept if part.part in load_family(part.family).evaluation.parts):
-        by_rules = isinstance(project.config.model_for("default"), RulesSettings)
-        one = load_family(name)
-        asked = one.prompts if one.evaluation.held else one.evaluation.prompts
-        answers = not by_rules or any(prompt.name in rules_of(name) for prompt in asked)
-        model, more = ("default", "") if answers else ("NAME", ", of provider endpoint")
-        _advise(console, f"touchstone evaluate {name} --model {model}", f"put the rows to a model{more}, and score it")
+    _advise_evaluations(console, project, kept)
     if all(model == "rules" for model in manifest.models.values()):
         console.print(
             "  your own endpoint: copy the sample configuration and put these two lines in place of its model:"
@@ -281,6 +276,23 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         start = f"touchstone label-studio up{given} && " if project.config.annotation.url == LOCAL else ""
         console.print("  people read it, and write what is theirs to write; this opens the forms, and tells where:")
         console.print(f"    {start}touchstone annotate push --out {project.out}", soft_wrap=True)
+
+
+def _advise_evaluations(console: Console, project: Project, kept: Sequence[PartManifest]) -> None:
+    """How the families' models are evaluated, and how those are scored that dialogues were held with."""
+    by_rules = isinstance(project.config.model_for("default"), RulesSettings)
+    for name in dict.fromkeys(part.family for part in kept):
+        one = load_family(name)
+        there = {part.part for part in kept if part.family == name}
+        if there.isdisjoint(one.evaluation.parts):
+            continue
+        held = one.evaluation.held
+        if held is not None and there.issuperset(held.parts):
+            _advise(console, f"touchstone score {name}", "tables of the dialogues that were built")
+        asked = one.prompts if held is not None else one.evaluation.prompts
+        answers = not by_rules or any(prompt.name in rules_of(name) for prompt in asked)
+        model, more = ("default", "") if answers else ("NAME", ", of provider endpoint")
+        _advise(console, f"touchstone evaluate {name} --model {model}", f"put the rows to a model{more}, and score it")
 
 
 def _advise(console: Console, command: str, what_for: str) -> None:
@@ -316,10 +328,19 @@ def print_estimate(result: Estimate, console: Console | None = None) -> None:
         console.print(f"[yellow]{note}[/]")
 
 
+class SteadyConsole(Console):
+    """A console that falls silent where nobody reads on (`| head`): what is being made is made."""
+
+    def on_broken_pipe(self) -> None:
+        """Print no more, and go on."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def make_console() -> Console:
     """The terminal; where the output goes to a file, wide enough for the tables."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=WIDTH_OF_FILES)
+    console = SteadyConsole(highlight=False)
+    return console if console.is_terminal else SteadyConsole(highlight=False, width=WIDTH_OF_FILES)
 
 
 def _usage(parts: Iterable[PartManifest]) -> dict[str, UsageOfPrompt]:

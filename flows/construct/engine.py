@@ -178,9 +178,10 @@ class Step:
     slots: Callable[[Any, Any], Sequence[Slot]] | None = None
     creates: bool = False
     embeds: bool = False
-    most: Callable[[Any], int] | None = None
+    most: Callable[[Any], float] | None = None
+    keeps: Callable[[Any], int] | None = None
     chosen: Callable[[Any], Sequence[Prompt[Any]]] | None = None
-    calls: Callable[[Any], Mapping[str, int]] | None = None
+    calls: Callable[[Any], Mapping[str, float]] | None = None
     files: Callable[[StepContext, Any], Sequence["RowFile"]] | None = None
     long: str | None = None
 
@@ -213,7 +214,7 @@ def each(
     prepare: Callable[[StepContext], Any] | None = None,
     embeds: bool = False,
     chosen: Callable[[Any], Sequence[Prompt[Any]]] | None = None,
-    calls: Callable[[Any], Mapping[str, int]] | None = None,
+    calls: Callable[[Any], Mapping[str, float]] | None = None,
 ) -> Step:
     """One record to one record: `async def function(record, ctx) -> record`, or `Drop`.
 
@@ -234,7 +235,7 @@ def expand(
     function: Callable[[Any, Slot, Context], Awaitable[Record]],
     *,
     slots: Callable[[Any, Any], Sequence[Slot]],
-    most: Callable[[Any], int],
+    most: Callable[[Any], float],
     version: int = 1,
     prompts: Sequence[Prompt[Any]] = (),
     settings: Sequence[str] = (),
@@ -244,7 +245,7 @@ def expand(
     """One record to one for each of its slots: `async def function(record, slot, ctx)`, or `Drop` of that slot.
 
     `slots(record, prepared)` lists the slots, which are known before any record is made; `most(settings)`
-    is how many they are at most, for estimates.
+    is how many they are at most, for estimates: on average, where records differ in it.
     """
     return Step(
         "expand", function, version, tuple(prompts), tuple(settings), {}, prepare, slots, embeds=embeds, most=most
@@ -260,14 +261,18 @@ def all_(
     creates: bool = False,
     embeds: bool = False,
     most: Callable[[Any], int] | None = None,
+    keeps: Callable[[Any], int] | None = None,
 ) -> Step:
     """A set to a set, at a barrier: `async def function(records, ctx)` yields the records that pass.
 
     It refuses with `ctx.drop(record, Drop(...))`. Each record it is given is yielded or dropped, once;
     a step that `creates` may yield and drop records of its own beside them; `most(settings)` is how many
-    calls it takes at most where all goes well, for estimates.
+    calls it takes at most where all goes well, `keeps(settings)` how many records it keeps at most, for estimates.
     """
-    return Step("all", function, version, tuple(prompts), tuple(settings), creates=creates, embeds=embeds, most=most)
+    return Step(
+        "all", function, version, tuple(prompts), tuple(settings), creates=creates, embeds=embeds, most=most,
+        keeps=keeps,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -424,6 +429,9 @@ class Released:
     mixes: Callable[[Any, Mapping[str, Any]], Iterable[SourceSpec]] | None = None
     """(settings, the values of `configs`): the sources whose text the rows of that configuration may hold. Where it is
     None, it is all that the part, its makers and the parts that these use are read from."""
+    said: tuple[str, ...] = ()
+    """The fields, texts or turns of a dialogue, that tell which languages a row is in; with none of them its
+    `language` does."""
 
 
 @dataclass(frozen=True)
@@ -570,6 +578,9 @@ class Held:
     models: str
     """The setting that lists the evaluated models."""
     tables: Callable[[HeldContext], ScoreTables]
+    fitting: Callable[[HeldContext, bool], HeldContext]
+    """(what is known of records that were given, partial): what of it is scored. Raises `ScoreError` where some are
+    missing, double or of another build; with `partial` that is left out, and a warning, `PartialScores`, counts it."""
     cases: Callable[[HeldContext], DialogueCases] | None = None
     """The dialogues whose attention is told of turn by turn, where that is done (`flows/scoring/turn_attention.py`)."""
 

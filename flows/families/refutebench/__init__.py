@@ -1,12 +1,16 @@
 """RefuteBench 2.0: dialogues in which a model's answers are refuted, and how well it follows and remembers."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from data.sources import SourceSpec
 from flows.construct.engine import Evaluation, Family, Held, Paper, Part, Released, all_, each, expand, sample
 from flows.families.refutebench.cases import cases
 from flows.families.refutebench.dialogues import dialogues_of, hold_dialogue, open_dialogue, pool_seeds, state_protocol
 from flows.families.refutebench.figures import dialogue_figures, rating_figures, seed_figures
+from flows.families.refutebench.given import fitting
 from flows.families.refutebench.layout import layout
 from flows.families.refutebench.prompts import (
     CHECK_REFUTATION,
@@ -44,23 +48,59 @@ def ready(settings: RefuteBenchSettings, models: Mapping[str, Model]) -> None:
         )
 
 
-def _calls(settings: RefuteBenchSettings) -> Mapping[str, int]:
-    """Of the longest dialogue."""
-    answers = max([settings.rounds + 1, *(count + 3 if count else 2 for count in settings.unrelated)])
-    return {RESPOND.name: answers, REFUTE.name: settings.rounds, CHECK_REFUTATION.name: settings.rounds}
+def _nothing(settings: RefuteBenchSettings, kind: Mapping[str, Any]) -> Sequence[SourceSpec]:
+    """A row names the sources of all seeds whose text it holds, those of unrelated queries too."""
+    return ()
 
 
-def _ratings(settings: RefuteBenchSettings) -> Mapping[str, int]:
-    """One of the two is asked."""
-    return {RATE_REFUTATION.name: 1, RATE_TASK.name: 1}
+# ---- how many there are where nothing is dropped, for estimates ----
 
 
-def _most_dialogues(settings: RefuteBenchSettings) -> int:
+def _tasks_of_a_record(settings: RefuteBenchSettings) -> int:
+    """Of the source that most tasks read; a released seed is of one task whoever reads it."""
+    reading = Counter(
+        one for specs in settings.sources.values() for one in {(spec.format, spec.name) for spec in specs}
+    )
+    return max((tasks for (format_, _), tasks in reading.items() if format_ != "touchstone"), default=1)
+
+
+def _seeds_wanted(settings: RefuteBenchSettings) -> int:
+    given = [task for task in TASKS if settings.sources.get(task)]
+    released = any(spec.format == "touchstone" for task in given for spec in settings.sources[task])
+    return settings.seeds_per_task * len(TASKS if released else given)
+
+
+def _dialogues_of_a_seed(settings: RefuteBenchSettings) -> int:
     return len(settings.evaluated) * len(settings.refuters) * (1 + len(settings.unrelated))
 
 
-def _most_ratings(settings: RefuteBenchSettings) -> int:
-    return len(settings.evaluators) * (3 * settings.rounds)
+def _in_a_dialogue(settings: RefuteBenchSettings, transient: int, persistent: Callable[[int], int]) -> float:
+    """Of a transient one, and by C of a persistent one: the mean over the dialogues of a seed."""
+    return (transient + sum(map(persistent, settings.unrelated))) / (1 + len(settings.unrelated))
+
+
+def _calls(settings: RefuteBenchSettings) -> Mapping[str, float]:
+    """Of a dialogue; the template refutes without a model."""
+    answers = _in_a_dialogue(settings, settings.rounds + 1, lambda count: 3 + count if count else 2)
+    refuted = _in_a_dialogue(settings, settings.rounds, lambda count: 1)
+    refuted *= ("agent" in settings.refuters) / len(settings.refuters)
+    return {RESPOND.name: answers, REFUTE.name: refuted, CHECK_REFUTATION.name: refuted}
+
+
+def _rated(settings: RefuteBenchSettings) -> tuple[float, float]:
+    """What an evaluator rates of a dialogue, as `ratings_of` lists it: R(a, r), and R(q, a)."""
+    following = _in_a_dialogue(settings, 2 * settings.rounds - 1, lambda count: 2 if count else 1)
+    return following, _in_a_dialogue(settings, settings.rounds + 1, lambda count: 0)
+
+
+def _ratings(settings: RefuteBenchSettings) -> Mapping[str, float]:
+    """One of the two is asked."""
+    following, task = _rated(settings)
+    return {RATE_REFUTATION.name: following / (following + task), RATE_TASK.name: task / (following + task)}
+
+
+def _ratings_of_a_dialogue(settings: RefuteBenchSettings) -> float:
+    return len(settings.evaluators) * sum(_rated(settings))
 
 
 FAMILY = Family(
@@ -81,16 +121,16 @@ FAMILY = Family(
             item=Seed,
             verify=verify_seeds,
             figures=seed_figures,
-            released=Released("id"),
+            released=Released("id", mixes=_nothing, said=("query", "reference")),
             steps=(
                 expand(
                     make_seed,
                     slots=tasks_of,
-                    most=lambda settings: len(TASKS),
+                    most=_tasks_of_a_record,
                     prepare=tasks_of_sources,
                     settings=["sources"],
                 ),
-                all_(choose_seeds, settings=["seeds_per_task"], embeds=True),
+                all_(choose_seeds, settings=["seeds_per_task"], embeds=True, keeps=_seeds_wanted),
             ),
         ),
         Part(
@@ -116,13 +156,13 @@ FAMILY = Family(
             item=RefutationDialogue,
             verify=verify_dialogues,
             figures=dialogue_figures,
-            released=Released("seed", proof=("seeds",)),
+            released=Released("seed", proof=("seeds",), mixes=_nothing, said=("turns",)),
             steps=(
                 expand(
                     open_dialogue,
                     version=3,
                     slots=dialogues_of,
-                    most=_most_dialogues,
+                    most=_dialogues_of_a_seed,
                     prepare=pool_seeds,
                     settings=["evaluated", "refuters", "style", "unrelated"],
                 ),
@@ -145,9 +185,20 @@ FAMILY = Family(
             people=sample(REFUTE_RATING, tasks, programs=evaluators_ratings),
             verify=verify_ratings,
             figures=rating_figures,
-            released=Released("dialogue", proof=("dialogues",)),
+            released=Released(
+                "dialogue",
+                proof=("dialogues",),
+                mixes=_nothing,
+                said=("query", "earlier", "previous", "refutation", "response"),
+            ),
             steps=(
-                expand(open_rating, slots=ratings_of, most=_most_ratings, prepare=who_rate, settings=["evaluators"]),
+                expand(
+                    open_rating,
+                    slots=ratings_of,
+                    most=_ratings_of_a_dialogue,
+                    prepare=who_rate,
+                    settings=["evaluators"],
+                ),
                 each(
                     rate,
                     prompts=[RATE_REFUTATION, RATE_TASK],
@@ -161,7 +212,7 @@ FAMILY = Family(
     layout=layout,
     evaluation=Evaluation(
         parts=("seeds",),
-        held=Held(parts=("dialogues", "ratings"), models="evaluated", tables=tables, cases=cases),
+        held=Held(parts=("dialogues", "ratings"), models="evaluated", tables=tables, fitting=fitting, cases=cases),
     ),
     reads="dialogues",
     folder=Path(__file__).parent,

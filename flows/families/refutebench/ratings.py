@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from flows.construct.engine import Context, Slot, StepContext
 from flows.families.refutebench.prompts import RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask, rating_of
 from flows.families.refutebench.settings import RefuteBenchSettings
-from schemas.refutebench import Rating, RefutationDialogue
+from schemas.refutebench import Protocol, Rating, RefutationDialogue
 
 
 def who_rate(step: StepContext) -> Sequence[str]:
@@ -21,10 +21,14 @@ def ratings_of(dialogue: RefutationDialogue, evaluators: Sequence[str]) -> Seque
     every later answer, R(a_j, r_0), of which table 5 takes the last and figure 6 the course; and of a transient
     dialogue how every answer does what the query asks, R(q, a_j), of which table 6 takes the first and the last.
     """
-    answers, refutations = len(dialogue.answers), len(dialogue.refutations)
+    return slots_of_ratings(dialogue.protocol, len(dialogue.answers), len(dialogue.refutations), evaluators)
+
+
+def slots_of_ratings(protocol: Protocol, answers: int, refutations: int, evaluators: Sequence[str]) -> Sequence[Slot]:
+    """The same, of a dialogue with so many answers to its query and refutations of them."""
     pairs = [(i, j) for i in range(refutations) for j in range(i + 1, answers) if i == 0 or j == i + 1]
     rated: list[Slot] = [{"aspect": "refutation", "refutation": i, "answer": j} for i, j in pairs]
-    if dialogue.protocol == "transient":
+    if protocol == "transient":
         rated += [{"aspect": "task", "refutation": -1, "answer": j} for j in range(answers)]
     return [{"evaluator": evaluator, **one} for evaluator in evaluators for one in rated]
 

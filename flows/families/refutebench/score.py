@@ -354,13 +354,18 @@ def _accounts(
         accounts[condition].update([("dialogues planned", task), (f"dialogues dropped: {dropped.reason}", task)])
     if not accounts:
         return {}
+    left = dict(evaluators)
+    for condition, task, _ in evaluators.values():
+        accounts[condition]["ratings planned", task] += 1
     for rating in ratings:
-        own = accounts[Condition.of(rating)]
-        own.update([("ratings planned", rating.task), ("ratings given", rating.task)])
+        accounts[Condition.of(rating)]["ratings given", rating.task] += 1
+        left.pop(rating.key, None)
     for dropped in ctx.dropped("ratings"):
-        condition, task, evaluator = evaluators[dropped.key]
+        condition, task, evaluator = left.pop(dropped.key)
         by = f" ({evaluator})" if len(settings.evaluators) > 1 else ""
-        accounts[condition].update([("ratings planned", task), (f"ratings failed: {dropped.reason}{by}", task)])
+        accounts[condition][f"ratings failed: {dropped.reason}{by}", task] += 1
+    for condition, task, _ in left.values():
+        accounts[condition]["ratings missing", task] += 1
     return dict(accounts)
 
 

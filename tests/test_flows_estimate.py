@@ -1,0 +1,163 @@
+"""Estimates: an upper bound that is met where nothing is dropped, and after a build that build itself."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.compose import Project
+from flows.estimate import Estimate, estimate
+from flows.families.refutebench import FAMILY
+from flows.families.refutebench.dialogues import slots_of
+from flows.families.refutebench.ratings import ratings_of
+from flows.families.refutebench.settings import RefuteBenchSettings
+from flows.outputs import write_outputs
+from schemas.base import Provenance
+from schemas.manifest import BuildManifest
+from schemas.refutebench import DialogueTurn, RefutationDialogue, Seed
+from tests.builds import write_config
+from tests.toy import run_all
+
+PLACES = ("mill", "bridge", "harbour", "orchard", "market", "tower", "garden", "quarry", "station", "library")
+DOINGS = ("burned down in a storm", "was sold to a stranger", "was painted bright yellow", "stood empty for a decade")
+
+
+def write_sources(folder: Path, sentences: int, stories: int) -> Mapping[str, Any]:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, field, count in (("sentences", "text", sentences), ("stories", "prompt", stories)):
+        texts = [f"The old {PLACES[n % 10]} of village {n} {DOINGS[n // 10 % 4]} last winter." for n in range(count)]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps({field: text}) + "\n" for text in texts))
+    return {
+        "translation": [{"format": "jsonl", "path": "sentences.jsonl"}],
+        "writing": [{"format": "jsonl", "path": "stories.jsonl"}],
+    }
+
+
+def project(folder: Path, limit: int | None = None, out: str = "out", **settings: Any) -> Project:
+    block = {"style": [], "unrelated": [2], **settings}
+    rules = {"provider": "rules"}
+    models = dict.fromkeys(("default", "a", "b"), rules)
+    config = write_config(folder, store=str(folder / "store"), models=models, families={"refutebench": block})
+    return Project(config, folder / out, limit)
+
+
+def built(one: Project) -> BuildManifest:
+    one.run(run_all(one.build))
+    manifest = write_outputs(one)
+    one.close()
+    return manifest
+
+
+def calls(told: Estimate) -> dict[str, tuple[int, int]]:
+    """By prompt, the records and the calls."""
+    return {line.step.rpartition(" ")[2]: (line.records, line.calls) for line in told.lines}
+
+
+def taken(manifest: BuildManifest) -> dict[str, tuple[int, int]]:
+    """The same, of a build as it was."""
+    stages = [stage for part in manifest.parts for stage in part.stages]
+    found = {
+        name: (stage.planned, usage.calls + usage.cached) for stage in stages for name, usage in stage.usage.items()
+    }
+    return {**found, "all": (0, sum(count for _, count in found.values()))}
+
+
+def test_before_a_build_seeds_that_are_not_wanted_cost_nothing(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path, 1200, 1100)
+    one = project(tmp_path, sources=sources, seeds_per_task=20, evaluated=["a", "b"], refuters=["agent"], unrelated=[3])
+    # 2 tasks of 20 seeds, with 2 models, transient and persistent: 160 dialogues, half of 4 answers and half of 6
+    # (q, r0, three unrelated ones, q), half of 3 refutations and half of 1; 9 and 2 ratings.
+    assert calls(estimate(one)) == {
+        "respond": (160, 80 * 4 + 80 * 6),
+        "refute": (160, 80 * 3 + 80 * 1),
+        "check_refutation": (160, 80 * 3 + 80 * 1),
+        "rate_refutation": (880, 80 * 5 + 80 * 2),
+        "rate_task": (880, 80 * 4),
+        "all": (0, 800 + 320 + 320 + 560 + 320),
+    }
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 5])
+@pytest.mark.parametrize("unrelated", [(), (0,), (3,), (0, 2, 4)])
+@pytest.mark.parametrize("refuters", [("agent",), ("agent", "template")])
+def test_the_bounds_are_what_a_seed_gives_where_nothing_is_dropped(
+    rounds: int, unrelated: tuple[int, ...], refuters: tuple[Any, ...]
+) -> None:
+    settings = RefuteBenchSettings(
+        rounds=rounds, unrelated=unrelated, refuters=refuters, evaluated=("a", "b"), evaluators=("judge", "other")
+    )
+    provenance = Provenance(seed=7)
+    seed = Seed(key="s", task="writing", kind="request", query="q", text="q", source="by hand", provenance=provenance)
+    slots = slots_of(seed, settings)
+    rated = [slot for one in slots for slot in ratings_of(_held(seed, one, rounds), settings.evaluators)]
+    (opens, holds), (opens_rating, rates) = (FAMILY.part(name).steps for name in ("dialogues", "ratings"))
+    assert opens.most is not None
+    assert opens_rating.most is not None
+    assert holds.calls is not None
+    assert rates.calls is not None
+    assert opens.most(settings) == len(slots)
+    assert opens_rating.most(settings) * len(slots) == pytest.approx(len(rated))
+    asked = {name: share * len(rated) for name, share in rates.calls(settings).items()}
+    assert asked["rate_task"] == pytest.approx(sum(slot["aspect"] == "task" for slot in rated))
+    assert asked["rate_refutation"] == pytest.approx(sum(slot["aspect"] == "refutation" for slot in rated))
+    held = [(_held(seed, one, rounds), one["refuter"]) for one in slots]
+    said = {name: share * len(slots) for name, share in holds.calls(settings).items()}
+    assert said["respond"] == pytest.approx(sum(len(one.turns) / 2 for one, _ in held))
+    assert said["refute"] == pytest.approx(sum(len(one.refutations) for one, refuter in held if refuter == "agent"))
+    assert said["check_refutation"] == said["refute"]
+
+
+def _held(seed: Seed, slot: Mapping[str, str | int], rounds: int) -> RefutationDialogue:
+    kinds: list[Any] = ["query", *["refutation"] * rounds]
+    if slot["protocol"] == "persistent":
+        count = int(slot["unrelated"])
+        kinds = ["query", "refutation", *["unrelated"] * count, *["query"] * (count > 0)]
+    roles: tuple[Any, ...] = ("user", "assistant")
+    turns = tuple(DialogueTurn(role=role, kind=kind, text="said") for kind in kinds for role in roles)
+    given: dict[str, Any] = {name: slot[name] for name in ("protocol", "unrelated", "refuter", "model")}
+    return RefutationDialogue(
+        key="d", seed=seed.key, task=seed.task, query=seed.query, style="plain", turns=turns,
+        provenance=seed.provenance, **given,
+    )  # fmt: skip
+
+
+def test_a_source_that_two_tasks_read_is_counted_once_and_gives_a_seed_of_each(tmp_path: Path) -> None:
+    write_sources(tmp_path, 4, 0)
+    shared = [{"format": "jsonl", "path": "sentences.jsonl"}]
+    one = project(tmp_path, sources={"translation": shared, "summarisation": shared}, unrelated=[])
+    assert calls(estimate(one))["respond"] == (8, 32)
+
+
+def test_after_a_build_the_estimate_is_that_build(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path, 9, 4)
+    settings = {"sources": sources, "seeds_per_task": 6, "refuters": ["agent", "template"]}
+    before = calls(estimate(project(tmp_path, **settings)))
+    manifest = built(project(tmp_path, **settings))
+    dropped = sum(part.planned - part.kept for part in manifest.parts if part.part == "dialogues")
+    assert dropped, "a build that shows nothing of what is dropped"
+    after = estimate(project(tmp_path, **settings))
+    assert after.measured
+    assert calls(after) == taken(manifest)
+    assert all(bound >= calls(after)[name] for name, bound in before.items())
+
+
+def test_a_pilots_yields_are_used_and_what_is_wanted_still_bounds_them(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path, 30, 30)
+    pilot = built(project(tmp_path, 6, sources=sources, seeds_per_task=20))
+    part = pilot.part("refutebench", "dialogues")
+    assert part is not None
+    told = estimate(project(tmp_path, sources=sources, seeds_per_task=20))
+    # 40 of the 60 seeds are wanted; what became of the dialogues of a seed in the pilot becomes of them here.
+    assert told.measured
+    assert calls(told)["respond"][0] == 80
+    respond = taken(pilot)["respond"]
+    assert calls(told)["respond"][1] == round(80 * respond[1] / respond[0])
+
+
+def test_how_many_a_build_of_fewer_seeds_kept_does_not_bound_one_of_more(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path, 12, 12)
+    built(project(tmp_path, sources=sources, seeds_per_task=3))
+    told = estimate(project(tmp_path, sources=sources, seeds_per_task=10))
+    assert calls(told)["respond"][0] == 2 * 10 * 2
