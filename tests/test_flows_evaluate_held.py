@@ -1,5 +1,6 @@
 """`touchstone evaluate` where that takes dialogues: over HTTP, beside a build whose files stay as they are."""
 
+import io
 import json
 import os
 import re
@@ -9,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from flows.cli.terminal import print_next
 from flows.compose import Project
 from flows.locks import one_evaluation
-from flows.outputs import remember, write_outputs
+from flows.outputs import open_built, remember, write_outputs
 from tests.builds import TOUCHSTONE, touchstone, write_config
 from tests.causal_models import make_llama
 from tests.chat_server import ChatServer, Messages
@@ -218,7 +221,7 @@ def test_rows_of_a_release_are_scored_too(folder: Path) -> None:
 def test_ratings_that_are_missing_or_of_another_build_are_refused_or_counted(folder: Path) -> None:
     assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
     rows = [json.loads(line) for line in Path(RATINGS).read_text().splitlines()]
-    stranger = {**rows[0], "key": "0" * 16, "query": "Tell a story of nobody."}
+    stranger = {**rows[0], "key": "0" * 16, "query": "Tell a story of nobody.", "model": "gamma"}
     stranger.pop("id")
     lacking = [row for row in rows if row["dialogue"] != rows[0]["dialogue"]][:-1]
     left_out = len(rows) - len(lacking)
@@ -268,6 +271,11 @@ def test_what_was_built_is_scored_without_a_file(folder: Path, server: ChatServe
     assert Outcome("evaluate", "refutebench", "--model", "alpha").code == 0
     stem = folder / "out/predictions"
     assert values(stem / "refutebench-built.tables.json") == values(stem / "refutebench-alpha.tables.json")
+    console = Console(width=200, record=True, file=io.StringIO())
+    project = open_built(Path("out"))
+    assert project.built is not None
+    print_next(console, project, project.built, Path("out/report.html"))
+    assert "touchstone score refutebench " in console.export_text()
     page = (stem / "refutebench-built.tables.html").read_text()
     assert "refutebench as it was built" in page
     assert "not rated and not finished" in page

@@ -273,7 +273,6 @@ def test_every_dialogue_that_was_opened_is_finished_or_dropped_for_its_reason(un
     assert {key: bytes_by_key(after).get(key) for key in whole} == {key: bytes_by_key(before)[key] for key in whole}
     for key, reason in wanted.items():
         if reason == "cut":  # what came is the answer, and the dialogue goes on from it
-            assert key in reasons or after[key].answers != before[key].answers
             assert key in reasons or any(turn.cut_off for turn in after[key].turns)
         elif reason is not None:
             assert reasons.get(key) == reason

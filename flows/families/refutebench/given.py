@@ -65,8 +65,10 @@ def fitting(ctx: HeldContext, partial: bool) -> HeldContext:
     """
     given: list[Rating] = list(ctx.records("ratings"))
     seeds: list[Seed] = list(ctx.records("seeds"))
-    models = tuple(sorted({one.model for one in [*given, *ctx.records("dialogues")]}))
-    settings: RefuteBenchSettings = ctx.settings.model_copy(update={"evaluated": models})
+    queries = {seed.query for seed in seeds}
+    named = [*given, *ctx.records("dialogues")]
+    models = {one.model for one in named if one.query in queries} or {one.model for one in named}
+    settings: RefuteBenchSettings = ctx.settings.model_copy(update={"evaluated": tuple(sorted(models))})
     planned = dict(_planned(seeds, settings))
     keys = {one.dialogue for one in planned.values()}
     dialogues: list[RefutationDialogue] = [one for one in ctx.records("dialogues") if one.key in keys]
