@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from annotation.quality import practice_for
 from flows.compose import Project, rules_of
 from flows.construct.stages import StageRef
-from flows.llm.model import InvalidAnswer, Out, Prompt, Usage
+from flows.llm.model import InvalidAnswer, Out, Prompt, Text, Usage
 from flows.llm.rules import Rules
 from flows.people import works
 from schemas.annotation import Annotation
@@ -115,8 +115,7 @@ class Scribe:
         except InvalidAnswer:
             self.table[name] = "{}"
             raise
-        fields = output.model_dump(mode="json")
-        self.table[name] = fields["text"] if list(fields) == ["text"] else json.dumps(fields)
+        self.table[name] = output.text if isinstance(output, Text) else json.dumps(output.model_dump(mode="json"))
         return output
 
     def identity(self) -> dict[str, object]:

@@ -84,9 +84,15 @@ def _check_folder(out: Path) -> None:
 
 
 def begin_prefect(state: Path) -> None:
-    """Settings of a Prefect that says nothing and sends nothing, where the user's own do not win; and its server, where
-    the user names none: it starts while the rest is imported. Raises `Failed`.
+    """Prefect's settings, and its server where the user names none: it starts while the rest is imported. Raises
+    `Failed`.
     """
+    quieten_prefect(state)
+    embedded_server.begin(Path(os.environ["PREFECT_HOME"]))
+
+
+def quieten_prefect(state: Path) -> None:
+    """Settings of a Prefect that says nothing and sends nothing; the user's own settings win."""
     state.mkdir(parents=True, exist_ok=True)
     quiet = {
         "DO_NOT_TRACK": "1",
@@ -99,7 +105,6 @@ def begin_prefect(state: Path) -> None:
     }
     for name, value in quiet.items():
         os.environ.setdefault(name, value)
-    embedded_server.begin(Path(os.environ["PREFECT_HOME"]))
     # It has a logger of its own outside Prefect's: where a flow fails early, it says at the end that it waits.
     logging.getLogger("EventsWorker").setLevel(logging.CRITICAL)
 
