@@ -102,7 +102,9 @@ def test_table_3_worked_by_hand(written: Project, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Project, "close", lambda self: None)
     told: list[Any] = []
     real = scoring._tell
-    monkeypatch.setattr(scoring, "_tell", lambda console, *rest: (told.append(rest), real(console, *rest)))
+    monkeypatch.setattr(
+        scoring, "_tell", lambda console, *rest, **more: (told.append(rest), real(console, *rest, **more))
+    )
     scoring.evaluate_authors("charpeval", "default", None, None)
     ((result, notes, page, _),) = told
     ranked = result.frames["ranked first, by author"]

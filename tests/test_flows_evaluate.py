@@ -55,7 +55,7 @@ def build(tmp_path: Path) -> Build:
 
 
 def evaluate(build: Build, path: Path, limit: int | None = None) -> tuple[list[dict[str, Any]], Counting, list[Any]]:
-    project: Any = SimpleNamespace(build=build, run=asyncio.run)
+    project: Any = SimpleNamespace(build=build, run=asyncio.run, state=path.parent)
     model, told = Counting(), []
     rows = evaluated_rows(project, EVALUATED, limit)
     predict(project, EVALUATED, model, rows, path, lambda done, total: told.append((done, total)))
@@ -124,7 +124,7 @@ def test_an_invalid_answer_is_a_prediction_too(build: Build, tmp_path: Path) -> 
 
 def test_rows_of_one_id_are_asked_once(build: Build, tmp_path: Path) -> None:
     stage = build.accepted("toy", "words")
-    project: Any = SimpleNamespace(build=build, run=asyncio.run)
+    project: Any = SimpleNamespace(build=build, run=asyncio.run, state=tmp_path)
     model, path = Counting(), tmp_path / "predictions.jsonl"
     predict(project, EVALUATED, model, EvaluatedRows([stage, stage], None), path, lambda done, total: None)
     assert len(path.read_text().splitlines()) == len(model.asked) == 3 * 2

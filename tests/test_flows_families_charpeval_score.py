@@ -179,7 +179,13 @@ def project(place: Path) -> Any:
     asyncio.run(run_all(build))
     config = SimpleNamespace(name="test", models={"here": None})
     return SimpleNamespace(
-        build=build, run=asyncio.run, out=place / "out", config=config, config_path=place / "c.yaml", close=lambda: None
+        build=build,
+        run=asyncio.run,
+        out=place / "out",
+        state=place / "state",
+        config=config,
+        config_path=place / "c.yaml",
+        close=lambda: None,
     )
 
 
