@@ -13,6 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
 from annotation.label_studio.client import Client
 from annotation.label_studio.config import label_config, task_data
 from annotation.label_studio.sync import Queue, Wanted, ours, push
