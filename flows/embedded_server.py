@@ -63,7 +63,7 @@ class EmbeddedServer:
     def wait(self) -> None:
         """Until it answers. Raises `Failed` where it ends instead, or takes too long."""
         until = time.monotonic() + STARTS_WITHIN_S
-        while not self._is_healthy():
+        while not is_healthy(self.api):
             ended = self._process.poll() is not None
             if ended or time.monotonic() > until:
                 raise Failed(
@@ -82,18 +82,20 @@ class EmbeddedServer:
             self._process.kill()
             self._process.wait()
 
-    def _is_healthy(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.api}/health", timeout=ANSWERS_WITHIN_S) as reply:  # noqa: S310
-                return bool(reply.status == 200)
-        except OSError:
-            return False
-
     def _last_words(self) -> str:
         with contextlib.suppress(OSError):
             lines = (self.home / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
             return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
         return "its log cannot be read"
+
+
+def is_healthy(api: str) -> bool:
+    """Whether the server of this address answers."""
+    try:
+        with urllib.request.urlopen(f"{api}/health", timeout=ANSWERS_WITHIN_S) as reply:  # noqa: S310
+            return bool(reply.status == 200)
+    except OSError:
+        return False
 
 
 def begin(home: Path) -> None:

@@ -12,16 +12,14 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from flows.embedded_server import HOST, STARTS_WITHIN_S, is_healthy
 from schemas.errors import Failed
 
-HOST, PORT = "127.0.0.1", 4200
+PORT = 4200
 """Where the project's own server listens; on another port where this one is taken."""
-STARTS_WITHIN_S = 180
-"""A new database takes 13 s, and longer on a busy machine."""
 ENDS_WITHIN_S = 20
 LOOKS_EVERY_S = 0.2
 NOTE = "processes.json"
@@ -59,7 +57,7 @@ def server(folder: Path, port: int, given: Mapping[str, str]) -> Iterator["subpr
     """A Prefect server on this machine alone, while inside. Raises `Failed`."""
     with _program(folder, "server", given, "server", "start", "--host", HOST, "--port", str(port)) as process:
         until = time.monotonic() + STARTS_WITHIN_S
-        while not _is_healthy(port):
+        while not is_healthy(f"http://{HOST}:{port}/api"):
             check(folder, process)
             if time.monotonic() > until:
                 raise Failed(f"{folder / 'server.log'}: the Prefect server does not answer; the log says why")
@@ -128,14 +126,6 @@ def _program(folder: Path, name: str, given: Mapping[str, str], *arguments: str)
         end(process.pid)
         process.poll()
         _write(folder, {key: group for key, group in _noted(folder).items() if key != name})
-
-
-def _is_healthy(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://{HOST}:{port}/api/health", timeout=2) as reply:
-            return bool(reply.status == 200)
-    except OSError:
-        return False
 
 
 def _is_prefect(group: int) -> bool:

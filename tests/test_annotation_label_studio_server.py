@@ -449,6 +449,7 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
         server.up(tmp_path / "store" / "label-studio")
 
 
+@pytest.mark.slow
 def test_an_installation_without_a_network_or_without_space_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -285,6 +285,7 @@ def test_a_case_that_two_pivots_made_alike_counts_once() -> None:
     assert_equal(reeval.score(rows_in_json(cases), given_)[0], ours("reeval", cases, given_))
 
 
+@pytest.mark.slow
 def test_its_entailment_is_ours(tmp_path: Path) -> None:
     folder = make_model(tmp_path / "nli", LABELS)
     verdicts = Entailment(str(folder)).entails(PAIRS)

@@ -45,6 +45,7 @@ def test_a_file_that_is_broken_off_leaves_nothing_and_needs_no_other_name(server
     assert server.puts() == [f"/{BUCKET}/test/a"]
 
 
+@pytest.mark.slow
 def test_a_file_of_many_parts_comes_back_as_it_was(server: S3Server) -> None:
     store, content = Store(URL), bytes(range(256)) * (110 * 2**12)
     store.write(f"{store.root}/long", content)
@@ -79,6 +80,7 @@ def test_two_writers_of_one_shard_leave_one_whole_shard(
         assert Statement.model_validate_json(line) == statement(2 if shard is first else 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "server", [Faults(seed=1, unavailable=0.1, dropped=0.05, answer_lost=0.05, answer_cut=0.05)], indirect=True
 )

@@ -89,6 +89,7 @@ def test_an_enriched_case_has_three_pages_and_its_support(small: Project) -> Non
             assert case.original_evidence not in {passage.text for passage in passages}
 
 
+@pytest.mark.slow
 def test_order_of_work_changes_nothing(small: Project, tmp_path: Path) -> None:
     again = project_of(tmp_path)
     asyncio.run(run_all(again.build, order=-1))
@@ -96,6 +97,7 @@ def test_order_of_work_changes_nothing(small: Project, tmp_path: Path) -> None:
         assert rows(again, part) == rows(small, part)
 
 
+@pytest.mark.slow
 def test_a_pilot_takes_few_cases_of_the_whole_collection(tmp_path: Path) -> None:
     project = project_of(tmp_path)
     pilot = Project(project.config_path, tmp_path / "pilot", limit=5)

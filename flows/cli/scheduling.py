@@ -16,14 +16,14 @@ from rich.console import Console
 from rich.markup import escape
 
 from flows import serve
-from flows.cli.terminal import begin_prefect, make_console
+from flows.cli.terminal import make_console, quieten_prefect
+from flows.embedded_server import API, HOST
 from flows.settings import Config, load_config, sample_path
 from schemas.errors import Failed, WrongInput
 
 if TYPE_CHECKING:
     from subprocess import Popen
 
-API = "PREFECT_API_URL"
 NOTICE = "TOUCHSTONE_NOTICE_URL"
 LOOKS_EVERY_S = 2
 SCHEDULED_WITHIN_S = 60
@@ -37,11 +37,11 @@ def serve_schedule(given: Path | None, out: Path) -> None:
     config = load_config(path)
     notice = _notice_url()
     named, port = os.environ.get(API), serve.choose_port()
-    api = named or f"http://{serve.HOST}:{port}/api"
+    api = named or f"http://{HOST}:{port}/api"
     folder = config.state / "serve"
     environment = serve.environment(folder, api)
     os.environ[API] = api  # read when Prefect is imported
-    begin_prefect(config.state)
+    quieten_prefect(config.state)
     from flows import deploy
 
     deploy.schedule_of(config, path)
