@@ -6,9 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from data.sources import SourceSpec
-from flows.construct.engine import Evaluation, Family, Held, Paper, Part, Released, all_, each, expand, sample
+from flows.construct.engine import Evaluation, Family, Held, Paper, Part, Released, Slot, all_, each, expand, sample
 from flows.families.refutebench.cases import cases
-from flows.families.refutebench.dialogues import dialogues_of, hold_dialogue, open_dialogue, pool_seeds, state_protocol
+from flows.families.refutebench.dialogues import (
+    dialogues_of,
+    hold_dialogue,
+    open_dialogue,
+    pool_seeds,
+    protocols_of,
+    state_protocol,
+)
 from flows.families.refutebench.figures import dialogue_figures, rating_figures, seed_figures
 from flows.families.refutebench.given import fitting
 from flows.families.refutebench.layout import layout
@@ -21,7 +28,7 @@ from flows.families.refutebench.prompts import (
     REFUTER,
     RESPOND,
 )
-from flows.families.refutebench.ratings import open_rating, rate, ratings_of, who_rate
+from flows.families.refutebench.ratings import open_rating, rate, ratings_of, ratings_planned, who_rate
 from flows.families.refutebench.rubric import REFUTE_RATING, evaluators_ratings, tasks
 from flows.families.refutebench.score import tables
 from flows.families.refutebench.seeds import choose_seeds, make_seed, tasks_of, tasks_of_sources
@@ -71,7 +78,7 @@ def _seeds_wanted(settings: RefuteBenchSettings) -> int:
 
 
 def _dialogues_of_a_seed(settings: RefuteBenchSettings) -> int:
-    return len(settings.evaluated) * len(settings.refuters) * (1 + len(settings.unrelated))
+    return len(settings.evaluated) * len(settings.refuters) * len(protocols_of(settings))
 
 
 def _in_a_dialogue(settings: RefuteBenchSettings, transient: int, persistent: Callable[[int], int]) -> float:
@@ -87,20 +94,20 @@ def _calls(settings: RefuteBenchSettings) -> Mapping[str, float]:
     return {RESPOND.name: answers, REFUTE.name: refuted, CHECK_REFUTATION.name: refuted}
 
 
-def _rated(settings: RefuteBenchSettings) -> tuple[float, float]:
-    """What an evaluator rates of a dialogue, as `ratings_of` lists it: R(a, r), and R(q, a)."""
-    following = _in_a_dialogue(settings, 2 * settings.rounds - 1, lambda count: 2 if count else 1)
-    return following, _in_a_dialogue(settings, settings.rounds + 1, lambda count: 0)
+def _rated(settings: RefuteBenchSettings) -> Sequence[Slot]:
+    """What is rated of the dialogues of a seed with one model and refuter."""
+    return [rating for protocol in protocols_of(settings) for rating in ratings_planned(protocol, settings)]
 
 
 def _ratings(settings: RefuteBenchSettings) -> Mapping[str, float]:
     """One of the two is asked."""
-    following, task = _rated(settings)
-    return {RATE_REFUTATION.name: following / (following + task), RATE_TASK.name: task / (following + task)}
+    rated = _rated(settings)
+    following = sum(one["aspect"] == "refutation" for one in rated) / len(rated)
+    return {RATE_REFUTATION.name: following, RATE_TASK.name: 1 - following}
 
 
 def _ratings_of_a_dialogue(settings: RefuteBenchSettings) -> float:
-    return len(settings.evaluators) * sum(_rated(settings))
+    return len(_rated(settings)) / len(protocols_of(settings))
 
 
 FAMILY = Family(

@@ -88,16 +88,20 @@ def dialogues_of(seed: Seed, pool: Pool) -> Sequence[Slot]:
 
 
 def slots_of(seed: Seed, settings: RefuteBenchSettings) -> Sequence[Slot]:
-    """A transient dialogue and a persistent one for each C, with each model by each refuter that knows the task."""
-    persistent: list[Slot] = [{"protocol": "persistent", "unrelated": count} for count in settings.unrelated]
-    protocols: list[Slot] = [{"protocol": "transient", "unrelated": 0}, *persistent]
+    """A dialogue of each protocol, with each model by each refuter that knows the task."""
     return [
         {"model": model, "refuter": refuter, **protocol}
         for model in settings.evaluated
         for refuter in settings.refuters
         if refuter == "agent" or seed.task in TEMPLATE_TASKS
-        for protocol in protocols
+        for protocol in protocols_of(settings)
     ]
+
+
+def protocols_of(settings: RefuteBenchSettings) -> Sequence[Slot]:
+    """Transient, and persistent for each C."""
+    persistent: list[Slot] = [{"protocol": "persistent", "unrelated": count} for count in settings.unrelated]
+    return [{"protocol": "transient", "unrelated": 0}, *persistent]
 
 
 async def open_dialogue(seed: Seed, slot: Slot, ctx: Context) -> RefutationDialogue:

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from flows.construct.engine import HeldContext, Slot
+from flows.construct.engine import HeldContext
 from flows.families.refutebench.dialogues import slots_of
-from flows.families.refutebench.ratings import ratings_of, slots_of_ratings
+from flows.families.refutebench.ratings import ratings_of, ratings_planned
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.scoring.tables import PartialScores, ScoreError
 from schemas.base import key_of
@@ -97,7 +97,7 @@ def _planned(seeds: Sequence[Seed], settings: RefuteBenchSettings) -> Iterator[t
     for seed in seeds:
         for slot in slots_of(seed, settings):
             dialogue = key_of("refutebench", "dialogues", seed.key, slot)
-            for one in _rated(slot, settings):
+            for one in ratings_planned(slot, settings):
                 about = one["aspect"] == "refutation"
                 yield (
                     Place(
@@ -114,13 +114,6 @@ def _planned(seeds: Sequence[Seed], settings: RefuteBenchSettings) -> Iterator[t
                     ),
                     Planned(dialogue, key_of("refutebench", "ratings", dialogue, one)),
                 )
-
-
-def _rated(slot: Slot, settings: RefuteBenchSettings) -> Sequence[Slot]:
-    """What is rated of the dialogue of a slot once it is finished."""
-    if slot["protocol"] == "transient":
-        return slots_of_ratings("transient", settings.rounds + 1, settings.rounds, settings.evaluators)
-    return slots_of_ratings("persistent", 3 if slot["unrelated"] else 2, 1, settings.evaluators)
 
 
 def _sorted_out(

@@ -21,10 +21,17 @@ def ratings_of(dialogue: RefutationDialogue, evaluators: Sequence[str]) -> Seque
     every later answer, R(a_j, r_0), of which table 5 takes the last and figure 6 the course; and of a transient
     dialogue how every answer does what the query asks, R(q, a_j), of which table 6 takes the first and the last.
     """
-    return slots_of_ratings(dialogue.protocol, len(dialogue.answers), len(dialogue.refutations), evaluators)
+    return _ratings(dialogue.protocol, len(dialogue.answers), len(dialogue.refutations), evaluators)
 
 
-def slots_of_ratings(protocol: Protocol, answers: int, refutations: int, evaluators: Sequence[str]) -> Sequence[Slot]:
+def ratings_planned(slot: Slot, settings: RefuteBenchSettings) -> Sequence[Slot]:
+    """What is rated of the dialogue of a slot once it is finished."""
+    if slot["protocol"] == "transient":
+        return _ratings("transient", settings.rounds + 1, settings.rounds, settings.evaluators)
+    return _ratings("persistent", 3 if slot["unrelated"] else 2, 1, settings.evaluators)
+
+
+def _ratings(protocol: Protocol, answers: int, refutations: int, evaluators: Sequence[str]) -> Sequence[Slot]:
     """The same, of a dialogue with so many answers to its query and refutations of them."""
     pairs = [(i, j) for i in range(refutations) for j in range(i + 1, answers) if i == 0 or j == i + 1]
     rated: list[Slot] = [{"aspect": "refutation", "refutation": i, "answer": j} for i, j in pairs]
