@@ -403,3 +403,25 @@ def test_a_read_of_no_build_says_what_to_do(place: Path) -> None:
     outcome = Outcome("show", "uraq-items")
     assert outcome.code == 2
     assert "`touchstone run` makes one" in str(outcome.error)
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "said", "code"),
+    [
+        (50, "✗ 0.0 GB free on this disk; a build of the sample needs 0.1 GB", 1),
+        (1_900, "✓ 1.9 GB free on this disk\n- enough for a small build", 0),
+        (90_000, "✓ 87.9 GB free on this disk\n- no", 0),
+    ],
+)
+def test_the_doctor_refuses_a_full_disk_alone(
+    megabytes: int, said: str, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from types import SimpleNamespace
+
+    from flows.cli import about, terminal
+
+    monkeypatch.setattr(about.shutil, "disk_usage", lambda _: SimpleNamespace(free=megabytes * 2**20))
+    monkeypatch.setattr(terminal, "local_servers", lambda: iter(()))
+    outcome = Outcome("doctor")
+    assert said in outcome.output
+    assert outcome.code == code
