@@ -197,9 +197,9 @@ def _line(
         calls = asked
     elif asked and came and not (step.shape == "all" and step.most):
         calls = round(count * asked / came)
-    if measured.calls:
-        tokens_in = round(calls * measured.input_tokens / measured.calls)
-        tokens_out = round(calls * measured.output_tokens / measured.calls)
+    if asked:
+        tokens_in = round(calls * (measured.input_tokens + measured.cached_input_tokens) / asked)
+        tokens_out = round(calls * (measured.output_tokens + measured.cached_output_tokens) / asked)
     else:
         tokens_in = calls * (estimate_tokens(prompt.source) + TYPICAL_INPUT_TOKENS)
         tokens_out = calls * prompt.max_tokens

@@ -323,6 +323,15 @@ def _joined(path: Any, base: Path) -> Any:
     return str(base / path) if isinstance(path, str) and "://" not in path else path
 
 
+EXPECTED = {
+    **dict.fromkeys(("tuple_type", "list_type"), "expected a list, as in [one, two]"),
+    **dict.fromkeys(
+        ("mapping_type", "dict_type", "model_type", "model_attributes_type"), "expected `key: value` lines"
+    ),
+}
+"""What Pydantic calls by the names of Python's types, in YAML's terms."""
+
+
 def _first_problem(error: ValidationError, model: type[BaseModel], name: str, prefix: tuple[str, ...]) -> str:
     """The first problem of a configuration as one line, with the nearest known key where one is unknown."""
     problem = error.errors()[0]
@@ -336,7 +345,7 @@ def _first_problem(error: ValidationError, model: type[BaseModel], name: str, pr
     # What may hold a password or a pasted key is never repeated.
     told = isinstance(given, int | float) or (isinstance(given, str) and not SECRETIVE.intersection(map(str, where)))
     shown = f" (found {given!r})" if told else ""
-    said = in_short(problem["msg"])
+    said = EXPECTED.get(problem["type"]) or in_short(problem["msg"])
     return f"{name}: {path or 'configuration'}: {said[:1].lower()}{said[1:]}{shown}"
 
 

@@ -15,6 +15,9 @@ class UsageOfPrompt(Frozen):
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = Field(0.0, description="Paid in this stage: cached answers cost nothing")
+    cached_input_tokens: int = Field(0, description="Of the cached answers, when they were paid")
+    cached_output_tokens: int = 0
+    cached_cost_usd: float = Field(0.0, description="What the cached answers had cost, by this build or an earlier one")
 
 
 class ShardManifest(Frozen):

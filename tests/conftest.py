@@ -23,6 +23,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kills", type=int, default=5, help="kills in each of the resume tests")
 
 
+LONGEST = ("test_flows_rebuild", "test_flows_deploy", "test_documentation", "test_flows_build", "test_flows_cli")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take minutes come first: begun last, one of them would be waited for alone."""
+    items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
+
+
 def cache_folder() -> Path:
     """Where tests keep what takes long to install."""
     return Path(os.environ.get("TOUCHSTONE_TEST_CACHE", ROOT / ".touchstone-tests"))

@@ -293,7 +293,9 @@ def test_what_is_held_back_is_told_by_reason() -> None:
 
 
 def test_how_it_was_made_sources_contamination_and_changes() -> None:
-    usage = UsageOfPrompt(calls=1200, cached=3, input_tokens=5000, output_tokens=60, cost_usd=0.25)
+    usage = UsageOfPrompt(
+        calls=1200, cached=3, input_tokens=5000, output_tokens=60, cost_usd=0.25, cached_cost_usd=0.01
+    )
     card = rendered(
         usage=[
             UsageFacts(family="uraq", part="items", step=step, prompt="ask", usage=usage) for step in ("one", "two")
@@ -308,7 +310,7 @@ def test_how_it_was_made_sources_contamination_and_changes() -> None:
         changelog="CHANGELOG.md",
         limits=("Questions are short.",),
     )  # fmt: skip
-    assert "| **all** | | | 2,400 | 6 | 10,000 | 120 | \\$0.5000 |" in card
+    assert "| **all** | | | 2,400 | 10,000 | 120 | \\$0.5000 | 6 | \\$0.0200 |" in card
     assert "| `uraq/ask_question` | `1-9f86d081` |" in card
     assert "| `uraq-items` | Apache-2.0 | dev.json | CC BY-SA 4.0 | 20 |" in card
     assert "| 13 words, 8 at least | 20 | 16 | 4 (25.0%) | 5 (25.0%) above 0.85 |" in card

@@ -8,7 +8,7 @@ import pytest
 
 from flows.cli.terminal import make_console, print_summary
 from flows.compose import Project
-from flows.outputs import write_outputs
+from flows.outputs import read_manifest, write_outputs
 from tests.builds import bytes_of, killed, scribed, served, touchstone, write_config
 from tests.chat_server import ChatServer, Faults
 from tests.toy import run_all
@@ -142,3 +142,10 @@ def test_the_money_ceiling_stops_cleanly_and_can_be_raised(tmp_path: Path, table
             assert 20 < cache.execute("SELECT SUM(cost_usd) FROM completions").fetchone()[0] <= 30
         assert touchstone("run", config(5000), "--out", "out", folder=tmp_path).returncode == 0
         assert server.answered_twice == []
+    with sqlite3.connect(tmp_path / ".touchstone" / "completions.sqlite") as cache:
+        paid = cache.execute("SELECT SUM(cost_usd) FROM completions").fetchone()[0]
+    parts = read_manifest(tmp_path / "out").parts
+    usage = [one for part in parts for stage in part.stages for one in stage.usage.values()]
+    # What the stopped runs had paid for stands in the build that used it.
+    assert 0 < sum(one.cost_usd for one in usage) < paid
+    assert sum(one.cost_usd + one.cached_cost_usd for one in usage) == pytest.approx(paid)

@@ -109,7 +109,9 @@ async def test_answers_are_typed_counted_and_kept(tmp_path: Path, square: Prompt
         again = Usage()
         assert await ask(server, tmp_path, square, range(20), again, concurrency=3) == answers
         assert server.requests == []
-        assert again == Usage(cached=20)
+        assert again == Usage(
+            cached=20, cached_input_tokens=200, cached_output_tokens=100, cached_cost_usd=pytest.approx(0.3)
+        )
 
 
 async def test_a_changed_limit_of_tokens_asks_only_its_own_prompt_anew(
@@ -337,20 +339,6 @@ async def test_tokens_are_estimated_where_the_server_does_not_count(tmp_path: Pa
         await ask(server, tmp_path, words, [12], usage)
     # "Spell 12": 8 characters, 2 tokens, and 4 for the message; "twelve": 6 characters, 2 tokens.
     assert (usage.input_tokens, usage.output_tokens) == (6, 2)
-
-
-async def test_an_estimate_costs_nothing_and_knows_what_is_kept(tmp_path: Path, words: Prompt[Text]) -> None:
-    with ChatServer(answer=lambda _: "x") as server:
-        await ask(server, tmp_path, words, [1])
-        server.clear()
-        with CompletionCache(f"sqlite:///{tmp_path}/cache.db") as cache:
-            settings = EndpointSettings(name="gpt-4o-mini", base_url=server.url)
-            endpoint = Endpoint(settings, cache, prices=PRICES)
-            assert endpoint.estimate(words, Asked(number=1)) == Usage(cached=1)
-            estimate = endpoint.estimate(words, Asked(number=12))
-            assert (estimate.calls, estimate.input_tokens, estimate.output_tokens) == (1, 6, 50)
-            assert estimate.cost_usd == pytest.approx(0.056)
-        assert server.requests == []
 
 
 def all_texts(error: BaseException) -> str:

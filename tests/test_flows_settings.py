@@ -87,6 +87,8 @@ def test_packaged_configurations_load() -> None:
     ("text", "said"),
     [
         ("name: x\nsede: 3\nfamilies: {uraq: {}}", 'sede: unknown key; did you mean "seed"?'),
+        ("name: x\nfamilies: {refutebench: {unrelated: 3}}", "unrelated: expected a list, as in [one, two] (found 3)"),
+        ("name: x\nfamilies: {refutebench: {sources: 3}}", "sources: expected `key: value` lines (found 3)"),
         (
             "name: x\nfamilies: {uraq: {statments: 3}}",
             'families.uraq.statments: unknown key; did you mean "statements"?',

@@ -270,19 +270,6 @@ class Endpoint:
         """
         return list(await asyncio.gather(*(self._weigh(one.split, usage) for one in asked)))
 
-    def estimate(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0) -> Usage:
-        """What `complete` would take, by the rule of `estimate_tokens` and with an answer of full length."""
-        messages = prompt.messages(inputs)
-        if self._cache.get(self._completion_key(self._form(prompt), orjson.dumps(messages), draw)):
-            return Usage(cached=1)
-        tokens = estimate_prompt_tokens(messages)
-        return Usage(
-            calls=1,
-            input_tokens=tokens,
-            output_tokens=prompt.max_tokens,
-            cost_usd=self.price.cost(tokens, prompt.max_tokens),
-        )
-
     async def aclose(self) -> None:
         """Let what is in flight reach the cache, for at most `DRAIN_S` seconds, and close the connections."""
         if self._calls:
@@ -364,7 +351,7 @@ class Endpoint:
         if known is None and key in self._asked:  # the same is being asked: one answer, paid for once
             known = await asyncio.shield(self._asked[key])
         if known is not None:
-            usage.cached += 1
+            usage.add(_from_cache(known))
             return known
         asked = self._asked[key] = asyncio.get_running_loop().create_future()
         try:
@@ -378,10 +365,14 @@ class Endpoint:
             asked.set_result(completion)
         finally:
             del self._asked[key]
-        usage.calls += 1
-        usage.input_tokens += completion.input_tokens
-        usage.output_tokens += completion.output_tokens
-        usage.cost_usd += completion.cost_usd
+        usage.add(
+            Usage(
+                calls=1,
+                input_tokens=completion.input_tokens,
+                output_tokens=completion.output_tokens,
+                cost_usd=completion.cost_usd,
+            )
+        )
         return completion
 
     async def _paid(self, question: _Question) -> Completion:
@@ -695,6 +686,15 @@ class Endpoint:
         """A server's words on one line, without the key, should it repeat it."""
         line = self._without_key(" ".join(said.split()))
         return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
+
+
+def _from_cache(completion: Completion) -> Usage:
+    return Usage(
+        cached=1,
+        cached_input_tokens=completion.input_tokens,
+        cached_output_tokens=completion.output_tokens,
+        cached_cost_usd=completion.cost_usd,
+    )
 
 
 def _innermost(error: BaseException) -> BaseException:

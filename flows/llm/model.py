@@ -280,7 +280,7 @@ class Usage:
     """What was asked and what it cost.
 
     `calls` are answers that were paid, `cached` those that had been paid before; tokens and money are
-    those of `calls`.
+    those of `calls`, and with `cached_` in front what the others took when they were paid.
     """
 
     calls: int = 0
@@ -288,14 +288,14 @@ class Usage:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
+    cached_input_tokens: int = 0
+    cached_output_tokens: int = 0
+    cached_cost_usd: float = 0.0
 
     def add(self, other: "Usage") -> None:
         """Count `other` in."""
-        self.calls += other.calls
-        self.cached += other.cached
-        self.input_tokens += other.input_tokens
-        self.output_tokens += other.output_tokens
-        self.cost_usd += other.cost_usd
+        for field in dataclasses.fields(self):
+            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
 
 
 class Model(Protocol):

@@ -436,7 +436,8 @@ def facts(manifest: BuildManifest, makers: Sequence[str]) -> tuple[str, ...]:
         f"made by {', '.join(makers) or 'no model'}",
         *([f"pilot of {manifest.limit:,}"] if manifest.limit is not None else []),
         f"{total.calls:,} prompts answered" + (f", {total.cached:,} more from the cache" if total.cached else ""),
-        money(total.cost_usd) if total.cost_usd else "no money spent",
+        (money(total.cost_usd) if total.cost_usd else "no money spent")
+        + (f" ({money(total.cached_cost_usd)} before, for what the cache gave)" if total.cached_cost_usd else ""),
     )
 
 
