@@ -23,7 +23,7 @@ fast: $(DEV_STAMP)
 # Real parts: Prefect server, Label Studio, Chromium, killed processes, HTTP faults.
 slow: $(DEV_STAMP)
 	tests/system-packages
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "slow"
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "slow"
 
 # A screenshot of every annotation form, to be looked at.
 forms: $(DEV_STAMP)

@@ -1,9 +1,11 @@
 """`touchstone evaluate` where that takes dialogues: over HTTP, beside a build whose files stay as they are."""
 
+import contextlib
 import io
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,28 +56,38 @@ def answer_as_beta(messages: Messages) -> str:
     return f"Well. {answer(messages)}"
 
 
+@pytest.fixture(scope="module")
+def servers() -> Iterator[tuple[ChatServer, ChatServer]]:
+    with ChatServer(answer) as server, ChatServer(answer_as_beta, model="beta") as beta:
+        yield server, beta
+
+
 @pytest.fixture
-def server() -> Iterator[ChatServer]:
+def server(servers: tuple[ChatServer, ChatServer]) -> ChatServer:
     """Everybody but beta."""
-    with ChatServer(answer) as server:
-        yield server
+    servers[0].answer = answer
+    servers[0].clear()
+    return servers[0]
 
 
 @pytest.fixture
-def beta() -> Iterator[ChatServer]:
-    with ChatServer(answer_as_beta, model="beta") as server:
-        yield server
+def beta(servers: tuple[ChatServer, ChatServer]) -> ChatServer:
+    servers[1].answer = answer_as_beta
+    servers[1].clear()
+    return servers[1]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, server: ChatServer, beta: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, servers: tuple[ChatServer, ChatServer]) -> Path:
     """A folder with a finished build in `out`, whose dialogues are held with the model alpha."""
+    folder = tmp_path_factory.mktemp("held")
     for name, field, texts in (("sentences", "text", SENTENCES), ("stories", "prompt", STORIES)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps({field: text}) + "\n" for text in texts))
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps({field: text}) + "\n" for text in texts))
+    server, beta = servers
     everybody = {"provider": "endpoint", "base_url": server.url, "name": server.model}
     evaluated = {"provider": "endpoint", "base_url": beta.url, "name": beta.model, "max_retries": 0}
-    config = write_config(
-        tmp_path,
+    write_config(
+        folder,
         store="store",
         models={"default": everybody, "alpha": everybody, "judge": everybody, "beta": evaluated},
         families={
@@ -88,13 +100,20 @@ def folder(tmp_path: Path, server: ChatServer, beta: ChatServer, monkeypatch: py
             }
         },
     )  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    project = Project(Path(config.name), Path("out"))
+    project = Project(folder / "config.yaml", folder / "out")
     project.run(run_all(project.build))
     write_outputs(project)
-    remember(project)
     project.close()
-    server.clear()
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, built: Path, server: ChatServer, beta: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it that is the current folder."""
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    with contextlib.closing(Project(Path("config.yaml"), Path("out"))) as project:
+        remember(project)
     return tmp_path
 
 

@@ -224,6 +224,7 @@ async def test_prescreening_drops_what_a_model_does_not_know_and_names_it(tmp_pa
         assert "small-model" in {prompt.role for prompt in item.provenance.prompts}
 
 
+@pytest.mark.slow
 async def test_conflicts_enter_the_evaluation_rows(tmp_path: Path, shared: Path) -> None:
     sources = [
         {"format": "conflictqa", "path": str(shared / "data/conflictqa_en/strategyqa-chatgpt.jsonl.gz"), "limit": 40},
