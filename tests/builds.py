@@ -8,13 +8,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
 from annotation.quality import practice_for
-from flows.compose import Project, rules_of
+from data.checksum import checksum
+from flows.compose import EMBEDDINGS, Project, rules_of
+from flows.construct import embed
 from flows.construct.stages import StageRef
 from flows.llm.model import InvalidAnswer, Out, Prompt, Text, Usage
 from flows.llm.rules import Rules
@@ -26,13 +30,39 @@ from tests.toy import run_all
 
 TOUCHSTONE = Path(sys.executable).parent / "touchstone"
 FOLDERS = ("accepted", "sifted", "dropped")
+ROOT = Path(__file__).resolve().parent.parent
 
 
-def write_config(folder: Path, name: str = "config.yaml", **config: Any) -> Path:
-    """Write a configuration; JSON is YAML."""
+def cache_folder() -> Path:
+    """Where tests keep what takes long to make."""
+    return Path(os.environ.get("TOUCHSTONE_TEST_CACHE", ROOT / ".touchstone-tests"))
+
+
+def write_config(folder: Path, name: str = "config.yaml", *, embeds: bool = False, **config: Any) -> Path:
+    """Write a configuration; JSON is YAML. With `embeds` its builds compute their vectors themselves."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
     path.write_text(json.dumps({"name": "test", "seed": 7, **config}), encoding="utf-8")
+    store = config.get("store", ".touchstone")
+    if not embeds:
+        share_vectors(folder / (".touchstone" if "://" in store else store))
+    return path
+
+
+def share_vectors(state: Path) -> None:
+    """Give a state folder the vectors that all tests share: loading the model is more than half of a small build."""
+    state.mkdir(parents=True, exist_ok=True)
+    if not (state / EMBEDDINGS).exists():
+        (state / EMBEDDINGS).symlink_to(_vectors())
+
+
+@cache
+def _vectors() -> Path:
+    """Those that the embedder of this very code has computed."""
+    code = content_hash(checksum(Path(embed.__file__)), version("sentence-transformers"), version("torch"))
+    path = (cache_folder() / f"embeddings-{code}.sqlite").resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
     return path
 
 

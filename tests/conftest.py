@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from flows.embedded_server import API, EmbeddedServer
+from tests.builds import ROOT, cache_folder
 from tests.label_studio import Served, copy_seed, make_seed, served
 from tests.lm_harness import make_harness
 from tests.prefect_server import make_database, with_database
-
-ROOT = Path(__file__).resolve().parent.parent
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
 """Read when the Hub's client is imported: the stand-in of tests/hub.py takes large files by the LFS protocol."""
@@ -29,11 +28,6 @@ LONGEST = ("test_flows_rebuild", "test_flows_deploy", "test_documentation", "tes
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take minutes come first: begun last, one of them would be waited for alone."""
     items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
-
-
-def cache_folder() -> Path:
-    """Where tests keep what takes long to install."""
-    return Path(os.environ.get("TOUCHSTONE_TEST_CACHE", ROOT / ".touchstone-tests"))
 
 
 @pytest.fixture(scope="session")

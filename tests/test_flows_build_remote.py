@@ -1,7 +1,6 @@
 """Several machines and one store: an S3 server on loopback, and Dask workers that share nothing else."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,8 +66,6 @@ def test_two_workers_and_a_bucket_make_the_bytes_of_one_process(tmp_path: Path, 
         shared = {**server.environment, "PREFECT_API_URL": api}
         with Cluster(tmp_path / "cluster", shared, vectors=vectors) as cluster:
             there = write_config(tmp_path / "there", families=families, **REMOTE)
-            (there.parent / ".touchstone").mkdir()
-            shutil.copy(vectors, there.parent / ".touchstone" / "embeddings.sqlite")
             cluster_of = {**shared, "DASK_SCHEDULER_ADDRESS": cluster.address}
             done = touchstone("run", there, "--out", "out", folder=there.parent, **cluster_of)
             assert done.returncode == 0, done.stdout + done.stderr

@@ -1,7 +1,6 @@
 """Dialogues that were broken off by a kill go on at their turn: the same bytes, and no message paid for twice."""
 
 import random
-import shutil
 import sqlite3
 import time
 from contextlib import closing
@@ -55,9 +54,6 @@ async def test_kills_at_random_moments_change_no_byte_and_pay_for_nothing_twice(
         moments = random.Random(70)
         for start in range(0, kills, KILLS_OF_A_BUILD):
             store = broken / f"store-{start}"
-            store.mkdir(parents=True)
-            # What was embedded is the same each time; loading the embedder would take half of it.
-            shutil.copy(whole / "store" / "embeddings.sqlite", store)
             write_config(broken, store=store.name, model=model, families=families)
             server.clear()
             lost = 0

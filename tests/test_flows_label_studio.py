@@ -51,7 +51,7 @@ def test_local_and_elsewhere_are_the_same_to_who_asks(
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_what_goes_wrong_is_one_line_without_a_traceback(tmp_path: Path) -> None:
-    write_config(tmp_path, store="store", families={"uraq": {}})
+    write_config(tmp_path, embeds=True, store="store", families={"uraq": {}})
     (tmp_path / "store").write_text("")
     done = touchstone("label-studio", "up", "config.yaml", folder=tmp_path)
     assert done.returncode == 2

@@ -89,7 +89,7 @@ async def test_nothing_changed_does_nothing(tmp_path: Path, hub: HubServer) -> N
 
 
 def test_a_changed_row_is_previewed_limited_and_released(tmp_path: Path, hub: HubServer) -> None:
-    dataset(tmp_path, schedule={"max_changed_items": 3})
+    dataset(tmp_path, embeds=True, schedule={"max_changed_items": 3})
     first = succeeds(rebuild(tmp_path, "--preview"))
     assert "rows since nothing: there is no build yet: uraq-items: 12 added" in first
     assert not (tmp_path / "out").exists()
