@@ -135,10 +135,14 @@ def chinese_segments(text: str) -> list[str]:
     return list(_segmenter().cut(text, cut_all=False))
 
 
+def normal_segments(text: str) -> list[str]:
+    """jieba's segments in lower case, without punctuation and white space: some are empty then."""
+    return ["".join(one.lower().translate(_BOTH_PUNCTUATIONS).split()) for one in chinese_segments(text)]
+
+
 def chinese_words(text: str) -> list[str]:
-    """jieba's segments in lower case, without punctuation and white space; no empty ones."""
-    normal = ("".join(one.lower().translate(_BOTH_PUNCTUATIONS).split()) for one in chinese_segments(text))
-    return [word for word in normal if word]
+    """The normal segments, but for the empty ones."""
+    return [word for word in normal_segments(text) if word]
 
 
 @cache
@@ -231,11 +235,14 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> list[str]
 
 
 def _spaced(text: str, blacklist: Set[str] | None = None) -> str:
-    """Chinese words with spaces between; with a blacklist divided twice and without its words, as released."""
+    """Chinese words with spaces between; with a blacklist divided twice and without its words, as released.
+
+    Spaces that stood between the words stay as empty words: texts of nothing but blacklisted words can be alike.
+    """
     segments = " ".join(chinese_segments(text))
     if blacklist is None:
         return segments
-    return " ".join(word for word in chinese_words(segments) if word not in blacklist)
+    return " ".join(word for word in normal_segments(segments) if word not in blacklist)
 
 
 METRICS: Mapping[str, Metric] = {
