@@ -343,8 +343,10 @@ def _tell(
     for name, frame in result.frames.items():
         if name in result.grids:
             continue
-        table = Table(title=name, title_justify="left", title_style="bold")
-        shown = in_words(frame.head(LINES_SHOWN), partial(_cell, unit=result.unit(name)))
+        unit = result.unit(name)
+        in_per_cent = ", in per cent" if unit == "per cent" else ""
+        table = Table(title=f"{name}{in_per_cent}", title_justify="left", title_style="bold")
+        shown = in_words(frame.head(LINES_SHOWN), partial(_cell, unit=unit))
         table.add_column("row", overflow="fold", ratio=1)
         for column in shown.columns:
             table.add_column(column, overflow="fold")
