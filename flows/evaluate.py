@@ -181,14 +181,14 @@ def evaluated_rows(project: Project, family: Family, limit: int | None) -> Evalu
     wanted = dict.fromkeys(getattr(settings_now(project, family), name))
     if wanted.keys() == set(getattr(project.build.families[family.name].settings, name)):
         return EvaluatedRows(stages, limit)
-    there = set()
+    built = set()
 
     def chosen(row: Any) -> bool:
-        there.add(selection.of(row))
+        built.add(selection.of(row))
         return selection.of(row) is None or selection.of(row) in wanted
 
     rows = EvaluatedRows(stages, limit, chosen)
-    if lacking := [str(one) for one in wanted if one not in there]:
+    if lacking := [str(one) for one in wanted if one not in built]:
         said = (
             f"families.{family.name}.{name}: {', '.join(lacking)}: this build has no rows of it; "
             f"`touchstone run {project.config_path} --out {project.out}` builds them, where the sources suffice"

@@ -188,12 +188,11 @@ def tell(
         for table, found in tables.items()
         for row, column, value, n in found
     ]
-    shown = [
-        cell | {"value": f"{100 * value:.2f}"} if value is not None and in_per_cent(table) else cell
-        for cell in cells
-        for table, value in [(cell["table"], cell["value"])]
-    ]
-    lines = ["table\trow\tcolumn\tvalue\tn", *("\t".join(map(str, cell.values())) for cell in shown)]
+    lines = ["table\trow\tcolumn\tvalue\tn"]
+    for table, found in tables.items():
+        for row, column, value, n in found:
+            shown = f"{100 * value:.2f}" if value is not None and in_per_cent(table) else value
+            lines.append("\t".join(map(str, (table, row, column, shown, n))))
     sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
     for note in notes:
         print(note, file=sys.stderr)
