@@ -95,6 +95,13 @@ class Project:
         return _reopened, (self.run_id, *paths, self.limit, self.workers, self.begun_usd)
 
     @cached_property
+    def settings_now(self) -> Mapping[str, FamilySettings]:
+        """The families' settings as the configuration says now; those of the build where it says nothing any more."""
+        if self.built is None or not self.config_path.is_file():
+            return self.config.families
+        return {**self.config.families, **load_config(self.config_path).families}
+
+    @cached_property
     def store(self) -> Store:
         """The stage files."""
         try:

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -19,7 +19,7 @@ from data.sources.files import json_lines
 from data.sources.spec import Row
 from data.store import Stage
 from flows.compose import Project
-from flows.construct.engine import Choice, Family, HeldContext, Request
+from flows.construct.engine import Choice, Family, FamilySettings, HeldContext, Request
 from flows.construct.stages import Anew, Build, FamilyBuild, StageRef, side_by_side
 from flows.llm.endpoint import Endpoint
 from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
@@ -75,9 +75,21 @@ class GivenRows:
 class EvaluatedRows:
     """The accepted rows that are put to a model, part after part, read from disk as they are asked for."""
 
-    def __init__(self, stages: list[Stage[Any]], limit: int | None) -> None:
-        """With a `limit`, so many rows of each part: of one in several files, of each file as many as of the others."""
-        self._pieces = [piece for stage in stages for piece in _pieces(stage, limit)]
+    def __init__(
+        self,
+        stages: list[Stage[Any]],
+        limit: int | None,
+        chosen: Callable[[Any], bool] | None = None,
+    ) -> None:
+        """The rows that are `chosen`, by default all.
+
+        With a `limit`, so many of each part: of one in several files, of each file as many as of the others.
+        """
+        self._pieces = [piece for stage in stages for piece in _pieces(stage, limit, chosen)]
+        self.built = sum(map(len, stages))
+        """How many rows there are, chosen or not."""
+        self.notes: tuple[str, ...] = ()
+        """What a reader of their scores should know."""
 
     def __len__(self) -> int:
         return sum(stop - start for _, start, stop in self._pieces)
@@ -99,19 +111,61 @@ def _in_files(stage: Stage[Any]) -> bool:
     return any(shard.rows for shard in stage.manifest.shards)
 
 
-def _pieces(stage: Stage[Any], limit: int | None) -> list[tuple[Stage[Any], int, int]]:
+def _pieces(
+    stage: Stage[Any], limit: int | None, chosen: Callable[[Any], bool] | None
+) -> list[tuple[Stage[Any], int, int]]:
     """The stretches of a stage that are asked about, as start and stop."""
-    sizes = [shard.kept for shard in stage.manifest.shards] if _in_files(stage) else [len(stage)]
+    groups = _files(stage, chosen) if _in_files(stage) else [_stretches(stage, chosen)]
+    sizes = [sum(stop - start for start, stop in stretches) for stretches in groups]
     taken, left = [0] * len(sizes), len(stage) if limit is None else limit
     for number, place in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):  # the small ones leave more
         taken[place] = min(sizes[place], -(-left // (len(sizes) - number)))
         left -= taken[place]
-    starts = [stop - size for stop, size in zip(accumulate(sizes), sizes, strict=True)]
-    return [(stage, start, start + count) for start, count in zip(starts, taken, strict=True) if count]
+    pieces = []
+    for stretches, count in zip(groups, taken, strict=True):
+        wanted = count
+        for start, stop in stretches:
+            if wanted > 0:
+                pieces.append((stage, start, min(stop, start + wanted)))
+                wanted -= stop - start
+    return pieces
+
+
+def _files(stage: Stage[Any], chosen: Callable[[Any], bool] | None) -> list[list[tuple[int, int]]]:
+    """The chosen files of a stage, as start and stop: the rows of a file are of one kind, so its first tells."""
+    sizes = [shard.kept for shard in stage.manifest.shards]
+    spans = [(stop - size, stop) for stop, size in zip(accumulate(sizes), sizes, strict=True) if size]
+    return [
+        [(start, stop)]
+        for start, stop in spans
+        if chosen is None or any(chosen(row) for row in stage.slice(start, start + 1))
+    ]
+
+
+def _stretches(stage: Stage[Any], chosen: Callable[[Any], bool] | None) -> list[tuple[int, int]]:
+    """The chosen rows of a stage, as start and stop of those that follow each other."""
+    if chosen is None:
+        return [(0, len(stage))]
+    kept = groupby(enumerate(map(chosen, stage)), key=lambda one: one[1])
+    runs = [[place for place, _ in run] for is_chosen, run in kept if is_chosen]
+    return [(run[0], run[-1] + 1) for run in runs]
+
+
+def settings_now(project: Project, family: Family) -> FamilySettings:
+    """The build's settings, but for those of evaluations, which are as the configuration says now."""
+    built, evaluation = project.build.families[family.name].settings, family.evaluation
+    names = [*evaluation.settings, *([evaluation.selection.setting] if evaluation.selection else ())]
+    if not names:
+        return built
+    now = project.settings_now[family.name]
+    return built.model_copy(update={name: getattr(now, name) for name in names})
 
 
 def evaluated_rows(project: Project, family: Family, limit: int | None) -> EvaluatedRows:
-    """The rows of the evaluated parts that the build has. Raises `WrongInput` where it has none of them."""
+    """The rows of the evaluated parts that the build has, and the configuration wants now.
+
+    What it wants and the build has not is noted. Raises `WrongInput` where there are none.
+    """
     there = [part.name for one, part in project.build.parts() if one.name == family.name]
     parts = [name for name in family.evaluation.parts if name in there]
     if not parts:
@@ -119,7 +173,30 @@ def evaluated_rows(project: Project, family: Family, limit: int | None) -> Evalu
             f"{family.name}: this build has none of the parts that are put to a model "
             f"({', '.join(family.evaluation.parts)}); build one of them"
         )
-    return EvaluatedRows([project.build.accepted(family.name, name) for name in parts], limit)
+    stages = [project.build.accepted(family.name, name) for name in parts]
+    selection = family.evaluation.selection
+    if selection is None:
+        return EvaluatedRows(stages, limit)
+    name = selection.setting
+    wanted = dict.fromkeys(getattr(settings_now(project, family), name))
+    if wanted.keys() == set(getattr(project.build.families[family.name].settings, name)):
+        return EvaluatedRows(stages, limit)
+    built = set()
+
+    def chosen(row: Any) -> bool:
+        built.add(selection.of(row))
+        return selection.of(row) is None or selection.of(row) in wanted
+
+    rows = EvaluatedRows(stages, limit, chosen)
+    if lacking := [str(one) for one in wanted if one not in built]:
+        said = (
+            f"families.{family.name}.{name}: {', '.join(lacking)}: this build has no rows of it; "
+            f"`touchstone run {project.config_path} --out {project.out}` builds them, where the sources suffice"
+        )
+        if not len(rows):
+            raise WrongInput(f"{project.config_path}: {said}")
+        rows.notes = (said,)
+    return rows
 
 
 def predict(
@@ -143,8 +220,10 @@ def predict(
         prompts = {name: cut_to(prompt, tokenizer, model.settings.window) for name, prompt in prompts.items()}
     usage = Usage()
 
+    settings = settings_now(project, family)
+
     def ask(batch: list[Any]) -> Iterable[Prediction]:
-        requests = [(row, request) for row in batch for request in family.evaluation.requests(row, one.settings)]
+        requests = [(row, request) for row in batch for request in family.evaluation.requests(row, settings)]
         return project.run(_ask(model, requests, usage, prompts))
 
     with one_evaluation(project.state, path):
@@ -163,7 +242,7 @@ def weigh(
     """Have `model` weigh the rows' options and write their scores to `path`, in the rows' order, as `predict` does."""
     choices = family.evaluation.choices
     assert choices is not None
-    settings = project.build.families[family.name].settings
+    settings = settings_now(project, family)
     usage = Usage()
 
     def ask(batch: list[Any]) -> Iterable[Prediction]:

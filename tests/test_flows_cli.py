@@ -310,6 +310,30 @@ def test_evaluate_then_score_and_what_is_missing(folder: Path) -> None:
     assert " missing" in scored.output
 
 
+def test_context_counts_are_chosen_at_evaluation_without_another_build(folder: Path) -> None:
+    config, predictions = folder / "config.yaml", folder / "out/predictions/uraq-default.jsonl"
+    before, manifest = config.read_text(), (folder / "out/manifest.json").read_bytes()
+    try:
+        config.write_text(before.replace("[1, 3]", "[3, 60]"))
+        done = Outcome("evaluate", "uraq", "--model", "default")
+        assert done.code == 0, done.output
+        asked, _, built = done.output.split(" rows were asked about")[0].split()[-3:]
+        assert int(built) == 2 * int(asked) > 0
+        assert "families.uraq.context_counts: 60: this build has no rows of it; `touchstone run" in done.output
+        tables = json.loads((folder / "out/predictions/uraq-default.tables.json").read_text())
+        assert {cell["column"] for cell in tables if cell["table"].startswith("case-level")} == {"3"}
+        assert len(predictions.read_text().splitlines()) == 3 * int(asked)
+        config.write_text(before.replace("[1, 3]", "[60]"))
+        assert "context_counts: 60: this build has no rows" in str(Outcome("evaluate", "uraq").error)
+        config.write_text(before.replace("context_counts", "context_count"))
+        assert 'did you mean "context_counts"?' in str(Outcome("evaluate", "uraq").error)
+        config.unlink()
+        assert f"{built} of {built} rows were asked about" in Outcome("evaluate", "uraq").output
+    finally:
+        config.write_text(before)
+    assert (folder / "out/manifest.json").read_bytes() == manifest
+
+
 def test_scores_do_not_overwrite_the_predictions(folder: Path) -> None:
     path = folder / "mine.jsonl"
     path.write_text(json.dumps({"id": "f" * 16, "variant": "x", "prediction": ""}) + "\n")

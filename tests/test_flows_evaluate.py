@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from flows.construct.engine import Evaluation, Request
+from flows.construct.engine import Evaluation, Request, Selection
 from flows.construct.stages import Build, FamilyBuild
-from flows.evaluate import EvaluatedRows, evaluated_rows, predict
+from flows.evaluate import EvaluatedRows, evaluated_rows, predict, settings_now
+from flows.families import load_family
 from flows.llm.model import Invalid, Text
 from flows.llm.rules import Rules
 from schemas.errors import WrongInput
-from tests.toy import FAMILY, SHOUT, ToShout, Word, run_all, toy_build
+from tests.released import swap_cases
+from tests.toy import FAMILY, SHOUT, Echo, ToShout, Word, run_all, toy_build
 
 
 def requests(row: Any, settings: Any) -> Sequence[Request]:
@@ -107,6 +109,105 @@ def test_a_limit_takes_rows_of_each_file(sizes: tuple[int, ...], limit: int | No
     rows = EvaluatedRows([stage], limit)
     assert (list(rows), len(rows)) == (taken, len(taken))
     assert [row for batch in rows.batches() for row in batch] == taken
+
+
+@pytest.mark.parametrize(
+    ("limit", "taken"),
+    [(None, ["0.0", "0.1", "2.0", "2.1", "2.2"]), (2, ["0.0", "2.0"]), (4, ["0.0", "0.1", "2.0", "2.1"])],
+)
+def test_of_rows_in_files_whole_files_are_chosen_by_their_first_row(limit: int | None, taken: list[str]) -> None:
+    stage: Any = InFiles(2, 4, 3, 0)
+    seen: list[str] = []
+
+    def chosen(row: str) -> bool:
+        seen.append(row)
+        return not row.startswith("1")
+
+    rows = EvaluatedRows([stage], limit, chosen)
+    assert (list(rows), len(rows), rows.built) == (taken, len(taken), 9)
+    assert seen == ["0.0", "1.0", "2.0"], "a row may have 1.5 MB"
+
+
+def by_now(build: Build, **changes: Any) -> Any:
+    """The project, where the configuration says something else now."""
+    now = build.families["toy"].settings.model_copy(update=changes)
+    return SimpleNamespace(
+        build=build, run=asyncio.run, settings_now={"toy": now}, config_path=Path("mine.yaml"), out=Path("out")
+    )
+
+
+BY_NOW = dataclasses.replace(
+    EVALUATED,
+    evaluation=dataclasses.replace(
+        EVALUATED.evaluation,
+        settings=("unrelated",),
+        selection=Selection("times", lambda row: row.times if isinstance(row, Echo) else None),
+    ),
+)
+
+
+def test_an_evaluation_takes_its_settings_as_the_configuration_says_now(build: Build) -> None:
+    project = by_now(build, times=(2,), unrelated=5, parts=("words",))
+    settings: Any = settings_now(project, BY_NOW)
+    assert (settings.times, settings.unrelated, settings.parts) == ((2,), 5, None)
+    assert settings_now(project, EVALUATED) == build.families["toy"].settings
+
+
+@pytest.mark.parametrize(
+    ("times", "limit", "taken"),
+    [((2,), None, ["APPLEAPPLE", "BREADBREAD", "CAKECAKE"]), ((1,), 2, ["APPLE", "BREAD"]), ((2, 1), None, 6)],
+)
+def test_rows_are_chosen_among_those_that_were_built(
+    build: Build, times: tuple[int, ...], limit: int | None, taken: Any
+) -> None:
+    rows = evaluated_rows(by_now(build, times=times), BY_NOW, limit)
+    words = [row for row in rows if isinstance(row, Word)]
+    echoes = [row.text for row in rows if isinstance(row, Echo)]
+    assert len(words) == min(limit or 3, 3), "the setting says nothing of them"
+    assert (len(echoes) if isinstance(taken, int) else sorted(echoes)) == taken
+    assert (len(rows), rows.built, rows.notes) == (len(words) + len(echoes), 9, ())
+
+
+def test_what_is_wanted_and_was_not_built_is_said(build: Build) -> None:
+    rows = evaluated_rows(by_now(build, times=(7, 2, 9)), BY_NOW, None)
+    assert len(rows) == 3 + 3
+    (said,) = rows.notes
+    assert said == (
+        "families.toy.times: 7, 9: this build has no rows of it; `touchstone run mine.yaml --out out` builds them, "
+        "where the sources suffice"
+    )
+    only_echoes = dataclasses.replace(BY_NOW, evaluation=dataclasses.replace(BY_NOW.evaluation, parts=("echoes",)))
+    with pytest.raises(WrongInput, match=r"^mine.yaml: families.toy.times: 7: this build has no rows of it; `touch"):
+        evaluated_rows(by_now(build, times=(7,)), only_echoes, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("uraq", {"context_counts"}),
+        ("reeval", {"style", "prompting", "shots", "entailment", "matrix_seeds"}),
+        ("lveval", {"levels", "metrics", "blacklists", "ablations", "context_windows"}),
+        ("charpeval", {"shots"}),
+    ],
+)
+def test_what_can_be_chosen_at_evaluation(name: str, settings: set[str]) -> None:
+    family = load_family(name)
+    selection = family.evaluation.selection
+    assert {*family.evaluation.settings, *([selection.setting] if selection else ())} == settings
+    assert settings <= set(family.settings.model_fields)
+
+
+def test_reeval_is_asked_in_the_style_of_now() -> None:
+    family, case = load_family("reeval"), swap_cases()[0]
+    built = family.settings.model_validate({"style": "chat", "pivots": ["one"]})
+    now = family.settings.model_validate({"style": "palm", "prompting": ["faithful"], "shots": [5], "pivots": ["two"]})
+    project: Any = SimpleNamespace(
+        build=SimpleNamespace(families={"reeval": SimpleNamespace(settings=built)}), settings_now={"reeval": now}
+    )
+    settings: Any = settings_now(project, family)
+    assert settings.pivots == ("one",), "what was built stays what it was"
+    asked = family.evaluation.requests(case, settings)
+    assert {(one.prompt.name, one.prompting, one.shots) for one in asked} == {("answer_palm", "faithful", 5)}
 
 
 def test_a_limit_takes_rows_of_each_part(build: Build, tmp_path: Path) -> None:

@@ -1,19 +1,22 @@
 """What a model is asked about a row: as released, under each ablation, and cut to its window."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from flows.families.lveval.datasets import DATASETS
+from flows.families.lveval.datasets import BY_NAME, DATASETS
 from flows.families.lveval.inference import (
     ABLATIONS,
     ANSWERS,
     Ablation,
+    Direct,
     InContext,
     ablations_of,
     context_of,
     requests,
 )
+from flows.llm.model import with_templates
 from schemas.base import Provenance
 from schemas.lveval import LongContext, Position, Rule
 
@@ -70,8 +73,8 @@ def asked(one: LongContext, ablations: tuple[Ablation, ...] = ABLATIONS) -> dict
     [
         (row("hotpotwikiqa_mixup"), "Question: Who is Ludwig Beethoven?", "Answer:"),
         (row("factrecall_en", depth=3), "Question: Who is Ludwig Beethoven?", "Answer:"),
-        (row("lic_mixup", "zh"), "问题：Who is 贝多芬?", "答案："),
-        (row("factrecall_zh", "zh", depth=3), "问题：Who is 贝多芬?", "答案："),
+        (row("lic_mixup", "zh"), "问题：Who is 贝多芬?", "回答："),
+        (row("factrecall_zh", "zh", depth=3), "问题：Who is 贝多芬?", "回答："),
     ],
 )
 def test_the_instruction_stands_before_and_after_the_context(one: LongContext, question: str, cue: str) -> None:
@@ -79,7 +82,7 @@ def test_the_instruction_stands_before_and_after_the_context(one: LongContext, q
     before, after = text.split(one.context)
     assert after.rstrip().endswith(f"{question}\n{cue}")
     first, again = before.split("\n")[0], after.strip().split("\n")[0]
-    assert min(len(first), len(again)) > 30
+    assert min(len(first), len(again)) > 20
     direct = asked(one, ())[None, "direct"]
     assert direct.endswith(f"{question}\n{cue}")
     assert one.context not in direct
@@ -94,10 +97,61 @@ def test_a_dataset_is_asked_for_as_many_tokens_as_it_has() -> None:
         assert in_context.prompt.role == "evaluated"
 
 
+SOME, ONE = "nly some of the", "nly one of the"
+ALONE = ("answer alone", "explaining", "只写答案", "解释")
+
+
+@pytest.mark.parametrize(
+    ("name", "matter", "brief"),
+    [
+        ("hotpotwikiqa-mixup", SOME, True),
+        ("loogle-SD-mixup", ONE, True),
+        ("loogle-CR-mixup", ONE, True),
+        ("loogle-MR-mixup", ONE, True),
+        ("multifieldqa-en-mixup", ONE, True),
+        ("multifieldqa-zh-mixup", "只与其中一篇有关", True),
+        ("cmrc-mixup", "只与其中一篇有关", False),
+        ("lic-mixup", "只与其中一篇有关", False),
+        ("dureader-mixup", "只与其中一篇有关", False),
+        ("factrecall-en", None, False),
+        ("factrecall-zh", None, False),
+    ],
+)
+def test_a_dataset_is_asked_what_the_released_program_asks(name: str, matter: str | None, brief: bool) -> None:
+    dataset = BY_NAME[name]
+    one = row(dataset.released, dataset.language, 0 if dataset.recalls_fact else None)
+    said = asked(one, ())
+    for half in said[None, "context"].split(one.context):  # each is said before the article and after it
+        assert [text for text in (SOME, ONE, "只与其中一篇有关") if text in half] == ([matter] if matter else [])
+        assert any(text in half for text in ALONE) == brief
+        assert ("用中文作答" in half) == (name == "multifieldqa-zh-mixup")
+        # Nothing is asked that the program does not ask.
+        assert not any(
+            text in half for text in ("few words", "简短", "otherwise", "know", "所知", "trust", "book", "书")
+        )
+    assert any(text in said[None, "direct"] for text in ALONE) == brief
+
+
 def test_every_template_fits_its_inputs() -> None:
-    assert len(ANSWERS) == 6
+    assert [prompt.name for prompt in ANSWERS] == [
+        *(f"answer_{dataset.name}" for dataset in DATASETS), "direct_en", "direct_zh",
+    ]  # fmt: skip
     for prompt in ANSWERS:
         prompt.check_template()
+    direct = ANSWERS[-2]
+    texts = [direct.messages(Direct(question="Who?", brief=brief))[0]["content"] for brief in (True, False)]
+    assert texts == [
+        f"Answer the question below from what you know.{alone}\n\nQuestion: Who?\nAnswer:"
+        for alone in (" Write the answer alone, without explaining it.", "")
+    ]
+
+
+def test_a_template_of_one_s_own_is_given_for_one_dataset(tmp_path: Path) -> None:
+    (tmp_path / "lveval").mkdir()
+    own = "{% block user %}{{ context }} {{ question }} In French, please.{% endblock %}"
+    (tmp_path / "lveval" / "answer_loogle-SD-mixup.j2").write_text(own, encoding="utf-8")
+    replaced = {prompt.name for prompt in ANSWERS if with_templates(prompt, tmp_path, "lveval") is not prompt}
+    assert replaced == {"answer_loogle-SD-mixup"}
 
 
 def test_curly_brackets_of_a_context_stay_as_they_are() -> None:

@@ -107,7 +107,18 @@ def test_scores_by_dataset_and_level() -> None:
     assert value(scored, table, f"m / {LOOGLE}", "16k") == (round((2 / 3 + 1) / 2, 9), 2)
     assert value(scored, table, f"m / {LOOGLE}", "256k") == (0, 1)
     assert value(scored, table, f"m / {LOOGLE}", "32k") == (1, 1)
-    assert list(scored.frames[table].columns) == ["16k", "32k", "256k"]
+    # Over all levels it is the mean of the levels' scores, 5/6, 1 and 0, however many replies each has.
+    assert value(scored, table, f"m / {LOOGLE}", "all levels") == (round((5 / 6 + 1 + 0) / 3, 9), 4)
+    assert list(scored.frames[table].columns) == ["16k", "32k", "256k", "all levels"]
+
+
+def test_scores_are_shown_in_per_cent_and_counts_as_they_are() -> None:
+    rows = [row("1", HOTPOT), row("2", level="32k")]
+    scored = score(rows, [*replies(rows), *replies(rows, prompting="no-cfi")], False, Settings())
+    assert {name: scored.unit(name) for name in scored.frames} == {
+        **dict.fromkeys(scored.frames, "per cent"), "words shared with answers": "count",
+    }  # fmt: skip
+    assert len(scored.frames) == 7
 
 
 def test_averages_weigh_every_dataset_alike() -> None:

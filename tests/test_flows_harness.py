@@ -139,10 +139,10 @@ def test_a_prompt_of_one_s_own_is_exported(tmp_path: Path) -> None:
         "{% block inner %}\n{{ question }}\n\n{% endblock %}\n {% endblock %} \n"
         "{% block system %} Be brief. {% endblock %}"
     )
-    (tmp_path / "answer_en.j2").write_text(source, encoding="utf-8")
+    (tmp_path / "answer_hotpotwikiqa-mixup.j2").write_text(source, encoding="utf-8")
     own = {prompt.name: prompt for prompt in family.prompts}
-    changed = Prompt(**{**vars_of(own["answer_en"]), "templates": tmp_path})
-    task = exported(family, family.settings(), row, {**own, "answer_en": changed})
+    changed = Prompt(**{**vars_of(own["answer_hotpotwikiqa-mixup"]), "templates": tmp_path})
+    task = exported(family, family.settings(), row, {**own, "answer_hotpotwikiqa-mixup": changed})
     request = family.evaluation.requests(row, family.settings())[0]
     messages = changed.messages(request.inputs)
     assert messages_of(task["task"][0], row.model_dump(mode="json")) == messages

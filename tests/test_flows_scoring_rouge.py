@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import LCSseq
 
+from data.publish.scorers import lveval
 from flows.scoring.qa import METRICS
 from flows.scoring.rouge import common_subsequence, rouge_l
 
@@ -52,3 +53,22 @@ def test_chinese_is_compared_by_words_with_and_without_the_blacklisted() -> None
     assert METRICS["rouge_zh_score"]("在 红 绿", ["在 红 蓝"], None, "zh") == pytest.approx(2 / 3)
     assert METRICS["rouge_zh_score_blacklist"]("在 红 绿", ["在 红 蓝"], None, "zh") == pytest.approx(1 / 2)
     assert METRICS["rouge_zh_score_blacklist"]("在的", ["在的"], None, "zh") == 0
+
+
+NOTHING_ELSE = (
+    ("一种月无", "变得到有方面", 1 / (1 + 0.5e-8)),
+    ("在和", "和在", 0),  # of two words nothing remains
+    ("一种月无", "在", 0),
+    ("一种月无", "红", 0),
+    ("，。！？", "根据以及通过", 1 / (1 + 0.5e-8)),
+    ("", "变得到有方面", 0),
+)
+
+
+@pytest.mark.parametrize(("prediction", "answer", "score"), NOTHING_ELSE)
+def test_texts_of_nothing_but_blacklisted_words_score_as_released(prediction: str, answer: str, score: float) -> None:
+    # Between three words of which none is left stand two spaces, and such a text has one word, which is empty.
+    assert METRICS["rouge_zh_score_blacklist"](prediction, [answer], None, "zh") == pytest.approx(score, abs=1e-12)
+    assert lveval.METRICS["rouge_zh_score_blacklist"](prediction, answer, None, "zh", None) == pytest.approx(
+        score, abs=1e-12
+    )

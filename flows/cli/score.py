@@ -49,6 +49,7 @@ def evaluate(
 ) -> None:
     """Put a build's rows to a model, write its predictions, and score them.
 
+    How rows are asked, and of which context counts or levels, is what the configuration says now.
     Of refutebench, hold dialogues with the model and have them rated; the build's own stay as they are.
     A server's answers come from the completion cache where they are there: a run that was killed goes on.
 

@@ -32,6 +32,7 @@ from flows.evaluate import (
     held_context,
     hold,
     predict,
+    settings_now,
     weigh,
     write_held,
 )
@@ -73,7 +74,7 @@ def evaluate_family(
     path = project.out / "predictions" / f"{name}-{_file_name(model)}.jsonl"
     rows = evaluated_rows(project, family, limit)
     if family.evaluation.ready is not None:
-        family.evaluation.ready(project.build.families[name].settings)
+        family.evaluation.ready(settings_now(project, family))
     told = None
     try:
         if isinstance(weighs, LocalModel):
@@ -96,7 +97,7 @@ def evaluate_family(
         project.close()
     money = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
     said = [
-        f"{len(rows):,} of {len(evaluated_rows(project, family, None)):,} rows were asked about",
+        f"{len(rows):,} of {rows.built:,} rows were asked about",
         f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache{money}",
     ]
     output = path.with_suffix(".tables.json")
@@ -278,7 +279,7 @@ def _score(
     said: Sequence[str] = (),
 ) -> None:
     """Score a file of predictions, and show its tables and those of `more`, after what is to be `said` first."""
-    settings = project.build.families[family.name].settings
+    settings = settings_now(project, family)
     page = _page_of(path, output)
     with console.status(f"scoring {path}"), _partly(path) as told:
         result = family.evaluation.score(
@@ -287,7 +288,7 @@ def _score(
     if more is not None:
         result = result.joined(more)
     title = f"{project.config.name}: {family.name} on {path.stem}"
-    _tell(console, result, [*told, *result.notes], page, title, output, said)
+    _tell(console, result, [*rows.notes, *told, *result.notes], page, title, output, said)
 
 
 @contextmanager
@@ -343,8 +344,10 @@ def _tell(
     for name, frame in result.frames.items():
         if name in result.grids:
             continue
-        table = Table(title=name, title_justify="left", title_style="bold")
-        shown = in_words(frame.head(LINES_SHOWN), partial(_cell, unit=result.unit(name)))
+        unit = result.unit(name)
+        in_per_cent = ", in per cent" if unit == "per cent" else ""
+        table = Table(title=f"{name}{in_per_cent}", title_justify="left", title_style="bold")
+        shown = in_words(frame.head(LINES_SHOWN), partial(_cell, unit=unit))
         table.add_column("row", overflow="fold", ratio=1)
         for column in shown.columns:
             table.add_column(column, overflow="fold")

@@ -594,6 +594,15 @@ def _is_held(rows: Iterable[Any], predictions: Iterable[Prediction], partial: bo
 
 
 @dataclass(frozen=True)
+class Selection:
+    """A setting that says which rows are built, and of those that are, which are asked about."""
+
+    setting: str
+    of: Callable[[Any], Any]
+    """What a record has of it; None where the setting says nothing of that record."""
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """How a family's accepted records are put to a model and scored."""
 
@@ -616,6 +625,10 @@ class Evaluation:
     """Where texts that people write are compared by what a model makes of them."""
     held: Held | None = None
     """Where it is given, dialogues are held and rated in place of single questions."""
+    settings: tuple[str, ...] = ()
+    """How records are asked and scored: taken as the configuration says now, whatever it said when they were built."""
+    selection: Selection | None = None
+    """Which records are asked about, by the configuration of now too."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +19,7 @@ from markupsafe import Markup
 
 from data.store import Store
 from flows.report.svg import grid, stack
-from flows.scoring.tables import ScoreTables, Unit, in_words, measured
+from flows.scoring.tables import ALL_LEVELS, ScoreTables, Unit, in_words, measured
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT = 640, 280
@@ -46,6 +47,7 @@ class TableView:
     """Whether it has too many lines to be read as a table."""
     keyed: Literal["rows", "columns"] | None = None
     """What the chart tells apart by colour."""
+    in_per_cent: bool = False
 
 
 def write_evaluation(path: Path, title: str, result: ScoreTables, notes: Sequence[str]) -> None:
@@ -70,10 +72,12 @@ def table_view(
 ) -> TableView:
     """A frame as it is shown; with curves where it has two columns or more that are whole numbers ("16k" is one).
 
-    An interval stands in the cell of what it is about, not in columns of its own.
+    A column over all of them is in the table alone. An interval stands in the cell of what it is about, not in columns
+    of its own.
     """
     columns = list(map(str, frame.columns))
-    scaled = len(columns) > 1 and all(map(_NUMBER.fullmatch, columns))
+    points = [column for column in columns if column != ALL_LEVELS]
+    scaled = len(points) > 1 and all(map(_NUMBER.fullmatch, points))
     rows = [
         (str(row), [float(value) for value in values]) for row, values in zip(frame.index, frame.values, strict=True)
     ]
@@ -84,20 +88,21 @@ def table_view(
     elif heated:
         chart = grid(columns, rows)
     elif scaled and rows and unit == "rating":
-        chart = curves(columns, rows, rated=True)
-    elif folded and len(columns) > 1 and unit == "share":
-        chart = heatmaps(columns, rows)
+        chart = curves(columns, rows, unit)
+    elif folded and len(columns) > 1 and unit in ("share", "per cent"):
+        chart = heatmaps(columns, rows, unit)
     elif scaled and rows:
-        chart = curves(columns, rows)
+        on_scale = [column != ALL_LEVELS for column in columns]
+        chart = curves(points, [(name, list(compress(values, on_scale))) for name, values in rows], unit)
     shown = in_words(frame, partial(_shown, unit=unit))
     keyed: Literal["rows", "columns"] | None = None
     if chart is not None and not folded and not heated:
         keyed = "columns" if stacked else "rows"
     told = tuple((str(row), tuple(cells)) for row, *cells in shown.itertuples())
-    return TableView(name, tuple(shown.columns), told, chart, folded, keyed)
+    return TableView(name, tuple(shown.columns), told, chart, folded, keyed, unit == "per cent")
 
 
-def heatmaps(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]) -> Markup:
+def heatmaps(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], unit: Unit = "share") -> Markup:
     """For each name that lines have before their last " / ": a grid, a column for each line and a row for each column.
 
     The darker a cell, the nearer it is to 1; one without a value is left out.
@@ -106,17 +111,17 @@ def heatmaps(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]
     for name, values in rows:
         group, _, line = name.rpartition(" / ")
         grids.setdefault(group, []).append((line, values))
-    return Markup("").join(_heatmap(group, columns, lines) for group, lines in grids.items())
+    return Markup("").join(_heatmap(group, columns, lines, unit) for group, lines in grids.items())
 
 
-def _heatmap(name: str, columns: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]]) -> Markup:
+def _heatmap(name: str, columns: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]], unit: Unit) -> Markup:
     width, height = (WIDTH - LEFT - RIGHT) / len(lines), ROW_HEIGHT
     cells = [
         Markup(
             '<rect class="heat" x="{}" y="{}" width="{}" height="{}" fill-opacity="{}"><title>{}</title></rect>'
         ).format(
             round(LEFT + place * width, 2), TOP + level * height, round(width, 2), height, round(value, 3),
-            f"{line} at {columns[level]}: {_shown(value, 'share')}",
+            f"{line} at {columns[level]}: {_shown(value, unit)}",
         )
         for place, (line, values) in enumerate(lines)
         for level, value in enumerate(values)
@@ -139,11 +144,12 @@ def _heatmap(name: str, columns: Sequence[str], lines: Sequence[tuple[str, Seque
     ).format(name, WIDTH, bottom + 22, f"heatmap of {name}", Markup("").join((*cells, *marks)))
 
 
-def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], *, rated: bool = False) -> Markup:
+def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], unit: Unit = "share") -> Markup:
     """A line for each row over the columns, which lie on a logarithmic scale as context counts and levels do.
 
-    Where they are `rated`, values go from 1 to 5, and columns, turns of a dialogue, are as far apart as they are told.
+    Ratings go from 1 to 5, and their columns, turns of a dialogue, are as far apart as they are told.
     """
+    rated, shown = unit == "rating", 100 if unit == "per cent" else 1
     places = [int(column.removesuffix("k")) * (1000 if column.endswith("k") else 1) for column in columns]
     most = max((value for _, values in rows for value in values if not math.isnan(value)), default=1.0)
     floor, top = RATED if rated else (0.0, 1.0 if most <= 1 else most)
@@ -160,7 +166,7 @@ def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], 
         Markup(
             '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>'
             '<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>'
-        ).format(LEFT, WIDTH - RIGHT, y(value), y(value), LEFT - 6, y(value) + 4, f"{value:g}")
+        ).format(LEFT, WIDTH - RIGHT, y(value), y(value), LEFT - 6, y(value) + 4, f"{shown * value:g}")
         for value in (floor + share * (top - floor) for share in (0, 0.25, 0.5, 0.75, 1))
     ]
     marks += [

@@ -12,8 +12,11 @@ from schemas.prediction import Prediction, TableCell
 
 Row = TypeVar("Row")
 Line = TypeVar("Line")
-Unit = Literal["share", "rating", "count"]
-"""What a table's values are: shares from 0 to 1, ratings from 1 to 5 and their differences, or counts and lengths."""
+Unit = Literal["share", "per cent", "rating", "count"]
+"""What a table's values are: shares from 0 to 1, such shares that are shown in per cent, ratings from 1 to 5 and their
+differences, or counts and lengths."""
+ALL_LEVELS = "all levels"
+"""The column over all the others, which are points on a scale: it is none of its own."""
 
 
 class ScoreError(WrongInput):
@@ -129,8 +132,10 @@ def fitting(
     return list(lines.values())
 
 
-def measured(value: float, unit: Literal["rating", "count"]) -> str:
-    """A rating with two decimals; a count whole, a mean length with one decimal."""
+def measured(value: float, unit: Literal["per cent", "rating", "count"]) -> str:
+    """A rating with two decimals, and a share in per cent; a count whole, a mean length with one decimal."""
+    if unit == "per cent":
+        return f"{100 * value:.2f}"
     if unit == "rating":
         return f"{round(value, 2) + 0.0:.2f}"  # a difference of -0.001 is 0.00
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"

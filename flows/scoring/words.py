@@ -56,10 +56,14 @@ def chinese_segments(text: str) -> tuple[str, ...]:
     return tuple(_segmenter().cut(text, cut_all=False))
 
 
+def normal_segments(text: str) -> tuple[str, ...]:
+    """jieba's segments in lower case, without punctuation of either width and white space: some are empty then."""
+    return tuple("".join(one.lower().translate(_BOTH_PUNCTUATIONS).split()) for one in chinese_segments(text))
+
+
 def chinese_words(text: str) -> tuple[str, ...]:
-    """jieba's segments in lower case, without punctuation of either width and white space; no empty ones."""
-    normal = ("".join(one.lower().translate(_BOTH_PUNCTUATIONS).split()) for one in chinese_segments(text))
-    return tuple(filter(None, normal))
+    """The normal segments, but for the empty ones."""
+    return tuple(filter(None, normal_segments(text)))
 
 
 WORDS: Mapping[str, Callable[[str], tuple[str, ...]]] = {"en": english_words, "zh": chinese_words}

@@ -176,14 +176,23 @@ def command_line(about: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def tell(tables: Tables, notes: Sequence[str], output: str | None) -> None:
-    """Print every value, tab-separated, and write them to `output`."""
+def tell(
+    tables: Tables, notes: Sequence[str], output: str | None, in_per_cent: Callable[[str], bool] = lambda table: False
+) -> None:
+    """Print every value, tab-separated, and write them to `output`.
+
+    Shares of the tables that are `in_per_cent` are printed so, with two decimals; they are written as they are.
+    """
     cells = [
         {"table": table, "row": row, "column": column, "value": value, "n": n}
         for table, found in tables.items()
         for row, column, value, n in found
     ]
-    lines = ["table\trow\tcolumn\tvalue\tn", *("\t".join(map(str, cell.values())) for cell in cells)]
+    lines = ["table\trow\tcolumn\tvalue\tn"]
+    for table, found in tables.items():
+        for row, column, value, n in found:
+            shown = f"{100 * value:.2f}" if value is not None and in_per_cent(table) else value
+            lines.append("\t".join(map(str, (table, row, column, shown, n))))
     sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
     for note in notes:
         print(note, file=sys.stderr)

@@ -2,13 +2,13 @@
 
     python lveval.py PREDICTIONS.jsonl DATA [DATA ...]        (DATA: Parquet, which needs pyarrow, or JSONL)
 
-Yuan et al., "LV-Eval: A Balanced Long-Context Benchmark with 5 Length Levels Up to 256K", 2024: section 4, figures 4
-and 5, tables 3 and A2 to A5. Part of Touchstone; Apache License 2.0. Needs Python 3.10; for Chinese rows also jieba
-(0.42.1), which divides texts into words.
+Yuan et al., "LV-Eval: A Balanced Long-Context Benchmark with 5 Length Levels Up to 256K", 2024: section 4, figures 4,
+5, A8 and A9, tables 3 and A1 to A5. Part of Touchstone; Apache License 2.0. Needs Python 3.10; for Chinese rows also
+jieba (0.42.1), which divides texts into words.
 
-A prediction's variant is context, or direct: the question alone. Every value lies in 0..1, where the paper prints per
-cent. A reply is compared with the first answer, by its dataset's metric. Metrics are those of the program that the
-authors released; `--metrics paper` takes those of their paper, which differ:
+A prediction's variant is context, or direct: the question alone. Scores are printed in per cent with two decimals, as
+in the paper, and written (--output) as shares of 1. A reply is compared with the first answer, by its dataset's metric.
+Metrics are those of the program that the authors released; `--metrics paper` takes those of their paper, which differ:
 
 |                  | released                                              | paper                               |
 |------------------|-------------------------------------------------------|-------------------------------------|
@@ -58,6 +58,7 @@ AS_RELEASED = "as released"
 WITHOUT_FACTS = "no-cfi"
 WITHOUT_RULES = ("no-kpr", "neither")
 ALL_LEVELS = "all levels"
+SHARED = "words shared with answers"
 MOST_SHARED = 100  # section 3.3: "the top 100 words that matched the GT answer most frequently"
 STAGES = ("F1", "with keywords", "with keywords and blacklist")
 """The rows of table A3."""
@@ -135,10 +136,14 @@ def chinese_segments(text: str) -> list[str]:
     return list(_segmenter().cut(text, cut_all=False))
 
 
+def normal_segments(text: str) -> list[str]:
+    """jieba's segments in lower case, without punctuation and white space: some are empty then."""
+    return ["".join(one.lower().translate(_BOTH_PUNCTUATIONS).split()) for one in chinese_segments(text)]
+
+
 def chinese_words(text: str) -> list[str]:
-    """jieba's segments in lower case, without punctuation and white space; no empty ones."""
-    normal = ("".join(one.lower().translate(_BOTH_PUNCTUATIONS).split()) for one in chinese_segments(text))
-    return [word for word in normal if word]
+    """The normal segments, but for the empty ones."""
+    return [word for word in normal_segments(text) if word]
 
 
 @cache
@@ -231,11 +236,14 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> list[str]
 
 
 def _spaced(text: str, blacklist: Set[str] | None = None) -> str:
-    """Chinese words with spaces between; with a blacklist divided twice and without its words, as released."""
+    """Chinese words with spaces between; with a blacklist divided twice and without its words, as released.
+
+    Spaces that stood between the words stay as empty words: texts of nothing but blacklisted words can be alike.
+    """
     segments = " ".join(chinese_segments(text))
     if blacklist is None:
         return segments
-    return " ".join(word for word in chinese_words(segments) if word not in blacklist)
+    return " ".join(word for word in normal_segments(segments) if word not in blacklist)
 
 
 METRICS: Mapping[str, Metric] = {
@@ -307,7 +315,7 @@ def score(
     released = [one for one in asked if one["ablation"] == AS_RELEASED]
     direct = [one for one in replies if one["ablation"] == AS_RELEASED]
     tables = {
-        "score by dataset": _by_level(released, "group", "dataset"),
+        "score by dataset": _averages(released, "group", "dataset"),
         "score by level": _averages(released, "group"),
         "score by type": _averages(released, "group", "kind"),
         "metric ablation": _metric_ablation(released),
@@ -316,7 +324,7 @@ def score(
             _beside(asked, lambda one: one["ablation"] != AS_RELEASED), "base", "dataset", "ablation"
         ),
         "leakage": _leakage(_beside(direct, lambda one: one["variant"] == "direct")),
-        "words shared with answers": _shared_words(released),
+        SHARED: _shared_words(released),
     }
     return {name: cells for name, cells in tables.items() if cells}, notes
 
@@ -393,12 +401,15 @@ def _in_levels(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _by_level(replies: Iterable[Row], *by: str) -> list[Cell]:
-    """Means over replies: a row for each combination of `by`, a column for each level. Tables A2, A4, A5, figure 5."""
+    """Means over replies: a row for each combination of `by`, a column for each level. Tables A4, A5, figure 5."""
     return _in_levels(means(((*(one[name] for name in by), one["level"]), one["score"]) for one in replies))
 
 
 def _averages(replies: Iterable[Row], *by: str) -> list[Cell]:
-    """Figure 4: the mean over datasets of a dataset's score, at each level and over all levels of all of them."""
+    """The mean over datasets of a dataset's score, at each level and over all levels of all of them.
+
+    Figure 4; by dataset, tables A1 and A2 with figures A8 and A9.
+    """
     scores: dict[tuple[str, ...], list[float]] = {}
     for one in replies:
         scores.setdefault((*(one[name] for name in by), one["dataset"], one["level"]), []).append(one["score"])
@@ -494,7 +505,7 @@ def main() -> None:
     given = parser.parse_args()
     rows, predictions = rows_of(given.data, COLUMNS), predictions_of(given.predictions, FORM)
     scored = score(rows, predictions, given.partial, given.metrics, dict(given.blacklist), dict(given.window))
-    tell(*scored, given.output)
+    tell(*scored, given.output, in_per_cent=lambda table: table != SHARED)
 
 
 if __name__ == "__main__":

@@ -88,6 +88,7 @@ FAMILY = Family(
     layout=layout,
     evaluation=Evaluation(
         parts=("items",),
+        settings=("shots",),
         prompts=(),
         requests=_no_requests,
         scored=ScoredItem.of,

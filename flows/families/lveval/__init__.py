@@ -2,7 +2,20 @@
 
 from pathlib import Path
 
-from flows.construct.engine import Evaluation, Family, Paper, Part, Released, all_, each, every, expand, rows, sample
+from flows.construct.engine import (
+    Evaluation,
+    Family,
+    Paper,
+    Part,
+    Released,
+    Selection,
+    all_,
+    each,
+    every,
+    expand,
+    rows,
+    sample,
+)
 from flows.families.lveval.contexts import bring_rules_together, bring_together, context_files, mix_contexts
 from flows.families.lveval.figures import context_figures, document_figures, fact_figures, pair_figures, rule_figures
 from flows.families.lveval.inference import ANSWERS, requests
@@ -219,6 +232,8 @@ FAMILY = Family(
     layout=layout,
     evaluation=Evaluation(
         parts=("contexts",),
+        settings=("metrics", "blacklists", "ablations", "context_windows"),
+        selection=Selection("levels", lambda row: row.level),
         prompts=ANSWERS,
         requests=requests,
         scored=ScoredContext.of,

@@ -39,6 +39,8 @@ class Dataset:
     """Words (characters) beyond which an answer is not selected."""
     unknown: bool = False
     """Whether questions are left out that are answered without the context."""
+    brief: bool = False
+    """Whether the released prompt asks for the answer alone."""
     recalls_fact: bool = False
     """Whether it is one fact at many places of a book."""
     answer_tokens: int = 64
@@ -62,29 +64,29 @@ DATASETS = (
     Dataset(
         name="hotpotwikiqa-mixup", released="hotpotwikiqa_mixup", language="en", hops="multi-hop", pairs=124,
         original="HotpotQA and 2WikiMultihopQA", metric=GATED_EN, confusing_facts=True, replacements=232,
-        keywords=True, scattered=True, titled=True,
+        keywords=True, scattered=True, titled=True, brief=True,
     ),
     Dataset(
         name="loogle-SD-mixup", released="loogle_SD_mixup", language="en", hops="single-hop", pairs=160,
-        original="LooGLE, short-dependency QA", metric=GATED_EN, keywords=True,
+        original="LooGLE, short-dependency QA", metric=GATED_EN, keywords=True, brief=True,
     ),
     Dataset(
         name="loogle-CR-mixup", released="loogle_CR_mixup", language="en", hops="multi-hop", pairs=99,
-        original="LooGLE, comprehension and reasoning", metric=GATED_EN, keywords=True,
+        original="LooGLE, comprehension and reasoning", metric=GATED_EN, keywords=True, brief=True,
     ),
     Dataset(
         name="loogle-MR-mixup", released="loogle_MIR_mixup", language="en", hops="multi-hop", pairs=139,
-        original="LooGLE, multiple information retrieval", metric=GATED_EN, keywords=True,
+        original="LooGLE, multiple information retrieval", metric=GATED_EN, keywords=True, brief=True,
     ),
     Dataset(
         name="multifieldqa-en-mixup", released="multifieldqa_en_mixup", language="en", hops="single-hop", pairs=101,
         original="LongBench, MultiFieldQA-en", metric=GATED_EN, confusing_facts=True, replacements=476,
-        keywords=True, unknown=True,
+        keywords=True, unknown=True, brief=True,
     ),
     Dataset(
         name="multifieldqa-zh-mixup", released="multifieldqa_zh_mixup", language="zh", hops="single-hop", pairs=133,
         original="LongBench, MultiFieldQA-zh", metric=GATED_ZH, confusing_facts=True, replacements=424,
-        keywords=True, unknown=True,
+        keywords=True, unknown=True, brief=True,
     ),
     Dataset(
         name="factrecall-en", released="factrecall_en", language="en", hops="single-hop", pairs=1,

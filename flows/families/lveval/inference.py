@@ -1,8 +1,23 @@
 """How a row is put to a model: with its context and without, and with what makes it hard undone (section 4).
 
-The prompts are in our own words, in the shape of the paper's program: instruction, article, instruction
-again, question, cue. So a prompt that is cut in its middle (`truncation.py`) keeps its instructions. Answers
-are greedy. Departure: without a context every answer may have 64 tokens, those of fact recall too.
+Each dataset has a prompt of its own, `answer_<dataset>`, which a user's template can replace. In our own words it asks
+what the program of the authors asks:
+
+| dataset                                       | passages that matter | the answer alone |
+|-----------------------------------------------|----------------------|------------------|
+| hotpotwikiqa-mixup                            | some                 | yes              |
+| loogle-SD-, -CR-, -MR-, multifieldqa-en-mixup | one                  | yes              |
+| multifieldqa-zh-mixup                         | one                  | yes, in Chinese  |
+| cmrc-, lic-, dureader-mixup                   | one                  | not asked for    |
+| factrecall-en, factrecall-zh                  | nothing is said      | not asked for    |
+
+It says "one" of datasets too whose answers take several passages (loogle-CR, loogle-MR, dureader): so do ours, for
+numbers are compared with tables A1 and A2. Each has the shape of that program: instruction, article, instruction again,
+question, cue. So a prompt that is cut in its middle (`truncation.py`) keeps its instructions. Answers are greedy.
+
+Nothing was released of how questions are asked without a context (table 3). They are asked for the answer alone where
+the dataset's own prompt does, so that the two differ by the context. Departure: without a context every answer may have
+64 tokens, those of fact recall too.
 """
 
 from collections.abc import Sequence
@@ -11,12 +26,14 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol, get_args
 
 from flows.construct.engine import Request
-from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, Dataset
+from flows.families.lveval.datasets import BY_RELEASED, DATASETS, Dataset
 from flows.llm.model import Prompt, Text
 from schemas.base import Frozen
 from schemas.lveval import LongContext
 
 HERE = Path(__file__).parent / "prompts"
+DIRECT_TOKENS = 64
+"""Longest answer to a question without a context."""
 
 Variant = Literal["context", "direct"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
@@ -39,26 +56,23 @@ class Direct(Frozen):
     """A question to be answered without a context (table 3)."""
 
     question: str
+    brief: bool
+    """Whether the answer alone is asked for."""
 
 
-def _prompt(name: str, inputs: type[Frozen], dataset: str) -> Prompt[Text]:
-    tokens = BY_NAME[dataset].answer_tokens
-    return Prompt(name, 1, Text, HERE, role="evaluated", temperature=0.0, max_tokens=tokens, inputs=inputs)
+def _prompt(name: str, version: int, inputs: type[Frozen], tokens: int) -> Prompt[Text]:
+    return Prompt(name, version, Text, HERE, role="evaluated", temperature=0.0, max_tokens=tokens, inputs=inputs)
 
 
 ANSWER = MappingProxyType(
-    {
-        "en": _prompt("answer_en", InContext, "hotpotwikiqa-mixup"),
-        "zh": _prompt("answer_zh", InContext, "cmrc-mixup"),
-    }
+    {one.name: _prompt(f"answer_{one.name}", 1, InContext, one.answer_tokens) for one in DATASETS}
 )
-RECALL = MappingProxyType(
-    {"en": _prompt("recall_en", InContext, "factrecall-en"), "zh": _prompt("recall_zh", InContext, "factrecall-zh")}
-)
+"""By the dataset's name."""
 DIRECT = MappingProxyType(
-    {"en": _prompt("direct_en", Direct, "hotpotwikiqa-mixup"), "zh": _prompt("direct_zh", Direct, "cmrc-mixup")}
+    {language: _prompt(f"direct_{language}", 2, Direct, DIRECT_TOKENS) for language in ("en", "zh")}
 )
-ANSWERS: tuple[Prompt[Any], ...] = (*ANSWER.values(), *RECALL.values(), *DIRECT.values())
+"""By the language."""
+ANSWERS: tuple[Prompt[Any], ...] = (*ANSWER.values(), *DIRECT.values())
 
 
 class InferenceSettings(Protocol):
@@ -94,13 +108,12 @@ def requests(row: LongContext, settings: InferenceSettings) -> Sequence[Request]
 
 
 def _request(row: LongContext, variant: Variant, ablation: Ablation | None) -> Request:
+    dataset = dataset_of(row)
     question = without_rules(row, row.input) if ablation in WITHOUT_RULES else row.input
     if variant == "direct":
-        return Request(variant, DIRECT[row.language], Direct(question=question), ablation)
-    prompts = RECALL if dataset_of(row).recalls_fact else ANSWER
-    return Request(
-        variant, prompts[row.language], InContext(context=context_of(row, ablation), question=question), ablation
-    )
+        return Request(variant, DIRECT[row.language], Direct(question=question, brief=dataset.brief), ablation)
+    asked = InContext(context=context_of(row, ablation), question=question)
+    return Request(variant, ANSWER[dataset.name], asked, ablation)
 
 
 def context_of(row: LongContext, ablation: Ablation | None) -> str:

@@ -1,10 +1,11 @@
 """LV-Eval's scores by dataset, level and type, and the paper's ablations (section 4; appendices B and C).
 
-Every value lies in 0..1, where the paper prints per cent; n is the number of replies that it is taken over.
+Scores are shares of 1, which are shown in per cent with two decimals, as the paper prints them; n is the number of
+replies that a score is taken over.
 A reply is scored against the first answer, by the metric of its dataset (`metric_of`). Under an ablation
 that undoes the replacements, question, answer and keywords are those from before.
 
-Tables of figure 4 and A2, A3 hold the rows as released. The ablations (`Prediction.prompting` is "no-cfi",
+Tables of figure 4 and A1 to A3 hold the rows as released. The ablations (`Prediction.prompting` is "no-cfi",
 "no-kpr" or "neither") stand in tables of their own, with the rows as released beside them.
 """
 
@@ -29,7 +30,7 @@ from flows.families.lveval.inference import (
 )
 from flows.families.lveval.settings import words_of
 from flows.scoring.qa import METRICS
-from flows.scoring.tables import ScoreError, ScoreTables, cells, fitting, means
+from flows.scoring.tables import ALL_LEVELS, ScoreError, ScoreTables, Unit, cells, fitting, means
 from flows.scoring.words import chinese_words, english_words, read_blacklist
 from schemas.base import Frozen
 from schemas.lveval import LongContext
@@ -40,7 +41,6 @@ SHARED = "words shared with answers"
 MOST_SHARED = 100  # section 3.3: "the top 100 words that matched the GT answer most frequently"
 TOKENS = {"en": english_words, "zh": chinese_words}
 BY_DEPTH = "fact recall by depth"
-ALL_LEVELS = "all levels"
 CEILING = "ceiling Lm/Ld"
 AS_RELEASED = "as released"
 KPR = {AS_RELEASED: ", with KPR", "no-kpr": ", without KPR"}
@@ -167,7 +167,8 @@ def score(
     frames = {name: table(chosen) for name, (table, chosen) in made.items() if not chosen.empty}
     if not (shared := _shared_words(given)).empty:
         frames[SHARED] = shared
-    return ScoreTables.of(frames, notes)
+    units: dict[str, Unit] = {name: "count" if name == SHARED else "per cent" for name in frames}
+    return ScoreTables.of(frames, notes, units=units)
 
 
 def heatmap(scored: ScoreTables, group: str, dataset: str) -> pd.DataFrame:
@@ -319,8 +320,8 @@ def _by_level(replies: pd.DataFrame, by: Sequence[str], value: str = "score") ->
 
 
 def _by_dataset(replies: pd.DataFrame) -> pd.DataFrame:
-    """Table A2."""
-    return _by_level(replies, ["group", "dataset"])
+    """Tables A1 and A2, and figures A8 and A9: the mean over the levels of a dataset."""
+    return _averages(replies, ["group", "dataset"])
 
 
 def _averages_by_type(replies: pd.DataFrame) -> pd.DataFrame:
@@ -333,7 +334,8 @@ def _averages(replies: pd.DataFrame, by: Sequence[str] = ("group",)) -> pd.DataF
 
     n counts the replies, of which a large dataset has more and weighs no more.
     """
-    scores = replies.groupby([*by, "dataset", "level"])["score"].agg(["mean", "count"]).reset_index()
+    apart = list(dict.fromkeys([*by, "dataset", "level"]))
+    scores = replies.groupby(apart)["score"].agg(["mean", "count"]).reset_index()
     both = pd.concat([scores, scores.assign(level=ALL_LEVELS)], ignore_index=True)
     found = both.groupby([*by, "level"]).agg(mean=("mean", "mean"), count=("count", "sum"))
     return _in_order(cells(found, [*by, "level"]))

@@ -137,6 +137,7 @@ FAMILY = Family(
     layout=layout,
     evaluation=Evaluation(
         parts=("category1", "category2"),
+        settings=("style", "prompting", "shots", "entailment", "matrix_seeds"),
         prompts=ANSWERS,
         requests=requests,
         scored=ScoredCase.of,

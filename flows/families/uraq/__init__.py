@@ -2,10 +2,23 @@
 
 from pathlib import Path
 
-from flows.construct.engine import Evaluation, Family, Paper, Part, Released, Request, all_, each, expand, sample
+from flows.construct.engine import (
+    Evaluation,
+    Family,
+    Paper,
+    Part,
+    Released,
+    Request,
+    Selection,
+    all_,
+    each,
+    expand,
+    sample,
+)
 from flows.families.uraq.figures import conflict_figures, evaluation_figures, item_figures, statement_figures
 from flows.families.uraq.layout import layout
 from flows.families.uraq.method import (
+    URAQ,
     UraqSettings,
     arrange_contexts,
     ask_question,
@@ -113,6 +126,7 @@ FAMILY = Family(
     layout=layout,
     evaluation=Evaluation(
         parts=("evaluation",),
+        selection=Selection("context_counts", lambda row: row.n_contexts if row.dataset == URAQ else None),
         prompts=(ANSWER_WITH_CONTEXT,),
         requests=lambda row, settings: [Request(need, ANSWER_WITH_CONTEXT, to_read(row, need)) for need in NEEDS],
         scored=ScoredRow.of,
