@@ -69,6 +69,7 @@ def test_the_users_message_is_cut_and_the_systems_is_not(tmp_path: Path) -> None
     assert {one["content"] for one in prompt.messages(Asked(context="0123"))} == {"Read all of it.", "<0123>"}
 
 
-def test_window_and_tokenizer_go_together() -> None:
-    with pytest.raises(ValueError, match="window and tokenizer go together"):
-        EndpointSettings(name="m", window=8000)
+def test_a_tokenizer_without_a_window_counts_nothing() -> None:
+    with pytest.raises(ValueError, match="give both, or window alone"):
+        EndpointSettings(name="m", tokenizer="gpt2")
+    assert EndpointSettings(name="m", window=8000).tokenizer is None
