@@ -51,17 +51,16 @@ def test_a_worker_where_something_differs_refuses(tmp_path: Path) -> None:
         _check_same(opened(other), later, project.build.fingerprint(later))
 
 
-def test_a_worker_counts_its_share_from_where_the_build_began(tmp_path: Path) -> None:
-    """1 dollar was spent before the build, 2 by its first run; each of two workers has half of what is left of 8."""
+def test_a_worker_counts_its_share_from_where_the_command_began(tmp_path: Path) -> None:
+    """1 dollar was spent before the command, 2 by its first workers; each of two workers has half of what is left."""
     config = write_config(tmp_path, store=str(tmp_path / "store"), budget_usd=8, families={"uraq": URAQ})
     project = Project(config, tmp_path / "out", workers=2)
     project.cache.put("before", Completion("", "answer", 1, 1, 1.0))
-    assert project.budget.spent_usd == 0
-    project.cache.put("first run", Completion("", "answer", 1, 1, 2.0))
-    sent = pickle.dumps(Project(config, tmp_path / "out", workers=2))
-    project.settle()  # a worker's machine has no note of when the build began
+    sent = pickle.dumps(project)
+    project.cache.put("first worker", Completion("", "answer", 1, 1, 2.0))
     share = pickle.loads(sent).budget
     assert (share.ceiling_usd, share.spent_usd) == (4.0, 1.0)
+    assert Project(config, tmp_path / "out").budget.spent_usd == 0, "the next command has all of it"
 
 
 def test_money_of_several_machines_is_counted_in_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,11 +36,12 @@ from flows.evaluate import (
     write_held,
 )
 from flows.llm.local import LocalModel, LocalSettings
+from flows.llm.model import BudgetSpent, Usage
 from flows.llm.options import LikelihoodModel
 from flows.locks import building, one_evaluation
 from flows.report.evaluation import write_evaluation
 from flows.scoring.qa import METRICS
-from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured
+from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured, tally, told_beside
 from flows.scoring.turn_attention import turn_tables
 from flows.settings import nearest
 from schemas.errors import WrongInput, first_problem
@@ -74,7 +75,9 @@ def evaluate_family(
     rows = evaluated_rows(project, family, limit)
     if family.evaluation.ready is not None:
         family.evaluation.ready(project.build.families[name].settings)
-    told = None
+    told, usage, notes = None, Usage(), list[str]()
+    project.tell = notes.append
+    stopped: BudgetSpent | None = None
     try:
         if isinstance(weighs, LocalModel):
             with console.status(f"loading {weighs.name}"):
@@ -85,10 +88,13 @@ def evaluate_family(
             def show(done: int, total: int) -> None:
                 progress.update(task, completed=done, total=total)
 
-            if weighs is not None:
-                usage = weigh(project, family, weighs, rows, path, show)
-            else:
-                usage = predict(project, family, project.model(model, family), rows, path, show)
+            try:
+                if weighs is not None:
+                    weigh(project, family, weighs, rows, path, show, usage)
+                else:
+                    predict(project, family, project.model(model, family), rows, path, show, usage)
+            except BudgetSpent as spent:
+                stopped = spent
             if attention and isinstance(weighs, LocalModel):
                 progress.update(task, description="attention", completed=0)
                 told = attend(family, weighs, rows, show)
@@ -100,7 +106,28 @@ def evaluate_family(
         f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache{money}",
     ]
     output = path.with_suffix(".tables.json")
-    _score(console, project, family, rows, path, output, partial=False, more=told, said=said)
+    said += notes
+    _score_answered(console, project, family, rows, path, output, stopped, told, said)
+
+
+def _score_answered(
+    console: Console,
+    project: Project,
+    family: Family,
+    rows: EvaluatedRows,
+    path: Path,
+    output: Path,
+    stopped: BudgetSpent | None,
+    more: ScoreTables | None,
+    said: Sequence[str],
+) -> None:
+    """Score an evaluation: all of it, or what was answered before the budget was spent, which is raised at last."""
+    if stopped is None:
+        _score(console, project, family, rows, path, output, partial=False, more=more, said=said)
+        return
+    if path.stat().st_size:
+        _score(console, project, family, rows, path, output, partial=True, more=more, said=said)
+    raise stopped
 
 
 def _evaluate_in_dialogues(
@@ -280,10 +307,11 @@ def _score(
     """Score a file of predictions, and show its tables and those of `more`, after what is to be `said` first."""
     settings = project.build.families[family.name].settings
     page = _page_of(path, output)
+    seen: list[Prediction] = []
     with console.status(f"scoring {path}"), _partly(path) as told:
         result = family.evaluation.score(
-            map(family.evaluation.scored, rows), read_predictions(path, family), partial, settings
-        )
+            map(family.evaluation.scored, rows), tally(read_predictions(path, family), seen), partial, settings
+        ).joined(told_beside(seen))
     if more is not None:
         result = result.joined(more)
     title = f"{project.config.name}: {family.name} on {path.stem}"

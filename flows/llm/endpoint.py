@@ -19,6 +19,7 @@ from flows.llm.chat_format import Reply, offered_window, read_log_probabilities,
 from flows.llm.dialect import Dialect, Form, Structured
 from flows.llm.limits import Budget, Limits
 from flows.llm.model import (
+    CUT_OFF,
     MAX_REASKS,
     Invalid,
     InvalidAnswer,
@@ -272,11 +273,8 @@ class Endpoint:
         """Which of the ways of `TELLING` the server takes, as far as is known."""
 
     def identity(self) -> Mapping[str, object]:
-        """Model name and server, and what the user has set of its answers: not what the server makes of that."""
-        return {**self._server(), **self.settings.model_dump(mode="json", include=ANSWERED_BY, exclude_defaults=True)}
-
-    def _server(self) -> dict[str, object]:
-        return {"provider": "endpoint", "model": self.name, "base_url": self.base_url}
+        """See `identity_of`."""
+        return identity_of(self.settings)
 
     async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
         """The typed answer; what it took is added to `usage`. A higher `draw` asks anew.
@@ -307,7 +305,7 @@ class Endpoint:
             except Invalid as invalid:
                 error = invalid
                 if cut_off:
-                    error = Invalid("answer cut off", f"it was longer than {form.limit} tokens; be brief")
+                    error = Invalid(CUT_OFF, f"it was longer than {form.limit} tokens; be brief")
             reason, detail = error.reason, error.detail
             messages = [
                 *messages,
@@ -365,7 +363,7 @@ class Endpoint:
         key = form.keys.get(room)
         if key is None:
             named = {**form.parameters, "max_tokens": form.limit, **({"room": room} if room else {})}
-            key = form.keys[room] = canonical_json([self._server(), named, form.schema])
+            key = form.keys[room] = canonical_json([_server(self.settings), named, form.schema])
         return _Question(
             key=completion_key(key, written, b"%d" % draw),
             ask=lambda: self._ask(form, messages, written, tokens),
@@ -803,6 +801,15 @@ class Endpoint:
         """A server's words on one line, without the key, should it repeat it."""
         line = self._without_key(" ".join(said.split()))
         return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
+
+
+def identity_of(settings: EndpointSettings) -> Mapping[str, object]:
+    """Model name and server, and what the user has set of its answers: not what the server takes of that."""
+    return {**_server(settings), **settings.model_dump(mode="json", include=ANSWERED_BY, exclude_defaults=True)}
+
+
+def _server(settings: EndpointSettings) -> dict[str, object]:
+    return {"provider": "endpoint", "model": settings.name, "base_url": _public_url(settings.base_url)}
 
 
 def _from_cache(completion: Completion) -> Usage:

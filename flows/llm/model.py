@@ -75,6 +75,10 @@ def require(problem: Problem) -> None:
         raise Invalid(*problem)
 
 
+CUT_OFF = "answer cut off"
+"""The reason of an answer that cannot be used, and ended at its limit of tokens."""
+
+
 class InvalidAnswer(Exception):  # noqa: N818
     """Every answer was invalid: the record is to be dropped, with the last answer as evidence."""
 
