@@ -336,7 +336,7 @@ class ChatServer:
         spent: dict[str, Any] = {}
         message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": refusal}
         if reply.thought:
-            limit = body.get("max_tokens", body.get("max_completion_tokens"))
+            limit = int(body.get("max_tokens", body.get("max_completion_tokens", 0)))
             left = max(0, limit - reply.thought)
             if left < len(content or "") // 4 + 1:
                 content, finish = (content or "")[: 4 * left], "length"

@@ -96,8 +96,8 @@ async def ask(
     """The answers, or what was raised, of a run with an endpoint and a cache connection of its own."""
     made = EndpointSettings.model_validate({"name": "gpt-4o-mini", "base_url": server.url, **settings})
     with CompletionCache(f"sqlite:///{folder}/cache.db") as cache:
-        tell = [].append if told is None else told.append
-        async with Endpoint(made, cache, prices=PRICES, budget=budget, limits=limits, tell=tell) as endpoint:
+        notes: list[str] = [] if told is None else told
+        async with Endpoint(made, cache, prices=PRICES, budget=budget, limits=limits, tell=notes.append) as endpoint:
             calls = (
                 endpoint.complete(prompt, Asked(number=n), usage=Usage() if usage is None else usage) for n in numbers
             )

@@ -124,7 +124,7 @@ async def test_an_answer_is_asked_no_longer_than_the_model_can_be(tmp_path: Path
 
 
 async def test_what_the_user_sets_is_sent_and_is_known_by_it(tmp_path: Path) -> None:
-    own = {"temperature": 0.6, "parameters": {"top_p": 0.9, "seed": 7}, "max_tokens": {"told": 500}}
+    own: dict[str, Any] = {"temperature": 0.6, "parameters": {"top_p": 0.9, "seed": 7}, "max_tokens": {"told": 500}}
     with ChatServer(answers) as server:
         await ask(server, tmp_path, a_prompt(tmp_path), [3])
         await ask(server, tmp_path, a_prompt(tmp_path), [3], **own)

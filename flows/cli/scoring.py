@@ -106,7 +106,7 @@ def evaluate_family(
         f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache{money}",
     ]
     output = path.with_suffix(".tables.json")
-    said += notes
+    said += map(escape, notes)
     _score_answered(console, project, family, rows, path, output, stopped, told, said)
 
 
