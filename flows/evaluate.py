@@ -12,17 +12,17 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from data.publish.rows import ADDED
 from data.sources.files import json_lines
 from data.sources.spec import Row
 from data.store import Stage
 from flows.compose import Project
-from flows.construct.engine import Choice, Family, HeldContext, Request
+from flows.construct.engine import Choice, Family, Held, HeldContext, Request
 from flows.construct.stages import Anew, Build, FamilyBuild, StageRef, side_by_side
 from flows.llm.endpoint import Endpoint
-from flows.llm.model import CUT_OFF, BudgetSpent, InvalidAnswer, Model, NoAnswer, Prompt, Usage
+from flows.llm.model import CUT_OFF, BudgetSpent, InvalidAnswer, Model, NoAnswer, Out, Prompt, Usage
 from flows.llm.options import Likelihood, LikelihoodModel, Options
 from flows.llm.truncation import Fitting, PretrainedTokenizer, middle_cut
 from flows.locks import one_evaluation
@@ -140,12 +140,8 @@ def predict(
     one = project.build.families[family.name]
     # A family may ask its pivot by the same prompts; here another role is asked.
     prompts = {prompt.name: replace(one.prompts[prompt.name], role=EVALUATED) for prompt in family.evaluation.prompts}
-    cut = None
-    if isinstance(model, Endpoint) and model.settings.window:
-        tokenizer = PretrainedTokenizer(model.settings.tokenizer) if model.settings.tokenizer else None
-        cut = middle_cut(model.settings.window, tokenizer)
     usage = Usage() if usage is None else usage
-    asking = _Asking(model, prompts, cut, usage)
+    asking = _Asking(model, prompts, usage)
 
     def ask(batch: list[Any]) -> Iterable[Prediction | BudgetSpent]:
         requests = [(row, request) for row in batch for request in family.evaluation.requests(row, one.settings)]
@@ -210,16 +206,52 @@ def build_with(project: Project, family: Family, name: str, limit: int | None) -
     models = {**project.models_of(family, settings), name: project.model(name, family)}
     if family.ready is not None:
         family.ready(settings, models)
+    return _beside_build(project, FamilyBuild(family, settings, one.prompts, models), held, limit)
+
+
+def _beside_build(project: Project, made: FamilyBuild, held: Held, limit: int | None) -> Build:
+    """The build with its held parts to be made anew as `made` has it."""
     return Build(
-        [FamilyBuild(family, settings, one.prompts, models)],
+        [made],
         store=project.store,
         seed=project.build.seed,
         limit=project.build.limit,
         embedder=project.embedder,
         verdicts=project.verdicts,
         built=project.built,
-        anew=Anew(family.name, held.parts, limit),
+        anew=Anew(made.family.name, held.parts, limit),
     )
+
+
+class _AsPaid:
+    """A model where the budget is spent: what was paid for is answered, the rest drops its record."""
+
+    def __init__(self, model: Model, spent_usd: float) -> None:
+        self.name = model.name
+        self._model = model
+        self._spent_usd = spent_usd
+
+    async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
+        try:
+            return await self._model.complete(prompt, inputs, draw=draw, usage=usage)
+        except BudgetSpent as spent:
+            raise NoAnswer("the budget is spent", str(spent)) from spent
+
+    def identity(self) -> Mapping[str, object]:
+        """That of the model, and what had been paid by then: another time there may be more."""
+        return {**self._model.identity(), "paid": self._spent_usd}
+
+
+def as_paid(project: Project, family: Family, build: Build, limit: int | None) -> Build:
+    """A build by `build_with` that the budget has stopped, as far as it was answered: the rest is dropped in it.
+
+    Its stages lie beside those of the whole, which goes on from where it was another time.
+    """
+    one, held = build.families[family.name], family.evaluation.held
+    assert held is not None
+    spent = project.cache.spent_usd()
+    models: dict[str, Model] = {name: _AsPaid(model, spent) for name, model in one.models.items()}
+    return _beside_build(project, FamilyBuild(family, one.settings, one.prompts, models), held, limit)
 
 
 def hold(project: Project, family: Family, build: Build, watcher: Watcher) -> UsageOfPrompt:
@@ -397,17 +429,16 @@ def _write(
 class _Asking:
     """Puts requests to a model, each cut to its window; what cannot be asked is told in place of a prediction."""
 
-    def __init__(
-        self,
-        model: Model,
-        prompts: Mapping[str, Prompt[Any]],
-        cut: Callable[[str], str] | None,
-        usage: Usage,
-    ) -> None:
+    def __init__(self, model: Model, prompts: Mapping[str, Prompt[Any]], usage: Usage) -> None:
         self._model = model
         self._prompts = prompts
-        self._cut = cut
         self._usage = usage
+        self._window: int | None = None
+        self._cut: Callable[[str], str] | None = None
+        if isinstance(model, Endpoint) and model.settings.window:
+            named = model.settings.tokenizer
+            self._window = model.settings.window
+            self._cut = middle_cut(self._window, PretrainedTokenizer(named) if named else None)
 
     async def all(self, requests: list[tuple[Record, Request]]) -> list[Prediction | BudgetSpent]:
         """The predictions, in the order of the requests; `BudgetSpent` in the place of one that was not paid for."""
@@ -416,7 +447,7 @@ class _Asking:
     async def _one(self, row: Record, request: Request) -> Prediction | BudgetSpent:
         prompt = self._prompts[request.prompt.name]
         tokens = self._model.limit_of(prompt) if isinstance(self._model, Endpoint) else prompt.max_tokens
-        fitting = Fitting(self._model, prompt, self._cut)
+        fitting = Fitting(self._model, prompt, self._window, self._cut)
         text, failure, cut_off = "", None, False
         try:
             answer = await fitting.complete(request.inputs, answer_tokens=tokens, usage=self._usage)

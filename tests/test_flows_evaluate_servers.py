@@ -8,7 +8,7 @@ import pytest
 
 from tests.builds import touchstone, write_config
 from tests.chat_server import ChatServer, Messages, Reply
-from tests.imitations import llama_cpp, o1_mini, ollama, openai_window, tokens_of, vllm_window
+from tests.imitations import Refuses, llama_cpp, o1_mini, ollama, openai_window, tokens_of, vllm_window
 
 pytestmark = pytest.mark.slow
 
@@ -77,8 +77,14 @@ def test_o1_mini_is_evaluated_and_what_it_refuses_is_told_once(built: Path) -> N
         assert server.requests == []
 
 
-@pytest.mark.parametrize("refuses", [openai_window(706), vllm_window(706), llama_cpp(450, tells=True)])
-def test_a_window_that_the_server_tells_is_kept_by_cutting_the_middle(built: Path, refuses: Any) -> None:
+@pytest.mark.parametrize(
+    ("refuses", "at_least"),
+    [(openai_window(706), 400), (vllm_window(706), 400), (llama_cpp(540, tells=True), 260)],
+)
+def test_a_window_that_the_server_tells_is_kept_by_cutting_the_middle(
+    built: Path, refuses: Refuses, at_least: int
+) -> None:
+    """Prompts have about 250 tokens or 600, and an answer may have 256."""
     with ChatServer(right, refuses=refuses) as server:
         ran = Evaluated(built, server)
         assert ran.done.returncode == 0, ran.done.stderr
@@ -88,11 +94,11 @@ def test_a_window_that_the_server_tells_is_kept_by_cutting_the_middle(built: Pat
         assert all(one["prediction"] == "<output>4</output>" for one in ran.predictions)
         assert f"{len(cut):,} prompts were cut in their middle" in ran.done.stdout
         assert ran.cells("beside the scores") == {"gpt-4o-mini / prompt cut in its middle": len(cut)}
-        assert max(tokens_of(one.body) for one in server.answered) > 400  # no more is cut than has to be
+        assert max(tokens_of(one.body) for one in server.answered) > at_least  # no more is cut than has to be
 
 
 @pytest.mark.parametrize("refuses", [llama_cpp(450, tells=False), ollama(450)])
-def test_a_window_that_is_not_told_makes_failures_that_are_no_predictions(built: Path, refuses: Any) -> None:
+def test_a_window_that_is_not_told_makes_failures_that_are_no_predictions(built: Path, refuses: Refuses) -> None:
     with ChatServer(right, refuses=refuses) as server:
         ran = Evaluated(built, server)
         assert ran.done.returncode == 0, ran.done.stderr
@@ -101,7 +107,7 @@ def test_a_window_that_is_not_told_makes_failures_that_are_no_predictions(built:
         assert {(one["prediction"], one["failure"]) for one in failed} == {
             ("", "prompt longer than the model's window")
         }
-        assert "context" not in ran.path.read_text()
+        assert "exceeds" not in ran.path.read_text()
         assert f"{len(failed):,} predictions failed and are not scored" in ran.done.stdout
         assert ran.cells("beside the scores") == {
             "gpt-4o-mini / failed: prompt longer than the model's window": len(failed)
@@ -166,5 +172,4 @@ def test_reading_takes_no_key(built: Path, command: str) -> None:
     partial = ["--partial"] if command.startswith("score") else []
     done = touchstone(*words, *more, *partial, "--out", "out", folder=built)
     assert "NO_SUCH_KEY" not in done.stdout + done.stderr
-    assert done.returncode == (1 if command == "release" else 0), done.stderr
-    assert not list(built.glob(".touchstone/budget-*"))
+    assert done.returncode == 0, done.stderr

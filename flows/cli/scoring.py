@@ -25,6 +25,7 @@ from flows.evaluate import (
     EVALUATED,
     EvaluatedRows,
     GivenRows,
+    as_paid,
     attend,
     build_with,
     evaluated_rows,
@@ -136,6 +137,9 @@ def _evaluate_in_dialogues(
     """Hold dialogues with the model and have them rated, beside the build's own; write both, and the tables."""
     held = family.evaluation.held
     assert held is not None
+    stopped: BudgetSpent | None = None
+    notes: list[str] = []
+    project.tell = notes.append
     try:
         if reads is not None:
             with console.status(f"loading {reads.name}"):
@@ -144,7 +148,12 @@ def _evaluate_in_dialogues(
         with building(project.state), one_evaluation(project.state, stem):
             build = build_with(project, family, model, limit)
             with Terminal(console) as watcher:
-                asked = hold(project, family, build, watcher)
+                try:
+                    asked = hold(project, family, build, watcher)
+                except BudgetSpent as spent:
+                    stopped = spent
+                    build = as_paid(project, family, build, limit)
+                    asked = hold(project, family, build, watcher)
             context = held_context(family, build)
             paths = write_held(family, context, stem)
             dropped = {part: sum(1 for _ in context.dropped(part)) for part in held.parts}
@@ -153,6 +162,9 @@ def _evaluate_in_dialogues(
                 for part, path in zip(held.parts, paths, strict=False)
             ]
             said.append(f"{paths[-1]}: what was dropped, and why")
+            said += map(escape, notes)
+            if stopped is not None and not len(build.accepted(family.name, held.parts[-1])):
+                raise stopped
             with console.status("scoring"):
                 result = held.tables(context)
             if reads is not None and held.cases is not None:
@@ -165,6 +177,8 @@ def _evaluate_in_dialogues(
     output = stem.with_name(f"{stem.name}.tables.json")
     title = f"{project.config.name}: {family.name} on {model}"
     _tell(console, result, result.notes, output.with_suffix(".html"), title, output, said)
+    if stopped is not None:
+        raise stopped
 
 
 def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None, *, attention: bool = False) -> None:

@@ -111,13 +111,15 @@ def middle_cut(window: int, tokenizer: Tokenizer | None) -> Callable[[str], str]
 class Fitting:
     """Asks one prompt of a model, cut in its middle as far as the model's window makes it.
 
-    `cut` is how it is cut beforehand, where the window is known. Where the server tells it by refusing the prompt,
-    that is cut by its own count of tokens, and asked again. `was_cut` tells whether it came to that.
+    `window` is how many tokens of a prompt the user says that there is room for, and `cut` how it is cut to them
+    beforehand. Where the server refuses the prompt all the same (it counts otherwise, or more than the user's text),
+    that is cut by the window that it tells, or else by the user's, and asked again. `was_cut` tells whether it was.
     """
 
-    def __init__(self, model: Model, prompt: Prompt[Out], cut: Callable[[str], str] | None) -> None:
+    def __init__(self, model: Model, prompt: Prompt[Out], window: int | None, cut: Callable[[str], str] | None) -> None:
         self._model = model
         self._prompt = prompt
+        self._window = window
         self._cut = cut
         self.was_cut = False
 
@@ -129,7 +131,8 @@ class Fitting:
             try:
                 return await self._model.complete(prompt, inputs, usage=usage)
             except PromptTooLong as too_long:
-                left = 0 if too_long.window is None else too_long.window - answer_tokens
+                told = too_long.window
+                left = self._window or 0 if told is None else told - answer_tokens
                 if left < FEWEST_TOKENS or not tries_left:
                     raise
                 share *= min(LEAST_CUT, SPARE * left / too_long.tokens)
