@@ -436,7 +436,7 @@ def test_a_spent_budget_still_scores_what_was_rated(folder: Path, tmp_path_facto
 
     # Where nothing could be rated, there is nothing to score.
     other = json.loads((folder / "config.yaml").read_text())
-    other["models"]["beta"]["temperature"] = 0.5
+    other["models"]["judge"]["temperature"] = 0.5
     (folder / "config.yaml").write_text(json.dumps({**other, "budget_usd": 0.1}))
     nothing = Outcome("evaluate", "refutebench", "--model", "beta")
     assert nothing.code == 1

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from flows.llm.endpoint import REASONING_TOKENS, EndpointSettings
+from flows.llm.cache import CompletionCache
+from flows.llm.endpoint import REASONING_TOKENS, Endpoint, EndpointSettings
 from flows.llm.limits import Budget
 from flows.llm.model import InvalidAnswer, NoAnswer, Prompt, PromptTooLong, Text, Usage, without_thought
 from flows.llm.refusal import RefusedRequest
+from flows.llm.truncation import Fitting, middle_cut
 from tests.chat_server import ChatServer, Faults, Messages, Refusal, Reply
-from tests.imitations import Refuses, llama_cpp, o1_mini, ollama, openai_window, vllm_window
-from tests.test_flows_llm_endpoint import Square, a_prompt, ask
+from tests.imitations import Refuses, llama_cpp, o1_mini, ollama, openai_window, tokens_of, vllm_window
+from tests.test_flows_llm_endpoint import Asked, Square, a_prompt, ask
 
 
 def answers(messages: Messages) -> str:
@@ -365,3 +367,30 @@ def test_other_refusals_say_nothing_of_a_window(status: int, said: str) -> None:
     refused = RefusedRequest(status, "", said)
     assert not refused.is_about_length
     assert not (status != 400 and refused.is_about("tokens"))
+
+
+@pytest.mark.parametrize("refuses", [openai_window(16384), vllm_window(16384), llama_cpp(16384, tells=True)])
+@pytest.mark.parametrize("window", [None, 15000, 16384])
+async def test_a_window_of_16k_holds_the_ends_of_a_longer_prompt(
+    tmp_path: Path, refuses: Refuses, window: int | None
+) -> None:
+    """About 30,000 tokens; what the user says of the window may be too much."""
+    (tmp_path / "long.j2").write_text(
+        "{% block system %}Be exact.{% endblock %}"
+        "{% block user %}Square {{ number }} {{ 'on and on ' * 12000 }}The end.{% endblock %}"
+    )
+    prompt, usage = Prompt("long", 1, Text, tmp_path, temperature=0.0, max_tokens=64), Usage()
+    with ChatServer(answers, refuses=refuses) as server, CompletionCache(f"sqlite:///{tmp_path}/c.db") as cache:
+        settings = EndpointSettings(name="gpt-4o-mini", base_url=server.url)
+        async with Endpoint(settings, cache) as endpoint:
+            cut = middle_cut(window, None) if window else None
+            fitting = Fitting(endpoint, prompt, window, cut)
+            answer = await fitting.complete(Asked(number=7), answer_tokens=64, usage=usage)
+        assert answer == Text(text="49")
+        assert fitting.was_cut
+        [answered] = server.answered
+        assert 14000 < tokens_of(answered.body) <= 16384
+        said = answered.body["messages"][1]["content"]
+        assert said.startswith("Square 7 on and on")
+        assert said.endswith("on and on The end.")
+        assert len(server.requests) <= 3
