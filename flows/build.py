@@ -119,7 +119,6 @@ def build(config: str, out: str, limit: int | None = None, watcher: Watcher | No
             manifest = write_outputs(project)
             note_build(project.store, project.out, manifest)
             remember(project)
-        project.settle()
     finally:
         gc.unfreeze()
         project.close()

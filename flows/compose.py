@@ -6,6 +6,7 @@ The only importer of the families' `rules.py`: without them every family still r
 import asyncio
 import importlib
 import importlib.util
+import logging
 import threading
 import uuid
 from collections.abc import Callable, Coroutine, Mapping
@@ -14,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from data.sources import check_source
 from data.sources.files import json_lines
@@ -25,18 +26,20 @@ from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
 from flows.construct.engine import Family, FamilySettings, Step
 from flows.construct.stages import Build, FamilyBuild
 from flows.llm.cache import CompletionCache
-from flows.llm.endpoint import Endpoint, EndpointSettings
+from flows.llm.endpoint import Endpoint, EndpointSettings, identity_of
 from flows.llm.limits import Budget
 from flows.llm.local import LocalModel, LocalSettings
-from flows.llm.model import Model, Prompt, RuleSet, with_templates
+from flows.llm.model import Model, Out, Prompt, RuleSet, Usage, with_templates
 from flows.llm.options import LikelihoodModel
 from flows.llm.prices import Prices
 from flows.llm.rules import Rules
 from flows.settings import Config, ConfigError, load_config, nearest, parse_config
-from schemas.base import content_hash
+from schemas.base import canonical_json, content_hash
 from schemas.errors import Failed, WrongInput, first_problem
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 EMBEDDINGS = "embeddings.sqlite"
@@ -86,11 +89,13 @@ class Project:
         self.run_id = uuid.uuid4().hex
         """Tells this build from an earlier one of the same file, which may have held something else then."""
         self.begun_usd: float | None = None
-        """What the cache's completions had cost when the build began, where that is known already."""
+        """What the cache's completions had cost when the command began, where that is known already."""
+        self.tell: Callable[[str], None] = _log.warning
+        """Is given each note on a model, once: models that are opened from now on."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.config.budget_usd is not None:
-            self.begun_usd = self._begun(self.cache.spent_usd())
+            self._begun()
         paths = self.config_path.resolve(), self.out.resolve()
         return _reopened, (self.run_id, *paths, self.limit, self.workers, self.begun_usd)
 
@@ -137,38 +142,24 @@ class Project:
 
     @cached_property
     def budget(self) -> Budget:
-        """The build's money; with several workers, each has its share.
+        """What one command may spend; with several workers, each has its share.
 
-        What earlier runs of an unfinished build spent counts: it is what the cache holds more than it did
-        when the build began.
+        A worker process that takes the place of another counts what was spent since the command began: it is what the
+        cache holds more than it did then.
         """
         if self.config.budget_usd is None:
             return Budget(None)
-        spent = self.cache.spent_usd()
-        begun = self._begun(spent)
-        return Budget(self.config.budget_usd / self.workers, spent_usd=max(0.0, spent - begun) / self.workers)
+        since = self.cache.spent_usd() - self._begun()
+        return Budget(self.config.budget_usd / self.workers, spent_usd=max(0.0, since) / self.workers)
 
-    def _begun(self, spent: float) -> float:
-        """What the completions had cost when the build began: as it is noted, or as they have cost now."""
-        if self.begun_usd is not None:
-            return self.begun_usd
-        try:
-            return float(self._ledger.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            Store(str(self.state)).write(str(self._ledger.resolve()), str(spent).encode())
-            return spent
+    def _begun(self) -> float:
+        """What the cache's completions had cost when the command began."""
+        if self.begun_usd is None:
+            self.begun_usd = self.cache.spent_usd()
+        return self.begun_usd
 
-    @property
-    def _ledger(self) -> Path:
-        """Holds what the cache's completions had cost when the build, unfinished as yet, began."""
-        return self.state / f"budget-{content_hash(str(self.out.resolve()))}"
-
-    def settle(self) -> None:
-        """The build is finished: the next one in its place has the whole budget."""
-        self._ledger.unlink(missing_ok=True)
-
-    def models_of(self, family: Family, settings: FamilySettings) -> dict[str, Model]:
-        """A family's models, by role and by name."""
+    def models_of(self, family: Family, settings: FamilySettings, *, opened: bool = True) -> dict[str, Model]:
+        """A family's models, by role and by name; those of servers `opened`, or when they are first asked."""
         roles = {prompt.role for prompt in family.prompts}
         lists = {setting for step in _steps(family) for setting in step.asks.values()}
         named = {name for setting in sorted(lists) for name in getattr(settings, setting)}
@@ -176,13 +167,13 @@ class Project:
             raise ConfigError(
                 f"{self.config_path}: models.{name}: is missing; families.{family.name} asks a model of that name"
             )
-        return {name: self.model(name, family) for name in sorted(roles | named)}
+        return {name: self.model(name, family, opened=opened) for name in sorted(roles | named)}
 
-    def model(self, role: str, family: Family) -> Model:
+    def model(self, role: str, family: Family, *, opened: bool = True) -> Model:
         """The model that plays `role`, or is called so in the configuration."""
         settings = self.config.model_for(role)
         if isinstance(settings, EndpointSettings):
-            return self._endpoint(settings)
+            return self.opened(settings) if opened else OnDemand(self, settings)
         if isinstance(settings, LocalSettings):
             raise ConfigError(
                 f"{self.config_path}: models.{role}: a model of provider local weighs options and writes nothing; "
@@ -194,7 +185,7 @@ class Project:
         """The model that plays `role`, or is called so in the configuration, for weighing options."""
         settings = self.config.model_for(role)
         if isinstance(settings, EndpointSettings):
-            return self._endpoint(settings)
+            return self.opened(settings)
         if isinstance(settings, LocalSettings):
             return LocalModel(settings)
         raise ConfigError(
@@ -203,10 +194,10 @@ class Project:
         )
 
     @cached_property
-    def _endpoints(self) -> dict[EndpointSettings, Endpoint]:
+    def _endpoints(self) -> dict[bytes, Endpoint]:
         return {}
 
-    def _endpoint(self, settings: EndpointSettings) -> Endpoint:
+    def opened(self, settings: EndpointSettings) -> Endpoint:
         """One endpoint for all roles of the same settings, so that they share its limits."""
         share = {
             "concurrency": max(1, settings.concurrency // self.workers),
@@ -214,9 +205,12 @@ class Project:
             "tokens_per_minute": settings.tokens_per_minute and settings.tokens_per_minute / self.workers,
         }
         settings = settings.model_copy(update=share)
-        if settings not in self._endpoints:
-            self._endpoints[settings] = Endpoint(settings, self.cache, prices=self.prices, budget=self.budget)
-        return self._endpoints[settings]
+        key = canonical_json(settings.model_dump(mode="json"))
+        if key not in self._endpoints:
+            self._endpoints[key] = Endpoint(
+                settings, self.cache, prices=self.prices, budget=self.budget, tell=self.tell
+            )
+        return self._endpoints[key]
 
     def prompts_of(self, family: Family) -> dict[str, Prompt[Any]]:
         """The family's prompts by name, with the user's templates in place of ours."""
@@ -248,7 +242,12 @@ class Project:
     def build(self) -> Build:
         """The build's stages."""
         chosen = [
-            FamilyBuild(family, settings, self.prompts_of(family), self.models_of(family, settings))
+            FamilyBuild(
+                family,
+                settings,
+                self.prompts_of(family),
+                self.models_of(family, settings, opened=self.built is None),
+            )
             for family, settings in self.config.chosen()
         ]
         build = Build(
@@ -312,6 +311,24 @@ class Project:
             self._loop.call_soon_threadsafe(self._loop.stop)
         if "cache" in self.__dict__:
             self.cache.close()
+
+
+class OnDemand:
+    """A server's model that is opened when it is first asked: who reads a build needs no key, price or cache."""
+
+    def __init__(self, project: Project, settings: EndpointSettings) -> None:
+        self.name = settings.name
+        self._project = project
+        self._settings = settings
+
+    async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
+        """See `Endpoint`; raises `ApiKeyError` and `UnknownPrice`, too."""
+        endpoint = self._project.opened(self._settings)
+        return await endpoint.complete(prompt, inputs, draw=draw, usage=usage)
+
+    def identity(self) -> Mapping[str, object]:
+        """See `Endpoint`."""
+        return identity_of(self._settings)
 
 
 def at_pins(config: Config, pinned: Callable[[SourceSpec], SourceSpec]) -> Config:

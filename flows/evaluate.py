@@ -12,19 +12,19 @@ from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from data.publish.rows import ADDED
 from data.sources.files import json_lines
 from data.sources.spec import Row
 from data.store import Stage
 from flows.compose import Project
-from flows.construct.engine import Choice, Family, FamilySettings, HeldContext, Request
+from flows.construct.engine import Choice, Family, FamilySettings, Held, HeldContext, Request
 from flows.construct.stages import Anew, Build, FamilyBuild, StageRef, side_by_side
 from flows.llm.endpoint import Endpoint
-from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
-from flows.llm.options import LikelihoodModel, Options
-from flows.llm.truncation import PretrainedTokenizer, cut_to
+from flows.llm.model import CUT_OFF, BudgetSpent, InvalidAnswer, Model, NoAnswer, Out, Prompt, Usage
+from flows.llm.options import Likelihood, LikelihoodModel, Options
+from flows.llm.truncation import Fitting, PretrainedTokenizer, middle_cut
 from flows.locks import one_evaluation
 from flows.scoring.attention import AttentionModel, ChunkedText, attention_tables, pointed_shares
 from flows.scoring.likelihood import SCORES
@@ -206,25 +206,24 @@ def predict(
     rows: EvaluatedRows,
     path: Path,
     progress: Callable[[int, int], None],
+    usage: Usage | None = None,
 ) -> Usage:
-    """Ask `model` about the rows and write its predictions to `path`, in the rows' order.
+    """Ask `model` about the rows and write its predictions to `path`, in the rows' order; what it took is in `usage`.
 
-    A refusal or an empty answer is a prediction like any other: it is scored as it stands. Rows of one id
-    are one question (two pivots may have made the same case): it is asked once.
+    A refusal or an empty answer is a prediction like any other: it is scored as it stands. What the model was not
+    asked, since its server refused, is a failure. Rows of one id are one question (two pivots may have made the same
+    case): it is asked once. Where the budget is spent, what was answered is written, and `BudgetSpent` raised.
     """
     one = project.build.families[family.name]
     # A family may ask its pivot by the same prompts; here another role is asked.
     prompts = {prompt.name: replace(one.prompts[prompt.name], role=EVALUATED) for prompt in family.evaluation.prompts}
-    if isinstance(model, Endpoint) and model.settings.window and model.settings.tokenizer:
-        tokenizer = PretrainedTokenizer(model.settings.tokenizer)
-        prompts = {name: cut_to(prompt, tokenizer, model.settings.window) for name, prompt in prompts.items()}
-    usage = Usage()
-
+    usage = Usage() if usage is None else usage
+    asking = _Asking(model, prompts, usage)
     settings = settings_now(project, family)
 
-    def ask(batch: list[Any]) -> Iterable[Prediction]:
+    def ask(batch: list[Any]) -> Iterable[Prediction | BudgetSpent]:
         requests = [(row, request) for row in batch for request in family.evaluation.requests(row, settings)]
-        return project.run(_ask(model, requests, usage, prompts))
+        return project.run(asking.all(requests))
 
     with one_evaluation(project.state, path):
         _write(rows, rows.batches(), path, progress, ask)
@@ -238,20 +237,21 @@ def weigh(
     rows: Rows,
     path: Path,
     progress: Callable[[int, int], None],
+    usage: Usage | None = None,
 ) -> Usage:
     """Have `model` weigh the rows' options and write their scores to `path`, in the rows' order, as `predict` does."""
     choices = family.evaluation.choices
     assert choices is not None
     settings = settings_now(project, family)
-    usage = Usage()
+    took = Usage() if usage is None else usage
 
-    def ask(batch: list[Any]) -> Iterable[Prediction]:
+    def ask(batch: list[Any]) -> Iterable[Prediction | BudgetSpent]:
         asked = [(row, choice) for row in batch for choice in choices(row, settings)]
-        return project.run(_weigh(model, asked, usage))
+        return project.run(_weigh(model, asked, took))
 
     with one_evaluation(project.state, path):
         _write(rows, rows.batches(WEIGHED_AT_ONCE), path, progress, ask)
-    return usage
+    return took
 
 
 def attend(
@@ -281,19 +281,55 @@ def build_with(project: Project, family: Family, name: str, limit: int | None) -
     evaluated_rows(project, family, limit)
     one = project.build.families[family.name]
     settings = one.settings.model_copy(update={held.models: (name,)})
-    models = {**one.models, name: project.model(name, family)}
+    models = {**project.models_of(family, settings), name: project.model(name, family)}
     if family.ready is not None:
         family.ready(settings, models)
+    return _beside_build(project, FamilyBuild(family, settings, one.prompts, models), held, limit)
+
+
+def _beside_build(project: Project, made: FamilyBuild, held: Held, limit: int | None) -> Build:
+    """The build with its held parts to be made anew as `made` has it."""
     return Build(
-        [FamilyBuild(family, settings, one.prompts, models)],
+        [made],
         store=project.store,
         seed=project.build.seed,
         limit=project.build.limit,
         embedder=project.embedder,
         verdicts=project.verdicts,
         built=project.built,
-        anew=Anew(family.name, held.parts, limit),
+        anew=Anew(made.family.name, held.parts, limit),
     )
+
+
+class _AsPaid:
+    """A model where the budget is spent: what was paid for is answered, the rest drops its record."""
+
+    def __init__(self, model: Model, spent_usd: float) -> None:
+        self.name = model.name
+        self._model = model
+        self._spent_usd = spent_usd
+
+    async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
+        try:
+            return await self._model.complete(prompt, inputs, draw=draw, usage=usage)
+        except BudgetSpent as spent:
+            raise NoAnswer("the budget is spent", str(spent)) from spent
+
+    def identity(self) -> Mapping[str, object]:
+        """That of the model, and what had been paid by then: another time there may be more."""
+        return {**self._model.identity(), "paid": self._spent_usd}
+
+
+def as_paid(project: Project, family: Family, build: Build, limit: int | None) -> Build:
+    """A build by `build_with` that the budget has stopped, as far as it was answered: the rest is dropped in it.
+
+    Its stages lie beside those of the whole, which goes on from where it was another time.
+    """
+    one, held = build.families[family.name], family.evaluation.held
+    assert held is not None
+    spent = project.cache.spent_usd()
+    models: dict[str, Model] = {name: _AsPaid(model, spent) for name, model in one.models.items()}
+    return _beside_build(project, FamilyBuild(family, one.settings, one.prompts, models), held, limit)
 
 
 def hold(project: Project, family: Family, build: Build, watcher: Watcher) -> UsageOfPrompt:
@@ -436,59 +472,116 @@ def _write(
     batches: Iterable[list[Any]],
     path: Path,
     progress: Callable[[int, int], None],
-    ask: Callable[[list[Any]], Iterable[Prediction]],
+    ask: Callable[[list[Any]], Iterable[Prediction | BudgetSpent]],
 ) -> None:
-    """Write the predictions of each row, once for each id, to a file that is there when it is whole."""
+    """Write the predictions of each row, once for each id, to a file that is there when it is whole.
+
+    The first batch that the budget stops is the last: its own predictions are written, then `BudgetSpent` is raised.
+    """
     done = 0
     asked: set[str] = set()
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    stopped: BudgetSpent | None = None
     with temporary.open("w", encoding="utf-8") as out:
         for batch in batches:
             new = [row for row in {row.id: row for row in batch}.values() if row.id not in asked]
             asked.update(row.id for row in new)
             for prediction in ask(new):
+                if isinstance(prediction, BudgetSpent):
+                    stopped = stopped or prediction
+                    continue
                 written = prediction.model_dump(
                     exclude_none=True, exclude={"prediction"} if prediction.scores else None
                 )
                 out.write(json.dumps(written, ensure_ascii=False) + "\n")
+            if stopped is not None:
+                break
             done += len(batch)
             progress(done, len(rows))
     temporary.replace(path)
+    if stopped is not None:
+        raise stopped
 
 
-async def _ask(
-    model: Model, requests: list[tuple[Record, Request]], usage: Usage, prompts: Mapping[str, Prompt[Any]]
-) -> list[Prediction]:
-    async def one(row: Record, request: Request) -> Prediction:
+class _Asking:
+    """Puts requests to a model, each cut to its window; what cannot be asked is told in place of a prediction."""
+
+    def __init__(self, model: Model, prompts: Mapping[str, Prompt[Any]], usage: Usage) -> None:
+        self._model = model
+        self._prompts = prompts
+        self._usage = usage
+        self._window: int | None = None
+        self._cut: Callable[[str], str] | None = None
+        if isinstance(model, Endpoint) and model.settings.window:
+            named = model.settings.tokenizer
+            self._window = model.settings.window
+            self._cut = middle_cut(self._window, PretrainedTokenizer(named) if named else None)
+
+    async def all(self, requests: list[tuple[Record, Request]]) -> list[Prediction | BudgetSpent]:
+        """The predictions, in the order of the requests; `BudgetSpent` in the place of one that was not paid for."""
+        return await asyncio.gather(*(self._one(row, request) for row, request in requests))
+
+    async def _one(self, row: Record, request: Request) -> Prediction | BudgetSpent:
+        prompt = self._prompts[request.prompt.name]
+        tokens = self._model.limit_of(prompt) if isinstance(self._model, Endpoint) else prompt.max_tokens
+        fitting = Fitting(self._model, prompt, self._window, self._cut)
+        text, failure, cut_off = "", None, False
         try:
-            answer = await model.complete(prompts[request.prompt.name], request.inputs, usage=usage)
-            text = answer.text
+            answer = await fitting.complete(request.inputs, answer_tokens=tokens, usage=self._usage)
+            text, cut_off = answer.text, answer.cut_off
+        except NoAnswer as refused:
+            failure = refused.reason
         except InvalidAnswer as invalid:
-            text = invalid.answer
+            text, cut_off = invalid.answer, invalid.reason == CUT_OFF
+        except BudgetSpent as spent:
+            return spent
         return Prediction(
             id=row.id,
             variant=request.variant,
             prediction=text,
-            model=model.name,
+            failure=failure,
+            cut_off=cut_off or None,
+            prompt_cut=fitting.was_cut or None,
+            model=self._model.name,
             prompting=request.prompting,
             shots=request.shots,
         )
 
-    return await asyncio.gather(*(one(row, request) for row, request in requests))
 
-
-async def _weigh(model: LikelihoodModel, asked: list[tuple[Record, Choice]], usage: Usage) -> list[Prediction]:
+async def _weigh(
+    model: LikelihoodModel, asked: list[tuple[Record, Choice]], usage: Usage
+) -> list[Prediction | BudgetSpent]:
     options = [Options(choice.prompt, tuple(choice.options.values())) for _, choice in asked]
-    return [
-        Prediction(
-            id=row.id,
-            variant=name,
-            scores={kind: score(likelihood) for kind, likelihood in zip(choice.options, likelihoods, strict=True)},
-            model=model.name,
-            prompting=choice.prompting,
-            shots=choice.shots,
+    weighed: list[tuple[Likelihood, ...] | BudgetSpent]
+    try:
+        weighed = [*await model.likelihoods(options, usage=usage)]
+    except BudgetSpent:  # what was paid for by then is kept, and costs nothing again
+        weighed = [await _weighed_alone(model, one, usage) for one in options]
+    predictions: list[Prediction | BudgetSpent] = []
+    for (row, choice), likelihoods in zip(asked, weighed, strict=True):
+        if isinstance(likelihoods, BudgetSpent):
+            predictions.append(likelihoods)
+            continue
+        predictions += (
+            Prediction(
+                id=row.id,
+                variant=name,
+                scores={kind: score(likelihood) for kind, likelihood in zip(choice.options, likelihoods, strict=True)},
+                model=model.name,
+                prompting=choice.prompting,
+                shots=choice.shots,
+            )
+            for name, score in SCORES.items()
         )
-        for (row, choice), likelihoods in zip(asked, await model.likelihoods(options, usage=usage), strict=True)
-        for name, score in SCORES.items()
-    ]
+    return predictions
+
+
+async def _weighed_alone(
+    model: LikelihoodModel, options: Options, usage: Usage
+) -> tuple[Likelihood, ...] | BudgetSpent:
+    try:
+        [likelihoods] = await model.likelihoods([options], usage=usage)
+    except BudgetSpent as spent:
+        return spent
+    return likelihoods

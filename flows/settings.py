@@ -158,7 +158,7 @@ class Config(BaseModel):
     models: Mapping[Annotated[str, Field(pattern=MODEL_NAME)], ModelSettings] = Field(
         default_factory=dict, description="By role (builder, evaluated, ...) or name; roles not named use `default`"
     )
-    budget_usd: float | None = Field(None, gt=0, description="Hard ceiling in money for one run; null for none")
+    budget_usd: float | None = Field(None, gt=0, description="Hard ceiling in money for one command; null for none")
     prices: str | None = Field(None, description="A YAML file of prices that overrides the price library")
     prompts: str | None = Field(None, description="A folder of prompt templates that replace ours")
     embedder: Literal["packaged"] | EmbedderSettings = "packaged"
@@ -261,9 +261,21 @@ def parse_config(raw: dict[str, Any], name: str) -> Config:
             if part not in known:
                 raise ConfigError(f"{name}: families.{family}.parts: unknown part {part!r}{nearest(part, known)}")
     try:
-        return Config.model_validate({**raw, "families": typed})
+        config = Config.model_validate({**raw, "families": typed})
     except ValidationError as error:
         raise ConfigError(_first_problem(error, Config, name, ())) from error
+    _check_limits(config, name)
+    return config
+
+
+def _check_limits(config: Config, name: str) -> None:
+    """Refuse a limit of tokens for a prompt that no configured family has."""
+    known = {prompt.name for family, _ in config.chosen() for prompt in (*family.prompts, *family.evaluation.prompts)}
+    models = {"model": config.model, **{f"models.{role}": one for role, one in config.models.items()}}
+    for place, settings in models.items():
+        for prompt in settings.max_tokens if isinstance(settings, EndpointSettings) else ():
+            if prompt not in known:
+                raise ConfigError(f"{name}: {place}.max_tokens: no prompt {prompt!r}{nearest(prompt, sorted(known))}")
 
 
 def _resolved(raw: dict[str, Any], base: Path, folder: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ class UsageOfPrompt(Frozen):
     cached_input_tokens: int = Field(0, description="Of the cached answers, when they were paid")
     cached_output_tokens: int = 0
     cached_cost_usd: float = Field(0.0, description="What the cached answers had cost, by this build or an earlier one")
+    cut_off: int = Field(0, description="Answers, paid or cached, that ended at their limit of tokens")
 
 
 class ShardManifest(Frozen):

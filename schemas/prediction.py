@@ -1,7 +1,7 @@
 """What a model answered on a release's rows, and the tables that scoring makes of it."""
 
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -17,6 +17,13 @@ class Prediction(Frozen):
     scores: Mapping[str, Annotated[float, Field(allow_inf_nan=False)]] | None = Field(
         None, description="By option, how likely the model finds it: the highest is its choice"
     )
+    failure: str | None = Field(
+        None, min_length=1, description="Why the model was not asked; the prediction is empty, and is not scored"
+    )
+    cut_off: Literal[True] | None = Field(None, description="Whether the reply ended at its limit of tokens")
+    prompt_cut: Literal[True] | None = Field(
+        None, description="Whether the prompt was cut in its middle to fit into the model's window"
+    )
     model: str = "model"
     prompting: str | None = None
     shots: int | None = None
@@ -25,6 +32,8 @@ class Prediction(Frozen):
     def _one_of_two(self) -> Self:
         if ("prediction" in self.model_fields_set) == (self.scores is not None):
             raise ValueError("expected a prediction, or scores in its place")
+        if self.failure is not None and (self.prediction or self.scores is not None):
+            raise ValueError("expected an empty prediction beside a failure")
         return self
 
     @property

@@ -17,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -35,6 +35,10 @@ class Reply:
     refusal: str | None = None
     usage: tuple[int, int] | None = None
     """Tokens in and out; None: a quarter of the characters."""
+    thought: int = 0
+    """Tokens that the model thinks before it answers; thoughts and answer share the limit of the request."""
+    shows: Literal["count", "reasoning_content", "think", "nothing"] = "count"
+    """How the server shows the thought: by its tokens, by its text in a field or in the answer, or not at all."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,8 @@ def message_hash(messages: Sequence[Mapping[str, str]]) -> str:
 
 
 Answer = Mapping[str, str] | Callable[[Messages], str | Reply]
+Refusal = tuple[int, str | dict[str, Any]]
+"""A status, and a message or the body of the error."""
 
 
 @dataclass
@@ -113,6 +119,10 @@ class ChatServer:
     """Where given, other keys get 401 (and a message that repeats the key they sent)."""
     port: int = 0
     rejection: str = "Invalid value for 'response_format'"
+    refuses: Callable[[dict[str, Any]], Refusal | None] = lambda body: None
+    """Whether a request is refused, and how (`tests/imitations.py`)."""
+    listed: Mapping[str, Any] = field(default_factory=dict)
+    """What the list of models tells of the model beside its name."""
     telling: Telling | None = None
     """Where given, completions are answered too."""
 
@@ -197,7 +207,7 @@ class ChatServer:
         content = await reader.readexactly(int(headers.get("content-length", 0)))
         method, path, _ = first.split(" ", 2)
         if (method, path) == ("GET", "/v1/models"):
-            return self._send(writer, 200, {"object": "list", "data": [{"id": self.model, "object": "model"}]})
+            return self._send(writer, 200, {"object": "list", "data": [{"id": self.model, **self.listed}]})
         paths = ["/v1/chat/completions", *(["/v1/completions"] if self.telling else [])]
         if method != "POST" or path not in paths:
             return self._send(writer, 404, _error(f"no such path: {path}"))
@@ -234,6 +244,10 @@ class ChatServer:
         if body.get("response_format", {}).get("type") in self.rejects:
             record("400")
             return self._send(writer, 400, _error(self.rejection))
+        if (refused := self.refuses(body)) is not None:
+            record(str(refused[0]))
+            said = refused[1]
+            return self._send(writer, refused[0], said if isinstance(said, dict) else _error(said))
 
         if "prompt" in body and (refusal := self._refusal(body)) is not None:
             record("400")
@@ -319,6 +333,24 @@ class ChatServer:
             content = orjson.dumps({key: [[value]] for key, value in orjson.loads(content or "{}").items()}).decode()
         elif draw - faults.wrong_types < faults.refusals:
             content, refusal = None, "I cannot help with that."
+        spent: dict[str, Any] = {}
+        message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": refusal}
+        if reply.thought:
+            limit = int(body.get("max_tokens", body.get("max_completion_tokens", 0)))
+            left = max(0, limit - reply.thought)
+            if left < len(content or "") // 4 + 1:
+                content, finish = (content or "")[: 4 * left], "length"
+            used = min(limit, reply.thought)
+            text = "well, " * (used // 2)
+            spent = {"completion_tokens_details": {"reasoning_tokens": used}} if reply.shows == "count" else {}
+            if reply.shows == "think":
+                content = f"<think>{text}" + (f"</think>\n\n{content}" if left else "")
+            message |= {"content": content}
+            if reply.shows == "reasoning_content":
+                message["reasoning_content"] = text
+            if reply.usage is None:
+                tokens_in = sum(len(one["content"]) for one in messages) // 4
+                reply = replace(reply, usage=(tokens_in, used + min(left, len(content or "") // 4)))
         made: dict[str, Any] = {
             "id": f"chatcmpl-{name}",
             "object": "chat.completion",
@@ -327,7 +359,7 @@ class ChatServer:
             "choices": [
                 {
                     "index": 0,
-                    "message": {"role": "assistant", "content": content, "refusal": refusal},
+                    "message": message,
                     "finish_reason": finish,
                 }
             ],
@@ -341,6 +373,7 @@ class ChatServer:
                 "prompt_tokens": tokens_in,
                 "completion_tokens": tokens_out,
                 "total_tokens": tokens_in + tokens_out,
+                **spent,
             }
         return made
 

@@ -28,7 +28,7 @@ from flows.families.uraq.score import is_refusal, is_right, read_reply
 from flows.scoring.entailment import Entailment, premise_and_hypothesis
 from flows.scoring.qa import METRICS, exact_match, f1, number_value
 from flows.scoring.rouge import rouge_l
-from flows.scoring.tables import PartialScores, ScoreError, ScoreTables
+from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, tally, told_beside
 from flows.scoring.words import released_blacklist
 from schemas.charpeval import OPTION_TYPES
 from schemas.prediction import Prediction
@@ -364,6 +364,40 @@ def test_what_is_missing_double_or_unknown_is_counted_as_we_count_it(family: str
         MODULES[family].score(rows_in_json(rows), [])
     with pytest.raises(MODULES[family].CannotScore, match="rows: expected"):
         MODULES[family].score([], given_)
+
+
+TOO_LONG = {"prediction": "", "failure": "prompt longer than the model's window"}
+
+
+@pytest.mark.parametrize("family", ["uraq", "reeval", "lveval"])
+def test_failures_are_there_and_in_no_score(family: str) -> None:
+    rows, reply_to = GIVEN[family]
+    given_ = reply_to(rows)
+    failing = [{**one, **TOO_LONG} if number % 3 == 0 else one for number, one in enumerate(given_)]
+    found, notes = MODULES[family].score(rows_in_json(rows), failing)
+    assert_equal(found, ours(family, rows, failing))
+    failed = sum("failure" in one for one in failing)
+    assert f"{failed} predictions failed and are not scored: the model was not asked" in notes
+    # They are what is not there: with --partial, the others are scored to the same.
+    answered = [one for one in failing if "failure" not in one]
+    assert MODULES[family].score(rows_in_json(rows), answered, True)[0] == found
+    seen: list[Prediction] = []
+    beside = told_beside([*tally(map(Prediction.model_validate, failing), seen)] and seen)
+    assert sum(cell.value or 0 for cell in beside.tables) == failed
+    assert beside.notes == [f"{failed:,} predictions failed and are not scored: the model was not asked"]
+    every = [{**one, **TOO_LONG} for one in given_]
+    for score in (lambda: MODULES[family].score(rows_in_json(rows), every), lambda: ours(family, rows, every)):
+        with pytest.raises((ScoreError, MODULES[family].CannotScore), match=r"all \d+ failed"):
+            score()
+
+
+def test_a_failure_says_nothing(folder: Path) -> None:
+    with pytest.raises(ValueError, match="an empty prediction beside a failure"):
+        Prediction(id="a", variant="v", prediction="x", failure="too long")
+    rows, reply_to = GIVEN["uraq"]
+    data = write_lines(folder / "rows.jsonl", rows_in_json(rows))
+    predictions = write_lines(folder / "p.jsonl", [{**reply_to(rows)[0], "prediction": "x", "failure": "too long"}])
+    assert "failure is not as it should be" in alone(folder, "scorers/uraq.py", predictions, data, code=2).stderr
 
 
 # ---- the command line, alone ----

@@ -10,8 +10,9 @@ from flows.build import DASK_CLUSTER, _check_same, _dask_workers
 from flows.compose import Project
 from flows.construct.stages import StageRef
 from flows.llm.cache import Completion
-from flows.settings import ConfigError
-from schemas.errors import Failed
+from flows.settings import ConfigError, load_config
+from schemas.errors import Failed, WrongInput
+from schemas.manifest import BuildManifest
 from tests.builds import write_config
 
 URAQ = {"statements": 15}
@@ -51,17 +52,16 @@ def test_a_worker_where_something_differs_refuses(tmp_path: Path) -> None:
         _check_same(opened(other), later, project.build.fingerprint(later))
 
 
-def test_a_worker_counts_its_share_from_where_the_build_began(tmp_path: Path) -> None:
-    """1 dollar was spent before the build, 2 by its first run; each of two workers has half of what is left of 8."""
+def test_a_worker_counts_its_share_from_where_the_command_began(tmp_path: Path) -> None:
+    """1 dollar was spent before the command, 2 by its first workers; each of two workers has half of what is left."""
     config = write_config(tmp_path, store=str(tmp_path / "store"), budget_usd=8, families={"uraq": URAQ})
     project = Project(config, tmp_path / "out", workers=2)
     project.cache.put("before", Completion("", "answer", 1, 1, 1.0))
-    assert project.budget.spent_usd == 0
-    project.cache.put("first run", Completion("", "answer", 1, 1, 2.0))
-    sent = pickle.dumps(Project(config, tmp_path / "out", workers=2))
-    project.settle()  # a worker's machine has no note of when the build began
+    sent = pickle.dumps(project)
+    project.cache.put("first worker", Completion("", "answer", 1, 1, 2.0))
     share = pickle.loads(sent).budget
     assert (share.ceiling_usd, share.spent_usd) == (4.0, 1.0)
+    assert Project(config, tmp_path / "out").budget.spent_usd == 0, "the next command has all of it"
 
 
 def test_money_of_several_machines_is_counted_in_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,3 +69,19 @@ def test_money_of_several_machines_is_counted_in_one_place(tmp_path: Path, monke
     monkeypatch.setenv(DASK_CLUSTER, "tcp://127.0.0.1:9")
     with pytest.raises(ConfigError, match=r"budget_usd: .* under cache"):
         _dask_workers(Project(config, tmp_path / "out"))
+
+
+def test_what_reads_a_build_opens_no_model_until_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = {"provider": "endpoint", "name": "m", "api_key_env": "NO_SUCH_KEY", "temperature": 0.5}
+    config = write_config(tmp_path, model=model, budget_usd=3, prices="nowhere.yaml", families={"uraq": URAQ})
+    monkeypatch.chdir(tmp_path)
+    built = BuildManifest(
+        name="test", seed=7, limit=None, config=load_config(config).model_dump(mode="json"), versions={}, models={},
+        prompts={}, parts=(),
+    )  # fmt: skip
+    reads = Project(config, tmp_path / "out", built=built, store=str(tmp_path / ".touchstone"))
+    model_of = reads.build.families["uraq"].models["builder"]
+    assert (model_of.name, model_of.identity()["temperature"]) == ("m", 0.5)
+    assert not (tmp_path / ".touchstone" / "completions.sqlite").exists()
+    with pytest.raises(WrongInput, match=r"nowhere.yaml"):
+        reads.model("builder", reads.build.families["uraq"].family)

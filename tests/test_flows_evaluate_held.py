@@ -398,3 +398,46 @@ def test_a_model_that_does_not_answer_ends_the_run_in_one_line_and_the_next_goes
     assert paid.isdisjoint(request.hash for request in beta.requests)
     after = files_of(folder)
     assert {name: after.get(name) for name in before} == before
+
+
+def test_a_spent_budget_still_scores_what_was_rated(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (folder / "prices.yaml").write_text(
+        "gpt-4o-mini: {input_per_million: 0, output_per_million: 1000}\n"
+        "beta: {input_per_million: 0, output_per_million: 0}\n"
+    )
+    config = json.loads((folder / "config.yaml").read_text())
+    (folder / "config.yaml").write_text(json.dumps({**config, "prices": "prices.yaml"}))
+    whole = tmp_path_factory.mktemp("whole") / "folder"
+    shutil.copytree(folder, whole)
+    for place in (whole, folder):  # the last is what commands read
+        with contextlib.closing(Project(place / "config.yaml", place / "out")) as project:
+            remember(project)
+    first = touchstone("evaluate", "refutebench", "--model", "beta", "--out", "out", folder=whole)
+    cost = float(re.findall(r"\$([\d.]+)", first.stdout)[-1])
+
+    def with_budget(usd: float) -> None:
+        (folder / "config.yaml").write_text(json.dumps({**config, "prices": "prices.yaml", "budget_usd": usd}))
+
+    # A rating may have 1,024 tokens, so some ten of them are missing at last.
+    with_budget(cost + 1.024 - 0.1)
+    stopped = Outcome("evaluate", "refutebench", "--model", "beta")
+    assert stopped.code == 1
+    assert "is reached" in str(stopped.error)
+    rated = predictions(folder, "refutebench-beta.ratings.jsonl")
+    everything = predictions(whole, "refutebench-beta.ratings.jsonl")
+    assert 0 < len(rated) < len(everything)
+    assert [one for one in everything if one["key"] in {own["key"] for own in rated}] == rated
+    dropped = predictions(folder, "refutebench-beta.dropped.jsonl")
+    assert {one["reason"] for one in dropped} == {"the budget is spent"}
+    assert (folder / "out/predictions/refutebench-beta.tables.json").exists()
+    # The next command has a budget of its own, and ends up where the whole is.
+    assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
+    assert predictions(folder, "refutebench-beta.ratings.jsonl") == everything
+
+    # Where nothing could be rated, there is nothing to score.
+    other = json.loads((folder / "config.yaml").read_text())
+    other["models"]["judge"]["temperature"] = 0.5
+    (folder / "config.yaml").write_text(json.dumps({**other, "budget_usd": 0.1}))
+    nothing = Outcome("evaluate", "refutebench", "--model", "beta")
+    assert nothing.code == 1
+    assert "the ceiling of 0.1 USD is reached" in str(nothing.error)

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from flows.llm.model import (
 )
 from flows.llm.prices import FlatPrice, Prices, UnknownPrice
 from schemas.base import Frozen
-from tests.chat_server import ChatServer, Faults, Messages, Reply
+from tests.chat_server import ChatServer, Faults, Messages, Refusal, Reply
 
 KEY = "sk-very-secret-0123456789"
 PRICES = Prices({"gpt-4o-mini": FlatPrice(input_per_million=1000, output_per_million=1000)})
@@ -72,6 +73,14 @@ def words(tmp_path: Path) -> Prompt[Text]:
     return Prompt("words", 1, Text, tmp_path, max_tokens=50, inputs=Asked)
 
 
+def a_prompt(folder: Path, output: type[Any] = Text, tokens: int = 50) -> Prompt[Any]:
+    """A prompt with a system message, asked at temperature 0."""
+    (folder / "told.j2").write_text(
+        "{% block system %}Be exact.{% endblock %}{% block user %}Square {{ number }} please{% endblock %}"
+    )
+    return Prompt("told", 1, output, folder, temperature=0.0, max_tokens=tokens, inputs=Asked)
+
+
 async def ask(
     server: ChatServer,
     folder: Path,
@@ -81,12 +90,14 @@ async def ask(
     *,
     budget: Budget | None = None,
     limits: Limits | None = None,
+    told: list[str] | None = None,
     **settings: Any,
 ) -> list[Any]:
     """The answers, or what was raised, of a run with an endpoint and a cache connection of its own."""
     made = EndpointSettings.model_validate({"name": "gpt-4o-mini", "base_url": server.url, **settings})
     with CompletionCache(f"sqlite:///{folder}/cache.db") as cache:
-        async with Endpoint(made, cache, prices=PRICES, budget=budget, limits=limits) as endpoint:
+        notes: list[str] = [] if told is None else told
+        async with Endpoint(made, cache, prices=PRICES, budget=budget, limits=limits, tell=notes.append) as endpoint:
             calls = (
                 endpoint.complete(prompt, Asked(number=n), usage=Usage() if usage is None else usage) for n in numbers
             )
@@ -370,16 +381,36 @@ async def test_a_wrong_key_is_named_by_its_variable_and_never_shown(
     assert KEY.encode() not in everything_in(tmp_path)
 
 
-async def test_a_key_spelt_in_numbers_is_not_kept(
-    tmp_path: Path, words: Prompt[Text], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("key", ["x", "secret7", KEY])
+async def test_an_answer_is_kept_as_it_was_given_whatever_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
-    monkeypatch.setenv("MY_KEY", KEY)
-    spelt = "".join(f"\\u{ord(character):04x}" for character in KEY)
-    square = Prompt("words", 1, Said, tmp_path)
-    with ChatServer(answer=lambda _: f'{{"said": "the key {spelt} is an object"}}', key=KEY) as server:
-        [answer] = await ask(server, tmp_path, square, [1], api_key_env="MY_KEY", structured="json_object")
-    assert answer == Said(said="the key *** is an object")
-    assert spelt.encode() not in everything_in(tmp_path)
+    monkeypatch.setenv("MY_KEY", key)
+    said = "An example: the fox, the secret7 and " + KEY
+    with ChatServer(answer=lambda _: json.dumps({"said": said}), key=key) as server:
+        prompt = a_prompt(tmp_path, Said)
+        [answer] = await ask(server, tmp_path, prompt, [1], api_key_env="MY_KEY")
+        assert answer == Said(said=said)
+        server.clear()
+        assert await ask(server, tmp_path, prompt, [1], api_key_env="MY_KEY") == [answer]
+        assert server.requests == []
+
+
+def _says(said: str, body: dict[str, Any]) -> Refusal:
+    return 400, said
+
+
+@pytest.mark.parametrize(("key", "shown"), [("x", "an x stays x"), (KEY, "an x stays ***")])
+async def test_of_errors_a_key_is_hidden_that_can_be_no_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, shown: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", key)
+    spelt = "".join(f"\\u{ord(character):04x}" for character in key)
+    with ChatServer(answer=lambda _: "x") as server:
+        for repeated in (key, spelt) if len(key) > 1 else (key,):
+            server.refuses = partial(_says, f"an x stays {repeated}")
+            [error] = await ask(server, tmp_path, a_prompt(tmp_path), [1], api_key_env="MY_KEY")
+            assert shown in str(error)
 
 
 def test_a_count_of_tokens_that_no_window_holds_is_none() -> None:
@@ -497,11 +528,11 @@ async def test_what_is_in_flight_when_a_run_stops_is_kept_and_the_rest_is_not_se
 ) -> None:
     with ChatServer(answer=lambda _: "x", faults=Faults(latency_s=(0.2, 0.2))) as server:
         run = asyncio.create_task(ask(server, tmp_path, words, range(50), concurrency=10))
-        await until(lambda: server.running == 10)
+        await until(lambda: server.running == 10)  # the first call finds out alone how the server wants to be asked
         run.cancel()
         await asyncio.wait([run])
         assert run.cancelled()
-        assert len(server.answered) == 10
+        assert len(server.answered) == 1 + 10
         await ask(server, tmp_path, words, range(50))
         assert len(server.answered) == 50
         assert server.answered_twice == []

@@ -6,7 +6,7 @@ import pytest
 
 from flows.llm.endpoint import EndpointSettings
 from flows.llm.model import Prompt, Text
-from flows.llm.truncation import PretrainedTokenizer, cut_to, truncate_middle
+from flows.llm.truncation import PretrainedTokenizer, cut_by, keep_ends, middle_cut, truncate_middle
 from schemas.base import Frozen
 from schemas.errors import WrongInput
 
@@ -63,12 +63,25 @@ def test_the_users_message_is_cut_and_the_systems_is_not(tmp_path: Path) -> None
     (tmp_path / "read.j2").write_text(
         "{% block system %}Read all of it.{% endblock %}{% block user %}<{{ context }}>{% endblock %}"
     )
-    prompt = cut_to(Prompt("read", 1, Text, tmp_path, inputs=Asked), Letters(), 6)
+    prompt = cut_by(Prompt("read", 1, Text, tmp_path, inputs=Asked), middle_cut(6, Letters()))
     said = {one["role"]: one["content"] for one in prompt.messages(Asked(context="0123456789"))}
     assert said == {"system": "Read all of it.", "user": "<0189>"}
     assert {one["content"] for one in prompt.messages(Asked(context="0123"))} == {"Read all of it.", "<0123>"}
 
 
-def test_window_and_tokenizer_go_together() -> None:
-    with pytest.raises(ValueError, match="window and tokenizer go together"):
-        EndpointSettings(name="m", window=8000)
+def test_a_tokenizer_without_a_window_counts_nothing() -> None:
+    with pytest.raises(ValueError, match="give both, or window alone"):
+        EndpointSettings(name="m", tokenizer="gpt2")
+    assert EndpointSettings(name="m", window=8000).tokenizer is None
+
+
+@pytest.mark.parametrize(("share", "kept"), [(1.0, "0123456789"), (0.9, "01236789"), (0.4, "0189"), (0.01, "09")])
+def test_a_share_of_a_text_is_its_ends(share: float, kept: str) -> None:
+    assert keep_ends("0123456789", share) == kept
+
+
+def test_without_a_tokenizer_tokens_are_estimated() -> None:
+    cut = middle_cut(10, None)
+    assert cut("x" * 40) == "x" * 40
+    assert len(cut("x" * 80)) == 40
+    assert len(cut("\u6211" * 80)) == 10  # a Chinese character is a token

@@ -15,8 +15,10 @@ import pytest
 
 from flows.scoring.entailment import (
     DEFAULT_MODEL,
+    TIE,
     Entailment,
     EntailmentModelUnusableError,
+    _logits,
     premise_and_hypothesis,
 )
 from schemas.errors import WrongInput
@@ -116,6 +118,39 @@ def test_a_verdict_does_not_depend_on_the_other_pairs(folder: Path) -> None:
     assert model.entails(PAIRS[::-1])[::-1] == together
     assert [model.entails([pair])[0] for pair in PAIRS] == together
     assert model.entails([PAIRS[3], PAIRS[0], PAIRS[3]]) == [together[3], together[0], together[3]]
+
+
+def test_a_verdict_does_not_depend_on_how_many_are_read_together(folder: Path) -> None:
+    one, some, all_at_once = (Entailment(str(folder), batch=batch) for batch in (1, 3, 64))
+    assert one.entails(PAIRS) == some.entails(PAIRS) == all_at_once.entails(PAIRS)
+    loaded = [model._loaded[0] for model in (one, all_at_once)]
+    apart, together = (_logits(network, PAIRS, batch) for network, batch in zip(loaded, (1, 64), strict=True))
+    assert abs(apart - together).max() < TIE / 10
+
+
+def test_pairs_whose_logits_are_nearly_one_are_read_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read together, every pair seems to be undecided: what decides is the pass of each by itself."""
+    judge = Entailment(str(folder))
+    expected = judge.entails(PAIRS)
+    network, read = judge._loaded[0], []
+
+    def predict(pairs: Sequence[tuple[str, str]], *, batch_size: int, **options: object) -> object:
+        read.append((len(pairs), batch_size))
+        found = type(network).predict(network, pairs, batch_size=batch_size, **options)
+        return found * 1e-9 if batch_size > 1 else found
+
+    monkeypatch.setattr(network, "predict", predict)
+    assert judge.entails(PAIRS) == expected
+    distinct = len(set(PAIRS))
+    assert read == [(distinct, 32), *[(1, 1)] * distinct]
+
+
+def test_a_model_runs_on_a_gpu_where_there_is_one(folder: Path) -> None:
+    import torch
+
+    judge = Entailment(str(folder))
+    judge.load()
+    assert judge._loaded[0].model.device.type == ("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def test_a_model_that_does_not_tell_entailment_is_refused(tmp_path: Path) -> None:

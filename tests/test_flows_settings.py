@@ -105,6 +105,14 @@ def test_packaged_configurations_load() -> None:
             'models.builder.concurency: unknown key; did you mean "concurrency"?',
         ),
         (
+            "name: x\nmodel: {provider: endpoint, name: m, max_tokens: {manipulat: 3}}\nfamilies: {uraq: {}}",
+            "model.max_tokens: no prompt 'manipulat'; did you mean \"manipulate\"?",
+        ),
+        (
+            "name: x\nmodel: {provider: endpoint, name: m, parameters: {max_tokens: 3}}\nfamilies: {uraq: {}}",
+            "max_tokens is set elsewhere",
+        ),
+        (
             "name: x\nfamilies: {uraq: {statements_from: {format: creak, pth: a}}}",
             "families.uraq.statements_from",
         ),

@@ -25,6 +25,7 @@ from flows.evaluate import (
     EVALUATED,
     EvaluatedRows,
     GivenRows,
+    as_paid,
     attend,
     build_with,
     evaluated_rows,
@@ -37,11 +38,12 @@ from flows.evaluate import (
     write_held,
 )
 from flows.llm.local import LocalModel, LocalSettings
+from flows.llm.model import BudgetSpent, Usage
 from flows.llm.options import LikelihoodModel
 from flows.locks import building, one_evaluation
 from flows.report.evaluation import write_evaluation
 from flows.scoring.qa import METRICS
-from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured
+from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured, tally, told_beside
 from flows.scoring.turn_attention import turn_tables
 from flows.settings import nearest
 from schemas.errors import WrongInput, first_problem
@@ -75,7 +77,9 @@ def evaluate_family(
     rows = evaluated_rows(project, family, limit)
     if family.evaluation.ready is not None:
         family.evaluation.ready(settings_now(project, family))
-    told = None
+    told, usage, notes = None, Usage(), list[str]()
+    project.tell = notes.append
+    stopped: BudgetSpent | None = None
     try:
         if isinstance(weighs, LocalModel):
             with console.status(f"loading {weighs.name}"):
@@ -86,10 +90,13 @@ def evaluate_family(
             def show(done: int, total: int) -> None:
                 progress.update(task, completed=done, total=total)
 
-            if weighs is not None:
-                usage = weigh(project, family, weighs, rows, path, show)
-            else:
-                usage = predict(project, family, project.model(model, family), rows, path, show)
+            try:
+                if weighs is not None:
+                    weigh(project, family, weighs, rows, path, show, usage)
+                else:
+                    predict(project, family, project.model(model, family), rows, path, show, usage)
+            except BudgetSpent as spent:
+                stopped = spent
             if attention and isinstance(weighs, LocalModel):
                 progress.update(task, description="attention", completed=0)
                 told = attend(family, weighs, rows, show)
@@ -101,7 +108,28 @@ def evaluate_family(
         f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache{money}",
     ]
     output = path.with_suffix(".tables.json")
-    _score(console, project, family, rows, path, output, partial=False, more=told, said=said)
+    said += map(escape, notes)
+    _score_answered(console, project, family, rows, path, output, stopped, told, said)
+
+
+def _score_answered(
+    console: Console,
+    project: Project,
+    family: Family,
+    rows: EvaluatedRows,
+    path: Path,
+    output: Path,
+    stopped: BudgetSpent | None,
+    more: ScoreTables | None,
+    said: Sequence[str],
+) -> None:
+    """Score an evaluation: all of it, or what was answered before the budget was spent, which is raised at last."""
+    if stopped is None:
+        _score(console, project, family, rows, path, output, partial=False, more=more, said=said)
+        return
+    if path.stat().st_size:
+        _score(console, project, family, rows, path, output, partial=True, more=more, said=said)
+    raise stopped
 
 
 def _evaluate_in_dialogues(
@@ -110,6 +138,9 @@ def _evaluate_in_dialogues(
     """Hold dialogues with the model and have them rated, beside the build's own; write both, and the tables."""
     held = family.evaluation.held
     assert held is not None
+    stopped: BudgetSpent | None = None
+    notes: list[str] = []
+    project.tell = notes.append
     try:
         if reads is not None:
             with console.status(f"loading {reads.name}"):
@@ -118,7 +149,12 @@ def _evaluate_in_dialogues(
         with building(project.state), one_evaluation(project.state, stem):
             build = build_with(project, family, model, limit)
             with Terminal(console) as watcher:
-                asked = hold(project, family, build, watcher)
+                try:
+                    asked = hold(project, family, build, watcher)
+                except BudgetSpent as spent:
+                    stopped = spent
+                    build = as_paid(project, family, build, limit)
+                    asked = hold(project, family, build, watcher)
             context = held_context(family, build)
             paths = write_held(family, context, stem)
             dropped = {part: sum(1 for _ in context.dropped(part)) for part in held.parts}
@@ -127,6 +163,9 @@ def _evaluate_in_dialogues(
                 for part, path in zip(held.parts, paths, strict=False)
             ]
             said.append(f"{paths[-1]}: what was dropped, and why")
+            said += map(escape, notes)
+            if stopped is not None and not len(build.accepted(family.name, held.parts[-1])):
+                raise stopped
             with console.status("scoring"):
                 result = held.tables(context)
             if reads is not None and held.cases is not None:
@@ -139,6 +178,8 @@ def _evaluate_in_dialogues(
     output = stem.with_name(f"{stem.name}.tables.json")
     title = f"{project.config.name}: {family.name} on {model}"
     _tell(console, result, result.notes, output.with_suffix(".html"), title, output, said)
+    if stopped is not None:
+        raise stopped
 
 
 def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None, *, attention: bool = False) -> None:
@@ -281,10 +322,11 @@ def _score(
     """Score a file of predictions, and show its tables and those of `more`, after what is to be `said` first."""
     settings = settings_now(project, family)
     page = _page_of(path, output)
+    seen: list[Prediction] = []
     with console.status(f"scoring {path}"), _partly(path) as told:
         result = family.evaluation.score(
-            map(family.evaluation.scored, rows), read_predictions(path, family), partial, settings
-        )
+            map(family.evaluation.scored, rows), tally(read_predictions(path, family), seen), partial, settings
+        ).joined(told_beside(seen))
     if more is not None:
         result = result.joined(more)
     title = f"{project.config.name}: {family.name} on {path.stem}"

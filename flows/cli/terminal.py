@@ -223,6 +223,11 @@ def print_summary(
         )
     console.print(table)
     now, whole = _total(asked.values()), _total(_usage(manifest.parts).values())
+    if whole.cut_off:
+        console.print(
+            f"[yellow]{whole.cut_off:,} answers ended at their limit of tokens; the report says to which prompts[/]",
+            soft_wrap=True,
+        )
     if now != whole:
         console.print(
             f"calls, cache and money are of this run; the whole build took {whole.calls:,} model calls, "

@@ -20,7 +20,9 @@ _CREATE = (
 _SELECT = "SELECT answer, kind, input_tokens, output_tokens, cost_usd FROM completions WHERE key = ?"
 _INSERT = "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?)"
 
-Kind = Literal["answer", "cut off", "refusal"]
+Kind = Literal["answer", "cut off", "refusal", "filtered", "no room", "overlong"]
+"""`filtered`: the server's own words, in place of an answer. The last two are asked again with another limit of tokens:
+`no room`, cut off while the model thought or soon after; `overlong`, without a thought, yet longer than it may be."""
 
 
 class CacheError(Failed):

@@ -1,4 +1,4 @@
-"""The OpenAI protocol, as bytes and words: replies, refusals, and the form of an answer."""
+"""The OpenAI protocol, as bytes and words: replies, and the form of an answer."""
 
 import json
 from collections.abc import Mapping
@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 import orjson
 
 from flows.llm.cache import Kind
-from flows.llm.model import Invalid
+from flows.llm.model import Invalid, without_thought
 
 MOST_TOKENS = 10**9
 """A count above it is a server's mistake."""
+
+THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+"""Where servers put what a model thinks before it answers."""
 
 
 class Reply(NamedTuple):
@@ -20,31 +23,8 @@ class Reply(NamedTuple):
     kind: Kind
     input_tokens: int | None
     output_tokens: int | None
-
-
-class RefusedRequest(Exception):  # noqa: N818 - turned into another exception or another request
-    """The server will not take the request as it is (a status of 4xx)."""
-
-    def __init__(self, status: int, code: str, said: str) -> None:
-        super().__init__(said)
-        self.status = status
-        self.code = code
-        self.said = said
-
-    @property
-    def is_about_form(self) -> bool:
-        """Whether it is the response format that the server will not take."""
-        return self.names("response_format", "json_schema", "json_object", "json mode", "structured output", "guided")
-
-    @property
-    def is_about_length(self) -> bool:
-        """Whether the prompt is longer than the model's window."""
-        return self.names("context length", "context_length", "context window", "maximum context", "prompt is too long")
-
-    def names(self, *words: str) -> bool:
-        """Whether the server's message holds one of `words`."""
-        said = f"{self.code} {self.said}".lower()
-        return any(word in said for word in words)
+    reasoned: bool = False
+    """Whether the server shows, or counts, that the model thought before it answered."""
 
 
 def read_reply(body: bytes) -> Reply | None:
@@ -61,8 +41,13 @@ def read_reply(body: bytes) -> Reply | None:
         message = choice["message"]
         content, refusal = message.get("content"), message.get("refusal")
         finish, usage = choice.get("finish_reason"), reply.get("usage")
+        thought = any(message.get(name) for name in THOUGHTS)
     except (TypeError, KeyError, IndexError, AttributeError):
         return None
+    if isinstance(content, list):  # of parts: some are thoughts, the text is the answer
+        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        thought |= len(texts) < len(content)
+        content = "".join(text for text in texts if isinstance(text, str))
     if not isinstance(content, str | None) or not isinstance(refusal, str | None):
         return None
     kind: Kind = "answer"
@@ -72,7 +57,24 @@ def read_reply(body: bytes) -> Reply | None:
         kind = "cut off"
     answer = (refusal or content or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     counted = usage if isinstance(usage, dict) else {}
-    return Reply(answer, kind, _count(counted.get("prompt_tokens")), _count(counted.get("completion_tokens")))
+    details = counted.get("completion_tokens_details")
+    thought |= isinstance(details, dict) and bool(_count(details.get("reasoning_tokens")))
+    thought |= without_thought(answer) != answer
+    return Reply(answer, kind, _count(counted.get("prompt_tokens")), _count(counted.get("completion_tokens")), thought)
+
+
+WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length", "loaded_context_length")
+"""What servers call a model's window in their list of models. llama.cpp's `n_ctx_train` is another thing."""
+
+
+def offered_window(body: bytes, model: str) -> int | None:
+    """The window of `model` in a server's list of models; None where it tells none."""
+    try:
+        listed = next(one for one in orjson.loads(body)["data"] if one["id"] == model)
+        told = [_count(listed.get(name)) for name in reversed(WINDOWS)]
+    except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError, StopIteration):
+        return None
+    return next((window for window in told if window), None)
 
 
 def read_log_probabilities(body: bytes) -> Reply | None:

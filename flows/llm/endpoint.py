@@ -1,41 +1,41 @@
 """A model behind any server that speaks the OpenAI protocol. The only place that imports openai."""
 
 import asyncio
+import logging
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from flows.llm.cache import Completion, CompletionCache, completion_key
-from flows.llm.chat_format import (
-    RefusedRequest,
-    Reply,
-    form_in_words,
-    read_log_probabilities,
-    read_reply,
-    reask,
-    strict_schema,
-)
+from flows.llm.cache import Completion, CompletionCache, Kind, completion_key
+from flows.llm.chat_format import Reply, offered_window, read_log_probabilities, read_reply, reask
+from flows.llm.dialect import Dialect, Form, Structured
 from flows.llm.limits import Budget, Limits
 from flows.llm.model import (
+    CUT_OFF,
     MAX_REASKS,
     Invalid,
     InvalidAnswer,
     Message,
     ModelSetupError,
+    NoAnswer,
     Out,
     Prompt,
+    PromptTooLong,
     TransportError,
     Usage,
+    without_thought,
 )
 from flows.llm.options import Likelihood, Options, TooLong
 from flows.llm.prices import Price, Prices, UnknownPrice, estimate_prompt_tokens, estimate_tokens
+from flows.llm.refusal import RefusedRequest
 from schemas.base import Frozen, canonical_json
 from schemas.errors import WrongInput
 
@@ -43,10 +43,14 @@ if TYPE_CHECKING:
     import httpx2
     import openai
 
+_log = logging.getLogger(__name__)
+
 NO_KEY = "no-key"
+"""What a server without keys is sent, since the protocol wants one."""
+SHORTEST_SECRET = 8
+"""A key of fewer characters may be part of any text: it is hidden in no message."""
 LONGEST_LABEL = 63  # RFC 1035, section 2.3.4
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
-"""What a server without keys is sent, since the protocol wants one."""
 
 CONNECT_S = 10.0
 """How long a connection may take to be made, in seconds."""
@@ -67,9 +71,14 @@ SILENCE = {"x-should-retry": "false", "x-touchstone-silence": "true"}
 SHOWN_CHARACTERS = 300
 """How much of a server's own message an error shows."""
 
-Structured = Literal["auto", "json_schema", "json_object", "text"]
-Level = Literal["json_schema", "json_object", "text"]
-LEVELS: tuple[Level, ...] = ("json_schema", "json_object", "text")
+REASONING_TOKENS = 8192
+"""Room for thoughts where `reasoning_tokens` gives none, and those of a model have taken an answer's own tokens."""
+
+ANSWERED_BY = {"temperature", "parameters", "max_tokens", "reasoning_tokens"}
+"""The settings that answers depend on."""
+
+OURS = ("model", "messages", "max_tokens", "max_completion_tokens", "response_format", "stream", "n", "temperature")
+"""Parameters of the protocol that are not set by `parameters`."""
 
 TELLING: tuple[Mapping[str, object], ...] = ({"echo": True, "logprobs": 1}, {"prompt_logprobs": 0})
 """The ways to ask for the log-probabilities of a prompt's tokens: the completions protocol's own, and vLLM's."""
@@ -99,16 +108,45 @@ class EndpointSettings(Frozen):
     structured: Structured = Field(
         "auto", description="How the answer's form is asked for; auto takes the best that the server offers"
     )
+    temperature: float | None = Field(None, ge=0, description="Of all prompts, in place of each one's own")
+    parameters: Mapping[str, Any] = Field(
+        default_factory=dict, description="More that is asked for with every prompt, as the server has it: top_p, seed"
+    )
+    max_tokens: Mapping[str, Annotated[int, Field(ge=1, strict=True)]] = Field(
+        default_factory=dict, description="By prompt, tokens of an answer at most, in place of the prompt's own number"
+    )
+    reasoning_tokens: int | None = Field(
+        None,
+        ge=0,
+        strict=True,
+        description=f"Room for thoughts on top of an answer's tokens; null: {REASONING_TOKENS:,}, once they are missed",
+    )
     window: int | None = Field(
         None, ge=2, description="Tokens of a prompt beyond which `touchstone evaluate` cuts it in its middle"
     )
-    tokenizer: str | None = Field(None, min_length=1, description="By name or path: what tokens are, for `window`")
+    tokenizer: str | None = Field(
+        None, min_length=1, description="By name or path: what tokens are, for `window`; else they are estimated"
+    )
 
     @model_validator(mode="after")
     def _window_in_tokens(self) -> "EndpointSettings":
-        if (self.window is None) != (self.tokenizer is None):
-            raise ValueError("window and tokenizer go together: give both, or neither")
+        if self.tokenizer is not None and self.window is None:
+            raise ValueError("a tokenizer counts the tokens of window: give both, or window alone")
         return self
+
+    @field_validator("parameters")
+    @classmethod
+    def _are_parameters(cls, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        for name, value in parameters.items():
+            if name in OURS:
+                raise ValueError(
+                    f"{name} is set elsewhere: temperature, max_tokens and structured are settings of their own"
+                )
+            try:
+                orjson.dumps(value)
+            except TypeError as error:
+                raise ValueError(f"{name} is nothing that JSON can say; put it in quotes") from error
+        return parameters
 
     @field_validator("api_key_env")
     @classmethod
@@ -145,15 +183,6 @@ CHAT = _Protocol("chat completion", "/chat/completions", read_reply)
 COMPLETION = _Protocol("completion", "/completions", read_log_probabilities)
 
 
-@dataclass
-class _Form:
-    """What of a prompt is the same for all its inputs, put in bytes once."""
-
-    schema: dict[str, Any] | None
-    key: bytes
-    bodies: dict[tuple[Level, str], bytes] = field(default_factory=dict)
-
-
 @dataclass(frozen=True)
 class _Question:
     """What is asked of the server."""
@@ -167,16 +196,24 @@ class _Question:
     """An estimate."""
     output_tokens: int
     """At most."""
-    form: _Form | None = None
-    """Where the answer is to have one."""
+    form: Form | None = None
+    """Of a prompt."""
+    room: int | None = None
+    """How many of the tokens are for thoughts; None where that is as the user has set it."""
 
 
 @dataclass
 class _Probe:
-    """The one call that finds out which structured output the server offers; others wait for it."""
+    """The one call that finds out what the server takes and offers, and whether the model thinks."""
 
     done: asyncio.Event = field(default_factory=asyncio.Event)
     error: TransportError | None = None
+
+    async def over(self) -> None:
+        """Wait for it, and fail with it."""
+        await self.done.wait()
+        if self.error is not None:
+            raise TransportError(str(self.error), transient=self.error.transient)
 
 
 class Endpoint:
@@ -197,7 +234,9 @@ class Endpoint:
         prices: Prices | None = None,
         budget: Budget | None = None,
         limits: Limits | None = None,
+        tell: Callable[[str], None] = _log.warning,
     ) -> None:
+        """`tell` is given each note to the user once: what the server does not take, and is not asked any more."""
         self.name = settings.name
         self.settings = settings
         self.base_url = _public_url(settings.base_url)
@@ -220,40 +259,53 @@ class Endpoint:
         self._asked: dict[str, asyncio.Future[Completion]] = {}
         """What is being asked, by the key of its answer."""
         self._calls: set[asyncio.Task[Completion]] = set()
-        self._forms: dict[Prompt[Any], _Form] = {}
-        self._level: Level = LEVELS[0] if settings.structured == "auto" else settings.structured
-        self._level_is_known = settings.structured != "auto"
+        self._forms: dict[tuple[str, type[BaseModel], float, int], Form] = {}
+        self._dialect = Dialect(settings.name, settings.structured, tell)
+        self._heard = False
+        """Whether the server has answered, so that something is known of it."""
         self._probe: _Probe | None = None
-        # Newer models of OpenAI take the limit of tokens under another name.
-        self._limit_name = "max_tokens"
+        self._tell_user = tell
+        self._reasons = False
+        """Whether the model is known to think before it answers."""
+        self._window: asyncio.Task[int | None] | None = None
+        """What the server's list of models says of the window."""
         self._telling = 0
         """Which of the ways of `TELLING` the server takes, as far as is known."""
 
     def identity(self) -> Mapping[str, object]:
-        """Model name and server."""
-        return {"provider": "endpoint", "model": self.name, "base_url": self.base_url}
+        """See `identity_of`."""
+        return identity_of(self.settings)
 
     async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
         """The typed answer; what it took is added to `usage`. A higher `draw` asks anew.
 
         An invalid answer is shown to the model with its error and asked again, `MAX_REASKS` times.
-        Raises `InvalidAnswer` (also, at once, for a refusal: reason "refused"), `TransportError`,
-        `BudgetSpent`, and `CacheError` and `PromptTemplateError` of what it is built on.
+        Raises `InvalidAnswer` (also, at once, for a refusal: reason "refused"; `NoAnswer` where it is the server's,
+        and `PromptTooLong`), `TransportError`, `BudgetSpent`, and `CacheError` and `PromptTemplateError` of what it
+        is built on.
         """
         form = self._form(prompt)
         messages = prompt.messages(inputs)
         reason = answer = detail = ""
         for _ in range(MAX_REASKS + 1):
-            completion = await self._completion(prompt, form, messages, draw, usage)
-            answer, cut_off = completion.answer, completion.kind == "cut off"
+            try:
+                completion = await self._completion(form, messages, draw, usage)
+            except PromptTooLong:
+                if not reason:
+                    raise
+                break  # with what was said of the first answers: theirs is the fault
+            if completion.kind == "filtered":
+                raise NoAnswer("refused", completion.answer)
+            answer, cut_off = without_thought(completion.answer), completion.kind == "cut off"
             if completion.kind == "refusal":
                 raise InvalidAnswer("refused", answer)
+            usage.cut_off += cut_off
             try:
                 return prompt.parse(inputs, answer, cut_off=cut_off)
             except Invalid as invalid:
                 error = invalid
                 if cut_off:
-                    error = Invalid("answer cut off", f"it was longer than {prompt.max_tokens} tokens; be brief")
+                    error = Invalid(CUT_OFF, f"it was longer than {form.limit} tokens; be brief")
             reason, detail = error.reason, error.detail
             messages = [
                 *messages,
@@ -261,6 +313,10 @@ class Endpoint:
                 {"role": "user", "content": reask(error, form.schema)},
             ]
         raise InvalidAnswer(reason, answer, detail)
+
+    def limit_of(self, prompt: Prompt[Any]) -> int:
+        """How many tokens an answer to `prompt` may have, without the room for thoughts."""
+        return self.settings.max_tokens.get(prompt.name, prompt.max_tokens)
 
     async def likelihoods(self, asked: Sequence[Options], *, usage: Usage) -> list[tuple[Likelihood, ...]]:
         """See `LikelihoodModel`: by the completions protocol of a server that tells the log-probabilities of prompts.
@@ -291,58 +347,80 @@ class Endpoint:
 
     # What is asked, and under which name it is kept.
 
-    def _form(self, prompt: Prompt[Any]) -> _Form:
-        form = self._forms.get(prompt)
+    def _form(self, prompt: Prompt[Any]) -> Form:
+        asked = prompt.name, prompt.output, prompt.temperature, prompt.max_tokens
+        form = self._forms.get(asked)
         if form is None:
-            parameters = {"temperature": prompt.temperature, "max_tokens": prompt.max_tokens}
-            key = canonical_json([self.identity(), parameters, prompt.schema])
-            form = self._forms[prompt] = _Form(prompt.schema, key)
+            settings = self.settings
+            temperature = prompt.temperature if settings.temperature is None else settings.temperature
+            parameters = {"temperature": temperature, **settings.parameters}
+            form = self._forms[asked] = Form(prompt.output.__name__, prompt.schema, parameters, self.limit_of(prompt))
         return form
 
-    def _completion_key(self, form: _Form, messages: bytes, draw: int) -> str:
-        return completion_key(form.key, messages, b"%d" % draw)
-
-    def _body(self, prompt: Prompt[Any], form: _Form, messages: list[Message], written: bytes) -> bytes:
-        """The request's body; `written` are the messages as JSON."""
-        level: Level = self._level if form.schema is not None else "text"
-        tail = form.bodies.get((level, self._limit_name))
-        if tail is None:
-            parameters: dict[str, object] = {
-                "model": self.name,
-                "temperature": prompt.temperature,
-                self._limit_name: prompt.max_tokens,
-            }
-            if form.schema is not None and level == "json_schema":
-                schema = {
-                    "name": prompt.output.__name__,
-                    "schema": strict_schema(form.schema),
-                    "strict": True,
-                }
-                parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
-            elif form.schema is not None and level == "json_object":
-                parameters["response_format"] = {"type": "json_object"}
-            tail = form.bodies[level, self._limit_name] = b"," + orjson.dumps(parameters)[1:]
-        if form.schema is not None and level != "json_schema":
-            asked = next(place for place, message in enumerate(messages) if message["role"] == "user")
-            content = f"{messages[asked]['content']}\n\n{form_in_words(form.schema)}"
-            written = orjson.dumps([*messages[:asked], {"role": "user", "content": content}, *messages[asked + 1 :]])
-        return b'{"messages":' + written + tail
+    def _question(self, form: Form, messages: list[Message], draw: int, room: int) -> _Question:
+        """What is asked with so much room for thoughts; it is known by what the user has set, not by what is sent."""
+        written, tokens = orjson.dumps(messages), form.limit + room
+        key = form.keys.get(room)
+        if key is None:
+            named = {**form.parameters, "max_tokens": form.limit, **({"room": room} if room else {})}
+            key = form.keys[room] = canonical_json([_server(self.settings), named, form.schema])
+        return _Question(
+            key=completion_key(key, written, b"%d" % draw),
+            ask=lambda: self._ask(form, messages, written, tokens),
+            body=lambda: self._dialect.body(form, messages, written, tokens),
+            input_tokens=lambda: estimate_prompt_tokens(messages),
+            output_tokens=tokens,
+            form=form,
+            room=room if self.settings.reasoning_tokens is None else None,
+        )
 
     # From the cache, or paid for and kept.
 
-    async def _completion(
-        self, prompt: Prompt[Any], form: _Form, messages: list[Message], draw: int, usage: Usage
-    ) -> Completion:
-        written = orjson.dumps(messages)
-        question = _Question(
-            key=self._completion_key(form, written, draw),
-            ask=lambda: self._ask(prompt, form, messages, written),
-            body=lambda: self._body(prompt, form, messages, written),
-            input_tokens=lambda: estimate_prompt_tokens(messages),
-            output_tokens=prompt.max_tokens,
-            form=form,
-        )
-        return await self._kept(question, usage)
+    async def _completion(self, form: Form, messages: list[Message], draw: int, usage: Usage) -> Completion:
+        """The answer within its limit of tokens, and with room for thoughts where there are any.
+
+        Where the user says nothing of room, an answer has it whose thoughts take its own tokens, and no other: what
+        was learnt of the model from other calls saves calls, and changes no answer.
+        """
+        if self.settings.reasoning_tokens is not None:
+            question = self._question(form, messages, draw, self.settings.reasoning_tokens)
+            completion = await self._kept(question, usage)
+            final: Mapping[str, Kind] = {"no room": "cut off", "overlong": "answer"}
+            return completion._replace(kind=final.get(completion.kind, completion.kind))
+        plain, roomy = (self._question(form, messages, draw, room) for room in (0, REASONING_TOKENS))
+        if not self._heard and self._probe is not None:
+            await self._probe.over()
+        in_room = self._cache.get(plain.key) is None and (self._reasons or self._cache.get(roomy.key) is not None)
+        completion = await self._kept(roomy if in_room else plain, usage)
+        if completion.kind == "no room":
+            completion = await self._kept(roomy, usage)
+        elif completion.kind == "overlong":
+            shorter = await self._kept(plain, usage)
+            completion = completion if shorter.kind == "no room" else shorter
+        return completion._replace(kind="answer") if completion.kind == "overlong" else completion
+
+    def _kind(self, reply: Reply, question: _Question) -> Kind:
+        """What a reply is; where it has to be asked for again with another limit of tokens, that is told by its kind.
+
+        What is learnt of the model's thoughts is noted.
+        """
+        if question.form is None or reply.kind not in ("answer", "cut off"):
+            return reply.kind
+        blank = not without_thought(reply.answer).strip()
+        thought = reply.reasoned or (blank and reply.kind == "cut off")
+        short = reply.kind == "cut off" and thought and question.room == 0
+        if short and not self._reasons:
+            self._tell_user(
+                f"model {self.name}: thinks before it answers, and its thoughts take the tokens of its answers; "
+                f"{REASONING_TOKENS:,} more are given (reasoning_tokens sets the number, from the first call on)"
+            )
+        self._reasons |= thought
+        if short:
+            return "no room"
+        limit = question.form.limit
+        overlong = question.room and not thought and (reply.output_tokens or 0) > limit
+        overlong = overlong and estimate_tokens(reply.answer) > limit / 2  # else its thoughts are not shown
+        return "overlong" if overlong else reply.kind
 
     async def _kept(self, question: _Question, usage: Usage) -> Completion:
         """The answer, from the cache or the server; what it took is added to `usage`."""
@@ -376,7 +454,7 @@ class Endpoint:
         return completion
 
     async def _paid(self, question: _Question) -> Completion:
-        """Ask the server; where nothing is known of the forms that it offers, as the one that finds out."""
+        """Ask the server; where nothing is known of it, or of the forms that it offers, as the one that finds out."""
         probe = await self._may_probe(question.form)
         try:
             return await self._pay(question)
@@ -389,18 +467,15 @@ class Endpoint:
                 self._probe = None
                 probe.done.set()
 
-    async def _may_probe(self, form: _Form | None) -> _Probe | None:
+    async def _may_probe(self, form: Form | None) -> _Probe | None:
         """Wait until it is known what the server offers; a probe where this call is to find out."""
-        if form is None or form.schema is None:
+        if form is None:
             return None
-        while not self._level_is_known:
+        while not (self._heard and (form.schema is None or self._dialect.level_is_known)):
             if self._probe is None:
                 self._probe = _Probe()
                 return self._probe
-            probe = self._probe
-            await probe.done.wait()
-            if probe.error is not None:
-                raise TransportError(str(probe.error), transient=probe.error.transient)
+            await self._probe.over()
         return None
 
     async def _pay(self, question: _Question) -> Completion:
@@ -442,41 +517,67 @@ class Endpoint:
             self.budget.settle(reserved, cost)
             self.limits.leave()
         answer = reply.answer.encode("utf-8", "replace").decode()  # half a character is no text to be kept
-        completion = Completion(self._without_key(answer), reply.kind, input_tokens, output_tokens, cost)
+        completion = Completion(answer, self._kind(reply, question), input_tokens, output_tokens, cost)
         self._cache.put(question.key, completion)
         return completion
 
-    async def _ask(self, prompt: Prompt[Any], form: _Form, messages: list[Message], written: bytes) -> Reply:
-        """The server's reply, stepping down to the structured output that it offers."""
+    async def _ask(self, form: Form, messages: list[Message], written: bytes, tokens: int) -> Reply:
+        """The server's reply, as it wants to be asked: with what it takes of the request."""
+        dialect = self._dialect
         while True:
-            level, limit_name = self._level, self._limit_name
+            level, learnt = dialect.level, dialect.learnt
             try:
-                reply = await self._post(self._body(prompt, form, messages, written), CHAT)
+                reply = await self._post(dialect.body(form, messages, written, tokens), CHAT)
             except RefusedRequest as refused:
                 if refused.code == "content_filter":
-                    return Reply(refused.said, "refusal", 0, 0)
+                    return Reply(refused.said, "filtered", 0, 0)
                 if refused.is_about_length:
-                    raise InvalidAnswer("prompt longer than the model's window", refused.said) from None
-                if limit_name == "max_tokens" and refused.names("max_completion_tokens"):
-                    self._limit_name = "max_completion_tokens"
-                elif form.schema is not None and level != "text" and self._is_about_form(refused):
-                    if self._level == level:  # else another call has stepped down already
-                        self._level = LEVELS[LEVELS.index(level) + 1]
-                else:
-                    if not self._level_is_known:  # nothing was learnt about the form
-                        self._level = LEVELS[0]
+                    self._heard = True
+                    tokens = await self._shorter(refused, form, messages, tokens)
+                elif (
+                    dialect.learnt == learnt  # else another call has learnt something in the meantime
+                    and not dialect.learn(refused, form, messages)
+                    and not (form.schema is not None and dialect.step_down(refused, level))
+                ):
+                    dialect.gave_up()
                     self._give_up(refused)
             else:
-                self._level_is_known |= form.schema is not None
+                self._heard = True
+                dialect.level_is_known |= form.schema is not None
                 return reply
 
-    def _is_about_form(self, refused: RefusedRequest) -> bool:
-        if self.settings.structured != "auto":
-            return False
-        if refused.is_about_form:
-            return refused.status in (400, 404, 422)
-        # A server that says no more than "bad request": worth a try while nothing is known of it.
-        return not self._level_is_known and refused.status in (400, 422)
+    async def _shorter(self, refused: RefusedRequest, form: Form, messages: list[Message], tokens: int) -> int:
+        """How many tokens to ask for where so many are more than the window has left, as long as an answer has its own.
+
+        Else raises `PromptTooLong`, with what the server tells of its window, in its refusal or its list of models.
+        """
+        window, counted = refused.window, refused.prompt_tokens
+        if window is not None and counted is not None and form.limit <= window - counted < tokens:
+            return window - counted
+        if tokens > form.limit:
+            return form.limit
+        raise PromptTooLong(
+            refused.said,
+            window if window is not None else await self._offered(),
+            counted if counted is not None else estimate_prompt_tokens(messages),
+        )
+
+    async def _offered(self) -> int | None:
+        """The model's window as the server's list of models has it; it is asked for once."""
+        if self._window is None:
+            self._window = asyncio.create_task(self._list_window())
+        return await asyncio.shield(self._window)
+
+    async def _list_window(self) -> int | None:
+        import httpx2
+        import openai
+
+        assert self._client is not None, "it has just refused a request"
+        try:
+            listed = await self._client.get("/models", cast_to=httpx2.Response)
+        except openai.APIError:
+            return None
+        return offered_window(listed.content, self.name)
 
     def _give_up(self, refused: RefusedRequest) -> NoReturn:
         where = f"model {self.name} at {self.base_url}"
@@ -650,11 +751,25 @@ class Endpoint:
 
     def _refused(self, error: "openai.APIStatusError") -> RefusedRequest:
         body = error.body
-        said: object = body
-        if isinstance(body, dict):
-            said = body.get("message") or body.get("detail") or body.get("error") or ""
+        told: Mapping[str, Any] = body if isinstance(body, dict) else {"message": body}
+        said = told.get("message") or told.get("detail") or told.get("error") or ""
+        faults = said if isinstance(said, list) else []  # as FastAPI has it: where, and what is wrong there
+        places = [str(one["loc"][-1]) for one in faults if isinstance(one, dict) and one.get("loc")]
+        if faults:
+            what = [str(one.get("msg", "")) if isinstance(one, dict) else str(one) for one in faults]
+            said = "; ".join(f"{place}: {one}" for place, one in zip_longest(places, what, fillvalue=""))
+        numbers = {name: value for name in ("n_ctx", "n_prompt_tokens") if isinstance(value := told.get(name), int)}
         code = error.code if isinstance(error.code, str) else ""
-        return RefusedRequest(error.status_code, code, self._short(said if isinstance(said, str) else ""))
+        whole = " ".join(said.split()) if isinstance(said, str) else ""
+        return RefusedRequest(
+            error.status_code,
+            code,
+            self._short(whole),
+            whole=f"{told.get('type')} {whole}",
+            named=[*places, *([error.param] if error.param else [])],
+            window=numbers.get("n_ctx"),  # llama.cpp
+            prompt_tokens=numbers.get("n_prompt_tokens"),
+        )
 
     def _silent(self, tries: int) -> TransportError:
         times = "one try" if tries == 1 else f"{tries} tries"
@@ -677,7 +792,7 @@ class Endpoint:
 
     def _without_key(self, said: str) -> str:
         """`said` without the key, also where JSON spells its characters as numbers."""
-        if self._key == NO_KEY:
+        if self._key == NO_KEY or len(self._key) < SHORTEST_SECRET:
             return said
         plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), said) if "\\u" in said else said
         return plain.replace(self._key, "***") if self._key in plain else said
@@ -686,6 +801,15 @@ class Endpoint:
         """A server's words on one line, without the key, should it repeat it."""
         line = self._without_key(" ".join(said.split()))
         return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
+
+
+def identity_of(settings: EndpointSettings) -> Mapping[str, object]:
+    """Model name and server, and what the user has set of its answers: not what the server takes of that."""
+    return {**_server(settings), **settings.model_dump(mode="json", include=ANSWERED_BY, exclude_defaults=True)}
+
+
+def _server(settings: EndpointSettings) -> dict[str, object]:
+    return {"provider": "endpoint", "model": settings.name, "base_url": _public_url(settings.base_url)}
 
 
 def _from_cache(completion: Completion) -> Usage:

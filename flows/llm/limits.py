@@ -144,7 +144,7 @@ class Budget:
                     raise BudgetSpent(
                         f"the ceiling of {self.ceiling_usd:g} USD is reached: {self.spent_usd:.6g} USD are "
                         f"spent and the next call may cost {usd:.6g} USD; raise budget_usd and run again: "
-                        "what was answered is kept"
+                        "what was answered is kept, and costs nothing again"
                     )
                 settled = asyncio.get_running_loop().create_future()
                 self._waiting.append(settled)

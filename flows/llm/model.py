@@ -75,6 +75,10 @@ def require(problem: Problem) -> None:
         raise Invalid(*problem)
 
 
+CUT_OFF = "answer cut off"
+"""The reason of an answer that cannot be used, and ended at its limit of tokens."""
+
+
 class InvalidAnswer(Exception):  # noqa: N818
     """Every answer was invalid: the record is to be dropped, with the last answer as evidence."""
 
@@ -88,6 +92,22 @@ class InvalidAnswer(Exception):  # noqa: N818
     def evidence(self) -> str:
         """The last answer, and what is wrong with it where the reason does not say."""
         return f"{self.answer} ({self.detail})" if self.detail and self.detail not in self.answer else self.answer
+
+
+class NoAnswer(InvalidAnswer):
+    """The server did not have the model answer: what it said, which is the evidence, is its own."""
+
+
+class PromptTooLong(NoAnswer):
+    """The prompt does not fit into the model's window, of so many tokens where the server tells.
+
+    `tokens` is how many the prompt has, by the server's count or else by an estimate.
+    """
+
+    def __init__(self, said: str, window: int | None, tokens: int) -> None:
+        super().__init__("prompt longer than the model's window", said)
+        self.window = window
+        self.tokens = tokens
 
 
 class TransportError(Failed):
@@ -247,6 +267,21 @@ def with_templates(prompt: Prompt[Out], folder: Path, family: str) -> Prompt[Out
 
 
 _OBJECT = re.compile(r'\{\s*["}]')
+_THOUGHT = re.compile(r"\s*(?:<(think|thinking|seed:think)>|\[(THINK)\])")
+
+
+def without_thought(answer: str) -> str:
+    """What a model answered after it had thought; empty where its thought was never closed.
+
+    A thought stands at the beginning. Where a chat template opens it, the answer has its end alone.
+    """
+    opened = _THOUGHT.match(answer)
+    if opened is not None:
+        end = f"</{opened[1]}>" if opened[1] else f"[/{opened[2]}]"
+        return answer[opened.end() :].partition(end)[2].lstrip()
+    if answer.count("</think>") == 1 and "<think>" not in answer:
+        return answer.partition("</think>")[2].lstrip()
+    return answer
 
 
 def first_json_object(answer: str) -> object:
@@ -254,8 +289,7 @@ def first_json_object(answer: str) -> object:
 
     Raises `Invalid`. An object that breaks off is an error, even where a whole one stands inside it.
     """
-    if answer.lstrip().startswith("<think>"):
-        answer = answer.partition("</think>")[2]
+    answer = without_thought(answer)
     try:
         value = orjson.loads(answer)
     except orjson.JSONDecodeError:
@@ -280,7 +314,8 @@ class Usage:
     """What was asked and what it cost.
 
     `calls` are answers that were paid, `cached` those that had been paid before; tokens and money are
-    those of `calls`, and with `cached_` in front what the others took when they were paid.
+    those of `calls`, and with `cached_` in front what the others took when they were paid. `cut_off` are
+    the answers, of both, that ended at their limit of tokens.
     """
 
     calls: int = 0
@@ -291,6 +326,7 @@ class Usage:
     cached_input_tokens: int = 0
     cached_output_tokens: int = 0
     cached_cost_usd: float = 0.0
+    cut_off: int = 0
 
     def add(self, other: "Usage") -> None:
         """Count `other` in."""

@@ -459,7 +459,22 @@ def notes(manifest: BuildManifest, makers: Sequence[str], asks: Iterable[tuple[s
         if part is not None and sifted > part.reviewed:
             seen = f"{part.reviewed:,} of {sifted:,}" if part.reviewed else f"none of {sifted:,}"
             found.append((f"{family} {name}", f"people have reviewed {seen} records"))
-    return found + stage_notes(manifest.parts)
+    return [*found, *stage_notes(manifest.parts), *cut_off_notes(manifest.parts)]
+
+
+def cut_off_notes(parts: Iterable[PartManifest]) -> list[tuple[str, str]]:
+    """(stage, note) wherever answers ended at their limit of tokens."""
+    return [
+        (
+            f"{part.family} {part.part}, {step_label(stage.step)}",
+            f"{usage.cut_off:,} of {usage.calls + usage.cached:,} answers to {prompt} ended at their limit of tokens; "
+            "max_tokens and reasoning_tokens of the model set it",
+        )
+        for part in parts
+        for stage in part.stages
+        for prompt, usage in sorted(stage.usage.items())
+        if usage.cut_off
+    ]
 
 
 def stage_notes(parts: Iterable[PartManifest]) -> list[tuple[str, str]]:

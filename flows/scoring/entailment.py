@@ -6,16 +6,25 @@ import threading
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
+
+import numpy as np
 
 from flows.llm.loading import quiet
 from schemas.errors import WrongInput
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 DEFAULT_MODEL: Final = "cross-encoder/nli-deberta-v3-base"
 """The model of the paper, about 0.7 GB; it reads English."""
 LABEL: Final = "entailment"
+READ_AT_ONCE: Final = 32
+"""Pairs that are read together."""
+TIE: Final = 1e-3
+"""Logits closer than this may change places when pairs are read together."""
 HUB_WAIT: Final = 10.0
 """Seconds that the Hugging Face Hub has to answer before the model is given up."""
 
@@ -35,19 +44,29 @@ def premise_and_hypothesis(question: str, output: str, answer: str) -> tuple[str
 class Entailment:
     """A cross-encoder with a label "entailment", by name on the Hugging Face Hub or by path.
 
-    Which of its outputs is that label is read from its configuration. Weights are used in float32. The verdict on a
-    pair depends on the pair and the model alone: each has a pass of its own, unpadded (on a processor the
-    pass of a pair takes as long as its share of a batch). A pair longer than the model's window is cut at the
-    end of its longer text, a token at a time.
+    Which of its outputs is that label is read from its configuration. Weights are used in float32, on a GPU where
+    there is one. Pairs of about one length are read together, padded to the longest: that rounds logits otherwise, by
+    some 1e-6. So the verdict on a pair whose two largest logits are within `TIE` is that of a pass of its own, and
+    does not depend on the other pairs; on another device it can come out otherwise. A pair longer than the model's
+    window is cut at the end of its longer text, a token at a time.
 
     The model is loaded at its first use, or by `load`: from local files where they are, otherwise from the Hub. Safe
     to share between threads.
     """
 
-    def __init__(self, model: str = DEFAULT_MODEL, *, device: str = "cpu", hub_wait: float = HUB_WAIT) -> None:
-        """Name the model, where it runs and the seconds that the Hub has to answer; loads nothing."""
+    def __init__(
+        self,
+        model: str = DEFAULT_MODEL,
+        *,
+        device: str | None = None,
+        batch: int = READ_AT_ONCE,
+        hub_wait: float = HUB_WAIT,
+    ) -> None:
+        """Name the model, where it runs (None: a GPU where there is one), how many pairs are read at once and the
+        seconds that the Hub has to answer; loads nothing."""
         self.model = model
         self.device = device
+        self.batch = batch
         self.hub_wait = hub_wait
         self._lock = threading.Lock()
 
@@ -67,15 +86,27 @@ class Entailment:
             return []
         with self._lock:
             network, label = self._loaded
-            distinct = sorted(set(pairs))
-            logits = network.predict(distinct, batch_size=1, show_progress_bar=False, activation_fn=lambda rows: rows)
-        verdicts = dict(zip(distinct, (logits.argmax(axis=1) == label).tolist(), strict=True))
+            distinct = sorted(set(pairs), key=lambda pair: (sum(map(len, pair)), pair))
+            logits = _logits(network, distinct, self.batch)
+            largest = logits.argmax(axis=1)
+            first, second = np.sort(logits, axis=1)[:, :-3:-1].T
+            for place in np.flatnonzero(first - second < TIE) if self.batch > 1 else ():
+                largest[place] = _logits(network, [distinct[place]], 1)[0].argmax()
+        verdicts = dict(zip(distinct, (largest == label).tolist(), strict=True))
         return [verdicts[pair] for pair in pairs]
 
     @cached_property
     def _loaded(self) -> tuple[Any, int]:
         network = _load(self.model, self.device, self.hub_wait)
         return network, _label(self.model, network.model.config.id2label)
+
+
+def _logits(network: Any, pairs: Sequence[tuple[str, str]], batch: int) -> "NDArray[np.float32]":
+    """The logits of each pair: (pairs, labels)."""
+    found: NDArray[np.float32] = network.predict(
+        list(pairs), batch_size=batch, show_progress_bar=False, activation_fn=lambda rows: rows
+    )
+    return found
 
 
 def _label(model: str, labels: dict[int, str]) -> int:
@@ -89,7 +120,7 @@ def _label(model: str, labels: dict[int, str]) -> int:
     return places[0]
 
 
-def _load(model: str, device: str, hub_wait: float) -> Any:
+def _load(model: str, device: str | None, hub_wait: float) -> Any:
     from huggingface_hub.errors import StrictDataclassError  # a configuration that is none
     from safetensors import SafetensorError
 
@@ -114,7 +145,7 @@ def _unusable(model: str, error: Exception) -> EntailmentModelUnusableError:
     )
 
 
-def _loaded_from(model: str, device: str, *, local: bool) -> Any:
+def _loaded_from(model: str, device: str | None, *, local: bool) -> Any:
     """The model from local files, or from the Hub too. Libraries make up what a folder lacks: that is refused here."""
     import torch
     from sentence_transformers import CrossEncoder
@@ -123,7 +154,10 @@ def _loaded_from(model: str, device: str, *, local: bool) -> Any:
         raise ValueError("it has no name")
     with quiet() as warnings:
         network: Any = CrossEncoder(
-            model, device=device, local_files_only=local, model_kwargs={"dtype": torch.float32}
+            model,
+            device=device or ("cuda" if torch.cuda.is_available() else "cpu"),
+            local_files_only=local,
+            model_kwargs={"dtype": torch.float32},
         ).eval()
     if any("newly initialized" in warning for warning in warnings):
         raise ValueError("weights are missing from it")

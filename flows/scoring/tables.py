@@ -1,7 +1,8 @@
 """What every family's scorer shares: predictions that fit their rows, and tables of shares, ratings and counts."""
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -19,8 +20,16 @@ ALL_LEVELS = "all levels"
 """The column over all the others, which are points on a scale: it is none of its own."""
 
 
+BESIDE = "beside the scores"
+"""The table of failures and of what was cut."""
+
+
 class ScoreError(WrongInput):
     """Predictions that do not fit the rows: one line with the counts and what to do."""
+
+
+class AllFailed(ScoreError):  # noqa: N818 - names what happened
+    """Predictions of which every one failed."""
 
 
 class PartialScores(UserWarning):
@@ -83,14 +92,14 @@ def fitting(
     *,
     may_lack: Callable[[str | None], Collection[str]] = lambda prompting: (),
 ) -> list[Line]:
-    """`line(row, prediction)` of each prediction, in their order. `rows` are by id.
+    """`line(row, prediction)` of each prediction but failures, in their order. `rows` are by id.
 
     Each group (model, prompting, shots) needs one for each row and variant; `may_lack` names the variants
     that a prompting can do without. Raises `ScoreError` where one is missing, double, or of a row or
-    variant that is not there. With `partial` the unknown are left out, of two the first counts, and a
-    warning, `PartialScores`, says how many were missing, double and unknown.
+    variant that is not there, and `AllFailed` where nothing is left. With `partial` the unknown are left out, of
+    two the first counts, and a warning, `PartialScores`, says how many were missing, double and unknown.
     """
-    lines: dict[tuple[str, str, str], Line] = {}
+    lines: dict[tuple[str, str, str], Line | None] = {}
     faults: dict[str, list[str]] = {"missing": [], "double": [], "unknown": []}
     groups: dict[str, str | None] = {}
     strange = False
@@ -104,7 +113,7 @@ def fitting(
         elif place in lines:
             faults["double"].append(f"{prediction.id} {prediction.variant}")
         else:
-            lines[place] = line(row, prediction)
+            lines[place] = line(row, prediction) if prediction.failure is None else None
     expected = 0
     for group, prompting in sorted(groups.items()):
         spared = may_lack(prompting)
@@ -129,7 +138,43 @@ def fitting(
         elif faults["double"]:
             advice += "; model, prompting and shots tell replies of one model apart from another's"
         raise ScoreError(f"predictions: expected one for each of {wanted}, found {counts}; {advice}")
-    return list(lines.values())
+    found = [one for one in lines.values() if one is not None]
+    if not found:
+        raise AllFailed(
+            f"predictions: all {len(lines)} failed, and none is scored; their `failure` says why. Prompts that are too "
+            "long are cut where the model's settings have its `window`"
+        )
+    return found
+
+
+def tally(predictions: Iterable[Prediction], seen: list[Prediction]) -> Iterator[Prediction]:
+    """The predictions; those of which something is to be told beside the scores are noted in `seen`."""
+    for one in predictions:
+        if one.failure is not None or one.cut_off or one.prompt_cut:
+            seen.append(one.model_copy(update={"prediction": ""}))
+        yield one
+
+
+def told_beside(seen: Sequence[Prediction]) -> ScoreTables:
+    """What scores do not tell: by model and variant, how many predictions failed or were cut off, or their prompts."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for one in seen:
+        counts[f"{one.group} / failed: {one.failure}", one.variant] += one.failure is not None
+        counts[f"{one.group} / reply cut off at its tokens", one.variant] += one.cut_off is not None
+        counts[f"{one.group} / prompt cut in its middle", one.variant] += one.prompt_cut is not None
+    if not (counted := +counts):
+        return ScoreTables.of({})
+    lines = [
+        {"row": row, "column": variant, "value": float(count), "n": count}
+        for (row, variant), count in sorted(counted.items())
+    ]
+    failed = sum(one.failure is not None for one in seen)
+    notes = [f"{failed:,} predictions failed and are not scored: the model was not asked"] * (failed > 0)
+    if cut := sum(one.cut_off is not None for one in seen):
+        notes.append(f"{cut:,} replies were cut off at their limit of tokens, and are scored as they are (max_tokens)")
+    if cut := sum(one.prompt_cut is not None for one in seen):
+        notes.append(f"{cut:,} prompts were cut in their middle to fit into the model's window")
+    return ScoreTables.of({BESIDE: pd.DataFrame(lines)}, notes, units={BESIDE: "count"})
 
 
 def measured(value: float, unit: Literal["per cent", "rating", "count"]) -> str:

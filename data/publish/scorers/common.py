@@ -17,11 +17,15 @@ Tables = dict[str, list[Cell]]
 
 SHOWN = 60
 """Characters of a wrong value that are shown."""
-FIELDS = {"id", "variant", "prediction", "scores", "model", "prompting", "shots"}
+FIELDS = {"id", "variant", "prediction", "scores", "model", "prompting", "shots", "failure", "cut_off", "prompt_cut"}
 
 
 class CannotScore(Exception):  # noqa: N818 - names what happened
     """What was given cannot be scored: one line says what was expected, what was found and what to do."""
+
+
+class AllFailed(CannotScore):
+    """Every prediction is a failure."""
 
 
 def lines_of(path: str) -> Iterator[tuple[str, Row]]:
@@ -75,6 +79,7 @@ def predictions_of(path: str, form: Row) -> Iterator[Row]:
             "scores": isinstance(scores, dict) and all(map(is_number, scores.values()))
             if answer == "scores"
             else scores is None,
+            "failure": one.get("failure") is None or (isinstance(one["failure"], str) and not one.get("prediction")),
             "model": isinstance(one.get("model", "model"), str),
             "prompting": isinstance(one.get("prompting"), str | None),
             "shots": shots is None or (isinstance(shots, int) and not isinstance(shots, bool)),
@@ -109,10 +114,11 @@ def fitting(
     notes: list[str],
     may_lack: Callable[[str | None], Collection[str]] = lambda prompting: (),
 ) -> list[Row]:
-    """The predictions, of which each group needs one for each of the `rows` (by id) and its variants.
+    """The predictions but failures, of which each group needs one for each of the `rows` (by id) and its variants.
 
     Raises `CannotScore` where one is missing, double or of a row or variant that is not there. With `partial` the
-    unknown are left out, of two the first counts, and a note says how many.
+    unknown are left out, of two the first counts, and a note says how many. A prediction with a `failure` is there, but
+    is not scored: a note counts them.
     """
     kept: dict[tuple[str, str, str], Row] = {}
     faults: dict[str, list[str]] = {"missing": [], "double": [], "unknown": []}
@@ -143,7 +149,12 @@ def fitting(
         raise CannotScore(f"predictions: expected one for each of {expected}, found {counts}; {advice}")
     if any(faults.values()):
         notes.append(f"{len(kept)} of {expected} predictions are scored: {counts}")
-    return list(kept.values())
+    answered = [one for one in kept.values() if one.get("failure") is None]
+    if not answered:
+        raise AllFailed(f"predictions: all {len(kept)} failed, and none is scored; their `failure` says why")
+    if len(answered) < len(kept):
+        notes.append(f"{len(kept) - len(answered)} predictions failed and are not scored: the model was not asked")
+    return answered
 
 
 def mean(values: Sequence[float]) -> float | None:

@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from data.publish.scorers.common import (
+    AllFailed,
     CannotScore,
     Cell,
     Row,
@@ -348,9 +349,15 @@ def _fitting(by_id: Mapping[str, Row], predictions: Iterable[Row], partial: bool
     if unchanged:
         notes.append(f"{unchanged} replies under {WITHOUT_FACTS} are left out: it changes nothing in their datasets")
     kept: list[Row] = []
+    failed: AllFailed | None = None
     for ablation, ours in (given or {None: []}).items():
         rows = {id_: row for id_, row in by_id.items() if ablation is None or dataset_of(row).facts}
-        kept += fitting(rows, lambda row: VARIANTS, ours, partial, notes, _may_lack)
+        try:
+            kept += fitting(rows, lambda row: VARIANTS, ours, partial, notes, _may_lack)
+        except AllFailed as error:  # with or without confusing facts: what there is of the others is scored
+            failed = error
+    if failed is not None and not kept:
+        raise failed
     return kept
 
 

@@ -30,7 +30,7 @@ from flows.families.lveval.inference import (
 )
 from flows.families.lveval.settings import words_of
 from flows.scoring.qa import METRICS
-from flows.scoring.tables import ALL_LEVELS, ScoreError, ScoreTables, Unit, cells, fitting, means
+from flows.scoring.tables import ALL_LEVELS, AllFailed, ScoreError, ScoreTables, Unit, cells, fitting, means
 from flows.scoring.words import chinese_words, english_words, read_blacklist
 from schemas.base import Frozen
 from schemas.lveval import LongContext
@@ -225,7 +225,16 @@ def _replies(
     ]
     if not given:
         given[None] = []  # `fitting` says that there are none
-    return [reply for ablation, ours in given.items() for reply in _fitting(by_id, ours, partial, ablation)]
+    replies: list[Reply] = []
+    failed: AllFailed | None = None
+    for ablation, ours in given.items():
+        try:
+            replies += _fitting(by_id, ours, partial, ablation)
+        except AllFailed as error:  # of one ablation: the others are scored
+            failed = error
+    if failed is not None and not replies:
+        raise failed
+    return replies
 
 
 def _fitting(

@@ -1,0 +1,141 @@
+"""How one server wants to be asked: what it takes of a request, as far as its refusals have told."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import orjson
+
+from flows.llm.chat_format import form_in_words, strict_schema
+from flows.llm.model import Message
+from flows.llm.refusal import RefusedRequest
+
+Structured = Literal["auto", "json_schema", "json_object", "text"]
+Level = Literal["json_schema", "json_object", "text"]
+LEVELS: tuple[Level, ...] = ("json_schema", "json_object", "text")
+LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
+"""Newer models of OpenAI take the limit of tokens under the second name."""
+
+
+@dataclass
+class Form:
+    """What of a prompt is the same for all its inputs, put in bytes once."""
+
+    answer: str
+    """Name of the answer's type."""
+    schema: dict[str, Any] | None
+    parameters: Mapping[str, Any]
+    """What is asked for beside messages, limit of tokens and form; what is the prompt's own stands first."""
+    limit: int
+    """Tokens of an answer at most."""
+    keys: dict[int, bytes] = field(default_factory=dict)
+    """By the room for thoughts, what answers are kept under, together with the messages."""
+    bodies: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    """By what had been learnt of the server and the tokens asked for, what stands behind the messages."""
+
+
+class Dialect:
+    """What a server takes. Parameters that it refuses are left out, and `tell` is called once for each.
+
+    What is left out is a value of a parameter: which calls came first changes nothing in what is sent at last.
+    """
+
+    def __init__(self, model: str, structured: Structured, tell: Callable[[str], None]) -> None:
+        self._model = model
+        self._auto = structured == "auto"
+        self._tell = tell
+        self.level: Level = LEVELS[0] if structured == "auto" else structured
+        self.level_is_known = not self._auto
+        self._limit_name = LIMIT_NAMES[0]
+        self._most_answered: int | None = None
+        self._refused: set[tuple[str, bytes]] = set()
+        self._merges_system = False
+        self.learnt = 0
+        """Counts what was learnt: what was sent before may do when it is sent anew."""
+
+    def body(self, form: Form, messages: list[Message], written: bytes, tokens: int) -> bytes:
+        """The request's body; `written` are the messages as JSON, `tokens` what the answer may have."""
+        tail = form.bodies.get((self.learnt, tokens))
+        if tail is None:
+            tail = form.bodies[self.learnt, tokens] = b"," + orjson.dumps(self._parameters(form, tokens))[1:]
+        merges = self._merges_system and messages[0]["role"] == "system"
+        in_words = form.schema is not None and self.level != "json_schema"
+        if merges or in_words:
+            written = orjson.dumps(self._as_taken(messages, merges, form.schema if in_words else None))
+        return b'{"messages":' + written + tail
+
+    def _parameters(self, form: Form, tokens: int) -> dict[str, object]:
+        limit = tokens if self._most_answered is None else min(tokens, self._most_answered)
+        taken = {name: value for name, value in form.parameters.items() if _value(name, value) not in self._refused}
+        parameters: dict[str, object] = {"model": self._model, **taken, self._limit_name: limit}
+        if form.schema is not None and self.level == "json_schema":
+            schema = {"name": form.answer, "schema": strict_schema(form.schema), "strict": True}
+            parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif form.schema is not None and self.level == "json_object":
+            parameters["response_format"] = {"type": "json_object"}
+        return parameters
+
+    def _as_taken(self, messages: list[Message], merges: bool, schema: Mapping[str, Any] | None) -> list[Message]:
+        """The messages with what the server takes no other way in the first one of the user."""
+        said = [messages[0]["content"]] if merges else []
+        kept = messages[1:] if merges else messages
+        asked = next(place for place, message in enumerate(kept) if message["role"] == "user")
+        words = [] if schema is None else [form_in_words(schema)]
+        content = "\n\n".join([*said, kept[asked]["content"], *words])
+        return [*kept[:asked], {"role": "user", "content": content}, *kept[asked + 1 :]]
+
+    def learn(self, refused: RefusedRequest, form: Form, messages: list[Message]) -> bool:
+        """Take a refusal to heart; False where it says nothing that another request could mend."""
+        learnt = self._has_learnt(refused, form, messages)
+        self.learnt += learnt
+        return learnt
+
+    def _has_learnt(self, refused: RefusedRequest, form: Form, messages: list[Message]) -> bool:
+        if (most := refused.most_answered) is not None and self._most_answered is None:
+            self._most_answered = most
+            self._note(refused, f"does not answer with more than {most:,} tokens, and is asked for no more")
+            return True
+        if self._limit_name == LIMIT_NAMES[0] and (refused.names(LIMIT_NAMES[1]) or refused.is_about(LIMIT_NAMES[0])):
+            self._limit_name = LIMIT_NAMES[1]
+            return True
+        for name, value in form.parameters.items():
+            if refused.is_about(name) and _value(name, value) not in self._refused:
+                self._refused.add(_value(name, value))
+                self._note(refused, f"does not take {name} {orjson.dumps(value).decode()}, which is left out")
+                return True
+        if not self._merges_system and messages[0]["role"] == "system" and refused.is_about_system:
+            self._merges_system = True
+            self._note(refused, "takes no system message; what it says is put before the user's first")
+            return True
+        return False
+
+    def _note(self, refused: RefusedRequest, what: str) -> None:
+        said = f" ({refused.said})" if refused.said else ""
+        self._tell(f"model {self._model}: {what}{said}")
+
+    def step_down(self, refused: RefusedRequest, level: Level) -> bool:
+        """Ask for the form of answers in a plainer way than `level`, where it is that which was refused."""
+        if level == LEVELS[-1] or not self._is_about_form(refused):
+            return False
+        if self.level == level:  # else another call has stepped down already
+            self.level = LEVELS[LEVELS.index(level) + 1]
+            self.learnt += 1
+        return True
+
+    def _is_about_form(self, refused: RefusedRequest) -> bool:
+        if not self._auto:
+            return False
+        if refused.is_about_form:
+            return refused.status in (400, 404, 422)
+        # A server that says no more than "bad request": worth a try while nothing is known of it.
+        return not self.level_is_known and refused.status in (400, 422)
+
+    def gave_up(self) -> None:
+        """A call was refused for good: of the form, nothing was learnt."""
+        if not self.level_is_known:
+            self.level = LEVELS[0]
+            self.learnt += 1
+
+
+def _value(name: str, value: object) -> tuple[str, bytes]:
+    return name, orjson.dumps(value)

@@ -1,0 +1,153 @@
+"""What a server says when it will not take a request: of its parameters, of a prompt that is too long, of the form.
+
+Servers word it each in their own way, and few give a code for it. Their words are read here and nowhere else.
+"""
+
+import re
+from collections.abc import Iterable
+
+TOO_LONG = (
+    "context length",
+    "context_length",
+    "context window",
+    "context size",
+    "context_size",
+    "maximum context",
+    "max context",
+    "maximum model length",
+    "prompt is too long",
+    "prompt too long",
+    "input is too long",
+    "input length",
+    "input token count",
+    "input tokens exceed",
+    "reduce the length",
+    "request too large",
+    "string_above_max_length",
+    "tokens to keep from the initial prompt",
+    "max_new_tokens` must be",
+    "must have less than",
+    "must be at least 1, got -",
+)
+"""OpenAI, vLLM, SGLang, llama.cpp, Ollama, LM Studio, TGI, Anthropic, Gemini and Mistral say one of these."""
+
+_WINDOW = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"context (?:length|size|window)(?: is| of)?(?: only)? ?\(?(\d+)",
+        r"maximum (?:model|context|input) length(?: is| of)? ?\(?(\d+)",
+        r"(\d+) maximum context length",
+        r"limit of (\d+) tokens",
+        r"> (\d+) maximum",
+        r"tokens allowed \((\d+)\)",
+        r"(?:must have less than|must be <=) (\d+)",
+    )
+)
+_PROMPT = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\((\d+) in the messages",
+        r"(\d+) tokens (?:in|from) the (?:input )?messages",
+        r"resulted in (\d+) tokens",
+        r"(?:has|passed) (\d+) input tokens",
+        r"(?:prompt|input) (?:length )?\((?:length )?(\d+)",
+        r"request \((\d+) tokens",
+        r"too long: (\d+) tokens",
+        r"token count \((\d+)\)",
+        r"contains (\d+) tokens",
+        r"(\d+) `inputs` tokens",
+        r"given: (\d+)",
+    )
+)
+_MOST_ANSWERED = re.compile(r"at most (\d+) (?:completion|output) tokens", re.IGNORECASE)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_NOT_OF_THE_REQUEST = (401, 403, 404, 429)
+"""Statuses of the key, the address and the pace: what the request asks for has no part in them."""
+LONG_NAME = 5
+"""A parameter's name of so many letters is not taken for a word of a sentence where it stands without quotes."""
+
+
+class RefusedRequest(Exception):  # noqa: N818 - turned into another exception or another request
+    """The server will not take the request as it is.
+
+    `whole` are its words in full, for reading; `said` is what people are shown of them. `named` are the places in the
+    request that it names apart from its words; `window` and `prompt_tokens`, numbers that it gives so.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        said: str,
+        *,
+        whole: str | None = None,
+        named: Iterable[str] = (),
+        window: int | None = None,
+        prompt_tokens: int | None = None,
+    ) -> None:
+        super().__init__(said)
+        self.status = status
+        self.code = code
+        self.said = said
+        self._named = frozenset(named)
+        self._words = _THOUSANDS.sub("", f"{code} {said if whole is None else whole}")
+        self._window = window
+        self._prompt_tokens = prompt_tokens
+
+    def names(self, *words: str) -> bool:
+        """Whether the server's message holds one of `words`."""
+        said = self._words.lower()
+        return any(word in said for word in words)
+
+    @property
+    def is_about_form(self) -> bool:
+        """Whether it is the response format that the server will not take."""
+        return self.names("response_format", "json_schema", "json_object", "json mode", "structured output", "guided")
+
+    @property
+    def is_about_length(self) -> bool:
+        """Whether the prompt, maybe with room for its answer, is longer than the model's window."""
+        if self.status in _NOT_OF_THE_REQUEST and not self.names("context"):
+            return False
+        return self.most_answered is None and (self.status == 413 or self.names(*TOO_LONG))
+
+    @property
+    def is_about_system(self) -> bool:
+        """Whether the server takes no message of the role "system": templates of some models have none."""
+        if self.status in _NOT_OF_THE_REQUEST:
+            return False
+        return (
+            any(name.endswith(".role") for name in self._named)
+            or (self.names("system") and self.names("role", "instruction"))
+            or self.names("must alternate")
+        )
+
+    def is_about(self, parameter: str) -> bool:
+        """Whether it is this parameter, or its value, that the server will not take."""
+        if self.status in _NOT_OF_THE_REQUEST:
+            return False
+        name = re.escape(parameter)
+        quoted = rf"['\"`\[.]{name}['\"`\].:]"
+        bare = rf"|(?<!\w){name}(?!\w)" if len(parameter) >= LONG_NAME or "_" in parameter else ""
+        return parameter in self._named or re.search(quoted + bare, self._words) is not None
+
+    @property
+    def window(self) -> int | None:
+        """How many tokens the server says that the model's window holds."""
+        return self._window or self._first(_WINDOW)
+
+    @property
+    def prompt_tokens(self) -> int | None:
+        """How many tokens the server says that the prompt has."""
+        return self._prompt_tokens or self._first(_PROMPT)
+
+    @property
+    def most_answered(self) -> int | None:
+        """How many tokens the server says that an answer of the model may have, where more were asked for."""
+        return self._first((_MOST_ANSWERED,))
+
+    def _first(self, patterns: Iterable[re.Pattern[str]]) -> int | None:
+        for pattern in patterns:
+            if (found := pattern.search(self._words)) is not None:
+                return int(found[1]) or None
+        return None
