@@ -80,6 +80,7 @@ class Project:
         self.built = built
         self._loop: asyncio.AbstractEventLoop | None = None
         self._verdicts: dict[tuple[str, str], Mapping[str, Verdict]] = {}
+        self._starting = threading.Lock()
         self._work: set[Future[Any]] = set()
         self.stopped = False
         """Set when a shard has failed or the build ends: shards that have not begun do not begin."""
@@ -280,9 +281,10 @@ class Project:
         if self.stopped:
             work.close()
             raise Failed("the build was stopped; run it again to go on")
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._loop.run_forever, name="models", daemon=True).start()
+        with self._starting:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="models", daemon=True).start()
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         self._work.add(future)
         try:
@@ -290,16 +292,19 @@ class Project:
         finally:
             self._work.discard(future)
 
-    def close(self) -> None:
-        """Stop what still runs, and close connections and databases.
+    def stop(self) -> None:
+        """Let nothing begin any more, and cancel what waits for models, or the threads that wait for it never end.
 
-        Shards are cancelled, or the threads that wait for them would wait for ever; calls that were sent
-        already are seen through to the cache by their endpoint.
+        Calls that were sent already are seen through to the cache by their endpoint.
         """
         self.stopped = True
+        for future in list(self._work):
+            future.cancel()
+
+    def close(self) -> None:
+        """Stop what still runs, and close connections and databases."""
+        self.stop()
         if self._loop is not None:
-            for future in list(self._work):
-                future.cancel()
             for endpoint in self._endpoints.values():
                 asyncio.run_coroutine_threadsafe(endpoint.aclose(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)

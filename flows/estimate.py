@@ -13,8 +13,9 @@ from typing import Any
 
 from flows.compose import Project
 from flows.construct.engine import Family, Part, Step
-from flows.construct.stages import PEOPLE, SOURCE, StageRef
+from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.endpoint import Endpoint
+from flows.llm.model import Prompt
 from flows.llm.prices import estimate_tokens
 from flows.outputs import models_of, read_manifest
 from schemas.base import Dropped, Record
@@ -71,6 +72,21 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
     notes = [f"this may be more than budget_usd allows ({ceiling:g} USD): the build would stop there"] if above else []
     notes += [f"the price of {name} is not known; give it under prices:" for name in unknown]
     return Estimate((*lines, total), pilot is not None, tuple(notes))
+
+
+def expected_calls(build: Build, ref: StageRef) -> int:
+    """How often a stage of an `each` or `expand` step whose input is there will ask models, where all goes well."""
+    step, settings = build.step(ref), build.families[ref.family].settings
+    assert step is not None
+    prompts = step.prompts_asked(settings)
+    return (
+        round(build.attempts(ref) * sum(_calls_of_a_record(step, one, settings) for one in prompts)) if prompts else 0
+    )
+
+
+def _calls_of_a_record(step: Step, prompt: Prompt[Any], settings: Any) -> float:
+    """How often a record asks the prompt, where all goes well."""
+    return step.calls(settings)[prompt.name] if step.calls else len(step.models_as(prompt.role, settings))
 
 
 def _part(
@@ -187,7 +203,7 @@ def _line(
     one = project.build.families[family.name]
     prompt = one.prompts[prompt.name]
     models = [one.models[name] for name in step.models_as(prompt.role, settings)]
-    a_record = step.calls(settings)[prompt.name] if step.calls else len(models)
+    a_record = _calls_of_a_record(step, prompt, settings)
     # A step that asks by itself takes larger batches in a larger build: its own bound holds, not the pilot's share.
     calls = round(step.most(settings) if step.shape == "all" and step.most else count * a_record)
     measured = pilot.stage.usage.get(prompt.name, UsageOfPrompt()) if pilot.stage else UsageOfPrompt()

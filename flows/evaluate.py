@@ -21,6 +21,7 @@ from data.store import Stage
 from flows.compose import Project
 from flows.construct.engine import Choice, Family, HeldContext, Request
 from flows.construct.stages import Anew, Build, FamilyBuild, StageRef, side_by_side
+from flows.estimate import expected_calls
 from flows.llm.endpoint import Endpoint
 from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
 from flows.llm.options import LikelihoodModel, Options
@@ -225,12 +226,13 @@ def hold(project: Project, family: Family, build: Build, watcher: Watcher) -> Us
     held = family.evaluation.held
     assert held is not None
     asked: list[Mapping[str, UsageOfPrompt]] = []
+    build.called = watcher.called
     for ref in (ref for name in held.parts for ref in build.stages(family, family.part(name))):
         before = build.manifest(ref)
         if before is None:
             files, spans = build.files(ref), build.shards(ref)
             there = {index for index in range(len(spans)) if files.shard(index) is not None}
-            watcher.started(ref, len(spans))
+            watcher.started(ref, len(spans), expected_calls(build, ref))
             shards = project.run(_run_shards(build, ref, spans, watcher))
             asked += [shard.usage for shard in shards if shard.index not in there]
             build.finish(ref, shards)
