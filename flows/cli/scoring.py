@@ -18,7 +18,7 @@ from rich.table import Table
 from data.sources.files import json_lines
 from flows.authors import author_versions
 from flows.cli.reading import open_build
-from flows.cli.terminal import Terminal, make_console
+from flows.cli.terminal import Terminal, make_console, money
 from flows.compose import Project
 from flows.construct.engine import Family
 from flows.evaluate import (
@@ -94,10 +94,9 @@ def evaluate_family(
                 told = attend(family, weighs, rows, show)
     finally:
         project.close()
-    money = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
     said = [
         f"{len(rows):,} of {len(evaluated_rows(project, family, None)):,} rows were asked about",
-        f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache{money}",
+        f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache, money: {money(usage)}",
     ]
     output = path.with_suffix(".tables.json")
     _score(console, project, family, rows, path, output, partial=False, more=told, said=said)
@@ -133,8 +132,7 @@ def _evaluate_in_dialogues(
                     result = result.joined(turn_tables(reads, held.cases(context)))
     finally:
         project.close()
-    money = f", ${asked.cost_usd:.4f}" if asked.cost_usd else ""
-    said.append(f"{asked.calls:,} calls, {asked.cached:,} answers from the cache{money}")
+    said.append(f"{asked.calls:,} calls, {asked.cached:,} answers from the cache, money: {money(asked)}")
     output = stem.with_name(f"{stem.name}.tables.json")
     title = f"{project.config.name}: {family.name} on {model}"
     _tell(console, result, result.notes, output.with_suffix(".html"), title, output, said)

@@ -280,7 +280,7 @@ def print_summary(
             "\n".join(f"{count:,} {reason}" for reason, count in reasons) or "-",
             f"{usage.calls:,}",
             f"{usage.cached:,}",
-            _money(usage),
+            money(usage),
             f"{seconds.get((part.family, part.part), 0.0):.1f}",
         )
     console.print(table)
@@ -288,7 +288,7 @@ def print_summary(
     if now != whole:
         console.print(
             f"calls, cache and money are of this run; the whole build took {whole.calls:,} model calls, "
-            f"{whole.cached:,} answers from the cache{f', {_money(whole)}' if whole.cost_usd else ''}",
+            f"{whole.cached:,} answers from the cache{f', {money(whole)}' if whole.cost_usd != 0 else ''}",
             soft_wrap=True,
         )
 
@@ -381,7 +381,11 @@ def local_servers() -> Iterable[tuple[str, str, str]]:
 def print_estimate(result: Estimate, console: Console | None = None) -> None:
     """An estimate as a table."""
     console = console or make_console()
-    basis = "by the pilot's yields" if result.measured else "at most: nothing dropped, nothing cached"
+    basis = (
+        "by the pilot's yields"
+        if result.measured
+        else "before a pilot: nothing dropped or cached, answers of usual length"
+    )
     table = Table(title=f"estimate ({basis})", box=SIMPLE_HEAD, **LEFT)
     for column in ("step", "records", "calls", "tokens in", "tokens out", "money"):
         table.add_column(column, justify="left" if column == "step" else "right")
@@ -418,8 +422,9 @@ def _total(usages: Iterable[UsageOfPrompt]) -> UsageOfPrompt:
     return sum_usage({"all": usage} for usage in usages).get("all", UsageOfPrompt())
 
 
-def _money(usage: UsageOfPrompt) -> str:
-    return f"${usage.cost_usd:.4f}" if usage.cost_usd else "-"
+def money(usage: Usage | UsageOfPrompt) -> str:
+    """What was paid: `-` where nothing was, `?` where a price is not known."""
+    return "?" if usage.cost_usd is None else f"${usage.cost_usd:.4f}" if usage.cost_usd else "-"
 
 
 def _pilot(limit: int | None) -> str:
