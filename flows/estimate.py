@@ -58,21 +58,27 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
     lines: list[EstimateLine] = []
     records: dict[tuple[str, str], int] = {}
     for family, part in project.build.parts():
-        lines += _part(project, family, part, pilot, records, asked)
-    total = EstimateLine(
-        "all",
-        0,
-        sum(line.calls for line in lines),
-        sum(line.input_tokens for line in lines),
-        sum(line.output_tokens for line in lines),
-        None if any(line.cost_usd is None for line in lines) else sum(line.cost_usd or 0.0 for line in lines),
-    )
+        lines += part_lines(project.build, family, part, pilot, records, asked)
+    total = summed(lines)
     unknown = sorted({one.name for one in _endpoints(project) if not one.price.known})
     ceiling = project.config.budget_usd
     above = ceiling is not None and total.cost_usd is not None and total.cost_usd > ceiling
     notes = [f"this may be more than budget_usd allows ({ceiling:g} USD): the build would stop there"] if above else []
     notes += [f"the price of {name} is not known; give it under prices:" for name in unknown]
     return Estimate((*lines, total), pilot is not None, tuple(notes))
+
+
+def summed(lines: Sequence[EstimateLine]) -> EstimateLine:
+    """All lines in one."""
+    costs = [line.cost_usd for line in lines]
+    return EstimateLine(
+        "all",
+        0,
+        sum(line.calls for line in lines),
+        sum(line.input_tokens for line in lines),
+        sum(line.output_tokens for line in lines),
+        None if None in costs else sum(cost or 0.0 for cost in costs),
+    )
 
 
 def expected_calls(build: Build, ref: StageRef) -> int:
@@ -90,8 +96,8 @@ def _calls_of_a_record(step: Step, prompt: Prompt[Any], settings: Any) -> float:
     return step.calls(settings)[prompt.name] if step.calls else len(step.models_as(prompt.role, settings))
 
 
-def _part(
-    project: Project,
+def part_lines(
+    build: Build,
     family: Family,
     part: Part,
     pilot: BuildManifest | None,
@@ -99,7 +105,7 @@ def _part(
     asked: Callable[[StageRef], bool],
 ) -> list[EstimateLine]:
     """The lines of a part; the number of records it gives is noted in `records`."""
-    settings = project.build.families[family.name].settings
+    settings = build.families[family.name].settings
     makers = family.makers(part)
     stages = _stages(pilot, family, part)
     if makers:
@@ -108,7 +114,7 @@ def _part(
         given = sum(one.kept for one in before)
     else:
         before = [stages[SOURCE]] if SOURCE in stages else []
-        count = _incoming(project, family, part, before)
+        count = _incoming(build, family, part, before)
         given = sum(one.kept for one in before)
         if part.planned is not None and pilot is not None and not given:
             given = min(part.planned(settings), pilot.limit or count)
@@ -119,13 +125,13 @@ def _part(
         stage = _Measured(
             found,
             given=given,
-            same=found is not None and found.fingerprint == project.build.fingerprint(ref),
+            same=found is not None and found.fingerprint == build.fingerprint(ref),
             counts=_counted_as_now(pilot, family, step, settings),
         )
         tried = _tried(step, count, stage, settings)
         if asked(ref):
             lines += [
-                _line(project, family, step, prompt, tried, stage, settings) for prompt in step.prompts_asked(settings)
+                _line(build, family, step, prompt, tried, stage, settings) for prompt in step.prompts_asked(settings)
             ]
         count = _kept(step, tried, stage, settings)
         given = found.kept if found else 0
@@ -198,18 +204,18 @@ def _counted_as_now(pilot: BuildManifest | None, family: Family, step: Step, set
     return isinstance(then, Mapping) and all(then.get(name) == value for name, value in now.items())
 
 
-def _incoming(project: Project, family: Family, part: Part, pilot: Sequence[StageManifest]) -> int:
+def _incoming(build: Build, family: Family, part: Part, pilot: Sequence[StageManifest]) -> int:
     """Source records of a part: counted in its files, or as many as its step is to write."""
     from data.sources import read_source
 
     ref = StageRef(family.name, part.name, SOURCE)
-    specs = project.build.source_specs(ref)
-    limit = project.build.source_limit(part)
+    specs = build.source_specs(ref)
+    limit = build.source_limit(part)
     if not specs:
-        wanted = part.planned(project.build.families[family.name].settings) if part.planned else 0
+        wanted = part.planned(build.families[family.name].settings) if part.planned else 0
         return min(wanted, limit) if limit else wanted
     for stage in pilot:
-        if stage.fingerprint == project.build.fingerprint(ref):
+        if stage.fingerprint == build.fingerprint(ref):
             return stage.kept
     assert isinstance(part.source, type)
     keys: set[str] = set()  # a source that is listed twice, as of two tasks, is read once
@@ -224,9 +230,9 @@ def _uncounted(dropped: Dropped) -> None:
 
 
 def _line(
-    project: Project, family: Family, step: Step, prompt: Prompt[Any], tried: int, pilot: _Measured, settings: Any
+    build: Build, family: Family, step: Step, prompt: Prompt[Any], tried: int, pilot: _Measured, settings: Any
 ) -> EstimateLine:
-    one = project.build.families[family.name]
+    one = build.families[family.name]
     prompt = one.prompts[prompt.name]
     models = [one.models[name] for name in step.models_as(prompt.role, settings)]
     stage, writes = pilot.stage, _writes(step)
@@ -244,16 +250,16 @@ def _line(
         calls = round(tried * a_record)
     usual = usual_tokens(family, prompt)
     tokens_in, tokens_out = float(calls * usual.input), float((tried if writes else calls) * usual.output)
-    if asked:
+    if measured.input_tokens + measured.cached_input_tokens:  # rules count none
         tokens_in = calls * (measured.input_tokens + measured.cached_input_tokens) / asked
         answered = measured.output_tokens + measured.cached_output_tokens
         tokens_out = answered * (tried / pilot.given if writes and pilot.given else calls / asked)
-    cost = _cost(models, calls, round(tokens_in), round(tokens_out))
+    cost = cost_of(models, calls, round(tokens_in), round(tokens_out))
     name = f"{family.name} {step.name} · {prompt.name}"
     return EstimateLine(name, tried, calls, round(tokens_in), round(tokens_out), cost)
 
 
-def _cost(models: Sequence[object], calls: int, tokens_in: int, tokens_out: int) -> float | None:
+def cost_of(models: Sequence[object], calls: int, tokens_in: int, tokens_out: int) -> float | None:
     """What calls cost that models share; None where the price of one of them is not known."""
     prices = [model.price for model in models if isinstance(model, Endpoint)]
     if calls and not all(price.known for price in prices):

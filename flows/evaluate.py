@@ -87,6 +87,17 @@ class EvaluatedRows:
         for stage, start, stop in self._pieces:
             yield from stage.slice(start, stop)
 
+    def sampled(self, long: int) -> Iterator[tuple[Any, float]]:
+        """The rows, each with how many it stands for: of a file of long texts, `long` of its rows."""
+        for stage, start, stop in self._pieces:
+            if not _in_files(stage):
+                yield from ((row, 1.0) for row in stage.slice(start, stop))
+                continue
+            taken = min(long, stop - start)
+            for place in range(taken):
+                at = start + place * (stop - start) // taken
+                yield from ((row, (stop - start) / taken) for row in stage.slice(at, at + 1))
+
     def batches(self, most: int = ROWS_AT_ONCE) -> Iterator[list[Any]]:
         """The rows, some at a time."""
         for stage, first, last in self._pieces:

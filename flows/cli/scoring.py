@@ -18,9 +18,11 @@ from rich.table import Table
 from data.sources.files import json_lines
 from flows.authors import author_versions
 from flows.cli.reading import open_build
-from flows.cli.terminal import Terminal, make_console, money
+from flows.cli.terminal import Terminal, make_console, money, print_estimate
 from flows.compose import Project
 from flows.construct.engine import Family
+from flows.estimate import Estimate, EstimateLine, summed
+from flows.estimate_evaluation import evaluation_lines
 from flows.evaluate import (
     EVALUATED,
     EvaluatedRows,
@@ -136,6 +138,30 @@ def _evaluate_in_dialogues(
     output = stem.with_name(f"{stem.name}.tables.json")
     title = f"{project.config.name}: {family.name} on {model}"
     _tell(console, result, result.notes, output.with_suffix(".html"), title, output, said)
+
+
+def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
+    """Print what it takes to evaluate a model on each family of a build that can be put to it."""
+    console = make_console()
+    project = open_build(out, console)
+    lines: list[EstimateLine] = []
+    notes: list[str] = []
+    try:
+        for one in project.build.families.values():
+            try:
+                weighs = _weighing_model(project, one.family, model)
+                lines += evaluation_lines(project, one.family, model, weighs, limit)
+            except WrongInput as error:
+                notes.append(f"{one.family.name} is not in it: {error}")
+    finally:
+        project.close()
+    if not lines:
+        raise WrongInput("; ".join(notes))
+    total = summed(lines)
+    if total.cost_usd is None:
+        notes.append(f"the price of {model} is not known; give it under prices:")
+    basis = "by the rows of the build; answers of usual length, nothing cached"
+    print_estimate(Estimate((*lines, total), True, tuple(notes)), console, basis)
 
 
 def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None, *, attention: bool = False) -> None:

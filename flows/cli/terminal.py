@@ -378,10 +378,10 @@ def local_servers() -> Iterable[tuple[str, str, str]]:
             yield name, url, str(models[0].get("id"))
 
 
-def print_estimate(result: Estimate, console: Console | None = None) -> None:
-    """An estimate as a table."""
+def print_estimate(result: Estimate, console: Console | None = None, basis: str | None = None) -> None:
+    """An estimate as a table; `basis` tells what it goes by."""
     console = console or make_console()
-    basis = (
+    basis = basis or (
         "by the pilot's yields"
         if result.measured
         else "before a pilot: nothing dropped or cached, answers of usual length"

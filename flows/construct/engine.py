@@ -613,6 +613,8 @@ class Evaluation:
     """What scoring needs of a record; what is long in it, and not needed, is left out."""
     score: Callable[[Iterable[Any], Iterable[Prediction], bool, Any], ScoreTables] = _is_held
     """`score(scored records, predictions, partial, settings)`."""
+    level: str | None = None
+    """The field of a row that tells its level, where what a row costs to ask goes by it."""
     ready: Callable[[Any], None] | None = None
     """Called with the settings before a model is asked: raises `WrongInput` where scoring could not be done."""
     choices: Callable[[Any, Any], Sequence[Choice]] | None = None

@@ -723,10 +723,16 @@ def _write(writer: ShardWriter, outcome: Record | Dropped) -> None:
 
 
 async def side_by_side(attempts: Iterable[Any]) -> list[Any]:
-    """All outcomes, in order. The first failure ends the rest: what was answered by then is in the cache."""
+    """All outcomes, in order. The first failure ends the rest: what was answered by then is in the cache.
+
+    Between two beginnings the loop is free: where each has to work before it asks, calls go out and come in meanwhile.
+    """
+    tasks = []
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(attempt) for attempt in attempts]
+            for attempt in attempts:
+                tasks.append(group.create_task(attempt))
+                await asyncio.sleep(0)
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from failures
     return [task.result() for task in tasks]

@@ -244,6 +244,7 @@ FAMILY = Family(
         parts=("contexts",),
         prompts=ANSWERS,
         requests=requests,
+        level="level",
         scored=ScoredContext.of,
         score=score,
     ),
