@@ -51,13 +51,17 @@ class Estimate:
 
 
 def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: True) -> Estimate:
-    """Estimate the build, from the pilot in its output folder where there is one; of the stages that are `asked`."""
+    """Estimate the build, from the pilot in its output folder where there is one; of the stages that are `asked`.
+
+    What costs nothing, and stands before anything that is asked, is made: how many records pass it is then known.
+    """
     pilot = read_manifest(project.out, missing_ok=True)
     if pilot is not None and (pilot.name != project.config.name or pilot.models != models_of(project)):
         pilot = None  # what another model took says nothing of this one
     lines: list[EstimateLine] = []
     records: dict[tuple[str, str], int] = {}
     for family, part in project.build.parts():
+        _make_what_is_free(project, family, part)
         lines += part_lines(project.build, family, part, pilot, records, asked)
     total = summed(lines)
     unknown = sorted({one.name for one in _endpoints(project) if not one.price.known})
@@ -66,6 +70,35 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
     notes = [f"this may be more than budget_usd allows ({ceiling:g} USD): the build would stop there"] if above else []
     notes += [f"the price of {name} is not known; give it under prices:" for name in unknown]
     return Estimate((*lines, total), pilot is not None, tuple(notes))
+
+
+def _make_what_is_free(project: Project, family: Family, part: Part) -> None:
+    """Read a part's sources and run its steps up to the first that asks or embeds, where a later one asks."""
+    build, settings = project.build, project.build.families[family.name].settings
+    if not any(step.prompts_asked(settings) for step in part.steps):
+        return
+    for ref in build.stages(family, part):
+        step = build.step(ref)
+        stopped = step is not None and (step.embeds or step.shape == "rows" or step.prompts_asked(settings))
+        if stopped or any(build.manifest(needed) is None for needed in build.needs(ref)):
+            return
+        if build.manifest(ref) is None:
+            run_here(project, ref)
+
+
+def run_here(project: Project, ref: StageRef) -> None:
+    """Run a stage here, one shard after the other."""
+    build = project.build
+    step = build.step(ref)
+    if step is None:
+        build.run_source(ref) if ref.step == SOURCE else build.run_people(ref)
+    elif step.shape == "all":
+        project.run(build.run_set(ref, lambda done, total: None))
+    elif step.shape == "rows":
+        build.finish(ref, [build.run_file(ref, index, file) for index, file in enumerate(build.row_files(ref))])
+    else:
+        spans = enumerate(build.shards(ref))
+        build.finish(ref, [project.run(build.run_shard(ref, index, *span)) for index, span in spans])
 
 
 def summed(lines: Sequence[EstimateLine]) -> EstimateLine:
@@ -122,10 +155,11 @@ def part_lines(
     for step in part.steps:
         ref = StageRef(family.name, part.name, step.name)
         found = stages.get(step.name)
+        there = build.manifest(ref) or (found if found and found.fingerprint == build.fingerprint(ref) else None)
         stage = _Measured(
-            found,
+            there or found,
             given=given,
-            same=found is not None and found.fingerprint == build.fingerprint(ref),
+            same=there is not None,
             counts=_counted_as_now(pilot, family, step, settings),
         )
         tried = _tried(step, count, stage, settings)
@@ -157,7 +191,8 @@ class _Measured:
     def share(self, happened: int) -> float:
         """How often something happens to a record. What none of a few had may well happen to the next one."""
         assert self.stage is not None
-        return (happened or 1 / (self.stage.planned + 1)) / self.stage.planned if self.stage.planned else 1.0
+        planned = self.stage.planned
+        return happened / planned if happened else 1 / (planned + 1)
 
 
 def _tried(step: Step, count: int, pilot: _Measured, settings: Any) -> int:
@@ -181,7 +216,7 @@ def _kept(step: Step, tried: int, pilot: _Measured, settings: Any) -> int:
     count = tried
     if stage is not None and _writes(step) and pilot.given:
         count = round(tried * stage.kept / pilot.given)
-    elif stage is not None and (step.keeps is None or pilot.counts):
+    elif stage is not None and stage.planned and (step.keeps is None or pilot.counts):
         count = round(tried * pilot.share(stage.kept))
     return count if step.keeps is None else min(count, step.keeps(settings))
 
@@ -214,6 +249,8 @@ def _incoming(build: Build, family: Family, part: Part, pilot: Sequence[StageMan
     if not specs:
         wanted = part.planned(build.families[family.name].settings) if part.planned else 0
         return min(wanted, limit) if limit else wanted
+    if (made := build.manifest(ref)) is not None:
+        return made.kept
     for stage in pilot:
         if stage.fingerprint == build.fingerprint(ref):
             return stage.kept

@@ -58,10 +58,16 @@ def estimate(
             raise WrongInput("--evaluate: reads the build in --out; leave the configuration out")
         estimate_evaluations(evaluate, limit, out)
         return
-    from flows.cli.terminal import print_estimate
+    from flows.cli.terminal import make_console, print_estimate
     from flows.compose import Project
     from flows.estimate import estimate as estimate_build
     from flows.settings import sample_path
 
     project = Project(config or sample_path(), out, limit)
-    print_estimate(estimate_build(project))
+    console = make_console()
+    try:
+        with console.status("reading the sources"):
+            told = estimate_build(project)
+    finally:
+        project.close()
+    print_estimate(told, console)

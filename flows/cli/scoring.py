@@ -160,7 +160,7 @@ def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
     total = summed(lines)
     if total.cost_usd is None:
         notes.append(f"the price of {model} is not known; give it under prices:")
-    basis = "by the rows of the build; answers of usual length, nothing cached"
+    basis = "by the rows of the build: nothing cached, answers of usual length, or else the longest"
     print_estimate(Estimate((*lines, total), True, tuple(notes)), console, basis)
 
 
