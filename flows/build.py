@@ -153,7 +153,9 @@ def _stages(project: Project, watcher: Watcher) -> None:
             while waiting or running:
                 for ref in [ref for ref, needed in waiting.items() if not needed]:
                     del waiting[ref]
-                    running[threads.submit(copy_context().run, _stage, project, *parts[ref], ref, watcher)] = ref
+                    family, part = parts[ref]
+                    work = partial(_stage, project, family, part, ref, watcher)
+                    running[threads.submit(copy_context().run, work)] = ref
                 done, _ = wait(running, TICK_S, FIRST_COMPLETED)
                 for stage in done:
                     stage.result()

@@ -287,6 +287,8 @@ class Project:
                 threading.Thread(target=self._loop.run_forever, name="models", daemon=True).start()
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         self._work.add(future)
+        if self.stopped:  # in the moment between
+            future.cancel()
         try:
             return future.result()
         finally:

@@ -82,8 +82,8 @@ def evaluation_lines(
         for prompt, counts in total.items():
             calls, tokens_in, tokens_out = (round(count * rows.rows / stands_for) for count in counts)
             cost = cost_of([model], calls, tokens_in, tokens_out)
-            place = f"{family.name} at {level}" if level else family.name
-            lines.append(EstimateLine(f"{place} · {prompt}", round(rows.rows), calls, tokens_in, tokens_out, cost))
+            where = f"{family.name} at {level}" if level else family.name
+            lines.append(EstimateLine(f"{where} · {prompt}", round(rows.rows), calls, tokens_in, tokens_out, cost))
     return lines
 
 
