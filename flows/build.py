@@ -35,6 +35,7 @@ from flows.embedded import engine
 from flows.estimate import expected_calls
 from flows.history import note_build
 from flows.llm.model import TransportError
+from flows.llm.rules import Rules
 from flows.locks import building
 from flows.outputs import remember, write_outputs
 from flows.settings import ConfigError
@@ -180,6 +181,8 @@ def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher:
     # What is there by now stays: it is not to be looked through for garbage with every few calls.
     gc.collect()
     gc.freeze()
+    if step is not None and step.embeds and _asks_servers(project, ref):
+        project.load_embedder()
     with _progress(ref) as progress:
         if step is None:
             watcher.started(ref, None)
@@ -214,6 +217,13 @@ def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher:
     assert manifest is not None
     _table(ref, manifest)
     watcher.finished(ref, manifest, before=False, example=_example(project, family, part, ref))
+
+
+def _asks_servers(project: Project, ref: StageRef) -> bool:
+    """Whether a stage asks models other than the rules."""
+    step, family = project.build.step(ref), project.build.families[ref.family]
+    names = step.models(family.settings) if step is not None else ()
+    return not all(isinstance(family.models[name], Rules) for name in names)
 
 
 def _some_at_once(submits: Sequence[Callable[[], PrefectFuture[None]]], most: int) -> Iterator[int]:

@@ -111,12 +111,21 @@ class Project:
     @cached_property
     def embedder(self) -> Embedder:
         """The configured embedder behind a cache on disk."""
-        chosen = self.config.embedder
         if self.built is not None and not self.state.is_dir():
-            return SentenceBert() if chosen == "packaged" else SentenceBert(chosen.name, languages=chosen.languages)
-        bert = SentenceBert() if chosen == "packaged" else SentenceBert(chosen.name, languages=chosen.languages)
+            return self._bert
         self.state.mkdir(parents=True, exist_ok=True)
-        return CachedEmbedder(bert, self.state / EMBEDDINGS)
+        return CachedEmbedder(self._bert, self.state / EMBEDDINGS)
+
+    @cached_property
+    def _bert(self) -> SentenceBert:
+        chosen = self.config.embedder
+        return SentenceBert() if chosen == "packaged" else SentenceBert(chosen.name, languages=chosen.languages)
+
+    def load_embedder(self) -> None:
+        """Load the embedder's model here: where a step came to load it, the loop would stand still for seconds, and
+        calls of other steps would time out.
+        """
+        self._bert.load()
 
     @cached_property
     def cache(self) -> CompletionCache:
