@@ -39,6 +39,7 @@ bench: $(DEV_STAMP)
 	$(BIN)/python tests/bench/bench_rebuild.py
 	$(BIN)/python tests/bench/bench_replace.py
 	$(BIN)/python tests/bench/bench_retrieve.py
+	$(BIN)/python tests/bench/bench_slots.py
 	$(BIN)/python tests/bench/bench_dialogues.py
 
 soak: $(DEV_STAMP)

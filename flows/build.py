@@ -1,16 +1,22 @@
-"""The build as a Prefect flow: every stage of every configured family, in order.
+"""The build as a Prefect flow: every stage of every configured family, as soon as what it is made from is there.
 
 Thin: Prefect runs shards and whole steps, and knows retries, progress and results as tables; paths and
 names travel between tasks, not data. What is finished is not run again; the store knows.
 """
 
+import asyncio
 import gc
 import logging
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import copy_context
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 from uuid import UUID
 
@@ -19,15 +25,17 @@ from prefect.artifacts import create_progress_artifact, create_table_artifact, u
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
-from prefect.futures import as_completed
+from prefect.futures import PrefectFuture
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from flows.compose import Project
 from flows.construct.engine import Family, Part, RowFile
 from flows.construct.stages import SOURCE, StageRef
 from flows.embedded import engine
+from flows.estimate import expected_calls
 from flows.history import note_build
 from flows.llm.model import TransportError
+from flows.llm.rules import Rules
 from flows.locks import building
 from flows.outputs import remember, write_outputs
 from flows.settings import ConfigError
@@ -40,7 +48,11 @@ DASK_WORKERS = os.cpu_count() or 1
 DASK_CLUSTER = "DASK_SCHEDULER_ADDRESS"
 """Dask's own variable: the scheduler of a cluster that is there already, of workers on any number of machines."""
 SHARDS_AT_ONCE = 8
-"""Shards in work at once. They share one event loop and the models' limits; this bounds memory."""
+"""Shards of a stage in work at once. They share one event loop and the models' limits; this bounds memory."""
+STAGES_AT_ONCE = 8
+"""Stages in work at once, of those that wait for no other."""
+TICK_S = 1.0
+"""How often a watcher hears that nothing has happened, in seconds."""
 RETRY_DELAYS = [2.0, 10.0]
 """Seconds before a shard is tried again after its model could not be reached, on top of the SDK's retries."""
 
@@ -93,8 +105,11 @@ def _check_same(project: Project, ref: StageRef, fingerprint: str) -> None:
 
 @task(name="set", task_run_name="{ref}", **RETRIED)
 def run_set(project: Project, ref: StageRef, watcher: Watcher) -> None:
-    """A whole `all_` step."""
-    project.run(project.build.run_set(ref, lambda done, total: watcher.advanced(ref, done, total)))
+    """A whole `all_` step. One that asks nothing keeps the loop free on which calls wait."""
+    step = project.build.step(ref)
+    assert step is not None
+    work = project.build.run_set(ref, lambda done, total: watcher.advanced(ref, done, total))
+    project.run(work) if step.prompts else asyncio.run(work)
 
 
 @task(name="rows", task_run_name="{ref}", cache_policy=NO_CACHE, persist_result=False)
@@ -113,9 +128,7 @@ def build(config: str, out: str, limit: int | None = None, watcher: Watcher | No
     try:
         with building(project.state):
             project.store.probe()
-            for family, part in project.build.parts():
-                for ref in project.build.stages(family, part):
-                    _stage(project, family, part, ref, watching)
+            _stages(project, watching)
             manifest = write_outputs(project)
             note_build(project.store, project.out, manifest)
             remember(project)
@@ -123,6 +136,37 @@ def build(config: str, out: str, limit: int | None = None, watcher: Watcher | No
         gc.unfreeze()
         project.close()
     return manifest
+
+
+def _stages(project: Project, watcher: Watcher) -> None:
+    """Run all stages, each as soon as those are finished that it needs. The first failure stops the others.
+
+    Each has a thread of its own that hands out its shards; models, with their limits, are shared by all of them.
+    """
+    builder = project.build
+    builder.called = watcher.called
+    parts = {ref: (family, part) for family, part in builder.parts() for ref in builder.stages(family, part)}
+    waiting = {ref: set(builder.needs(ref)) for ref in parts}
+    running: dict[Future[None], StageRef] = {}
+    with ThreadPoolExecutor(STAGES_AT_ONCE, thread_name_prefix="stage") as threads:
+        try:
+            while waiting or running:
+                for ref in [ref for ref, needed in waiting.items() if not needed]:
+                    del waiting[ref]
+                    family, part = parts[ref]
+                    work = partial(_stage, project, family, part, ref, watcher)
+                    running[threads.submit(copy_context().run, work)] = ref
+                done, _ = wait(running, TICK_S, FIRST_COMPLETED)
+                for stage in done:
+                    stage.result()
+                    for needed in waiting.values():
+                        needed.discard(running[stage])
+                    del running[stage]
+                watcher.waited()
+        except BaseException:
+            project.stop()
+            threads.shutdown(cancel_futures=True)
+            raise
 
 
 def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher: Watcher) -> None:
@@ -136,6 +180,8 @@ def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher:
     # What is there by now stays: it is not to be looked through for garbage with every few calls.
     gc.collect()
     gc.freeze()
+    if step is not None and step.embeds and _asks_servers(project, ref):
+        project.load_embedder()
     with _progress(ref) as progress:
         if step is None:
             watcher.started(ref, None)
@@ -145,28 +191,24 @@ def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher:
             run_set(project, ref, watcher)
         else:
             fingerprint = builder.fingerprint(ref)
+            submits: list[Callable[[], PrefectFuture[None]]]
             if step.shape == "rows":
                 files_of_rows = reversed(list(enumerate(builder.row_files(ref))))
-                futures = [run_file.submit(project, ref, fingerprint, *one) for one in files_of_rows]
+                submits = [partial(run_file.submit, project, ref, fingerprint, *one) for one in files_of_rows]
             else:
-                spans = builder.shards(ref)
-                futures = [
-                    run_shard.submit(project, ref, fingerprint, index, *span) for index, span in enumerate(spans)
-                ]
-            watcher.started(ref, len(futures))
-            try:
-                for count, future in enumerate(as_completed(futures), 1):
-                    future.result()
-                    watcher.advanced(ref, count, len(futures))
-                    progress(count / len(futures))
-            except BaseException:
-                project.stopped = True
-                raise
+                spans = enumerate(builder.shards(ref))
+                submits = [partial(run_shard.submit, project, ref, fingerprint, index, *span) for index, span in spans]
+            watcher.started(ref, len(submits), expected_calls(builder, ref))
+            for count in _some_at_once(submits, max(SHARDS_AT_ONCE, 2 * project.workers)):
+                if project.stopped:
+                    raise Failed(f"{ref}: the build was stopped")
+                watcher.advanced(ref, count, len(submits))
+                progress(count / len(submits))
             files = builder.files(ref)
-            shards = [shard for index in range(len(futures)) if (shard := files.shard(index)) is not None]
-            if len(shards) < len(futures):
+            shards = [shard for index in range(len(submits)) if (shard := files.shard(index)) is not None]
+            if len(shards) < len(submits):
                 raise Failed(
-                    f"{ref}: {len(futures) - len(shards)} of {len(futures)} shards were finished, but are not in "
+                    f"{ref}: {len(submits) - len(shards)} of {len(submits)} shards were finished, but are not in "
                     f"{project.config.store}; name a store that all workers reach, such as s3://bucket/prefix"
                 )
             builder.finish(ref, shards)
@@ -174,6 +216,29 @@ def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher:
     assert manifest is not None
     _table(ref, manifest)
     watcher.finished(ref, manifest, before=False, example=_example(project, family, part, ref))
+
+
+def _asks_servers(project: Project, ref: StageRef) -> bool:
+    """Whether a stage asks models other than the rules."""
+    step, family = project.build.step(ref), project.build.families[ref.family]
+    names = step.models(family.settings) if step is not None else ()
+    return not all(isinstance(family.models[name], Rules) for name in names)
+
+
+def _some_at_once(submits: Sequence[Callable[[], PrefectFuture[None]]], most: int) -> Iterator[int]:
+    """Have tasks run, at most so many at once: a stage of many shards leaves room for others. Yields how many are done.
+
+    Raises what a task failed with, as soon as it has.
+    """
+    done: SimpleQueue[PrefectFuture[None]] = SimpleQueue()
+    left = iter(submits)
+    for submit in islice(left, most):
+        submit().add_done_callback(done.put)
+    for count in range(1, len(submits) + 1):
+        done.get().result()
+        for submit in islice(left, 1):
+            submit().add_done_callback(done.put)
+        yield count
 
 
 def _example(project: Project, family: Family, part: Part, ref: StageRef) -> str | None:
@@ -227,7 +292,7 @@ def task_runner(name: str) -> TaskRunner[Any]:
         address = os.environ.get(DASK_CLUSTER)
         runner: TaskRunner[Any] = DaskTaskRunner(address=address) if address else DaskTaskRunner(cluster_kwargs=local)
         return runner
-    return ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE)
+    return ThreadPoolTaskRunner(max_workers=STAGES_AT_ONCE * SHARDS_AT_ONCE)
 
 
 def _dask_workers(project: Project) -> int:

@@ -83,6 +83,7 @@ class Project:
         self.built = built
         self._loop: asyncio.AbstractEventLoop | None = None
         self._verdicts: dict[tuple[str, str], Mapping[str, Verdict]] = {}
+        self._starting = threading.Lock()
         self._work: set[Future[Any]] = set()
         self.stopped = False
         """Set when a shard has failed or the build ends: shards that have not begun do not begin."""
@@ -122,12 +123,21 @@ class Project:
     @cached_property
     def embedder(self) -> Embedder:
         """The configured embedder behind a cache on disk."""
-        chosen = self.config.embedder
         if self.built is not None and not self.state.is_dir():
-            return SentenceBert() if chosen == "packaged" else SentenceBert(chosen.name, languages=chosen.languages)
-        bert = SentenceBert() if chosen == "packaged" else SentenceBert(chosen.name, languages=chosen.languages)
+            return self._bert
         self.state.mkdir(parents=True, exist_ok=True)
-        return CachedEmbedder(bert, self.state / EMBEDDINGS)
+        return CachedEmbedder(self._bert, self.state / EMBEDDINGS)
+
+    @cached_property
+    def _bert(self) -> SentenceBert:
+        chosen = self.config.embedder
+        return SentenceBert() if chosen == "packaged" else SentenceBert(chosen.name, languages=chosen.languages)
+
+    def load_embedder(self) -> None:
+        """Load the embedder's model here: where a step came to load it, the loop would stand still for seconds, and
+        calls of other steps would time out.
+        """
+        self._bert.load()
 
     @cached_property
     def cache(self) -> CompletionCache:
@@ -286,26 +296,32 @@ class Project:
         if self.stopped:
             work.close()
             raise Failed("the build was stopped; run it again to go on")
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._loop.run_forever, name="models", daemon=True).start()
+        with self._starting:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="models", daemon=True).start()
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         self._work.add(future)
+        if self.stopped:  # in the moment between
+            future.cancel()
         try:
             return future.result()
         finally:
             self._work.discard(future)
 
-    def close(self) -> None:
-        """Stop what still runs, and close connections and databases.
+    def stop(self) -> None:
+        """Let nothing begin any more, and cancel what waits for models, or the threads that wait for it never end.
 
-        Shards are cancelled, or the threads that wait for them would wait for ever; calls that were sent
-        already are seen through to the cache by their endpoint.
+        Calls that were sent already are seen through to the cache by their endpoint.
         """
         self.stopped = True
+        for future in list(self._work):
+            future.cancel()
+
+    def close(self) -> None:
+        """Stop what still runs, and close connections and databases."""
+        self.stop()
         if self._loop is not None:
-            for future in list(self._work):
-                future.cancel()
             for endpoint in self._endpoints.values():
                 asyncio.run_coroutine_threadsafe(endpoint.aclose(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)

@@ -21,6 +21,7 @@ from data.store import Stage
 from flows.compose import Project
 from flows.construct.engine import Choice, Family, FamilySettings, Held, HeldContext, Request
 from flows.construct.stages import Anew, Build, FamilyBuild, StageRef, side_by_side
+from flows.estimate import expected_calls
 from flows.llm.endpoint import Endpoint
 from flows.llm.model import CUT_OFF, BudgetSpent, InvalidAnswer, Model, NoAnswer, Out, Prompt, Usage
 from flows.llm.options import Likelihood, LikelihoodModel, Options
@@ -97,6 +98,17 @@ class EvaluatedRows:
     def __iter__(self) -> Iterator[Any]:
         for stage, start, stop in self._pieces:
             yield from stage.slice(start, stop)
+
+    def sampled(self, long: int) -> Iterator[tuple[Any, float]]:
+        """The rows, each with how many it stands for: of a file of long texts, `long` of its rows."""
+        for stage, start, stop in self._pieces:
+            if not _in_files(stage):
+                yield from ((row, 1.0) for row in stage.slice(start, stop))
+                continue
+            taken = min(long, stop - start)
+            for place in range(taken):
+                at = start + place * (stop - start) // taken
+                yield from ((row, (stop - start) / taken) for row in stage.slice(at, at + 1))
 
     def batches(self, most: int = ROWS_AT_ONCE) -> Iterator[list[Any]]:
         """The rows, some at a time."""
@@ -340,12 +352,13 @@ def hold(project: Project, family: Family, build: Build, watcher: Watcher) -> Us
     held = family.evaluation.held
     assert held is not None
     asked: list[Mapping[str, UsageOfPrompt]] = []
+    build.called = watcher.called
     for ref in (ref for name in held.parts for ref in build.stages(family, family.part(name))):
         before = build.manifest(ref)
         if before is None:
             files, spans = build.files(ref), build.shards(ref)
             there = {index for index in range(len(spans)) if files.shard(index) is not None}
-            watcher.started(ref, len(spans))
+            watcher.started(ref, len(spans), expected_calls(build, ref))
             shards = project.run(_run_shards(build, ref, spans, watcher))
             asked += [shard.usage for shard in shards if shard.index not in there]
             build.finish(ref, shards)

@@ -21,7 +21,7 @@ from data.store import Stage, Store
 from flows.compose import COPIES, EMBEDDINGS, Project
 from flows.construct.engine import Part
 from flows.construct.stages import SOURCE, StageRef
-from flows.estimate import Estimate, estimate
+from flows.estimate import Estimate, estimate, run_here
 from flows.llm.rules import Rules
 from flows.outputs import read_manifest, write_outputs
 from flows.people import read_annotations
@@ -108,7 +108,7 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
     if exact:
         _borrow_embeddings(project, state)
         for ref in missing:
-            _run(project, ref)
+            run_here(project, ref)
         differing = drift(before, _rows(project))
         tasks = tuple(_tasks(project, {key for one in differing for key in (*one.added, *one.changed)}))
     else:
@@ -183,21 +183,6 @@ def _borrow_embeddings(project: Project, state: Path) -> None:
         source.backup(copy)
 
 
-def _run(project: Project, ref: StageRef) -> None:
-    """Run a stage here, one shard after the other."""
-    build = project.build
-    step = build.step(ref)
-    if step is None:
-        build.run_source(ref) if ref.step == SOURCE else build.run_people(ref)
-    elif step.shape == "all":
-        project.run(build.run_set(ref, lambda done, total: None))
-    elif step.shape == "rows":
-        build.finish(ref, [build.run_file(ref, index, file) for index, file in enumerate(build.row_files(ref))])
-    else:
-        spans = enumerate(build.shards(ref))
-        build.finish(ref, [project.run(build.run_shard(ref, index, *span)) for index, span in spans])
-
-
 def _rows(project: Project) -> Rows:
     """The rows of the temporary build, as `rows_of` tells those of one that lies in a folder."""
     found = {}
@@ -227,7 +212,7 @@ def _sources(project: Project, store: Store, missing: tuple[StageRef, ...]) -> I
     for ref in missing:
         if ref.step != SOURCE:
             continue
-        _run(project, ref)  # reading what is given costs nothing
+        run_here(project, ref)  # reading what is given costs nothing
         part = built.part(ref.family, ref.part) if built else None
         old = next((one for one in part.stages if one.step == SOURCE), None) if part else None
         files = store.stage(ref.family, ref.part, SOURCE, old.fingerprint) if old else None

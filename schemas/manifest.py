@@ -14,10 +14,14 @@ class UsageOfPrompt(Frozen):
     cached: int = Field(0, description="Answered from the cache instead")
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float = Field(0.0, description="Paid in this stage: cached answers cost nothing")
+    cost_usd: float | None = Field(
+        0.0, description="Paid in this stage: cached answers cost nothing; null where a model's price is not known"
+    )
     cached_input_tokens: int = Field(0, description="Of the cached answers, when they were paid")
     cached_output_tokens: int = 0
-    cached_cost_usd: float = Field(0.0, description="What the cached answers had cost, by this build or an earlier one")
+    cached_cost_usd: float | None = Field(
+        0.0, description="What the cached answers had cost, by this build or an earlier one; null where nobody knows"
+    )
     cut_off: int = Field(0, description="Answers, paid or cached, that ended at their limit of tokens")
 
 
@@ -109,6 +113,11 @@ def sum_usage(usages: Iterable[Mapping[str, UsageOfPrompt]]) -> dict[str, UsageO
         for prompt, one in usage.items():
             so_far = total.get(prompt, UsageOfPrompt())
             total[prompt] = UsageOfPrompt(
-                **{name: getattr(so_far, name) + getattr(one, name) for name in UsageOfPrompt.model_fields}
+                **{name: added(getattr(so_far, name), getattr(one, name)) for name in UsageOfPrompt.model_fields}
             )
     return total
+
+
+def added(one: float | None, other: float | None) -> float | None:
+    """The sum of two amounts; None where one of them is not known."""
+    return None if one is None or other is None else one + other

@@ -152,9 +152,9 @@ class Scribe:
         return {"model": "scribe"}
 
 
-async def scribed(config: Path, out: Path) -> dict[str, str]:
+async def scribed(config: Path, out: Path, limit: int | None = None) -> dict[str, str]:
     """What the rules answer to everything that a build of this configuration asks, by message hash."""
-    project = Project(config, out)
+    project = Project(config, out, limit)
     tables: dict[str, str] = {}
     for name, family in project.build.families.items():
         scribe = Scribe(name, project.config.seed)

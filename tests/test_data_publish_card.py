@@ -311,6 +311,9 @@ def test_how_it_was_made_sources_contamination_and_changes() -> None:
         limits=("Questions are short.",),
     )  # fmt: skip
     assert "| **all** | | | 2,400 | 10,000 | 120 | \\$0.5000 | 6 | \\$0.0200 |" in card
+    unknown = usage.model_copy(update={"cost_usd": None})
+    told = [UsageFacts(family="uraq", part="items", step="one", prompt="ask", usage=one) for one in (usage, unknown)]
+    assert "| **all** | | | 2,400 | 10,000 | 120 | ? | 6 | \\$0.0200 |" in rendered(usage=told)
     assert "| `uraq/ask_question` | `1-9f86d081` |" in card
     assert "| `uraq-items` | Apache-2.0 | dev.json | CC BY-SA 4.0 | 20 |" in card
     assert "| 13 words, 8 at least | 20 | 16 | 4 (25.0%) | 5 (25.0%) above 0.85 |" in card

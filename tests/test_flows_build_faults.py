@@ -1,5 +1,6 @@
 """Builds against a chat server over real HTTP, with everything going wrong that can."""
 
+import asyncio
 import sqlite3
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from flows.cli.terminal import make_console, print_summary
 from flows.compose import Project
 from flows.outputs import read_manifest, write_outputs
-from tests.builds import bytes_of, killed, scribed, served, touchstone, write_config
+from tests.builds import ROOT, bytes_of, killed, scribed, served, touchstone, write_config
 from tests.chat_server import ChatServer, Faults
 from tests.toy import run_all
 
@@ -32,6 +33,23 @@ async def table(tmp_path: Path) -> dict[str, str]:
     folder = tmp_path / "rules"
     config = write_config(folder, store=str(folder / "store"), families={"uraq": URAQ})
     return await scribed(config, folder / "out")
+
+
+async def test_families_are_built_side_by_side_to_the_same_bytes(tmp_path: Path, table: dict[str, str]) -> None:
+    dialogues = {"format": "jsonl", "path": str(ROOT / "data" / "samples" / "dialogues.jsonl")}
+    families = {"uraq": URAQ, "charpeval": {"sources": [dialogues]}}
+    rules = write_config(tmp_path, "rules.yaml", store="rules-store", families={"charpeval": families["charpeval"]})
+    drafts = await scribed(rules, tmp_path / "rules-out")
+    for out, concurrency in (("wide", 64), ("narrow", 1)):
+        with ChatServer(answer=served({**table, **drafts}), model="loopback") as server:
+            model = endpoint(server, concurrency=concurrency)
+            config = write_config(tmp_path, f"{out}.yaml", store=f"{out}-store", model=model, families=families)
+            done = await asyncio.to_thread(touchstone, "run", config, "--out", out, folder=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        # The second family does not wait for the first one to be finished.
+        assert done.stdout.index("charpeval utterances · join subsets") < done.stdout.index("uraq evaluation · arrange")
+        assert server.most_running <= concurrency
+    assert bytes_of(tmp_path / "wide") == bytes_of(tmp_path / "narrow")
 
 
 def test_a_build_through_http_equals_the_rules(tmp_path: Path, table: dict[str, str]) -> None:

@@ -13,12 +13,13 @@ from typer.testing import CliRunner
 
 from data.checksum import checksum
 from flows import cli
-from flows.cli.terminal import Terminal, print_next, print_summary
+from flows.cli.terminal import Terminal, money, print_next, print_summary
 from flows.compose import Project
 from flows.construct.stages import StageRef
+from flows.llm.model import Usage
 from flows.outputs import open_built, read_manifest, remember, write_outputs
 from schemas.errors import Failed, WrongInput
-from schemas.manifest import BuildManifest, PartManifest, ShardManifest, StageManifest, UsageOfPrompt
+from schemas.manifest import BuildManifest, PartManifest, ShardManifest, StageManifest, UsageOfPrompt, sum_usage
 from tests.builds import write_config
 from tests.toy import run_all
 
@@ -121,6 +122,90 @@ def test_the_summary_tells_what_this_run_asked_and_keeps_what_the_files_keep() -
     assert ["toy", "rows", "5", "3", "-", "2", "no", "other", "40", "0", "-"] in [line[:-1] for line in lines]
     said = "calls, cache and money are of this run; the whole build took 191 model calls, 0 answers from the cache"
     assert said.split() in lines
+
+
+class Clock:
+    """Time that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_log_tells_every_so_often_how_far_each_stage_is() -> None:
+    clock, out = Clock(), io.StringIO()
+    watcher = Terminal(Console(width=160, file=out), clock)
+    asks, sorts, writes = (StageRef("toy", "facts", name) for name in ("ask_twice", "sort", "write"))
+    with watcher:
+        watcher.started(asks, 2, calls=120)
+        watcher.started(sorts, 3)
+        watcher.started(writes, None)
+        for _ in range(36):
+            watcher.called(asks, Usage(calls=1))
+        watcher.called(asks, Usage(cached=1))
+        watcher.called(writes, Usage(calls=2))
+        watcher.advanced(sorts, 1, 3)
+        assert out.getvalue() == ""  # not a line a call
+        clock.now = 29.0
+        watcher.waited()
+        assert out.getvalue() == ""
+        clock.now = 30.0
+        watcher.called(writes, Usage(calls=1))
+        watcher.waited()
+        clock.now = 61.0
+        watcher.advanced(writes, 40, 400)
+        watcher.waited()
+    lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
+    assert lines == [
+        "toy facts · ask twice 37/120 calls after 30 s",
+        "toy facts · sort 1/3 after 30 s",
+        "toy facts · write 3 calls after 30 s",
+        "toy facts · ask twice 37/120 calls after 61 s",
+        "toy facts · sort 1/3 after 61 s",
+        "toy facts · write 40/400, 3 calls after 61 s",
+    ]
+
+
+def test_a_terminal_draws_a_bar_for_each_stage_that_runs() -> None:
+    console = Console(width=160, file=io.StringIO(), force_terminal=True, record=True)
+    watcher = Terminal(console)
+    asks, sorts = (StageRef("toy", part, "ask") for part in ("facts", "rows"))
+    stage = counted("facts", 6, 0, 4).stages[0]
+    with watcher:
+        watcher.started(asks, 1, calls=4)
+        watcher.started(sorts, 5)
+        for _ in range(6):  # two were asked again
+            watcher.called(asks, Usage(calls=1))
+        watcher.advanced(sorts, 2, 5)
+        console.print(watcher._progress.get_renderable())
+        drawn = console.export_text()
+        assert "toy facts · ask" in drawn
+        assert "6/6 calls" in drawn
+        assert "2/5" in drawn
+        watcher.finished(asks, stage, before=False, example=None)
+        console.print(watcher._progress.get_renderable())
+        assert "6/6 calls" not in console.export_text()
+    assert watcher.asked == {("toy", "facts"): UsageOfPrompt(calls=4)}
+
+
+def test_an_unknown_price_is_no_sum_of_money() -> None:
+    priced, other = UsageOfPrompt(calls=2, cost_usd=0.5), UsageOfPrompt(calls=1, cost_usd=None)
+    assert money(priced) == "$0.5000"
+    assert money(other) == "?"
+    assert money(UsageOfPrompt(cached=3)) == "-"
+    assert sum_usage([{"ask": priced}, {"ask": other}]) == {"ask": UsageOfPrompt(calls=3, cost_usd=None)}
+    assert '"cost_usd":null' in other.model_dump_json()
+    manifest = BuildManifest(
+        name="toy", seed=7, limit=None, config={}, versions={}, models={}, prompts={},
+        parts=(counted("facts", 3, 0, 4), counted("rows", 3, 0, 40)),
+    )  # fmt: skip
+    console = Console(width=160, record=True, file=io.StringIO())
+    print_summary(console, manifest, {}, {("toy", "facts"): other, ("toy", "rows"): priced})
+    lines = [line.split() for line in console.export_text().splitlines()]
+    assert ["toy", "facts", "5", "3", "2", "no", "other", "1", "0", "?", "0.0"] in lines
+    assert ["toy", "rows", "5", "3", "2", "no", "other", "2", "0", "$0.5000", "0.0"] in lines
 
 
 def test_a_run_that_asked_for_everything_needs_no_second_count() -> None:

@@ -10,14 +10,17 @@ import pytest
 from pydantic import BaseModel
 
 from data.store import StoreError
-from flows.construct.engine import Drop
+from flows.construct.engine import Context, Drop, Slot, expand
 from flows.construct.stages import AccountingError, Anew, Build, StageRef, Taken
-from flows.llm.model import Prompt, TransportError, Usage
+from flows.estimate import expected_calls
+from flows.llm.model import Out, Prompt, TransportError, Usage
+from flows.llm.rules import Rules
 from schemas.base import Dropped
 from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest
+from schemas.source import Statement
 from schemas.verdict import Verdict
-from tests.toy import FAMILY, SHOUT, ToShout, run_all, run_stage, toy_build
+from tests.toy import FAMILY, SHOUT, ToShout, Word, run_all, run_stage, shout, shout_by_rule, toy_build
 
 WORDS = ["ant", "bee", "apple", "two words", "mute", "zebra"]
 SOURCE, SHORTEN, SHOUTED = (StageRef("toy", "words", name) for name in ("source", "shorten", "shout"))
@@ -283,3 +286,78 @@ def test_records_are_taken_evenly() -> None:
     assert list(Taken(records, 6)) == [0, 50, 100, 150, 200, 250]
     assert list(Taken(records, 300)) == list(records)
     assert list(Taken(records, 7).slice(5, 9)) == [214, 257]
+
+
+class Busy:
+    """The rules, which answer those who ask last first, and count how many wait at once."""
+
+    name = "busy"
+
+    def __init__(self, *, late: bool = True) -> None:
+        self.late = late
+        self.rules = Rules({SHOUT.name: shout_by_rule}, 1)
+        self.running = self.most_running = 0
+
+    async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
+        self.running += 1
+        self.most_running = max(self.running, self.most_running)
+        for _ in range((100 - 10 * self.running) * self.late):
+            await asyncio.sleep(0)
+        self.running -= 1
+        return await self.rules.complete(prompt, inputs, draw=draw, usage=usage)
+
+    def identity(self) -> dict[str, object]:
+        return {"model": "busy"}
+
+
+async def shout_at(statement: Statement, slot: Slot, ctx: Context) -> Word:
+    return await shout(statement, ctx)
+
+
+def slotted(folder: Path, model: Busy) -> Build:
+    """A build whose words are made by a step with one slot a record."""
+    folder.mkdir(exist_ok=True)
+    step = expand(shout_at, slots=lambda record, prepared: [{}], most=lambda settings: 1, prompts=[SHOUT])
+    words = replace(FAMILY.part("words"), steps=(step,))
+    build = toy_build(folder, ["ant", "bee", "cat", "mute", "dog", "elk"], model=model)
+    one = build.families["toy"]
+    build.families["toy"] = replace(one, family=replace(FAMILY, parts=(words, FAMILY.part("echoes"))))
+    return build
+
+
+async def test_steps_with_a_slot_a_record_ask_side_by_side(tmp_path: Path) -> None:
+    model = Busy()
+    build = slotted(tmp_path, model)
+    told: list[tuple[str, int]] = []
+    build.called = lambda ref, usage: told.append((str(ref), usage.calls))
+    await run_all(build)
+    assert model.most_running == 6
+    assert [word.upper for word in build.accepted("toy", "words")] == ["ANT", "BEE", "CAT", "DOG", "ELK"]
+    assert told == [("toy words · shout at", 1)] * 6
+
+
+async def test_answers_in_any_order_give_the_same_bytes(tmp_path: Path) -> None:
+    late, early = slotted(tmp_path / "one", Busy()), slotted(tmp_path / "other", Busy(late=False))
+    await run_all(late)
+    await run_all(early)
+    assert bytes_of(late) == bytes_of(early)
+
+
+async def test_a_stage_needs_what_it_is_made_from_and_what_its_part_uses(tmp_path: Path) -> None:
+    build = toy_build(tmp_path, WORDS)
+    assert build.needs(SOURCE) == ()
+    assert build.needs(SHORTEN) == (SOURCE,)
+    assert build.needs(ECHOED) == (SHOUTED,)
+    words, echoes = FAMILY.parts
+    using = replace(FAMILY, parts=(words, replace(echoes, uses=("words",))))
+    build.families["toy"] = replace(build.families["toy"], family=using)
+    assert build.needs(ECHOED) == (SHOUTED, SHOUTED)
+
+
+async def test_a_stage_tells_how_many_records_it_will_try(tmp_path: Path) -> None:
+    build = toy_build(tmp_path, WORDS, times=(1, 2, 3))
+    await run_all(build)
+    assert build.attempts(SHOUTED) == 5
+    assert build.attempts(ECHOED) == 9
+    assert expected_calls(build, SHOUTED) == 5
+    assert expected_calls(build, ECHOED) == 0

@@ -1,25 +1,38 @@
-"""Estimates: an upper bound that is met where nothing is dropped, and after a build that build itself."""
+"""Estimates: what is wanted where nothing is dropped, a pilot's yields, and after a build that build itself."""
 
+import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flows.compose import Project
-from flows.estimate import Estimate, estimate
+from flows.estimate import Estimate, estimate, usual_tokens
+from flows.estimate_evaluation import evaluation_lines
+from flows.evaluate import evaluated_rows
+from flows.families import family_names, load_family
+from flows.families.lveval.datasets import BY_NAME
 from flows.families.refutebench import FAMILY
 from flows.families.refutebench.dialogues import slots_of
 from flows.families.refutebench.ratings import ratings_of
 from flows.families.refutebench.settings import RefuteBenchSettings
+from flows.families.uraq.method import messages
+from flows.llm.prices import estimate_prompt_tokens
 from flows.outputs import write_outputs
 from schemas.base import Provenance
-from schemas.manifest import BuildManifest
+from schemas.manifest import BuildManifest, sum_usage
 from schemas.refutebench import DialogueTurn, RefutationDialogue, Seed
-from tests.builds import write_config
+from schemas.uraq import NEEDS
+from tests.builds import ROOT, scribed, served, write_config
+from tests.chat_server import ChatServer
 from tests.toy import run_all
 
+SAMPLES = ROOT / "data" / "samples"
+QUESTIONS = {"format": "jsonl", "path": str(SAMPLES / "questions.jsonl")}
+MODEL = {"provider": "endpoint", "name": "gpt-4o-mini", "base_url": "http://127.0.0.1:9/v1"}
 PLACES = ("mill", "bridge", "harbour", "orchard", "market", "tower", "garden", "quarry", "station", "library")
 DOINGS = ("burned down in a storm", "was sold to a stranger", "was painted bright yellow", "stood empty for a decade")
 
@@ -161,3 +174,116 @@ def test_how_many_a_build_of_fewer_seeds_kept_does_not_bound_one_of_more(tmp_pat
     built(project(tmp_path, sources=sources, seeds_per_task=3))
     told = estimate(project(tmp_path, sources=sources, seeds_per_task=10))
     assert calls(told)["respond"][0] == 2 * 10 * 2
+
+
+def test_pairs_that_are_not_wanted_cost_nothing_and_steps_count_the_datasets_that_have_them(tmp_path: Path) -> None:
+    both = {name: {"pairs": 20, "sources": [QUESTIONS]} for name in ("multifieldqa-en-mixup", "loogle-SD-mixup")}
+    config = write_config(tmp_path, store="store", model=MODEL, families={"lveval": {"datasets": both}})
+    told = calls(estimate(Project(config, tmp_path / "out")))
+    # 120 questions for each; the second dataset has neither confusing facts nor rules, nor keywords (table 2).
+    assert BY_NAME["multifieldqa-en-mixup"].confusing_facts
+    assert not BY_NAME["loogle-SD-mixup"].confusing_facts
+    assert told["confusing_facts"] == (20, 20)
+    assert told["replacement_rules"] == (20, 20)
+    assert told["all"][1] == sum(told[name][1] for name in ("confusing_facts", "replacement_rules", "answer_keywords"))
+
+
+def test_what_free_steps_refuse_is_not_estimated(tmp_path: Path) -> None:
+    dialogues = {"format": "jsonl", "path": str(SAMPLES / "dialogues.jsonl")}
+    config = write_config(tmp_path, store="store", model=MODEL, families={"charpeval": {"sources": [dialogues]}})
+    told = calls(estimate(Project(config, tmp_path / "out")))
+    assert told["draft_utterances"][0] == 12  # of 15: two are refused, and one comes twice
+
+
+def test_usual_lengths_stand_in_before_a_pilot_and_the_longest_where_none_is_known(tmp_path: Path) -> None:
+    for name in family_names():
+        family = load_family(name)
+        built = {prompt.name for prompt in family.prompts} - {prompt.name for prompt in family.evaluation.prompts}
+        lines = (family.folder / "prompts" / "usual.tsv").read_text(encoding="utf-8").splitlines()[1:]
+        assert built <= {line.split("\t")[0] for line in lines}, name
+    uraq = load_family("uraq")
+    manipulate = next(prompt for prompt in uraq.prompts if prompt.name == "manipulate")
+    assert usual_tokens(uraq, manipulate).output < manipulate.max_tokens / 5
+    (tmp_path / "of_my_own.j2").write_text("{% block user %}Say it.{% endblock %}")
+    own = replace(manipulate, name="of_my_own", templates=tmp_path)
+    assert usual_tokens(uraq, own).output == manipulate.max_tokens
+
+
+def test_an_unknown_price_is_told_as_such(tmp_path: Path) -> None:
+    def told(name: str) -> Estimate:
+        model = {**MODEL, "name": name}
+        config = write_config(
+            tmp_path, f"{name}.yaml", store="store", model=model, families={"uraq": {"statements": 9}}
+        )
+        return estimate(Project(config, tmp_path / "out"))
+
+    known, unknown = told("gpt-4o-mini").lines, told("nobody-knows").lines
+    assert all(line.cost_usd for line in known if line.calls)
+    assert all((line.cost_usd is None) == bool(line.calls) for line in unknown)
+    assert [line.input_tokens for line in known] == [line.input_tokens for line in unknown]
+
+
+WITHIN = 0.25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("family", "limit"), [("reeval", 12), ("lveval", 12), ("charpeval", 60)])
+async def test_after_a_pilot_the_estimate_is_within_a_quarter(
+    tmp_path: Path, family: str, limit: int, shared: Path
+) -> None:
+    pages = {"format": "jsonl", "path": str(SAMPLES / "pages.jsonl")}
+    topical = {"format": "topical-chat", "path": str(shared / "data" / "topical_chat_en" / "valid_freq.jsonl.gz")}
+    block: Mapping[str, Any] = {
+        "reeval": {"seeds": "all", "entailment": "off", "sources": [QUESTIONS], "passages": [pages]},
+        "lveval": {
+            "levels": ["1k"],
+            "datasets": {"multifieldqa-en-mixup": {"pairs": 36, "sources": [QUESTIONS], "distractors": [pages]}},
+        },
+        "charpeval": {"sources": [{**topical, "limit": 600}]},
+    }[family]
+    rules = write_config(tmp_path / "rules", store="store", families={family: block})
+    table = {
+        **await scribed(rules, tmp_path / "rules" / "out"),
+        **await scribed(rules, tmp_path / "rules" / "pilot", limit),
+    }
+    with ChatServer(answer=served(table)) as server:
+        model = {"provider": "endpoint", "name": "gpt-4o-mini", "base_url": server.url}
+        config = write_config(tmp_path, store="store", model=model, families={family: block})
+        await asyncio.to_thread(built, Project(config, tmp_path / "pilot", limit))
+        told = estimate(Project(config, tmp_path / "pilot")).lines[-1]
+        manifest = await asyncio.to_thread(built, Project(config, tmp_path / "out"))
+    stages = [stage for part in manifest.parts for stage in part.stages]
+    took = sum_usage({"all": usage} for stage in stages for usage in stage.usage.values())["all"]
+    assert told.calls == pytest.approx(took.calls + took.cached, rel=WITHIN)
+    assert told.input_tokens == pytest.approx(took.input_tokens + took.cached_input_tokens, rel=WITHIN)
+    assert took.cost_usd is not None
+    assert took.cached_cost_usd is not None
+    assert told.cost_usd == pytest.approx(took.cost_usd + took.cached_cost_usd, rel=WITHIN)
+
+
+def test_an_evaluation_is_told_by_family_and_level(tmp_path: Path) -> None:
+    uraq = {"statements": 12, "context_counts": [1, 3]}
+    sources = write_sources(tmp_path, 6, 6)
+    bench = {"style": [], "unrelated": [2], "seeds_per_task": 3, "sources": sources}
+    models = {"default": {"provider": "rules"}, "asked": MODEL, "strange": {**MODEL, "name": "nobody-knows"}}
+    config = write_config(tmp_path, store="store", models=models, families={"uraq": uraq, "refutebench": bench})
+    manifest = built(Project(config, tmp_path / "out"))
+    one = Project(config, tmp_path / "out", built=manifest, store=str(tmp_path / "store"))
+    (family, _), *_ = one.build.parts()
+    rows = list(evaluated_rows(one, family, None))
+    lines = evaluation_lines(one, family, "asked", None, None)
+    assert [line.step for line in lines] == ["uraq at 1 · answer_with_context", "uraq at 3 · answer_with_context"]
+    assert sum(line.calls for line in lines) == len(NEEDS) * len(rows)
+    exact = sum(estimate_prompt_tokens(messages(row, need)) for row in rows for need in NEEDS)
+    assert sum(line.input_tokens for line in lines) == pytest.approx(exact, rel=0.05)  # 40 rows of a level are read
+    assert lines[0].input_tokens < lines[1].input_tokens
+    assert all(line.cost_usd for line in lines)
+    assert all(line.cost_usd is None for line in evaluation_lines(one, family, "strange", None, None))
+    few = evaluation_lines(one, family, "asked", None, 6)
+    assert sum(line.records for line in few) == 6
+    held = {line.step.rpartition(" ")[2]: line for line in evaluation_lines(one, FAMILY, "asked", None, None)}
+    # As many as the build's own dialogues took, which were held with another model.
+    assert (held["respond"].records, held["respond"].calls) == taken(manifest)["respond"]
+    assert held["respond"].cost_usd
+    assert held["refute"].cost_usd == 0.0  # the rules refute
+    one.close()

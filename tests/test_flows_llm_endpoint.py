@@ -125,6 +125,15 @@ async def test_answers_are_typed_counted_and_kept(tmp_path: Path, square: Prompt
         )
 
 
+async def test_money_at_a_price_that_is_not_known_is_not_known(tmp_path: Path, square: Prompt[Square]) -> None:
+    paid, again = Usage(), Usage()
+    with ChatServer(answer=squares, model="nobody-knows") as server:
+        await ask(server, tmp_path, square, range(2), paid, name="nobody-knows")
+        await ask(server, tmp_path, square, range(2), again, name="nobody-knows")
+    assert (paid.calls, paid.cost_usd, paid.cached_cost_usd) == (2, None, 0.0)
+    assert (again.cached, again.cost_usd, again.cached_cost_usd) == (2, 0.0, None)
+
+
 async def test_a_changed_limit_of_tokens_asks_only_its_own_prompt_anew(
     tmp_path: Path, square: Prompt[Square], words: Prompt[Text]
 ) -> None:

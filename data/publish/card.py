@@ -535,6 +535,11 @@ def megabytes(count: int) -> str:
     return f"{count / 1e6:,.1f} MB" if count >= 10**6 else f"{count / 1e3:,.1f} kB"
 
 
+def money(usd: float | None) -> str:
+    """An amount; `?` where a model's price is not known."""
+    return "?" if usd is None else f"${usd:,.4f}"
+
+
 def image(plot: Plot) -> Markup:
     """A plot as an image."""
     path = re.sub(r"[^A-Za-z0-9._/-]", "", plot.path)
@@ -560,7 +565,7 @@ def _template() -> jinja2.Template:
     filters: dict[str, Callable[..., Any]] = {
         "code": code, "codes": codes, "cut": inline, "decimal": decimal, "fenced": fenced, "image": image,
         "kind": arrow_type, "listed": _listed,
-        "megabytes": megabytes, "money": "${:,.4f}".format,
+        "megabytes": megabytes, "money": money,
         "n": "{:,}".format, "percent": percent, "prose": prose, "sorted_usage": _sorted,
         "versions": versions,
     }  # fmt: skip

@@ -38,17 +38,36 @@ def estimate(
     config: ConfigArgument = None,
     out: Annotated[Path, typer.Option("--out", help="Output folder of a pilot, whose yields are used")] = Path("out"),
     limit: Annotated[int | None, typer.Option(min=1, help="Estimate a pilot of so many source records")] = None,
+    evaluate: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Estimate `touchstone evaluate --model MODEL` of the build in --out"),
+    ] = None,
 ) -> None:
-    """Rows, calls, tokens and money of a build, before anything is spent.
+    """Rows, calls, tokens and money of a build, or of evaluating a model on one, before anything is spent.
 
     After a pilot of the same models (`touchstone run my.yaml --out pilot --limit 5`) its yields and lengths are used.
+    With `--evaluate` the rows of the finished build are counted, by family and level; `--limit` is that of the command.
 
     Example: `touchstone estimate my.yaml --out pilot`
     """
-    from flows.cli.terminal import print_estimate
+    if evaluate is not None:
+        from flows.cli.scoring import estimate_evaluations
+        from schemas.errors import WrongInput
+
+        if config is not None:
+            raise WrongInput("--evaluate: reads the build in --out; leave the configuration out")
+        estimate_evaluations(evaluate, limit, out)
+        return
+    from flows.cli.terminal import make_console, print_estimate
     from flows.compose import Project
     from flows.estimate import estimate as estimate_build
     from flows.settings import sample_path
 
     project = Project(config or sample_path(), out, limit)
-    print_estimate(estimate_build(project))
+    console = make_console()
+    try:
+        with console.status("reading the sources"):
+            told = estimate_build(project)
+    finally:
+        project.close()
+    print_estimate(told, console)

@@ -18,9 +18,11 @@ from rich.table import Table
 from data.sources.files import json_lines
 from flows.authors import author_versions
 from flows.cli.reading import open_build
-from flows.cli.terminal import Terminal, make_console
+from flows.cli.terminal import Terminal, make_console, money, print_estimate
 from flows.compose import Project
 from flows.construct.engine import Family
+from flows.estimate import Estimate, EstimateLine, summed
+from flows.estimate_evaluation import evaluation_lines
 from flows.evaluate import (
     EVALUATED,
     EvaluatedRows,
@@ -102,10 +104,9 @@ def evaluate_family(
                 told = attend(family, weighs, rows, show)
     finally:
         project.close()
-    money = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
     said = [
         f"{len(rows):,} of {rows.built:,} rows were asked about",
-        f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache{money}",
+        f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache, money: {money(usage)}",
     ]
     output = path.with_suffix(".tables.json")
     said += map(escape, notes)
@@ -173,13 +174,36 @@ def _evaluate_in_dialogues(
                     result = result.joined(turn_tables(reads, held.cases(context)))
     finally:
         project.close()
-    money = f", ${asked.cost_usd:.4f}" if asked.cost_usd else ""
-    said.append(f"{asked.calls:,} calls, {asked.cached:,} answers from the cache{money}")
+    said.append(f"{asked.calls:,} calls, {asked.cached:,} answers from the cache, money: {money(asked)}")
     output = stem.with_name(f"{stem.name}.tables.json")
     title = f"{project.config.name}: {family.name} on {model}"
     _tell(console, result, result.notes, output.with_suffix(".html"), title, output, said)
     if stopped is not None:
         raise stopped
+
+
+def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
+    """Print what it takes to evaluate a model on each family of a build that can be put to it."""
+    console = make_console()
+    project = open_build(out, console)
+    lines: list[EstimateLine] = []
+    notes: list[str] = []
+    try:
+        for one in project.build.families.values():
+            try:
+                weighs = _weighing_model(project, one.family, model)
+                lines += evaluation_lines(project, one.family, model, weighs, limit)
+            except WrongInput as error:
+                notes.append(f"{one.family.name} is not in it: {error}")
+    finally:
+        project.close()
+    if not lines:
+        raise WrongInput("; ".join(notes))
+    total = summed(lines)
+    if total.cost_usd is None:
+        notes.append(f"the price of {model} is not known; give it under prices:")
+    basis = "by the rows of the build: nothing cached, answers of usual length, or else the longest"
+    print_estimate(Estimate((*lines, total), True, tuple(notes)), console, basis)
 
 
 def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None, *, attention: bool = False) -> None:

@@ -4,9 +4,11 @@ import json
 import logging
 import os
 import sys
+import threading
 import time
 import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.panel import Panel
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from flows import embedded_server
@@ -22,6 +24,7 @@ from flows.compose import Project, rules_of
 from flows.construct.stages import StageRef
 from flows.estimate import Estimate, estimate
 from flows.families import load_family
+from flows.llm.model import Usage
 from flows.llm.rules import RulesSettings
 from flows.outputs import read_manifest
 from flows.settings import LOCAL, sample_path
@@ -30,6 +33,8 @@ from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest, PartManifest, StageManifest, UsageOfPrompt, sum_usage
 
 WIDTH_OF_FILES = 120
+EVERY_S = 30.0
+"""Between two lines of a log on how far a stage is, in seconds."""
 LEFT: dict[str, Any] = {"title_justify": "left", "title_style": "bold"}
 LOCAL_SERVERS = {
     "Ollama": "http://127.0.0.1:11434/v1",
@@ -109,23 +114,52 @@ def quieten_prefect(state: Path) -> None:
     logging.getLogger("EventsWorker").setLevel(logging.CRITICAL)
 
 
-class Terminal:
-    """Watches a build: a line a stage, with a bar while it runs where the terminal can draw one."""
+@dataclass
+class Running:
+    """A stage at work: what is done of what."""
 
-    def __init__(self, console: Console) -> None:
+    task: TaskID
+    began: float
+    done: int = 0
+    total: int | None = None
+    calls: int = 0
+    """Answers so far, those from the cache counted."""
+    expected: int = 0
+    """Calls that it may take; 0 where nobody can tell."""
+
+    @property
+    def counts(self) -> str:
+        """`37/120 calls`; the pieces of a stage where it asks nothing."""
+        if self.expected:
+            return f"{self.calls:,}/{max(self.calls, self.expected):,} calls"
+        pieces = f"{self.done:,}/{self.total:,}" if self.total else ""
+        return ", ".join(filter(None, (pieces, f"{self.calls:,} calls" if self.calls else "")))
+
+
+class Terminal:
+    """Watches a build: a line a stage, with a bar for each that runs where the terminal can draw them.
+
+    Elsewhere, as in a log, a line for each that runs, every `EVERY_S` seconds. Stages tell of themselves from threads
+    of their own.
+    """
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self.console = console
         self.seconds: dict[tuple[str, str], float] = {}
-        """Time on the clock by (family, part), of the stages that ran now."""
+        """Time that stages which ran now took by (family, part); of stages that ran side by side, each its own."""
         self.asked: dict[tuple[str, str], UsageOfPrompt] = {}
         """What models were asked by (family, part), in the stages that ran now."""
-        self._task: TaskID | None = None
-        self._began = time.monotonic()
+        self._clock = clock
+        self._running: dict[StageRef, Running] = {}
+        self._announced: TaskID | None = None
+        self._told = clock()
         self._shown = False
+        self._lock = threading.RLock()
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
-            MofNCompleteColumn(),
+            TextColumn("{task.fields[counts]}"),
             TimeElapsedColumn(),
             console=console,
             transient=True,
@@ -145,43 +179,71 @@ class Terminal:
 
     def announce(self, what: str) -> None:
         """Show that something goes on that is no stage."""
-        self._clear()
-        self._task = self._progress.add_task(what, total=None)
+        if self._announced is not None:
+            self._progress.remove_task(self._announced)
+        self._announced = self._progress.add_task(what, total=None, counts="")
 
-    def started(self, ref: StageRef, total: int | None) -> None:
+    def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None:
         """A stage begins."""
-        self._began = time.monotonic()
-        self._clear()
-        self._task = self._progress.add_task(str(ref), total=total)
+        with self._lock:
+            task = self._progress.add_task(str(ref), total=calls or total, counts="")
+            self._running[ref] = Running(task, self._clock(), total=total, expected=calls)
+            self._draw(ref)
 
     def advanced(self, ref: StageRef, done: int, total: int) -> None:
         """A stage goes on."""
-        if self._task is not None:
-            self._progress.update(self._task, completed=done, total=total)
+        with self._lock:
+            if (running := self._running.get(ref)) is not None:
+                running.done, running.total = done, total
+                self._draw(ref)
+                self.waited()
+
+    def called(self, ref: StageRef, usage: Usage) -> None:
+        """A prompt was answered."""
+        with self._lock:
+            if (running := self._running.get(ref)) is not None:
+                running.calls += usage.calls + usage.cached
+                self._draw(ref)
+                self.waited()
+
+    def waited(self) -> None:
+        """In a log, tell every so often how far each stage is."""
+        with self._lock:
+            now = self._clock()
+            if self.console.is_terminal or now - self._told < EVERY_S:
+                return
+            self._told = now
+            for ref, running in self._running.items():
+                self.console.print(f"  {ref!s:<44} {running.counts:<28} after {now - running.began:.0f} s")
 
     def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
         """A stage is finished."""
-        self._clear()
-        took = 0.0 if before else time.monotonic() - self._began
-        place = (ref.family, ref.part)
-        self.seconds[place] = self.seconds.get(place, 0.0) + took
-        if not before:
-            self.asked[place] = _total([self.asked.get(place, UsageOfPrompt()), *manifest.usage.values()])
-        dropped = manifest.planned - manifest.kept
-        counts = f"{manifest.kept:,} kept" + (f", {dropped:,} dropped" if dropped else "")
-        when = "[dim]done before[/]" if before else f"{took:.1f} s"
-        self.console.print(f"[green]✓[/] {ref!s:<44} {counts:<28} {when}")
-        for note in manifest.notes:
-            self.console.print(f"  [yellow]{note}[/]")
-        if example and not self._shown:
-            self._shown = True
+        with self._lock:
+            running = self._running.pop(ref, None)
+            if running is not None:
+                self._progress.remove_task(running.task)
+            took = self._clock() - running.began if running is not None else 0.0
+            place = (ref.family, ref.part)
+            self.seconds[place] = self.seconds.get(place, 0.0) + took
             if not before:
-                self.console.print(Panel(Markdown(example), title="the first item", title_align="left", padding=(1, 2)))
+                self.asked[place] = _total([self.asked.get(place, UsageOfPrompt()), *manifest.usage.values()])
+            dropped = manifest.planned - manifest.kept
+            counts = f"{manifest.kept:,} kept" + (f", {dropped:,} dropped" if dropped else "")
+            when = "[dim]done before[/]" if before else f"{took:.1f} s"
+            self.console.print(f"[green]✓[/] {ref!s:<44} {counts:<28} {when}")
+            for note in manifest.notes:
+                self.console.print(f"  [yellow]{note}[/]")
+            if example and not self._shown:
+                self._shown = True
+                if not before:
+                    item = Panel(Markdown(example), title="the first item", title_align="left", padding=(1, 2))
+                    self.console.print(item)
 
-    def _clear(self) -> None:
-        if self._task is not None:
-            self._progress.remove_task(self._task)
-            self._task = None
+    def _draw(self, ref: StageRef) -> None:
+        running = self._running[ref]
+        done, total = (running.calls, running.expected) if running.expected else (running.done, running.total)
+        total = total if total is None else max(done, total)
+        self._progress.update(running.task, completed=done, total=total, counts=running.counts)
 
 
 def one_item(project: Project) -> str | None:
@@ -218,7 +280,7 @@ def print_summary(
             "\n".join(f"{count:,} {reason}" for reason, count in reasons) or "-",
             f"{usage.calls:,}",
             f"{usage.cached:,}",
-            _money(usage),
+            money(usage),
             f"{seconds.get((part.family, part.part), 0.0):.1f}",
         )
     console.print(table)
@@ -231,7 +293,7 @@ def print_summary(
     if now != whole:
         console.print(
             f"calls, cache and money are of this run; the whole build took {whole.calls:,} model calls, "
-            f"{whole.cached:,} answers from the cache{f', {_money(whole)}' if whole.cost_usd else ''}",
+            f"{whole.cached:,} answers from the cache{f', {money(whole)}' if whole.cost_usd != 0 else ''}",
             soft_wrap=True,
         )
 
@@ -321,10 +383,14 @@ def local_servers() -> Iterable[tuple[str, str, str]]:
             yield name, url, str(models[0].get("id"))
 
 
-def print_estimate(result: Estimate, console: Console | None = None) -> None:
-    """An estimate as a table."""
+def print_estimate(result: Estimate, console: Console | None = None, basis: str | None = None) -> None:
+    """An estimate as a table; `basis` tells what it goes by."""
     console = console or make_console()
-    basis = "by the pilot's yields" if result.measured else "at most: nothing dropped, nothing cached"
+    basis = basis or (
+        "by the pilot's yields"
+        if result.measured
+        else "before a pilot: nothing dropped or cached, answers of usual length"
+    )
     table = Table(title=f"estimate ({basis})", box=SIMPLE_HEAD, **LEFT)
     for column in ("step", "records", "calls", "tokens in", "tokens out", "money"):
         table.add_column(column, justify="left" if column == "step" else "right")
@@ -361,8 +427,9 @@ def _total(usages: Iterable[UsageOfPrompt]) -> UsageOfPrompt:
     return sum_usage({"all": usage} for usage in usages).get("all", UsageOfPrompt())
 
 
-def _money(usage: UsageOfPrompt) -> str:
-    return f"${usage.cost_usd:.4f}" if usage.cost_usd else "-"
+def money(usage: Usage | UsageOfPrompt) -> str:
+    """What was paid: `-` where nothing was, `?` where a price is not known."""
+    return "?" if usage.cost_usd is None else f"${usage.cost_usd:.4f}" if usage.cost_usd else "-"
 
 
 def _pilot(limit: int | None) -> str:

@@ -140,6 +140,11 @@ class SentenceBert:
         """Tokens that the model reads at once, its special tokens included."""
         return PACKAGED_WINDOW if self.model == PACKAGED else self._loaded.window
 
+    def load(self) -> None:
+        """Load the model now. Raises `ModelChangedError` or `ModelUnusableError`."""
+        with self._lock:
+            _ = self._loaded
+
     def embed(self, texts: Sequence[str]) -> FloatMatrix:
         """Vectors of unit length, shape (len(texts), dim).
 

@@ -103,6 +103,8 @@ class StepContext:
     """By role, and by the model's name in the configuration."""
     prompts: Mapping[str, Prompt[Any]]
     """The family's prompts by name, with the user's templates where there are any."""
+    called: Callable[[Usage], None] = lambda usage: None
+    """Told of each prompt that was answered, or given up: what it took."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,12 @@ class Context:
         """Ask the prompt's role, or the named model. A higher `draw` asks anew."""
         one = self.step.models[model or prompt.role]
         prompt = self.step.prompts[prompt.name]
-        answer = await one.complete(prompt, inputs, draw=draw, usage=self.usage.setdefault(prompt.name, Usage()))
+        took = Usage()
+        try:
+            answer = await one.complete(prompt, inputs, draw=draw, usage=took)
+        finally:
+            self.usage.setdefault(prompt.name, Usage()).add(took)
+            self.step.called(took)
         ref = PromptRef(name=prompt.name, version=prompt.fingerprint, role=model or prompt.role, model=one.name)
         if ref not in self.asked:
             self.asked.append(ref)
@@ -615,6 +622,8 @@ class Evaluation:
     """What scoring needs of a record; what is long in it, and not needed, is left out."""
     score: Callable[[Iterable[Any], Iterable[Prediction], bool, Any], ScoreTables] = _is_held
     """`score(scored records, predictions, partial, settings)`."""
+    level: str | None = None
+    """The field of a row that tells its level, where what a row costs to ask goes by it."""
     ready: Callable[[Any], None] | None = None
     """Called with the settings before a model is asked: raises `WrongInput` where scoring could not be done."""
     choices: Callable[[Any, Any], Sequence[Choice]] | None = None

@@ -128,6 +128,8 @@ class Build:
         self.limit = limit
         self.embedder = embedder
         self.verdicts = verdicts
+        self.called: Callable[[StageRef, Usage], None] = lambda ref, usage: None
+        """Told of each prompt that a stage had answered, or gave up: what it took."""
         self._prepared: dict[str, Any] = {}
         self._fingerprints: dict[StageRef, str] = {}
         self._built = built
@@ -182,6 +184,10 @@ class Build:
         if place:
             return (stages[place - 1],)
         return tuple(self.stages(family, maker)[-1] for maker in family.makers(part))
+
+    def needs(self, ref: StageRef) -> tuple[StageRef, ...]:
+        """The stages that have to be finished before this one can begin."""
+        return (*self._before(ref), *self._uses(ref).values())
 
     def _uses(self, ref: StageRef) -> dict[str, StageRef]:
         family = self._family(ref).family
@@ -348,6 +354,7 @@ class Build:
             embedder=self.embedder,
             models=self._family(ref).models,
             prompts=self._family(ref).prompts,
+            called=lambda usage: self.called(ref, usage),
         )
 
     def prepared(self, ref: StageRef, step: Step, context: StepContext) -> Any:
@@ -360,17 +367,30 @@ class Build:
         return self._prepared[name]
 
     def shards(self, ref: StageRef) -> list[tuple[int, int]]:
-        """(start, stop) of each shard's input records, for a stage of an `each` or `expand` step."""
+        """(start, stop) of each shard's input records, for a stage of an `each` or `expand` step.
+
+        What the step prepares is made by now: not on the loop that waits for models.
+        """
         step = self.step(ref)
         assert step is not None
         context = self._step_context(ref)
+        prepared = self.prepared(ref, step, context)
         total = len(context.inputs)
         size = SHARD_RECORDS
         if step.slots is not None:
-            prepared = self.prepared(ref, step, context)
             most = max((len(step.slots(record, prepared)) for record in context.inputs), default=1)
             size = max(1, SHARD_EXPANDED // max(1, most))
         return [(start, min(start + size, total)) for start in range(0, total, size)]
+
+    def attempts(self, ref: StageRef) -> int:
+        """How many records a stage of an `each` or `expand` step will try to make."""
+        step = self.step(ref)
+        assert step is not None
+        context = self._step_context(ref)
+        if step.slots is None:
+            return len(context.inputs)
+        prepared = self.prepared(ref, step, context)
+        return sum(len(step.slots(record, prepared)) for record in context.inputs)
 
     async def run_shard(self, ref: StageRef, index: int, start: int, stop: int) -> ShardManifest:
         """Run one shard of an `each` or `expand` step, unless it is finished."""
@@ -385,12 +405,12 @@ class Build:
         usage: dict[str, Usage] = {}
         records = list(self.inputs(ref).slice(start, stop))
 
-        def place(record: Record, slot: Mapping[str, str | int] | None) -> str:
+        def place(record: Record, slot: Slot | None) -> str:
             """The key of what is made here. A record that this part has made already has its own."""
             made = not isinstance(record, part.source) and slot is None
             return record.key if made else key_of(ref.family, ref.part, record.key, slot)
 
-        async def attempt(record: Record, slot: Mapping[str, str | int] | None) -> Record | Dropped:
+        async def attempt(record: Record, slot: Slot | None) -> Record | Dropped:
             key = place(record, slot)
             ctx = Context(context, ref.step, key, prepared, usage)
             try:
@@ -402,20 +422,15 @@ class Build:
             except InvalidAnswer as invalid:
                 return Drop(invalid.reason, evidence=invalid.evidence).of(record, ref.step, key)
 
+        work: list[tuple[Record, Slot | None]] = [
+            (record, slot)
+            for record in records
+            for slot in ((None,) if step.slots is None else step.slots(record, prepared))
+        ]
         with ShardWriter(files, index) as writer:
-            if step.slots is None:
-                work = [(record, None) for record in records]
-                planned = len(work)
-                for outcome in await side_by_side(attempt(*one) for one in work):
-                    _write(writer, outcome)
-            else:
-                planned = 0
-                for record in records:
-                    slots = step.slots(record, prepared)
-                    planned += len(slots)
-                    for outcome in await side_by_side(attempt(record, slot) for slot in slots):
-                        _write(writer, outcome)
-        return writer.finish(planned, _usage_of_prompts(usage))
+            for outcome in await side_by_side(attempt(*one) for one in work):
+                _write(writer, outcome)
+        return writer.finish(len(work), _usage_of_prompts(usage))
 
     async def run_set(self, ref: StageRef, progress: Callable[[int, int], None]) -> StageManifest:
         """Run a whole `all_` step."""
@@ -708,10 +723,16 @@ def _write(writer: ShardWriter, outcome: Record | Dropped) -> None:
 
 
 async def side_by_side(attempts: Iterable[Any]) -> list[Any]:
-    """All outcomes, in order. The first failure ends the rest: what was answered by then is in the cache."""
+    """All outcomes, in order. The first failure ends the rest: what was answered by then is in the cache.
+
+    Between two beginnings the loop is free: where each has to work before it asks, calls go out and come in meanwhile.
+    """
+    tasks = []
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(attempt) for attempt in attempts]
+            for attempt in attempts:
+                tasks.append(group.create_task(attempt))
+                await asyncio.sleep(0)
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from failures
     return [task.result() for task in tasks]

@@ -429,7 +429,7 @@ class Endpoint:
         if known is None and key in self._asked:  # the same is being asked: one answer, paid for once
             known = await asyncio.shield(self._asked[key])
         if known is not None:
-            usage.add(_from_cache(known))
+            usage.add(self._from_cache(known))
             return known
         asked = self._asked[key] = asyncio.get_running_loop().create_future()
         try:
@@ -448,10 +448,23 @@ class Endpoint:
                 calls=1,
                 input_tokens=completion.input_tokens,
                 output_tokens=completion.output_tokens,
-                cost_usd=completion.cost_usd,
+                cost_usd=completion.cost_usd if self.price.known else None,
             )
         )
         return completion
+
+    def _from_cache(self, completion: Completion) -> Usage:
+        """What an answer that was paid for before counts as; one that was paid at no known price costs today's."""
+        cost: float | None = completion.cost_usd
+        if not cost:
+            known = self.price.known
+            cost = self.price.cost(completion.input_tokens, completion.output_tokens) if known else None
+        return Usage(
+            cached=1,
+            cached_input_tokens=completion.input_tokens,
+            cached_output_tokens=completion.output_tokens,
+            cached_cost_usd=cost,
+        )
 
     async def _paid(self, question: _Question) -> Completion:
         """Ask the server; where nothing is known of it, or of the forms that it offers, as the one that finds out."""
@@ -810,15 +823,6 @@ def identity_of(settings: EndpointSettings) -> Mapping[str, object]:
 
 def _server(settings: EndpointSettings) -> dict[str, object]:
     return {"provider": "endpoint", "model": settings.name, "base_url": _public_url(settings.base_url)}
-
-
-def _from_cache(completion: Completion) -> Usage:
-    return Usage(
-        cached=1,
-        cached_input_tokens=completion.input_tokens,
-        cached_output_tokens=completion.output_tokens,
-        cached_cost_usd=completion.cost_usd,
-    )
 
 
 def _innermost(error: BaseException) -> BaseException:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from schemas.base import Frozen, content_hash
 from schemas.errors import Failed, Stopped, WrongInput
+from schemas.manifest import added
 
 Out = TypeVar("Out", bound=BaseModel)
 MAX_REASKS = 2
@@ -314,24 +315,24 @@ class Usage:
     """What was asked and what it cost.
 
     `calls` are answers that were paid, `cached` those that had been paid before; tokens and money are
-    those of `calls`, and with `cached_` in front what the others took when they were paid. `cut_off` are
-    the answers, of both, that ended at their limit of tokens.
+    those of `calls`, and with `cached_` in front what the others took when they were paid. Money is None where
+    a price is not known. `cut_off` are the answers, of both, that ended at their limit of tokens.
     """
 
     calls: int = 0
     cached: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     cached_input_tokens: int = 0
     cached_output_tokens: int = 0
-    cached_cost_usd: float = 0.0
+    cached_cost_usd: float | None = 0.0
     cut_off: int = 0
 
     def add(self, other: "Usage") -> None:
         """Count `other` in."""
         for field in dataclasses.fields(self):
-            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+            setattr(self, field.name, added(getattr(self, field.name), getattr(other, field.name)))
 
 
 class Model(Protocol):

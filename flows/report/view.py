@@ -436,8 +436,8 @@ def facts(manifest: BuildManifest, makers: Sequence[str]) -> tuple[str, ...]:
         f"made by {', '.join(makers) or 'no model'}",
         *([f"pilot of {manifest.limit:,}"] if manifest.limit is not None else []),
         f"{total.calls:,} prompts answered" + (f", {total.cached:,} more from the cache" if total.cached else ""),
-        (money(total.cost_usd) if total.cost_usd else "no money spent")
-        + (f" ({money(total.cached_cost_usd)} before, for what the cache gave)" if total.cached_cost_usd else ""),
+        _spent(total.cost_usd)
+        + (f" ({_spent(total.cached_cost_usd)} before, for what the cache gave)" if total.cached_cost_usd != 0 else ""),
     )
 
 
@@ -504,6 +504,14 @@ def total_usage(parts: Iterable[PartManifest]) -> UsageOfPrompt:
     return sums.get("all", UsageOfPrompt())
 
 
-def money(usd: float) -> str:
-    """An amount: cents, and smaller where it is below a cent."""
+def _spent(usd: float | None) -> str:
+    if usd is None:
+        return "money spent at a price that is not known"
+    return money(usd) if usd else "no money spent"
+
+
+def money(usd: float | None) -> str:
+    """An amount: cents, and smaller where it is below a cent; `?` where a price is not known."""
+    if usd is None:
+        return "?"
     return f"${usd:,.2f}" if usd >= 0.01 or not usd else f"${usd:.4f}"

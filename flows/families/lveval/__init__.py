@@ -1,5 +1,6 @@
 """LV-Eval: mixed contexts of five length levels, with confusing facts and replaced keywords."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from flows.construct.engine import (
@@ -17,6 +18,7 @@ from flows.construct.engine import (
     sample,
 )
 from flows.families.lveval.contexts import bring_rules_together, bring_together, context_files, mix_contexts
+from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.figures import context_figures, document_figures, fact_figures, pair_figures, rule_figures
 from flows.families.lveval.inference import ANSWERS, requests
 from flows.families.lveval.layout import layout
@@ -87,6 +89,27 @@ from schemas.lveval import (
 )
 from schemas.source import Passage, QASource
 
+# ---- how many there are where nothing is dropped, for estimates ----
+
+
+def _wanted(settings: LVEvalSettings, has: Callable[[Dataset], bool] = lambda dataset: True) -> int:
+    """The pairs of the datasets that have something."""
+    return sum(one.pairs or BY_NAME[name].pairs for name, one in settings.datasets.items() if has(BY_NAME[name]))
+
+
+def _confused(settings: LVEvalSettings) -> float:
+    """Of a pair."""
+    return _wanted(settings, lambda dataset: dataset.confusing_facts) / _wanted(settings)
+
+
+def _replaced(settings: LVEvalSettings) -> float:
+    return _wanted(settings, lambda dataset: bool(dataset.replacements)) / _wanted(settings)
+
+
+def _marked(settings: LVEvalSettings) -> float:
+    return _wanted(settings, lambda dataset: dataset.keywords) / _wanted(settings)
+
+
 FAMILY = Family(
     name="lveval",
     paper=Paper(
@@ -122,7 +145,7 @@ FAMILY = Family(
                     settings=["prescreen"],
                     asks={"builder": "prescreen"},
                 ),
-                all_(select_pairs, version=2, settings=["datasets"], creates=True),
+                all_(select_pairs, version=2, settings=["datasets"], creates=True, keeps=_wanted),
             ),
         ),
         Part(
@@ -157,7 +180,7 @@ FAMILY = Family(
                 expand(
                     confuse,
                     slots=where_confused,
-                    most=lambda settings: 1,
+                    most=_confused,
                     version=2,
                     prepare=pools,
                     prompts=[CONFUSING_FACTS],
@@ -177,7 +200,7 @@ FAMILY = Family(
                 expand(
                     propose_rules,
                     slots=where_replaced,
-                    most=lambda settings: 1,
+                    most=_replaced,
                     version=2,
                     prepare=pools,
                     prompts=[REPLACEMENT_RULES],
@@ -199,7 +222,7 @@ FAMILY = Family(
             item=AnswerKeywords,
             people=every(KEYWORDS, unfit_keywords),
             verify=verify_keywords,
-            steps=(expand(mark_keywords, slots=where_marked, most=lambda settings: 1, prompts=[ANSWER_KEYWORDS]),),
+            steps=(expand(mark_keywords, slots=where_marked, most=_marked, prompts=[ANSWER_KEYWORDS]),),
         ),
         Part(
             "contexts",
@@ -236,6 +259,7 @@ FAMILY = Family(
         selection=Selection("levels", lambda row: row.level),
         prompts=ANSWERS,
         requests=requests,
+        level="level",
         scored=ScoredContext.of,
         score=score,
     ),

@@ -24,6 +24,7 @@ from flows.families.reeval.method import (
     select_unknown,
     swap_answer,
 )
+from flows.families.reeval.passages import EXPANSIONS
 from flows.families.reeval.prompts import (
     ALTERNATIVE_ANSWER,
     CONDENSE,
@@ -47,8 +48,11 @@ def _asked(settings: ReEvalSettings) -> Sequence[Prompt[Text]]:
     return [STYLES[settings.style]] if settings.seeds == "pivot" else []
 
 
+RESOLVED = 0.3
+"""Share of supporting sentences that need the text before them, for estimates."""
 SELECTS: dict[str, Any] = {
     "prompts": ANSWERS,
+    "calls": lambda settings: {prompt.name: 1 for prompt in ANSWERS},
     "chosen": _asked,
     "settings": ["seeds", "right", "entailment", "style"],
     "asks": {"pivot": "pivots"},
@@ -105,6 +109,7 @@ FAMILY = Family(
                     version=2,
                     prompts=[ALTERNATIVE_ANSWER, REPLACE_ANSWER],
                     asks={"pivot": "pivots"},
+                    calls=lambda settings: {ALTERNATIVE_ANSWER.name: 1, REPLACE_ANSWER.name: 1},
                     prepare=pool_answers,
                     embeds=True,
                 ),
@@ -127,6 +132,12 @@ FAMILY = Family(
                     version=3,
                     prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE],
                     asks={"pivot": "pivots"},
+                    calls=lambda settings: {
+                        SELECT_SENTENCE.name: 1,
+                        RESOLVE_SENTENCE.name: RESOLVED,
+                        CONDENSE.name: len(EXPANSIONS),
+                        MERGE.name: len(EXPANSIONS),
+                    },
                     prepare=retrieve,
                     embeds=True,
                 ),

@@ -129,6 +129,7 @@ FAMILY = Family(
         selection=Selection("context_counts", lambda row: row.n_contexts if row.dataset == URAQ else None),
         prompts=(ANSWER_WITH_CONTEXT,),
         requests=lambda row, settings: [Request(need, ANSWER_WITH_CONTEXT, to_read(row, need)) for need in NEEDS],
+        level="n_contexts",
         scored=ScoredRow.of,
         score=lambda rows, predictions, partial, settings: score(rows, predictions, partial),
     ),
