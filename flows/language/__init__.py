@@ -93,12 +93,23 @@ class CannotReplace(Exception):  # noqa: N818 - a refusal
 
 
 def names_of(code: str, answer: str, aliases: Sequence[str]) -> tuple[str, ...]:
-    """The aliases that name what the answer names wherever they stand.
+    """The aliases that name what the answer names wherever they stand, and the title that follows its name.
 
-    Another wording of a number or a date does not: "1788" is no name of the day "18 January 1788".
+    Another wording of a number or a date does not: "1788" is no name of the day "18 January 1788". "Charles, Prince
+    of Wales" is the Prince of Wales as well.
     """
-    counted = language_of(code).answer_type(answer) in ("number", "date")
-    return () if counted else tuple(aliases)
+    if language_of(code).answer_type(answer) in ("number", "date"):
+        return ()
+    title = _title_after(answer) if code == "en" else None
+    return tuple(aliases) if title is None or title in aliases else (*aliases, title)
+
+
+def _title_after(name: str) -> str | None:
+    from flows.language.en_names import TITLES
+
+    title = name.partition(", ")[2].removeprefix("the ")
+    first, _, rest = title.partition(" ")
+    return title if first[:1].isupper() and first.lower() in TITLES and rest else None
 
 
 def language_of(code: str) -> Language:

@@ -32,6 +32,8 @@ from flows.families.reeval.prompts import (
     ToSelect,
 )
 from flows.language import CannotReplace, language_of, names_of
+from flows.language.pointing import points_outside
+from flows.language.quotes import stretch_of
 from flows.llm.model import InvalidAnswer, Model
 from flows.llm.rules import Rules
 from flows.scoring.entailment import DEFAULT_MODEL, Entailment, premise_and_hypothesis
@@ -253,7 +255,8 @@ async def swap_answer(case: Case, ctx: Context) -> SwapCase:
     )  # fmt: skip
     notes = []
     try:
-        evidence = (await ctx.ask(REPLACE_ANSWER, rewriting, model=case.pivot)).evidence
+        rewritten = (await ctx.ask(REPLACE_ANSWER, rewriting, model=case.pivot)).evidence
+        evidence = checks.restored(case.evidence, rewritten)
     except InvalidAnswer as invalid:
         evidence = _span_replaced(case, names, alternative, invalid)
         notes = ["the answer was replaced span by span: no rewrite passed the checks"]
@@ -327,13 +330,15 @@ def retrieve(step: StepContext) -> Collection:
 async def enrich(case: Case, ctx: Context) -> EnrichedCase:
     """Section 3.2 and table 9: the supporting sentence among what other pages say on the matter.
 
-    Departures: a sentence whose subject needs the text before it is resolved by a prompt of its own
-    (the paper leaves "proper decontextualization" to the model that selects it); passages that would
-    bring another answer are passed over; the condensed text has at most half of the passages' length.
+    Departures: a sentence with words that may need the text before it is resolved by a prompt of its own
+    (the paper leaves "proper decontextualization" to the model that selects it); passages that would bring another
+    answer, or are too far from the question or evidence, are passed over; the condensed text has at most half of
+    the passages' length.
     Both expansions must succeed.
     """
     collection: Collection = ctx.prepared
-    sentence = (await ctx.ask(SELECT_SENTENCE, ToSelect.of(case), model=case.pivot)).sentence
+    quoted = (await ctx.ask(SELECT_SENTENCE, ToSelect.of(case), model=case.pivot)).sentence
+    sentence = stretch_of(case.evidence, quoted) or quoted
     resolved = await _resolved(case, sentence, ctx)
     found: dict[str, tuple[PassageRef, ...]] = {}
     evidence: dict[str, str] = {}
@@ -376,14 +381,14 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
 
 
 async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
-    """The sentence, understood on its own; asked for where its subject is a pronoun or a bare definite."""
-    subject = language_of(case.language).dangling_subject(sentence)
-    if subject is None:
+    """The sentence, understood on its own; asked for where any word of it may stand for what was named before."""
+    if not checks.may_lean(case.language, sentence):
         return sentence
     asked = ToResolve(
         sentence=sentence,
-        subject=subject,
+        leaning=points_outside(case.language, sentence),
         before=checks.before(case.language, case.evidence, sentence),
+        evidence=case.evidence,
         title=case.title,
         answer=case.answer,
         language=case.language,

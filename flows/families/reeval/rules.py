@@ -85,15 +85,18 @@ def select_sentence(asked: ToSelect, rng: random.Random) -> Sentence:
 
 
 def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
-    """The subject named: by the page's title, where it is what the page is about, or by the sentence before."""
+    """What leans on the text before it named: by the page's title, if the page is about it, or the sentence before."""
+    if asked.leaning is None:
+        return Sentence(sentence=asked.sentence)
     language = language_of(asked.language)
-    name = referent(language, asked.subject, asked.title, asked.before)
+    name = referent(language, asked.leaning, asked.title, asked.before)
     if name is None:
-        raise Invalid("supporting sentence cannot be understood alone", f"{asked.subject}: {asked.sentence}")
-    first, _, rest = asked.subject.partition(" ")
+        raise Invalid("supporting sentence cannot be understood alone", f"{asked.leaning}: {asked.sentence}")
+    first, _, rest = asked.leaning.partition(" ")
     if first.casefold() in POSSESSIVES:
         name = f"{name}'s" + (f" {rest}" if rest else "")
-    return Sentence(sentence=asked.sentence.replace(asked.subject, name, 1))
+    leaning = re.compile(rf"(?<!\w){re.escape(asked.leaning)}" + (r"(?!\w)" if asked.leaning.isascii() else ""))
+    return Sentence(sentence=leaning.sub(lambda _: name, asked.sentence, count=1))
 
 
 def condense(asked: ToCondense, rng: random.Random) -> Passage:
