@@ -38,6 +38,10 @@ _INVERTED = re.compile(
     re.IGNORECASE,
 )
 """ "When did he die?", "What was her name?"; a name before the pronoun may be whom it means."""
+_ASKED_OF_THIS = re.compile(
+    rf"^(?:in |on |at )?(?:who|whom|what|when|where|why|how|which)\b(?:\s+[\w'’-]+){{0,2}}?\s+{_AUX}\s+th(?:is|ese)\b"
+)
+"""For questions without capitals, which tell no titles: "when did this case ..."; not "i go down with this ship"."""
 _THINGS = re.compile(
     rf"^(?:in |on |at |from |for )?(?:who|whom|what|when|where|why|how|which)\b(?:\s+[\w'’-]+){{0,3}}?\s+{_AUX}\s+"
     r"(it|its|they|their)\b(?!.*\b(?:to|that|if|when|for|takes?|mean|cost|rain|snow|called|like)\b)",
@@ -82,10 +86,9 @@ def question_points_outside(code: str, question: str, evidence: str = "") -> str
     capitals = question[:1].isupper() or any(sign.isupper() for sign in question)
     if not capitals and not _ASKS.search(question):
         return None  # a riddle: "this type of decay turns a proton into a neutron"
-    pointing = (
-        _match(_LISTED, question, 0) or _match(_INVERTED, question, 1) or _match(_BARE_THIS, question, 0)
-        or _this(question)
-    )  # fmt: skip
+    pointing = _match(_LISTED, question, 0) or _match(_INVERTED, question, 1)
+    if pointing is None and (capitals or _ASKED_OF_THIS.match(question)):
+        pointing = _match(_BARE_THIS, question, 0) or _this(question)
     if capitals and pointing is None:
         named = any(sign.isupper() for sign in question[1:])
         pointing = _unnamed(tokens(question)) if named else _match(_THINGS, question, 1)
@@ -110,12 +113,14 @@ def _is_title(question: str, pointing: str, evidence: str) -> bool:
 def _this(text: str) -> str | None:
     """ "This" or "these" with a noun, in the first clause; of the same noun before it, or of a time, it is clear."""
     found = _THIS.search(text)
-    if found is None or text[: found.start()].count('"') % 2 or _CLAUSE.search(text[: found.start()]):
+    if found is None or text[: found.start()].count('"') % 2:
+        return None
+    if _CLAUSE.search(text, len(text.split(maxsplit=1)[0]), found.start()):
         return None
     first, *more = found[2].split()
     noun = more[0] if more and not parts_of_speech(first.lower()) & {"NOUN"} else first
     of = parts_of_speech(noun.lower())
-    if {first.lower(), noun.lower()} & _TEMPORAL or ("NOUN" not in of and of) or noun[:1].isupper():
+    if {first.lower().partition("'")[0], noun.lower()} & _TEMPORAL or ("NOUN" not in of and of) or noun[:1].isupper():
         return None
     return None if noun.lower() in text[: found.start()].lower() else f"{found[1]} {found[2]}"
 
@@ -177,7 +182,7 @@ def _demonstrative_in_chinese(question: str) -> str | None:
 
 _NAMES = ("nr", "nrt", "nrfg", "ns", "nt", "nz", "eng")
 """Tags of names."""
-_SPELT = "尼拉加那"
+_SPELT = ("尼", "拉", "那", "加")
 """What follows 他 in foreign names: 巴吞他尼府."""
 
 
@@ -186,8 +191,8 @@ def _unnamed_in_chinese(text: str) -> str | None:
     named = False
     words = tagged(normal(text).text)
     for (word, tag), (following, _) in zip(words, [*words[1:], ("", "")], strict=True):
-        if word in ("他", "她", "他的", "她的") and not named and not following.startswith(tuple(_SPELT)):
+        if word in ("他", "她", "他的", "她的") and not named and following not in _SPELT:
             return word
         person = (tag == "n" and word[-1] in "家员者人师手生王长帝后星") or word in ("谁", "人", "者", "《")
-        named = named or person or tag in _NAMES
+        named = named or person or (tag in _NAMES and not word.isdigit())
     return None

@@ -57,6 +57,7 @@ SELECTS: dict[str, Any] = {
 FILTERED = (
     expand(
         filter_source,
+        version=2,
         slots=for_each_pivot,
         most=lambda settings: len(settings.pivots),
         prepare=pivots_of,
@@ -102,7 +103,7 @@ FAMILY = Family(
                 *FILTERED,
                 each(
                     swap_answer,
-                    version=2,
+                    version=3,
                     prompts=[ALTERNATIVE_ANSWER, REPLACE_ANSWER],
                     asks={"pivot": "pivots"},
                     prepare=pool_answers,
@@ -124,7 +125,7 @@ FAMILY = Family(
                 each(select_unknown, **SELECTS),
                 each(
                     enrich,
-                    version=3,
+                    version=4,
                     prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE],
                     asks={"pivot": "pivots"},
                     prepare=retrieve,

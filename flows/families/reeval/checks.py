@@ -355,10 +355,17 @@ _LEANING = {
 }
 
 
-def resolved_problem(language_code: str, sentence: str, answer: str, resolved: str) -> Problem:
+def is_asked_about(language_code: str, question: str, leaning: str) -> bool:
+    """Whether a bare definite is what the question names: "The marathon is ..." after "how long is the marathon"."""
+    language = language_of(language_code)
+    return leaning.startswith("The ") and language.content_words(leaning) <= language.content_words(question)
+
+
+def resolved_problem(language_code: str, question: str, sentence: str, answer: str, resolved: str) -> Problem:
     """Why `resolved` does not say on its own what `sentence` says."""
     language = language_of(language_code)
-    if (leaning := points_outside(language_code, resolved)) is not None:
+    leaning = points_outside(language_code, resolved)
+    if leaning is not None and not is_asked_about(language_code, question, leaning):
         return "supporting sentence cannot be understood alone", f"say by name who or what {leaning!r} is"
     if not holds(language, resolved, answer):
         return "resolved sentence lacks the answer", f"the sentence must still hold {answer!r}"

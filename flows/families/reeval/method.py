@@ -347,7 +347,8 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
     for expansion in EXPANSIONS:
         drawn = collection.passages(case, expansion, PASSAGES)
         if len(drawn.passages) < PASSAGES:
-            raise Drop(f"fewer than {PASSAGES} passages", f"{expansion}-focused: {len(drawn.passages)} of {PASSAGES}")
+            short = f"{expansion}-focused: {len(drawn.passages)} of {PASSAGES}; {drawn.far} are on another matter"
+            raise Drop(f"fewer than {PASSAGES} passages on the matter", short)
         texts = tuple(passage.text for passage in drawn.passages)
         condensed = (await ctx.ask(CONDENSE, ToCondense(passages=texts, language=case.language), model=case.pivot)).text
         merging = ToMerge(
@@ -384,9 +385,13 @@ async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
     """The sentence, understood on its own; asked for where any word of it may stand for what was named before."""
     if not checks.may_lean(case.language, sentence):
         return sentence
+    leaning = points_outside(case.language, sentence)
+    if leaning is not None and checks.is_asked_about(case.language, case.question, leaning):
+        leaning = None
     asked = ToResolve(
+        question=case.question,
         sentence=sentence,
-        leaning=points_outside(case.language, sentence),
+        leaning=leaning,
         before=checks.before(case.language, case.evidence, sentence),
         evidence=case.evidence,
         title=case.title,

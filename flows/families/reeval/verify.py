@@ -8,8 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import islice
 
 from flows.construct.engine import Fault, VerifyContext
+from flows.construct.retrieve import ngram_cosine
 from flows.language import Language, language_of, names_of
 from flows.language.agreement import contradiction, unexplained
 from flows.language.pointing import points_outside, question_points_outside
@@ -23,6 +25,11 @@ LEAST_SUPPORT = 0.8
 """Share of the supporting sentence's content words in two neighbouring sentences of the new evidence."""
 LEAST_DRAWN = 3
 """Content words of a passage alone that the new evidence holds."""
+LEAST_NEAR = {"en": 0.3, "zh": 0.15}
+"""Similarity of a passage to the question or the original evidence."""
+ROUNDING = 1e-4
+EMBEDDED_AT_ONCE = 64
+"""Rows of which the texts are embedded together."""
 PASSAGES = 3
 MOST_WORDS = {"en": 5, "zh": 10}
 LEAST_EVIDENCE = {"en": 10, "zh": 20}
@@ -48,23 +55,53 @@ def verify_swaps(rows: Iterable[SwapCase], ctx: VerifyContext) -> Iterator[Fault
 
 
 def verify_enriched(rows: Iterable[EnrichedCase], ctx: VerifyContext) -> Iterator[Fault]:
-    """Both expansions hold the answer and its support among three other pages' passages."""
+    """Both expansions hold the answer and its support among three other pages' passages on the matter."""
     seen: set[str] = set()
     stock = {passage.id: passage for passage in ctx.rows("passages")}
-    for row in rows:
-        if row.language not in MOST_WORDS:
-            yield Fault(id=row.id, problem=f"the language {row.language!r} is none of {', '.join(MOST_WORDS)}")
-            continue
-        language = language_of(row.language)
-        problems = [*_twice(row.key, seen), *_twice(row.id, seen), *_row_problems(row, language, ctx)]
-        problems += _support_problems(row, language)
-        for expansion, evidence, passages in (
-            ("question-focused", row.evidence_question_focused, row.passages_question_focused),
-            ("evidence-focused", row.evidence_evidence_focused, row.passages_evidence_focused),
-        ):
-            found = [*_passage_problems(row, passages, stock), *_expansion_problems(row, evidence, passages, language)]
-            problems += [f"{expansion}: {problem}" for problem in found]
-        yield from (Fault(id=row.id, problem=problem) for problem in problems)
+    stream = iter(rows)
+    while batch := list(islice(stream, EMBEDDED_AT_ONCE)):
+        far = _far_passages([row for row in batch if row.language in MOST_WORDS], ctx)
+        for row in batch:
+            if row.language not in MOST_WORDS:
+                yield Fault(id=row.id, problem=f"the language {row.language!r} is none of {', '.join(MOST_WORDS)}")
+                continue
+            language = language_of(row.language)
+            problems = [*_twice(row.key, seen), *_twice(row.id, seen), *_row_problems(row, language, ctx)]
+            problems += _support_problems(row, language)
+            for expansion, evidence, passages in (
+                ("question-focused", row.evidence_question_focused, row.passages_question_focused),
+                ("evidence-focused", row.evidence_evidence_focused, row.passages_evidence_focused),
+            ):
+                found = [
+                    *_passage_problems(row, passages, stock),
+                    *_expansion_problems(row, evidence, passages, language),
+                ]
+                problems += [f"{expansion}: {problem}" for problem in found]
+            problems += [f"passage {name} is on another matter" for name in sorted(far.get(row.id, ()))]
+            yield from (Fault(id=row.id, problem=problem) for problem in problems)
+
+
+def _far_passages(rows: Sequence[EnrichedCase], ctx: VerifyContext) -> dict[str, set[str]]:
+    """By the id of a row, its passages that are near neither the question nor the original evidence."""
+    passages = {row.id: (*row.passages_question_focused, *row.passages_evidence_focused) for row in rows}
+    english = [row for row in rows if row.language != "zh"]
+    texts = {text for row in english for text in (row.question, row.original_evidence)}
+    texts |= {passage.text for row in english for passage in passages[row.id]}
+    read = sorted(text for text in texts if text.strip() and ctx.embedder.reads(text))
+    vectors = dict(zip(read, ctx.embedder.embed(read), strict=True)) if read else {}
+
+    def near(row: EnrichedCase, passage: str) -> float:
+        said = (row.question, row.original_evidence)
+        if row.language == "zh":
+            return max(ngram_cosine(text, passage) for text in said)
+        return max(
+            (float(vectors[text] @ vectors[passage]) for text in said if {text, passage} <= vectors.keys()), default=0.0
+        )
+
+    return {
+        row.id: {one.id for one in passages[row.id] if near(row, one.text) < LEAST_NEAR[row.language] - ROUNDING}
+        for row in rows
+    }
 
 
 def verify_passages(rows: Iterable[Passage], ctx: VerifyContext) -> Iterator[Fault]:
@@ -217,7 +254,9 @@ def _support_problems(row: EnrichedCase, language: Language) -> Iterator[str]:
     for name, sentence in (("", row.supporting_sentence), ("resolved ", row.supporting_sentence_resolved)):
         if not holds(language, sentence, row.answer):
             yield f"the {name}supporting sentence does not hold {row.answer!r}"
-    if (leaning := points_outside(row.language, row.supporting_sentence_resolved)) is not None:
+    leaning = points_outside(row.language, row.supporting_sentence_resolved)
+    asked = language.content_words(row.question)
+    if leaning is not None and not (leaning.startswith("The ") and language.content_words(leaning) <= asked):
         yield f"nobody can tell who or what {leaning!r} is in the resolved supporting sentence"
 
 

@@ -70,6 +70,7 @@ class Sentence(Frozen):
 class ToResolve(Frozen):
     """A sentence with words that may need the text before it."""
 
+    question: str
     sentence: str
     leaning: str | None = Field(description="What in it certainly does")
     before: str = Field(description="The sentence before it; empty where it is the first")
@@ -118,7 +119,7 @@ def _check_sentence(asked: ToSelect, given: Sentence) -> None:
 
 
 def _check_resolved(asked: ToResolve, given: Sentence) -> None:
-    require(checks.resolved_problem(asked.language, asked.sentence, asked.answer, given.sentence))
+    require(checks.resolved_problem(asked.language, asked.question, asked.sentence, asked.answer, given.sentence))
 
 
 def _check_condensed(asked: ToCondense, given: Passage) -> None:
