@@ -92,16 +92,32 @@ class CannotReplace(Exception):  # noqa: N818 - a refusal
     """A mention that cannot name something else where it stands: why, in a few words."""
 
 
-def names_of(code: str, answer: str, aliases: Sequence[str]) -> tuple[str, ...]:
-    """The aliases that name what the answer names wherever they stand, and the title that follows its name.
+def names_of(code: str, answer: str, aliases: Sequence[str], text: str = "") -> tuple[str, ...]:
+    """The aliases that name what the answer names wherever they stand in `text`, and the title that follows its name.
 
-    Another wording of a number or a date does not: "1788" is no name of the day "18 January 1788". "Charles, Prince
-    of Wales" is the Prince of Wales as well.
+    Another wording of a number or a date does not: "1788" is no name of the day "18 January 1788"; nor does one with
+    which something else's name begins: "the European Court", where the text speaks of "the European Court of Human
+    Rights". "Charles, Prince of Wales" is the Prince of Wales as well.
     """
     if language_of(code).answer_type(answer) in ("number", "date"):
         return ()
-    title = _title_after(answer) if code == "en" else None
-    return tuple(aliases) if title is None or title in aliases else (*aliases, title)
+    if code != "en":
+        return tuple(aliases)
+    own = tuple(alias for alias in aliases if not _begins_another(alias, (answer, *aliases), text))
+    title = _title_after(answer)
+    return own if title is None or title in own else (*own, title)
+
+
+def _begins_another(alias: str, names: Sequence[str], text: str) -> bool:
+    import re
+
+    longer = [name.casefold() for name in names if len(name) > len(alias)]
+    for found in re.finditer(rf"(?<!\w){re.escape(alias)}\s+(?:(?:of|for)\s+)?(?:the\s+)?[A-Z]", text, re.IGNORECASE):
+        rest = text[found.start() :].casefold()
+        goes_on = found[0][-1].isupper() and not any(rest.startswith(name) for name in longer)
+        if goes_on and (" of " in found[0][len(alias) :] or " for " in found[0][len(alias) :]):
+            return True
+    return False
 
 
 def _title_after(name: str) -> str | None:

@@ -117,7 +117,11 @@ def filtered(source: QASource, rng: random.Random) -> Filtered:
 
 
 def _as_written(language: Language, evidence: str, answer: str) -> str | None:
-    """The answer as the evidence writes it, whose quotation marks and tokenisation may be others; None without it."""
+    """The answer as the evidence writes it, whose quotation marks and tokenisation may be others; None without it.
+
+    A comma or full stop that the source cut off with it ("Ticonderoga Point,") is none of it.
+    """
+    answer = answer.rstrip(",;:，；：。、 ")
     if language.contains(evidence, answer):
         return answer
     stretch = stretch_of(evidence, answer)

@@ -248,7 +248,7 @@ async def swap_answer(case: Case, ctx: Context) -> SwapCase:
         candidates=pool.candidates(case, ctx.random(case.key)),
     )
     alternative = (await ctx.ask(ALTERNATIVE_ANSWER, asked, model=case.pivot)).answer
-    names = names_of(case.language, case.answer, case.aliases)
+    names = names_of(case.language, case.answer, case.aliases, case.evidence)
     rewriting = ToReplace(
         answer=case.answer, aliases=names, alternative=alternative, evidence=case.evidence,
         language=case.language,

@@ -13,7 +13,7 @@ from schemas.source import Passage
 
 RANKED = 100
 """Passages of the ranking that are walked for three of different pages; of fewer, all are."""
-LEAST_NEAR = {"en": 0.3, "zh": 0.15}
+LEAST_NEAR = {"en": 0.3, "zh": 0.2}
 """Similarity to the question or the evidence below which a passage is on another matter: by the packaged embedder,
 and by the bigrams of characters. Wikipedia has nearer ones to offer; what is configured may not."""
 EXPANSIONS = ("question", "evidence")  # section 3.2: question-focused and evidence-focused

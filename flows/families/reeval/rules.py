@@ -41,7 +41,7 @@ POSSESSIVES = frozenset(["his", "her", "its"])
 def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
     """The first of the candidates, in their seeded order, that can take the answer's place in the evidence."""
     language = language_of(asked.language)
-    names = names_of(asked.language, asked.answer, asked.aliases)
+    names = names_of(asked.language, asked.answer, asked.aliases, asked.evidence)
     kind = language.kind(asked.answer, asked.question)
     if not asked.candidates:
         reason = "kind of the answer cannot be told" if is_alone(kind) else "no other answer of its kind"

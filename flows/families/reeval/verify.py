@@ -25,7 +25,7 @@ LEAST_SUPPORT = 0.8
 """Share of the supporting sentence's content words in two neighbouring sentences of the new evidence."""
 LEAST_DRAWN = 3
 """Content words of a passage alone that the new evidence holds."""
-LEAST_NEAR = {"en": 0.3, "zh": 0.15}
+LEAST_NEAR = {"en": 0.3, "zh": 0.2}
 """Similarity of a passage to the question or the original evidence."""
 ROUNDING = 1e-4
 EMBEDDED_AT_ONCE = 64
@@ -141,7 +141,7 @@ def _row_problems(row: SwapCase | EnrichedCase, language: Language, ctx: VerifyC
 
 
 def _swap_problems(row: SwapCase, language: Language) -> Iterator[str]:
-    names = names_of(row.language, row.original_answer, row.aliases)
+    names = names_of(row.language, row.original_answer, row.aliases, row.original_evidence)
     yield from _answer_problems(row, language, names)
     yield from _edit_problems(row, language, names)
     yield from _coherence_problems(row, language, names)
