@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from flows.construct.engine import Drop, VerifyContext
 from flows.families.reeval import checks, filters
+from flows.families.reeval.passages import collect
 from flows.families.reeval.prompts import (
     ALTERNATIVE_ANSWER,
     CONDENSE,
@@ -25,6 +26,7 @@ from flows.families.reeval.prompts import (
     ToReplace,
     ToSelect,
 )
+from flows.families.reeval.rules import alternative_answer
 from flows.families.reeval.verify import verify_swaps
 from flows.language import names_of
 from flows.language.agreement import contradiction, unexplained
@@ -32,7 +34,7 @@ from flows.language.pointing import points_outside, question_points_outside
 from flows.llm.model import Invalid, Prompt
 from schemas.base import Provenance, SourceRef
 from schemas.reeval import Case, SwapCase
-from schemas.source import QASource
+from schemas.source import Passage, QASource
 
 CURIE = (
     "Marie Curie was a physicist and chemist who was born in Warsaw in 1867. Because the university in her home town "
@@ -162,6 +164,21 @@ def test_a_title_after_the_name_is_the_name_too() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("answer", "aliases", "text", "names"),
+    [
+        ("Andrew Lloyd Webber", (), "Andrew Lloyd Webber wrote it. Lloyd Webber was paid.", ("Lloyd Webber",)),
+        ("Andrew Lloyd Webber", (), "Andrew Lloyd Webber wrote it.", ()),
+        ("the European Court of Justice", ("the European Court",), "the European Court of Human Rights", ()),
+        ("the European Court of Justice", ("the European Court",), "The European Court met.", ("the European Court",)),
+    ],
+)
+def test_what_else_the_answer_is_called_depends_on_the_text(
+    answer: str, aliases: tuple[str, ...], text: str, names: tuple[str, ...]
+) -> None:
+    assert names_of("en", answer, aliases, text) == names
+
+
 def test_a_verb_right_after_the_new_answer_agrees() -> None:
     old = "The heat comes first. Steam was used for a hundred years in mills and on ships, and then no more of it."
     wrong = old.replace("Steam", "Gas turbines")
@@ -261,6 +278,20 @@ def test_golds_that_were_not_chosen_survive_for_grading() -> None:
 def test_golds_overlap_where_all_hold_the_shortest() -> None:
     golds = ("the parts of France", "France", "southern and central parts of France", "of France")
     assert filters.filtered(source("Where were the Huguenots?", HUGUENOTS, *golds), random.Random(0)).answer in golds
+
+
+@pytest.mark.parametrize(
+    "golds", [("Don Shula", "Shula, Don"), ("October 1980", "in October 1980", "October 26, 1980")]
+)
+def test_golds_overlap_where_all_have_the_words_of_the_shortest(golds: tuple[str, ...]) -> None:
+    evidence = "The record was set by Don Shula in October 1980, as all of the papers wrote on the next day."
+    assert filters.filtered(source("Who set it?", evidence, *golds), random.Random(0)).answer in golds
+
+
+def test_a_comma_cut_off_with_the_answer_is_none_of_it() -> None:
+    evidence = "The French withdrew to Ticonderoga Point, where they began to build a fort in the autumn of 1755."
+    kept = filters.filtered(source("Where did the French withdraw?", evidence, "Ticonderoga Point,"), random.Random(0))
+    assert (kept.answer, kept.aliases) == ("Ticonderoga Point", ())
 
 
 def test_an_answer_is_found_whatever_its_quotes_and_tokenisation() -> None:
@@ -425,3 +456,56 @@ def test_the_prompts_state_what_the_checks_refuse() -> None:
     rewrite = REPLACE_ANSWER.messages(rewriting)[0]["content"]
     for stated in ("coherent", "pronouns and possessives", "number of a verb", "Change nothing else", "short form"):
         assert stated in rewrite
+
+
+# ---- the rules ----
+
+
+@pytest.mark.parametrize(
+    ("answer", "evidence", "candidates", "chosen"),
+    [
+        (
+            "1979",
+            "Denmark joined in 1972, Greece in 1979, and Spain a few years later, in 1985.",
+            ("1970", "1983"),
+            "1983",
+        ),
+        ("three", "There are three bridges over the river, as everybody in the old town knows.", ("five",), "five"),
+    ],
+)
+def test_the_rules_keep_dates_in_their_order(
+    answer: str, evidence: str, candidates: tuple[str, ...], chosen: str
+) -> None:
+    asked = ToAlter(
+        question="When or how many?", answer=answer, aliases=(), evidence=evidence, language="en", candidates=candidates
+    )
+    assert alternative_answer(asked, random.Random(0)).answer == chosen
+
+
+def test_the_rules_leave_a_number_with_its_conversion_alone() -> None:
+    asked = ToAlter(
+        question="How far is it?", answer="about 300", aliases=(), language="en", candidates=("about 400",),
+        evidence="Warsaw lies in Poland about 300 km (190 mi) from the mountains and on a large river.",
+    )  # fmt: skip
+    with pytest.raises(Invalid, match="number beside its conversion"):
+        alternative_answer(asked, random.Random(0))
+
+
+# ---- passages ----
+
+
+def test_passages_on_another_matter_are_passed_over() -> None:
+    texts = (
+        "佛山站是广东省佛山市的一个铁路车站，属于广茂铁路，每天有许多旅客在这个车站上车。",
+        "桂林站是广西桂林市的一个铁路车站，属于湘桂铁路，每天有许多旅客在这个车站下车。",
+        "红烧肉是一道有名的菜，用五花肉、酱油和冰糖慢慢地煮成，味道又甜又香，很受欢迎。",
+    )
+    passages = [
+        Passage(key=str(at), text=text, language="zh", source=SourceRef(source="made", id=str(at)))
+        for at, text in enumerate(texts)
+    ]
+    evidence = "肇庆站是广东省肇庆市的一个铁路车站，属于广茂铁路，每天有许多旅客在车站上车和下车，很热闹。"
+    case = case_of("肇庆站属于哪条铁路？每天有许多旅客吗？煮", "广茂铁路", evidence, "zh")
+    drawn = collect([case], passages, None).passages(case, "evidence", 3)  # type: ignore[arg-type]
+    assert texts[2] not in {passage.text for passage in drawn.passages}
+    assert drawn.far == 1  # the stations may be passed over for another reason: each names a railway

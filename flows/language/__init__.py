@@ -97,15 +97,16 @@ def names_of(code: str, answer: str, aliases: Sequence[str], text: str = "") -> 
 
     Another wording of a number or a date does not: "1788" is no name of the day "18 January 1788"; nor does one with
     which something else's name begins: "the European Court", where the text speaks of "the European Court of Human
-    Rights". "Charles, Prince of Wales" is the Prince of Wales as well.
+    Rights". "Charles, Prince of Wales" is the Prince of Wales as well, and "Andrew Lloyd Webber" is Lloyd Webber,
+    where the text calls him so.
     """
     if language_of(code).answer_type(answer) in ("number", "date"):
         return ()
     if code != "en":
         return tuple(aliases)
     own = tuple(alias for alias in aliases if not _begins_another(alias, (answer, *aliases), text))
-    title = _title_after(answer)
-    return own if title is None or title in own else (*own, title)
+    further = (_title_after(answer), _without_first_name(answer, text))
+    return (*own, *(name for name in further if name is not None and name not in own))
 
 
 def _begins_another(alias: str, names: Sequence[str], text: str) -> bool:
@@ -118,6 +119,13 @@ def _begins_another(alias: str, names: Sequence[str], text: str) -> bool:
         if goes_on and (" of " in found[0][len(alias) :] or " for " in found[0][len(alias) :]):
             return True
     return False
+
+
+def _without_first_name(name: str, text: str) -> str | None:
+    """The rest of a person's name of three words or more, where the text has it alone."""
+    first, _, rest = name.partition(" ")
+    alone = " " in rest and rest[:1].isupper() and text.count(rest) > text.count(f"{first} {rest}")
+    return rest if alone and language_of("en").answer_type(name) == "person" else None
 
 
 def _title_after(name: str) -> str | None:

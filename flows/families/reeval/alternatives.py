@@ -82,6 +82,8 @@ def pool_of(cases: Sequence[Case], embedder: Embedder) -> AnswerPool:
     compared: set[str] = set()
     for case in cases:
         kind = language_of(case.language).kind(case.answer, case.question)
+        if kind.startswith("person:") and language_of(case.language).answer_type(case.answer) != "person":
+            continue  # "who" asks for companies and believers as well
         for one in (kind, _sort(kind)):
             pool.setdefault((_shelf(case), one), set()).add(case.answer)
         if case.language == "en" and kind.partition(":")[0] not in _DRAWN and embedder.reads(case.answer):

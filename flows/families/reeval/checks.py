@@ -195,7 +195,8 @@ def compare(language_code: str, old: str, answer: str, aliases: tuple[str, ...],
     before, after = list(WORD.finditer(old, start, end)), list(WORD.finditer(new, start, to_end))
     mentions = [mention for mention in mentions if start <= mention.start and mention.end <= end]
     blocks = _blocks(before, after, mentions)
-    replacements, agreement = [], []
+    replacements: list[Edit] = []
+    agreement: list[Edit] = []
     for is_mention, start, end, to_start, to_end in blocks:
         edit = Edit(old=_stretch(old, before, start, end), new=_stretch(new, after, to_start, to_end))
         (replacements if is_mention else agreement).append(edit)

@@ -162,9 +162,7 @@ def is_in(language: str, text: str) -> bool:
     return foreign < LEAST_FOREIGN or foreign <= sum(word in ENGLISH_ONLY for word in words)
 
 
-def _with_true_offsets(
-    source: QASource, standing: Mapping[str, str], evidence: str
-) -> tuple[Mapping[str, str], list[str]]:
+def _with_true_offsets(source: QASource, standing: dict[str, str], evidence: str) -> tuple[dict[str, str], list[str]]:
     """The answers that stand where the source says, or once, and whether an offset was repaired. Raises `Drop`."""
     if not source.answer_starts:
         return standing, []
@@ -179,15 +177,21 @@ def _with_true_offsets(
 
 
 def _refuse_several(answers: Sequence[str], language: Language) -> None:
-    """Answers that all hold the shortest of them overlap; others are several answers. Raises `Drop`.
+    """Answers that all hold the shortest of them, or its words, overlap; others are several answers. Raises `Drop`.
 
     All of the source's answers are asked, also those that are too long or not in the evidence. The released code wants
     each to hold the next shorter; "in France" and "southern France" are one answer all the same.
     """
-    shortest = plain(min(answers, key=lambda answer: (len(answer), answer)))
-    core = _ARTICLE.sub("", shortest)
-    if not all(language.contains(plain(answer), core) for answer in answers):
-        raise Drop("several answers", evidence=" / ".join(answers))
+    shortest = _bare(min(answers, key=lambda answer: (len(answer), answer)))
+    core = language.content_words(shortest)
+    for answer in map(_bare, answers):
+        if not language.contains(answer, shortest) and not (core and core <= language.content_words(answer)):
+            raise Drop("several answers", evidence=" / ".join(answers))
+
+
+def _bare(answer: str) -> str:
+    """An answer without its article and the signs around it."""
+    return _ARTICLE.sub("", plain(answer).strip(".,;:。，；：、 "))
 
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)", re.IGNORECASE)

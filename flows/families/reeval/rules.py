@@ -46,8 +46,15 @@ def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
     if not asked.candidates:
         reason = "kind of the answer cannot be told" if is_alone(kind) else "no other answer of its kind"
         raise Invalid(reason, f"{asked.answer} ({asked.question})")
+    if kind.startswith("person:") and language.answer_type(asked.answer) != "person":
+        raise Invalid("kind of the answer cannot be told", f"{asked.answer} ({asked.question})")
+    if _is_converted(asked.evidence, asked.answer):
+        raise Invalid("number beside its conversion", asked.answer)
     refusal = ""
     for candidate in asked.candidates:
+        if not _keeps_order(asked.evidence, asked.answer, candidate):
+            refusal = "a date would be out of its order"
+            continue
         try:
             evidence = language.replace(asked.evidence, asked.answer, candidate, names).text
         except CannotReplace as error:
@@ -58,6 +65,28 @@ def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
             return Alternative(answer=candidate)
         refusal = problem[0]
     raise Invalid("no alternative answer fits", refusal)
+
+
+_YEAR = re.compile(r"(?<!\d)(?<!\d[.,])(?:1\d|20)\d\d(?!\d|[.,]\d)")
+_CONVERTED = re.compile(r"[^()（）.,;]{0,20}[(（][^()（）]{0,8}\d")
+
+
+def _is_converted(evidence: str, answer: str) -> bool:
+    """Whether the answer is a number that the text gives in another unit, in brackets beside it."""
+    if not any(sign.isdigit() for sign in answer) or _YEAR.search(answer):
+        return False
+    places = re.finditer(rf"(?<!\w){re.escape(answer)}(?!\w)", evidence)
+    return any(_CONVERTED.match(evidence, found.end()) for found in places)
+
+
+def _keeps_order(evidence: str, answer: str, candidate: str) -> bool:
+    """Whether a year stands between the same other years of the text as the answer's: texts tell what comes first."""
+    years = [_YEAR.findall(one) for one in (answer, candidate)]
+    if not all(len(one) == 1 for one in years):
+        return True
+    old, new = int(years[0][0]), int(years[1][0])
+    others = {int(year) for year in _YEAR.findall(evidence)} - {old}
+    return all((year < old) == (year < new) and year != new for year in others)
 
 
 def replace_answer(asked: ToReplace, rng: random.Random) -> Replaced:
