@@ -11,6 +11,9 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from flows.language import en, language_of, zh
+from flows.language.en_names import is_familiar_place
+from flows.language.en_numbers import date_of
+from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word
 from flows.language.zh_text import normal
 
 WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+|[^\w\s]|_")
@@ -169,7 +172,9 @@ def _of_gender(code: str, text: str, answer: str, alternative: str) -> Contradic
     was, now = _gender(code, answer), _gender(code, alternative)
     if was is None or now is None or was == now:
         return None
-    own = [(one.start, one.end) for one in language_of(code).mentions(text, alternative)]
+    mentions = [(one.start, one.end) for one in language_of(code).mentions(text, alternative)]
+    # In brackets stands who plays somebody: "the Snow Queen (Elizabeth Mitchell) ... she".
+    own = [span for span in mentions if text.rfind("(", 0, span[0]) <= text.rfind(")", 0, span[0])]
     others = [
         span for span in _people(code, text, was) if not any(span[0] < end and start < span[1] for start, end in own)
     ]
@@ -177,7 +182,9 @@ def _of_gender(code: str, text: str, answer: str, alternative: str) -> Contradic
         if found[0].casefold() not in _PERSONAL[was] or text.startswith("们", found.end()):
             continue
         named = max((span for span in (*own, *others) if span[1] <= found.start()), default=None)
-        if named in own:
+        if (
+            named is not None and named in own and text[named[1] : found.start()] != " as "
+        ):  # "with Abercrombie as his second"
             return Contradiction(found[0], _around(text, found.start()), _counterpart(found[0].casefold(), now))
     return None
 
@@ -186,8 +193,33 @@ def _people(code: str, text: str, gender: str) -> list[tuple[int, int]]:
     """Where somebody is named whom a pronoun of the gender could mean: by name, or as somebody's mother."""
     spans = language_of(code).spans_of_type(text, "person")
     named = [(start, end) for start, end in spans if _gender(code, text[start:end]) in (gender, None)]
-    spoken = (found for found in WORD.finditer(text) if found[0].casefold() in _NOUNS[gender])
+    spoken = (
+        found
+        for found in WORD.finditer(text)
+        if found[0].casefold() in _NOUNS[gender] or (code == "en" and _may_be_name(text, found))
+    )
     return [*named, *((found.start(), found.end()) for found in spoken)]
+
+
+def _may_be_name(text: str, word: re.Match[str]) -> bool:
+    """Whether a capitalised word may name somebody of any gender: no word of the dictionary, and no place."""
+    if not word[0][:1].isupper() or len(word[0]) == 1 or _LOCATED.search(text, 0, word.start()):
+        return False
+    low = word[0].lower()
+    if (
+        low in en.STOP_WORDS | PREPOSITIONS | _OPENERS
+        or is_dictionary_word(low)
+        or date_of(word[0]) is not None
+        or is_familiar_place(word[0])
+    ):
+        return False
+    return en.gender(word[0]) is None
+
+
+_OPENERS = frozenset(
+    ["because", "although", "though", "unless", "until", "whereas", "however", "moreover", "furthermore", "therefore"]
+)
+_LOCATED = re.compile(r"\b(?:in|at|near|from|to|of|the)\s+$")
 
 
 def _gender(code: str, name: str) -> str | None:
