@@ -92,13 +92,48 @@ class CannotReplace(Exception):  # noqa: N818 - a refusal
     """A mention that cannot name something else where it stands: why, in a few words."""
 
 
-def names_of(code: str, answer: str, aliases: Sequence[str]) -> tuple[str, ...]:
-    """The aliases that name what the answer names wherever they stand.
+def names_of(code: str, answer: str, aliases: Sequence[str], text: str = "") -> tuple[str, ...]:
+    """The aliases that name what the answer names wherever they stand in `text`, and the title that follows its name.
 
-    Another wording of a number or a date does not: "1788" is no name of the day "18 January 1788".
+    Another wording of a number or a date does not: "1788" is no name of the day "18 January 1788"; nor does one with
+    which something else's name begins: "the European Court", where the text speaks of "the European Court of Human
+    Rights". "Charles, Prince of Wales" is the Prince of Wales as well, and "Andrew Lloyd Webber" is Lloyd Webber,
+    where the text calls him so.
     """
-    counted = language_of(code).answer_type(answer) in ("number", "date")
-    return () if counted else tuple(aliases)
+    if language_of(code).answer_type(answer) in ("number", "date"):
+        return ()
+    if code != "en":
+        return tuple(aliases)
+    own = tuple(alias for alias in aliases if not _begins_another(alias, (answer, *aliases), text))
+    further = (_title_after(answer), _without_first_name(answer, text))
+    return (*own, *(name for name in further if name is not None and name not in own))
+
+
+def _begins_another(alias: str, names: Sequence[str], text: str) -> bool:
+    import re
+
+    longer = [name.casefold() for name in names if len(name) > len(alias)]
+    for found in re.finditer(rf"(?<!\w){re.escape(alias)}\s+(?:(?:of|for)\s+)?(?:the\s+)?[A-Z]", text, re.IGNORECASE):
+        rest = text[found.start() :].casefold()
+        goes_on = found[0][-1].isupper() and not any(rest.startswith(name) for name in longer)
+        if goes_on and (" of " in found[0][len(alias) :] or " for " in found[0][len(alias) :]):
+            return True
+    return False
+
+
+def _without_first_name(name: str, text: str) -> str | None:
+    """The rest of a person's name of three words or more, where the text has it alone."""
+    first, _, rest = name.partition(" ")
+    alone = " " in rest and rest[:1].isupper() and text.count(rest) > text.count(f"{first} {rest}")
+    return rest if alone and language_of("en").answer_type(name) == "person" else None
+
+
+def _title_after(name: str) -> str | None:
+    from flows.language.en_names import TITLES
+
+    title = name.partition(", ")[2].removeprefix("the ")
+    first, _, rest = title.partition(" ")
+    return title if first[:1].isupper() and first.lower() in TITLES and rest else None
 
 
 def language_of(code: str) -> Language:

@@ -148,11 +148,18 @@ def _goes_on(words: Tokens, place: int) -> bool:
     return (gap.isspace() or gap == "-") and words.normals[place + 1] not in SUFFIXES
 
 
+_ADVERBS = frozenset(
+    ["also", "later", "then", "never", "soon", "still", "again", "often", "once", "himself", "herself"]
+)
+
+
 def _acts(words: Tokens, place: int) -> bool:
     """Whether a name at a sentence's start is followed by what follows a person's name."""
     gap, follows = words.gap(place).strip(), words.word(place + 1).lower()
     if gap == "," or (gap in ("'", "’") and follows == "s"):
         return True
+    if follows in _ADVERBS:
+        follows = words.word(place + 2).lower()
     of = parts_of_speech(follows)
     return follows in FUNCTION_WORDS or follows.endswith("ed") or ("VERB" in of and "NOUN" not in of)
 

@@ -249,6 +249,8 @@ def _is_personal_name(found: Tokens) -> bool:
     last = found.word(len(found) - 1)
     if (_is_plural_name(last) and is_dictionary_word(last)) or found.normals[0] in ("house", "court"):
         return False
+    if found.normals[-1] in ("catholic", "orthodox"):  # "Roman Catholic"
+        return False
     if found.normals[-1] in classes("head") and not (is_common_surname(last) and len(found) == 2):
         return False
     return all(

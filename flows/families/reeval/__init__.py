@@ -61,6 +61,7 @@ SELECTS: dict[str, Any] = {
 FILTERED = (
     expand(
         filter_source,
+        version=2,
         slots=for_each_pivot,
         most=lambda settings: len(settings.pivots),
         prepare=pivots_of,
@@ -106,7 +107,7 @@ FAMILY = Family(
                 *FILTERED,
                 each(
                     swap_answer,
-                    version=2,
+                    version=3,
                     prompts=[ALTERNATIVE_ANSWER, REPLACE_ANSWER],
                     asks={"pivot": "pivots"},
                     calls=lambda settings: {ALTERNATIVE_ANSWER.name: 1, REPLACE_ANSWER.name: 1},
@@ -129,7 +130,7 @@ FAMILY = Family(
                 each(select_unknown, **SELECTS),
                 each(
                     enrich,
-                    version=3,
+                    version=4,
                     prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE],
                     asks={"pivot": "pivots"},
                     calls=lambda settings: {

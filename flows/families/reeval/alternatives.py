@@ -28,9 +28,12 @@ _DRAWN = ("person", "number", "date")
 _YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,–-])")
 """Moved alone where other numbers stand beside it: "15 February 1763"."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_QUANTITY = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 YEARS = 30
 """How far a year is moved at most, and never beyond `LAST_YEAR`."""
 LAST_YEAR = 2024
+MOST_TIMES = 4
+"""How many times another quantity may be as large, or as small."""
 _CENTURY = re.compile(r"\d+\s*(?:世纪|世紀|(?:st|nd|rd|th)\b)")
 """Ordinals run out: there is no 54th century yet."""
 
@@ -55,11 +58,12 @@ class AnswerPool:
         own = self.by_kind.get((_shelf(case), kind), ())
         counted = kind.partition(":")[0] in _DRAWN
         if counted or case.answer not in self.vectors:
-            yield from rng.sample(own, len(own))
+            yield from (one for one in rng.sample(own, len(own)) if _is_plausible(case.answer, one))
             yield from _counted_anew(case.answer, rng)
             numbers = _YEAR if len(_YEAR.findall(case.answer)) == 1 else _NUMBER
             movable = len(numbers.findall(case.answer)) == 1 and not _CENTURY.search(case.answer)
-            yield from (_moved(case.answer, numbers, rng) for _ in range(FEW if movable else 0))
+            moved = (_moved(case.answer, numbers, rng) for _ in range(FEW if movable else 0))
+            yield from (one for one in moved if _is_plausible(case.answer, one))
             return
         yield from self._nearest(case.answer, own, LEAST_LIKE)
         yield from self._nearest(case.answer, self.by_kind.get((_shelf(case), _sort(kind)), ()), LEAST_LIKE)
@@ -78,6 +82,8 @@ def pool_of(cases: Sequence[Case], embedder: Embedder) -> AnswerPool:
     compared: set[str] = set()
     for case in cases:
         kind = language_of(case.language).kind(case.answer, case.question)
+        if kind.startswith("person:") and language_of(case.language).answer_type(case.answer) != "person":
+            continue  # "who" asks for companies and believers as well
         for one in (kind, _sort(kind)):
             pool.setdefault((_shelf(case), one), set()).add(case.answer)
         if case.language == "en" and kind.partition(":")[0] not in _DRAWN and embedder.reads(case.answer):
@@ -118,6 +124,18 @@ def _counted_anew(answer: str, rng: random.Random) -> Iterator[str]:
         if len(at) == 1:
             others = rng.sample(series, len(series))
             yield from (" ".join([*words[: at[0]], one, *words[at[0] + 1 :]]) for one in others if one != words[at[0]])
+
+
+def _is_plausible(answer: str, other: str) -> bool:
+    """Whether a number could stand for the answer's: a year near it, a quantity of its order. Other texts could."""
+    years = [_YEAR.findall(one) for one in (answer, other)]
+    if all(len(one) == 1 for one in years):
+        return abs(int(years[0][0]) - int(years[1][0])) <= YEARS
+    sizes = [_NUMBER.findall(one) for one in (answer, other)]
+    if any(years) or not all(len(one) == 1 and _QUANTITY.fullmatch(one[0]) for one in sizes):
+        return True
+    first, second = (float(one[0].replace(",", "")) for one in sizes)
+    return second <= MOST_TIMES * first and first <= MOST_TIMES * second
 
 
 def _moved(answer: str, numbers: re.Pattern[str], rng: random.Random) -> str:

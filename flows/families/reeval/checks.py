@@ -11,12 +11,15 @@ from rapidfuzz.distance import Levenshtein, Opcode, Postfix, Prefix
 
 from flows.families.reeval.filters import LANGUAGES, MOST_CHARACTERS
 from flows.language import Language, Mention, language_of
+from flows.language.agreement import WORD, contradiction, unexplained
+from flows.language.pointing import points_outside
+from flows.language.quotes import holds, same, stretch_of, tokens_of
 from flows.llm.model import Problem
 from schemas.base import odd_character
 from schemas.reeval import AnswerPosition, Edit
 
-MOST_CHANGED = 0.02
-"""Share of the evidence's tokens that may differ outside the replaced mentions."""
+MOST_UNEXPLAINED, MOST_UNEXPLAINED_WORDS = 0.02, 6
+"""Share of the evidence's words that may change though the swap does not explain it, and how many at the most."""
 MOST_CONDENSED = 0.5
 """Length of a condensed text, as a share of the passages'."""
 LEAST_SUPPORT = 0.8
@@ -29,9 +32,6 @@ first it may well answer the question otherwise; above the second it is for peop
 
 _MARKUP = re.compile(r"<[^<>]*>|\[/?\w+\]")
 _HAN = re.compile(r"[㐀-鿿豈-﫿]")
-MOST_BESIDE = 2
-"""Tokens that a mention's place may gain beyond the longer of both answers: an article, a preposition."""
-_TOKEN = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
 
 
 # ---- category 1 ----
@@ -55,12 +55,11 @@ class Answered(Protocol):
 def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: PLR0911 - one for each requirement
     """Why `alternative` cannot take the place of the answer.
 
-    It is short, says something else, shares no meaning-bearing word with the answer or its aliases (a
-    number may share its unit, a date its month), and stands neither in the evidence nor in the question.
-    A number takes the place of a number alone, a date that of a date.
+    It is short, names something else than the answer or its aliases, of which each has a word that the other has not
+    ("South Goa" for "North Goa"), and stands neither in the evidence nor in the question, unless that asks which
+    of the two it is. A number takes the place of a number alone, a date that of a date.
     """
     language, limits = language_of(case.language), LANGUAGES[case.language]
-    names = (case.answer, *case.aliases)
     found = _MARKUP.search(alternative)
     if (unfit := found[0] if found else odd_character(alternative)) is not None:
         return "alternative is no plain text", f"{unfit!r} must not stand in it"
@@ -70,30 +69,52 @@ def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: P
         return "no alternative answer", "it has no letter and no digit"
     if language.count(alternative) > limits.most_answer or len(alternative) > MOST_CHARACTERS:
         return "alternative answer too long", f"{alternative!r} has over {limits.most_answer} {limits.unit}"
-    if any(language.contains(name, alternative) or language.contains(alternative, name) for name in names):
-        return "alternative overlaps the answer", alternative
     kinds = [language.answer_type(one, case.question) for one in (case.answer, alternative)]
     counted = kinds[0] in ("number", "date")
     if (counted or kinds[1] in ("number", "date")) and kinds[0] != kinds[1]:
         return "alternative of another type", f"{alternative!r} is a {kinds[1]}, {case.answer!r} a {kinds[0]}"
-    if case.language == "zh" and " " in alternative and " " not in case.answer:
-        return "alternative of another form", f"{alternative!r} has blanks, as Chinese text has not"
-    words = language.content_words(alternative)
-    if not counted and any(words & language.content_words(name) for name in names):
-        return "alternative overlaps the answer", alternative
-    if language.contains(case.question, alternative):
-        return "question gives the alternative away", alternative
+    for name in (case.answer, *case.aliases):
+        if _names_the_same(language, name, alternative, counted=counted):
+            return "alternative overlaps the answer", f"{alternative!r} may be another name of {name!r}"
+    if case.language == "zh" and _SPACED.search(alternative) and not _SPACED.search(case.answer):
+        return "alternative of another form", f"{alternative!r} has blanks between Chinese characters"
+    if language.contains(case.question, alternative) and not is_choice(case.language, case.question, case.answer):
+        return "question gives the alternative away", f"{alternative!r} stands in the question"
     if language.contains(case.evidence, alternative):
-        return "alternative already in the evidence", alternative
+        return "alternative already in the evidence", f"{alternative!r} stands in the passage"
     return None
 
 
-def swap_problem(
+_SPACED = re.compile(r"[㐀-鿿豈-﫿]\s+[㐀-鿿豈-﫿]")
+
+
+def _names_the_same(language: Language, name: str, alternative: str, *, counted: bool) -> bool:
+    """Whether two answers may mean one thing: one holds or names the other, or adds no word that tells them apart."""
+    if language.contains(name, alternative) or language.contains(alternative, name):
+        return True
+    named = [*language.mentions(alternative, name), *language.mentions(name, alternative)]
+    if any(not counted or mention.form == "full" for mention in named):
+        return True
+    one, other = language.content_words(name), language.content_words(alternative)
+    return not counted and bool(one and other) and (one <= other or other <= one)
+
+
+def is_choice(language_code: str, question: str, answer: str) -> bool:
+    """Whether a question offers answers to choose from, the right one among them: "is it in north or south goa"."""
+    language = language_of(language_code)
+    offered = _OR.search(question) is not None
+    return offered and bool(language.content_words(answer) & language.content_words(question))
+
+
+_OR = re.compile(r"\bor\b|还是|還是|或", re.IGNORECASE)
+
+
+def swap_problem(  # noqa: PLR0911 - one for each requirement
     language_code: str, old: str, answer: str, aliases: Sequence[str], alternative: str, new: str
 ) -> Problem:
-    """Why `new` is not the evidence `old` with `alternative` in the answer's place."""
+    """Why `new`, as `restored` gives it, is not the evidence `old` with `alternative` in the answer's place."""
     language = language_of(language_code)
-    if not language.contains(new, alternative):
+    if not holds(language, new, alternative):
         return "new answer is not in the new evidence", f"the passage must hold {alternative!r}"
     if left := left_over(language, new, answer, aliases, alternative):
         return "old answer is left in the new evidence", f"replace {left!r} as well"
@@ -102,11 +123,20 @@ def swap_problem(
     compared = compare(language_code, old, answer, aliases, new)
     if not compared.replacements:
         return "nothing was replaced", f"replace every mention of {answer!r}"
-    beside = _beside(compared.replacements, alternative)
-    if compared.changed + beside > MOST_CHANGED * compared.tokens:
-        edits = compared.replacements if beside else compared.agreement
-        shown = "; ".join(f"{edit.old!r} -> {edit.new!r}" for edit in edits[:3])
-        return "evidence changed beyond the answer", f"leave everything else as it was: {shown}"
+    names = " ".join((answer, *aliases))
+    edits = [*compared.replacements, *compared.agreement]
+    beyond = {edit: unexplained(language_code, edit.old, edit.new, names, alternative) for edit in edits}
+    if sum(beyond.values()) > min(MOST_UNEXPLAINED * compared.tokens, MOST_UNEXPLAINED_WORDS):
+        shown = "; ".join(f"{edit.new!r} was {edit.old!r}" for edit in edits if beyond[edit])
+        return (
+            "evidence changed beyond the answer",
+            f"{alternative!r} does not ask for these changes, undo them: {shown}",
+        )
+    if (wrong := contradiction(language_code, new, answer, alternative)) is not None:
+        return (
+            "passage does not agree with the new answer",
+            f"in {wrong.place!r}, {wrong.word!r} does not fit {alternative!r}: write {wrong.should!r}",
+        )
     return language_problem(language, new, alternative)
 
 
@@ -116,13 +146,6 @@ def _new_signs(old: str, new: str) -> str | None:
         if new.count(sign) > old.count(sign):
             return sign
     return "  " if new.count("  ") > old.count("  ") else None
-
-
-def _beside(replacements: Sequence[Edit], alternative: str) -> int:
-    """Tokens that were added beside the new answer where it was put."""
-    own = len(_TOKEN.findall(alternative))
-    lengths = ((len(_TOKEN.findall(edit.new)), len(_TOKEN.findall(edit.old))) for edit in replacements)
-    return sum(max(0, new - max(old, own) - MOST_BESIDE) for new, old in lengths)
 
 
 def left_over(language: Language, text: str, answer: str, aliases: Sequence[str], alternative: str) -> str | None:
@@ -160,10 +183,8 @@ class Compared:
     """Mentions of the old answer, with what stands in their place."""
     agreement: tuple[Edit, ...]
     """All other differences."""
-    changed: int
-    """Tokens that differ outside the mentions: the longer side of each difference, added up."""
     tokens: int
-    """Tokens of the old evidence."""
+    """Words and signs of the old evidence."""
 
 
 @lru_cache(maxsize=64)
@@ -171,18 +192,50 @@ def compare(language_code: str, old: str, answer: str, aliases: tuple[str, ...],
     """What differs between two versions of an evidence: at the answer's mentions, and elsewhere."""
     mentions = language_of(language_code).mentions(old, answer, aliases)
     start, end, to_end = _differing(old, new, mentions)
-    before, after = list(_TOKEN.finditer(old, start, end)), list(_TOKEN.finditer(new, start, to_end))
+    before, after = list(WORD.finditer(old, start, end)), list(WORD.finditer(new, start, to_end))
     mentions = [mention for mention in mentions if start <= mention.start and mention.end <= end]
     blocks = _blocks(before, after, mentions)
-    replacements, agreement, changed = [], [], 0
+    replacements: list[Edit] = []
+    agreement: list[Edit] = []
     for is_mention, start, end, to_start, to_end in blocks:
         edit = Edit(old=_stretch(old, before, start, end), new=_stretch(new, after, to_start, to_end))
-        if is_mention:
-            replacements.append(edit)
-        else:
-            agreement.append(edit)
-            changed += max(end - start, to_end - to_start)
-    return Compared(tuple(replacements), tuple(agreement), changed, len(_TOKEN.findall(old)))
+        (replacements if is_mention else agreement).append(edit)
+    return Compared(tuple(replacements), tuple(agreement), len(WORD.findall(old)))
+
+
+def restored(old: str, new: str) -> str:
+    """A rewritten evidence, its blanks, line breaks, quotation marks and dashes as before wherever it says the same.
+
+    Models set a text anew: they straighten quotation marks, and take out the blanks of tokenised text.
+    """
+    before, after = tokens_of(old), tokens_of(new)
+    ours = {
+        one.dest_start + step: one.src_start + step
+        for one in Levenshtein.opcodes(*([same(token[0]) for token in side] for side in (before, after)))
+        if one.tag == "equal"
+        for step in range(one.src_end - one.src_start)
+    }
+
+    def gap(tokens: Sequence[re.Match[str]], text: str, place: int) -> str:
+        start = tokens[place - 1].end() if place else 0
+        return text[start : tokens[place].start() if place < len(tokens) else len(text)]
+
+    pieces = []
+    for place in range(len(after) + 1):
+        last, this = ours.get(place - 1, -1 if place == 0 else None), ours.get(place)
+        this = len(before) if place == len(after) else this
+        blank = gap(after, new, place)
+        if last is not None and this == last + 1:
+            blank = gap(before, old, this)
+        elif blank:
+            near = (
+                gap(before, old, this) if this is not None else gap(before, old, last + 1) if last is not None else ""
+            )
+            blank = near or blank
+        pieces.append(blank)
+        if place < len(after):
+            pieces.append(after[place][0] if this is None else before[this][0])
+    return "".join(pieces)
 
 
 def _differing(old: str, new: str, mentions: Sequence[Mention]) -> tuple[int, int, int]:
@@ -277,28 +330,49 @@ def before(language_code: str, evidence: str, sentence: str) -> str:
     return sentences[place - 1] if place else ""
 
 
-def sentence_problem(language_code: str, evidence: str, answer: str, sentence: str) -> Problem:
-    """Why `sentence` is no sentence of the evidence that holds the answer."""
+def sentence_problem(language_code: str, evidence: str, answer: str, quoted: str) -> Problem:
+    """Why `quoted` quotes no sentence of the evidence that holds the answer."""
     language = language_of(language_code)
-    if not sentence.strip() or sentence not in evidence:
+    sentence = stretch_of(evidence, quoted)
+    if sentence is None:
         return "supporting sentence is not in the evidence", "copy the sentence as it stands in the passage"
     if len(language.sentences(sentence)) != 1:
         return "supporting sentence is not one sentence", "copy one sentence"
-    if not language.contains(sentence, answer):
+    if not holds(language, sentence, answer):
         return "supporting sentence lacks the answer", f"the sentence must hold {answer!r}"
     return None
 
 
-def resolved_problem(language_code: str, sentence: str, answer: str, resolved: str) -> Problem:
+def may_lean(language_code: str, sentence: str) -> bool:
+    """Whether a sentence has any word that may stand for something named before it."""
+    return _LEANING[language_code].search(sentence) is not None or points_outside(language_code, sentence) is not None
+
+
+_LEANING = {
+    "en": re.compile(
+        r"\b(?:he|him|his|she|hers?|it|its|they|them|their|theirs|this|these|those|such|former|latter)\b", re.IGNORECASE
+    ),
+    "zh": re.compile(r"[他她它该此这那其]"),
+}
+
+
+def is_asked_about(language_code: str, question: str, leaning: str) -> bool:
+    """Whether a bare definite is what the question names: "The marathon is ..." after "how long is the marathon"."""
+    language = language_of(language_code)
+    return leaning.startswith("The ") and language.content_words(leaning) <= language.content_words(question)
+
+
+def resolved_problem(language_code: str, question: str, sentence: str, answer: str, resolved: str) -> Problem:
     """Why `resolved` does not say on its own what `sentence` says."""
     language = language_of(language_code)
-    if (subject := language.dangling_subject(resolved)) is not None:
-        return "supporting sentence cannot be understood alone", f"say who or what {subject!r} is"
-    if not language.contains(resolved, answer):
+    leaning = points_outside(language_code, resolved)
+    if leaning is not None and not is_asked_about(language_code, question, leaning):
+        return "supporting sentence cannot be understood alone", f"say by name who or what {leaning!r} is"
+    if not holds(language, resolved, answer):
         return "resolved sentence lacks the answer", f"the sentence must still hold {answer!r}"
     said = language.content_words(sentence)
     if len(said & language.content_words(resolved)) < LEAST_SUPPORT * len(said):
-        return "resolved sentence says something else", "change nothing but its subject"
+        return "resolved sentence says something else", "keep its words, but for those that need the passage"
     return None
 
 
@@ -342,7 +416,7 @@ def condensed_problem(language_code: str, passages: Sequence[str], condensed: st
 def merged_problem(language_code: str, sentence: str, condensed: str, answer: str, merged: str) -> Problem:
     """Why `merged` does not hold both the supporting fact and the condensed text."""
     language = language_of(language_code)
-    if not language.contains(merged, answer):
+    if not holds(language, merged, answer):
         return "answer is not in the new evidence", f"the passage must hold {answer!r}"
     if support_in(language, merged, sentence) < LEAST_SUPPORT:
         return "supporting fact is not in the new evidence", f"keep what this says: {sentence}"

@@ -4,13 +4,14 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from types import MappingProxyType
 
 from bs4 import BeautifulSoup
 
 from flows.construct.engine import Drop
 from flows.language import Language, language_of
+from flows.language.pointing import question_points_outside
+from flows.language.quotes import plain, stretch_of
 from schemas.source import QASource
 
 
@@ -94,22 +95,37 @@ def filtered(source: QASource, rng: random.Random) -> Filtered:
     evidence, notes = _evidence(source, language, limits)
     if not is_in(source.language, source.question):
         raise Drop("question in another language than the source's", evidence=source.question[:200])
+    if (pointing := question_points_outside(source.language, source.question, evidence)) is not None:
+        raise Drop("question points outside itself", evidence=f"{pointing}: {source.question[:200]}")
     answers = [answer for answer in source.answers if any(character.isalnum() for character in answer)]
     if not answers:
         raise Drop("answer is only punctuation", evidence=" / ".join(source.answers))
+    _refuse_several(answers, language)
     most = limits.most_answer
     short = [answer for answer in answers if language.count(answer) <= most and len(answer) <= MOST_CHARACTERS]
     if not short:
         raise Drop(f"answer over {limits.most_answer} {limits.unit}", evidence=" / ".join(answers))
-    _refuse_several(short, language)
-    there = [answer for answer in short if language.contains(evidence, answer)]
-    if not there:
+    standing = {answer: as_written for answer in short if (as_written := _as_written(language, evidence, answer))}
+    if not standing:
         raise Drop("answer not in the evidence", evidence=" / ".join(short))
     if not notes:
-        there, notes = _with_true_offsets(source, there, evidence)
-    answer = rng.choice(sorted(there))
-    aliases = tuple(other for other in short if other != answer)
+        standing, notes = _with_true_offsets(source, standing, evidence)
+    chosen = rng.choice(sorted(standing))
+    answer = standing[chosen]
+    aliases = tuple(dict.fromkeys(other for other in answers if other not in (chosen, answer)))
     return Filtered(source.question.strip(), answer, aliases, evidence, tuple(notes))
+
+
+def _as_written(language: Language, evidence: str, answer: str) -> str | None:
+    """The answer as the evidence writes it, whose quotation marks and tokenisation may be others; None without it.
+
+    A comma or full stop that the source cut off with it ("Ticonderoga Point,") is none of it.
+    """
+    answer = answer.rstrip(",;:，；：。、 ")
+    if language.contains(evidence, answer):
+        return answer
+    stretch = stretch_of(evidence, answer)
+    return stretch if stretch is not None and language.contains(evidence, stretch) else None
 
 
 def _evidence(source: QASource, language: Language, limits: Limits) -> tuple[str, list[str]]:
@@ -146,23 +162,36 @@ def is_in(language: str, text: str) -> bool:
     return foreign < LEAST_FOREIGN or foreign <= sum(word in ENGLISH_ONLY for word in words)
 
 
-def _with_true_offsets(source: QASource, answers: Sequence[str], evidence: str) -> tuple[list[str], list[str]]:
+def _with_true_offsets(source: QASource, standing: dict[str, str], evidence: str) -> tuple[dict[str, str], list[str]]:
     """The answers that stand where the source says, or once, and whether an offset was repaired. Raises `Drop`."""
     if not source.answer_starts:
-        return list(answers), []
+        return standing, []
     starts = dict(zip(source.answers, source.answer_starts, strict=True))
-    true = [answer for answer in answers if evidence.startswith(answer, max(0, starts[answer]))]
-    once = [answer for answer in answers if answer not in true and evidence.count(answer) == 1]
+    true = [answer for answer, written in standing.items() if evidence.startswith(written, max(0, starts[answer]))]
+    once = [answer for answer, written in standing.items() if answer not in true and evidence.count(written) == 1]
     if not true and not once:
-        raise Drop("answer offset does not match", evidence=f"{answers[0]} at {starts[answers[0]]}")
-    kept = [answer for answer in answers if answer in true or answer in once]
+        raise Drop("answer offset does not match", evidence=" / ".join(f"{one} at {starts[one]}" for one in standing))
+    kept = {answer: written for answer, written in standing.items() if answer in true or answer in once}
     notes = [] if true else [f"the source's answer offset did not match; it was repaired: {once[0]}"]
     return kept, notes
 
 
 def _refuse_several(answers: Sequence[str], language: Language) -> None:
-    """Answers each contained in the next longer overlap; others are several answers. Raises `Drop`."""
-    by_length = sorted(answers, key=lambda answer: (len(answer), answer))
-    for shorter, longer in pairwise(by_length):
-        if not language.contains(longer, shorter):
+    """Answers that all hold the shortest of them, or its words, overlap; others are several answers. Raises `Drop`.
+
+    All of the source's answers are asked, also those that are too long or not in the evidence. The released code wants
+    each to hold the next shorter; "in France" and "southern France" are one answer all the same.
+    """
+    shortest = _bare(min(answers, key=lambda answer: (len(answer), answer)))
+    core = language.content_words(shortest)
+    for answer in map(_bare, answers):
+        if not language.contains(answer, shortest) and not (core and core <= language.content_words(answer)):
             raise Drop("several answers", evidence=" / ".join(answers))
+
+
+def _bare(answer: str) -> str:
+    """An answer without its article and the signs around it."""
+    return _ARTICLE.sub("", plain(answer).strip(".,;:。，；：、 "))
+
+
+_ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)", re.IGNORECASE)

@@ -32,6 +32,8 @@ from flows.families.reeval.prompts import (
     ToSelect,
 )
 from flows.language import CannotReplace, language_of, names_of
+from flows.language.pointing import points_outside
+from flows.language.quotes import stretch_of
 from flows.llm.model import InvalidAnswer, Model
 from flows.llm.rules import Rules
 from flows.scoring.entailment import DEFAULT_MODEL, Entailment, premise_and_hypothesis
@@ -246,14 +248,15 @@ async def swap_answer(case: Case, ctx: Context) -> SwapCase:
         candidates=pool.candidates(case, ctx.random(case.key)),
     )
     alternative = (await ctx.ask(ALTERNATIVE_ANSWER, asked, model=case.pivot)).answer
-    names = names_of(case.language, case.answer, case.aliases)
+    names = names_of(case.language, case.answer, case.aliases, case.evidence)
     rewriting = ToReplace(
         answer=case.answer, aliases=names, alternative=alternative, evidence=case.evidence,
         language=case.language,
     )  # fmt: skip
     notes = []
     try:
-        evidence = (await ctx.ask(REPLACE_ANSWER, rewriting, model=case.pivot)).evidence
+        rewritten = (await ctx.ask(REPLACE_ANSWER, rewriting, model=case.pivot)).evidence
+        evidence = checks.restored(case.evidence, rewritten)
     except InvalidAnswer as invalid:
         evidence = _span_replaced(case, names, alternative, invalid)
         notes = ["the answer was replaced span by span: no rewrite passed the checks"]
@@ -327,13 +330,15 @@ def retrieve(step: StepContext) -> Collection:
 async def enrich(case: Case, ctx: Context) -> EnrichedCase:
     """Section 3.2 and table 9: the supporting sentence among what other pages say on the matter.
 
-    Departures: a sentence whose subject needs the text before it is resolved by a prompt of its own
-    (the paper leaves "proper decontextualization" to the model that selects it); passages that would
-    bring another answer are passed over; the condensed text has at most half of the passages' length.
+    Departures: a sentence with words that may need the text before it is resolved by a prompt of its own
+    (the paper leaves "proper decontextualization" to the model that selects it); passages that would bring another
+    answer, or are too far from the question or evidence, are passed over; the condensed text has at most half of
+    the passages' length.
     Both expansions must succeed.
     """
     collection: Collection = ctx.prepared
-    sentence = (await ctx.ask(SELECT_SENTENCE, ToSelect.of(case), model=case.pivot)).sentence
+    quoted = (await ctx.ask(SELECT_SENTENCE, ToSelect.of(case), model=case.pivot)).sentence
+    sentence = stretch_of(case.evidence, quoted) or quoted
     resolved = await _resolved(case, sentence, ctx)
     found: dict[str, tuple[PassageRef, ...]] = {}
     evidence: dict[str, str] = {}
@@ -342,7 +347,8 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
     for expansion in EXPANSIONS:
         drawn = collection.passages(case, expansion, PASSAGES)
         if len(drawn.passages) < PASSAGES:
-            raise Drop(f"fewer than {PASSAGES} passages", f"{expansion}-focused: {len(drawn.passages)} of {PASSAGES}")
+            short = f"{expansion}-focused: {len(drawn.passages)} of {PASSAGES}; {drawn.far} are on another matter"
+            raise Drop(f"fewer than {PASSAGES} passages on the matter", short)
         texts = tuple(passage.text for passage in drawn.passages)
         condensed = (await ctx.ask(CONDENSE, ToCondense(passages=texts, language=case.language), model=case.pivot)).text
         merging = ToMerge(
@@ -376,14 +382,18 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
 
 
 async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
-    """The sentence, understood on its own; asked for where its subject is a pronoun or a bare definite."""
-    subject = language_of(case.language).dangling_subject(sentence)
-    if subject is None:
+    """The sentence, understood on its own; asked for where any word of it may stand for what was named before."""
+    if not checks.may_lean(case.language, sentence):
         return sentence
+    leaning = points_outside(case.language, sentence)
+    if leaning is not None and checks.is_asked_about(case.language, case.question, leaning):
+        leaning = None
     asked = ToResolve(
+        question=case.question,
         sentence=sentence,
-        subject=subject,
+        leaning=leaning,
         before=checks.before(case.language, case.evidence, sentence),
+        evidence=case.evidence,
         title=case.title,
         answer=case.answer,
         language=case.language,

@@ -13,6 +13,9 @@ from schemas.source import Passage
 
 RANKED = 100
 """Passages of the ranking that are walked for three of different pages; of fewer, all are."""
+LEAST_NEAR = {"en": 0.3, "zh": 0.2}
+"""Similarity to the question or the evidence below which a passage is on another matter: by the packaged embedder,
+and by the bigrams of characters. Wikipedia has nearer ones to offer; what is configured may not."""
 EXPANSIONS = ("question", "evidence")  # section 3.2: question-focused and evidence-focused
 
 
@@ -25,6 +28,8 @@ class Drawn:
     """What people should look at: a passage that may answer the question otherwise."""
     sources: tuple[SourceRef, ...]
     """Where the passages come from."""
+    far: int = 0
+    """How many were passed over as too far from the question and the evidence."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +66,20 @@ class Collection:
     def passages(self, case: Case, expansion: str, most: int) -> Drawn:
         """The best passages of different pages that repeat neither the evidence nor each other.
 
-        Each has a sentence to begin with (`checks.opening`), and none answers the question otherwise, as far
-        as strings tell (`checks.rival`).
+        Each is near the question or the evidence (`LEAST_NEAR`) and has a sentence to begin with (`checks.opening`),
+        and none answers the question otherwise, as far as strings tell (`checks.rival`).
         """
         shelf = self.shelves[case.language]
         if shelf.retriever is None:
             return Drawn((), (), ())
         near: dict[int, float] = {}
+        far: set[int] = set()
+        similarity = shelf.retriever.similarity
 
         def refuse(place: int) -> bool:
+            if max(similarity(text, place) for text in (case.evidence, case.question)) < LEAST_NEAR[case.language]:
+                far.add(place)
+                return True
             if checks.opening(case.language, shelf.passages[place].text) is None:
                 return True
             rival = checks.rival(case, shelf.passages[place].text)
@@ -82,7 +92,7 @@ class Collection:
             shelf.texts,
             query=case.question,
             evidence=case.evidence,
-            similarity=shelf.retriever.similarity,
+            similarity=similarity,
             most=most,
             refuse=refuse,
         )
@@ -95,6 +105,7 @@ class Collection:
             tuple(shelf.passages[place] for place in places),
             tuple(doubts),
             tuple(shelf.sources[place] for place in places),
+            len(far),
         )
 
 

@@ -41,13 +41,20 @@ POSSESSIVES = frozenset(["his", "her", "its"])
 def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
     """The first of the candidates, in their seeded order, that can take the answer's place in the evidence."""
     language = language_of(asked.language)
-    names = names_of(asked.language, asked.answer, asked.aliases)
+    names = names_of(asked.language, asked.answer, asked.aliases, asked.evidence)
     kind = language.kind(asked.answer, asked.question)
     if not asked.candidates:
         reason = "kind of the answer cannot be told" if is_alone(kind) else "no other answer of its kind"
         raise Invalid(reason, f"{asked.answer} ({asked.question})")
+    if kind.startswith("person:") and language.answer_type(asked.answer) != "person":
+        raise Invalid("kind of the answer cannot be told", f"{asked.answer} ({asked.question})")
+    if _is_converted(asked.evidence, asked.answer):
+        raise Invalid("number beside its conversion", asked.answer)
     refusal = ""
     for candidate in asked.candidates:
+        if not _keeps_order(asked.evidence, asked.answer, candidate):
+            refusal = "a date would be out of its order"
+            continue
         try:
             evidence = language.replace(asked.evidence, asked.answer, candidate, names).text
         except CannotReplace as error:
@@ -58,6 +65,28 @@ def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
             return Alternative(answer=candidate)
         refusal = problem[0]
     raise Invalid("no alternative answer fits", refusal)
+
+
+_YEAR = re.compile(r"(?<!\d)(?<!\d[.,])(?:1\d|20)\d\d(?!\d|[.,]\d)")
+_CONVERTED = re.compile(r"[^()（）.,;]{0,20}[(（][^()（）]{0,8}\d")
+
+
+def _is_converted(evidence: str, answer: str) -> bool:
+    """Whether the answer is a number that the text gives in another unit, in brackets beside it."""
+    if not any(sign.isdigit() for sign in answer) or _YEAR.search(answer):
+        return False
+    places = re.finditer(rf"(?<!\w){re.escape(answer)}(?!\w)", evidence)
+    return any(_CONVERTED.match(evidence, found.end()) for found in places)
+
+
+def _keeps_order(evidence: str, answer: str, candidate: str) -> bool:
+    """Whether a year stands between the same other years of the text as the answer's: texts tell what comes first."""
+    years = [_YEAR.findall(one) for one in (answer, candidate)]
+    if not all(len(one) == 1 for one in years):
+        return True
+    old, new = int(years[0][0]), int(years[1][0])
+    others = {int(year) for year in _YEAR.findall(evidence)} - {old}
+    return all((year < old) == (year < new) and year != new for year in others)
 
 
 def replace_answer(asked: ToReplace, rng: random.Random) -> Replaced:
@@ -85,15 +114,18 @@ def select_sentence(asked: ToSelect, rng: random.Random) -> Sentence:
 
 
 def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
-    """The subject named: by the page's title, where it is what the page is about, or by the sentence before."""
+    """What leans on the text before it named: by the page's title, if the page is about it, or the sentence before."""
+    if asked.leaning is None:
+        return Sentence(sentence=asked.sentence)
     language = language_of(asked.language)
-    name = referent(language, asked.subject, asked.title, asked.before)
+    name = referent(language, asked.leaning, asked.title, asked.before)
     if name is None:
-        raise Invalid("supporting sentence cannot be understood alone", f"{asked.subject}: {asked.sentence}")
-    first, _, rest = asked.subject.partition(" ")
+        raise Invalid("supporting sentence cannot be understood alone", f"{asked.leaning}: {asked.sentence}")
+    first, _, rest = asked.leaning.partition(" ")
     if first.casefold() in POSSESSIVES:
         name = f"{name}'s" + (f" {rest}" if rest else "")
-    return Sentence(sentence=asked.sentence.replace(asked.subject, name, 1))
+    leaning = re.compile(rf"(?<!\w){re.escape(asked.leaning)}" + (r"(?!\w)" if asked.leaning.isascii() else ""))
+    return Sentence(sentence=leaning.sub(lambda _: name, asked.sentence, count=1))
 
 
 def condense(asked: ToCondense, rng: random.Random) -> Passage:

@@ -6,22 +6,30 @@ out by its own code.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import islice
 
 from flows.construct.engine import Fault, VerifyContext
+from flows.construct.retrieve import ngram_cosine
 from flows.language import Language, language_of, names_of
+from flows.language.agreement import contradiction, unexplained
+from flows.language.pointing import points_outside, question_points_outside
+from flows.language.quotes import holds
 from schemas.reeval import Edit, EnrichedCase, PassageRef, SwapCase
 from schemas.source import Passage
 
-MOST_CHANGED = 0.02
-"""Share of the evidence's words that may differ outside the listed replacements."""
-MOST_BESIDE = 2
-"""Words that a replacement may add beside the new answer, where it is longer than what stood there."""
+MOST_UNEXPLAINED, MOST_UNEXPLAINED_WORDS = 0.02, 6
+"""Share of the evidence's words in edits that the swap does not explain, and how many at the most."""
 LEAST_SUPPORT = 0.8
 """Share of the supporting sentence's content words in two neighbouring sentences of the new evidence."""
 LEAST_DRAWN = 3
 """Content words of a passage alone that the new evidence holds."""
+LEAST_NEAR = {"en": 0.3, "zh": 0.2}
+"""Similarity of a passage to the question or the original evidence."""
+ROUNDING = 1e-4
+EMBEDDED_AT_ONCE = 64
+"""Rows of which the texts are embedded together."""
 PASSAGES = 3
 MOST_WORDS = {"en": 5, "zh": 10}
 LEAST_EVIDENCE = {"en": 10, "zh": 20}
@@ -29,7 +37,8 @@ LEAST_EVIDENCE = {"en": 10, "zh": 20}
 _HAN = "[㐀-鿿豈-﫿]"
 _UNREAD = re.compile(r"[\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202f\u2060-\u2064\u3000\ufeff]|  ")
 """Signs that no word shows."""
-_WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
+_WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+|[^\w\s]|_")
+_OFFERS = re.compile(r"\bor\b|还是|還是|或", re.IGNORECASE)
 
 
 def verify_swaps(rows: Iterable[SwapCase], ctx: VerifyContext) -> Iterator[Fault]:
@@ -46,23 +55,53 @@ def verify_swaps(rows: Iterable[SwapCase], ctx: VerifyContext) -> Iterator[Fault
 
 
 def verify_enriched(rows: Iterable[EnrichedCase], ctx: VerifyContext) -> Iterator[Fault]:
-    """Both expansions hold the answer and its support among three other pages' passages."""
+    """Both expansions hold the answer and its support among three other pages' passages on the matter."""
     seen: set[str] = set()
     stock = {passage.id: passage for passage in ctx.rows("passages")}
-    for row in rows:
-        if row.language not in MOST_WORDS:
-            yield Fault(id=row.id, problem=f"the language {row.language!r} is none of {', '.join(MOST_WORDS)}")
-            continue
-        language = language_of(row.language)
-        problems = [*_twice(row.key, seen), *_twice(row.id, seen), *_row_problems(row, language, ctx)]
-        problems += _support_problems(row, language)
-        for expansion, evidence, passages in (
-            ("question-focused", row.evidence_question_focused, row.passages_question_focused),
-            ("evidence-focused", row.evidence_evidence_focused, row.passages_evidence_focused),
-        ):
-            found = [*_passage_problems(row, passages, stock), *_expansion_problems(row, evidence, passages, language)]
-            problems += [f"{expansion}: {problem}" for problem in found]
-        yield from (Fault(id=row.id, problem=problem) for problem in problems)
+    stream = iter(rows)
+    while batch := list(islice(stream, EMBEDDED_AT_ONCE)):
+        far = _far_passages([row for row in batch if row.language in MOST_WORDS], ctx)
+        for row in batch:
+            if row.language not in MOST_WORDS:
+                yield Fault(id=row.id, problem=f"the language {row.language!r} is none of {', '.join(MOST_WORDS)}")
+                continue
+            language = language_of(row.language)
+            problems = [*_twice(row.key, seen), *_twice(row.id, seen), *_row_problems(row, language, ctx)]
+            problems += _support_problems(row, language)
+            for expansion, evidence, passages in (
+                ("question-focused", row.evidence_question_focused, row.passages_question_focused),
+                ("evidence-focused", row.evidence_evidence_focused, row.passages_evidence_focused),
+            ):
+                found = [
+                    *_passage_problems(row, passages, stock),
+                    *_expansion_problems(row, evidence, passages, language),
+                ]
+                problems += [f"{expansion}: {problem}" for problem in found]
+            problems += [f"passage {name} is on another matter" for name in sorted(far.get(row.id, ()))]
+            yield from (Fault(id=row.id, problem=problem) for problem in problems)
+
+
+def _far_passages(rows: Sequence[EnrichedCase], ctx: VerifyContext) -> dict[str, set[str]]:
+    """By the id of a row, its passages that are near neither the question nor the original evidence."""
+    passages = {row.id: (*row.passages_question_focused, *row.passages_evidence_focused) for row in rows}
+    english = [row for row in rows if row.language != "zh"]
+    texts = {text for row in english for text in (row.question, row.original_evidence)}
+    texts |= {passage.text for row in english for passage in passages[row.id]}
+    read = sorted(text for text in texts if text.strip() and ctx.embedder.reads(text))
+    vectors = dict(zip(read, ctx.embedder.embed(read), strict=True)) if read else {}
+
+    def near(row: EnrichedCase, passage: str) -> float:
+        said = (row.question, row.original_evidence)
+        if row.language == "zh":
+            return max(ngram_cosine(text, passage) for text in said)
+        return max(
+            (float(vectors[text] @ vectors[passage]) for text in said if {text, passage} <= vectors.keys()), default=0.0
+        )
+
+    return {
+        row.id: {one.id for one in passages[row.id] if near(row, one.text) < LEAST_NEAR[row.language] - ROUNDING}
+        for row in rows
+    }
 
 
 def verify_passages(rows: Iterable[Passage], ctx: VerifyContext) -> Iterator[Fault]:
@@ -83,6 +122,8 @@ def _row_problems(row: SwapCase | EnrichedCase, language: Language, ctx: VerifyC
     """Section 4.1: a question, and a short answer that the original evidence holds; a pivot that was configured."""
     if not any(character.isalnum() for character in row.question):
         yield "the question is empty"
+    if (pointing := question_points_outside(row.language, row.question, row.original_evidence)) is not None:
+        yield f"the question points at something outside itself: {pointing!r}"
     if not any(character.isalnum() for character in row.answer) or row.answer.casefold() in ("a", "an", "the"):
         yield f"the answer {row.answer!r} says nothing"
     if row.pivot not in ctx.settings.pivots:
@@ -100,35 +141,10 @@ def _row_problems(row: SwapCase | EnrichedCase, language: Language, ctx: VerifyC
 
 
 def _swap_problems(row: SwapCase, language: Language) -> Iterator[str]:
-    if not language.contains(row.evidence, row.answer):
-        yield f"the evidence does not hold the answer {row.answer!r}"
-    new = language.mentions(row.evidence, row.answer)
-    for old in language.mentions(
-        row.evidence, row.original_answer, names_of(row.language, row.original_answer, row.aliases)
-    ):
-        if not any(one.start <= old.start and old.end <= one.end for one in new):
-            yield f"the evidence still holds {row.evidence[old.start : old.end]!r}"
-    if row.answer.casefold() in (name.casefold() for name in (row.original_answer, *row.aliases)):
-        yield "the answer is the original one"
-    if language.contains(row.original_evidence, row.answer):
-        yield f"the original evidence holds {row.answer!r} already"
-    if language.contains(row.question, row.answer):
-        yield f"the question gives {row.answer!r} away"
-    if not row.replacements:
-        yield "no replacement is listed"
-    names = names_of(row.language, row.original_answer, row.aliases)
+    names = names_of(row.language, row.original_answer, row.aliases, row.original_evidence)
+    yield from _answer_problems(row, language, names)
     yield from _edit_problems(row, language, names)
-    changed = _changed(row.original_evidence, row.evidence, [*row.replacements, *row.agreement])
-    listed = sum(max(len(_WORD.findall(edit.old)), len(_WORD.findall(edit.new))) for edit in row.agreement)
-    if changed:
-        yield f"the evidence differs where no edit is listed: {changed[0]}"
-    own = len(_WORD.findall(row.answer))
-    listed += sum(
-        max(0, len(_WORD.findall(edit.new)) - max(len(_WORD.findall(edit.old)), own) - MOST_BESIDE)
-        for edit in row.replacements
-    )
-    if listed > MOST_CHANGED * len(_WORD.findall(row.original_evidence)):
-        yield f"{listed} words beside the answer were changed"
+    yield from _coherence_problems(row, language, names)
     before, after = (Counter(_UNREAD.findall(text)) for text in (row.original_evidence, row.evidence))
     if come := after - before:
         yield f"line breaks, blanks or control characters came: {next(iter(come))!r}"
@@ -136,9 +152,57 @@ def _swap_problems(row: SwapCase, language: Language) -> Iterator[str]:
         yield f"the answer does not start in the {row.answer_position} third"
 
 
+def _answer_problems(row: SwapCase, language: Language, names: Sequence[str]) -> Iterator[str]:
+    """The new answer is another one, in the new evidence alone, and nothing of the old one is left there."""
+    if not holds(language, row.evidence, row.answer):
+        yield f"the evidence does not hold the answer {row.answer!r}"
+    new = language.mentions(row.evidence, row.answer)
+    for old in language.mentions(row.evidence, row.original_answer, names):
+        if not any(one.start <= old.start and old.end <= one.end for one in new):
+            yield f"the evidence still holds {row.evidence[old.start : old.end]!r}"
+    for name in (row.original_answer, *row.aliases):
+        if language.contains(name, row.answer) or language.contains(row.answer, name):
+            yield f"the answer is the original one, or holds it: {row.answer!r}, {name!r}"
+    if language.contains(row.original_evidence, row.answer):
+        yield f"the original evidence holds {row.answer!r} already"
+    shared = language.content_words(row.original_answer) & language.content_words(row.question)
+    if language.contains(row.question, row.answer) and not (shared and _OFFERS.search(row.question)):
+        yield f"the question gives {row.answer!r} away"
+
+
+def _coherence_problems(row: SwapCase, language: Language, names: Sequence[str]) -> Iterator[str]:
+    """What changed follows from the new answer, and what should have followed did change."""
+    edits = [*row.replacements, *row.agreement]
+    own = " ".join((row.original_answer, *names))
+    beyond = sum(unexplained(row.language, edit.old, edit.new, own, row.answer) for edit in edits)
+    if beyond > min(MOST_UNEXPLAINED * len(_WORD.findall(row.original_evidence)), MOST_UNEXPLAINED_WORDS):
+        yield f"{beyond} words were changed that the new answer does not ask for"
+    if wrong := contradiction(row.language, row.evidence, row.original_answer, row.answer):
+        yield f"in {wrong.place!r}, {wrong.word!r} does not fit the new answer {row.answer!r}"
+    if article := _wrong_article(row, language):
+        yield f"the article of {article!r} does not agree"
+
+
+def _wrong_article(row: SwapCase, language: Language) -> str | None:
+    """An "a" or "an" right before the new answer that does not agree with it."""
+    article_of: Callable[[str], str] | None = getattr(language, "article", None)
+    if article_of is None:
+        return None
+    for mention in language.mentions(row.evidence, row.answer):
+        said = row.evidence[mention.start : mention.end]
+        before = re.search(r"\b(an?)\s+$", row.evidence[: mention.start], re.IGNORECASE)
+        if before and before[1].lower() != article_of(said):
+            return f"{before[1]} {said}"
+    return None
+
+
 def _edit_problems(row: SwapCase, language: Language, names: Sequence[str]) -> Iterator[str]:
     """The edits account for every word that came or went, and each replacement for a mention."""
     edits = [*row.replacements, *row.agreement]
+    if not row.replacements:
+        yield "no replacement is listed"
+    if changed := _changed(row.original_evidence, row.evidence, edits):
+        yield f"the evidence differs where no edit is listed: {changed[0]}"
     for edit in edits:
         if edit.old not in row.original_evidence or edit.new not in row.evidence:
             yield f"the edit {edit.old!r} to {edit.new!r} was not made"
@@ -188,10 +252,12 @@ def _support_problems(row: EnrichedCase, language: Language) -> Iterator[str]:
     if len(language.sentences(row.supporting_sentence)) != 1:
         yield "the supporting sentence is not one sentence"
     for name, sentence in (("", row.supporting_sentence), ("resolved ", row.supporting_sentence_resolved)):
-        if not language.contains(sentence, row.answer):
+        if not holds(language, sentence, row.answer):
             yield f"the {name}supporting sentence does not hold {row.answer!r}"
-    if (subject := language.dangling_subject(row.supporting_sentence_resolved)) is not None:
-        yield f"nobody can tell who or what {subject!r} is in the resolved supporting sentence"
+    leaning = points_outside(row.language, row.supporting_sentence_resolved)
+    asked = language.content_words(row.question)
+    if leaning is not None and not (leaning.startswith("The ") and language.content_words(leaning) <= asked):
+        yield f"nobody can tell who or what {leaning!r} is in the resolved supporting sentence"
 
 
 def _passage_problems(row: EnrichedCase, passages: Sequence[PassageRef], stock: dict[str, Passage]) -> Iterator[str]:
@@ -213,7 +279,7 @@ def _passage_problems(row: EnrichedCase, passages: Sequence[PassageRef], stock: 
 def _expansion_problems(
     row: EnrichedCase, evidence: str, passages: Sequence[PassageRef], language: Language
 ) -> Iterator[str]:
-    if not language.contains(evidence, row.answer):
+    if not holds(language, evidence, row.answer):
         yield f"the evidence does not hold the answer {row.answer!r}"
     wanted = language.content_words(row.supporting_sentence_resolved)
     words = [language.content_words(sentence) for sentence in language.sentences(evidence)]

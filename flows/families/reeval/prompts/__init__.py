@@ -68,11 +68,13 @@ class Sentence(Frozen):
 
 
 class ToResolve(Frozen):
-    """A sentence whose subject needs the text before it."""
+    """A sentence with words that may need the text before it."""
 
+    question: str
     sentence: str
-    subject: str
+    leaning: str | None = Field(description="What in it certainly does")
     before: str = Field(description="The sentence before it; empty where it is the first")
+    evidence: str
     title: str | None
     answer: str
     language: str
@@ -106,10 +108,9 @@ def _check_alternative(asked: ToAlter, given: Alternative) -> None:
 
 
 def _check_replaced(asked: ToReplace, given: Replaced) -> None:
+    evidence = checks.restored(asked.evidence, given.evidence)
     require(
-        checks.swap_problem(
-            asked.language, asked.evidence, asked.answer, asked.aliases, asked.alternative, given.evidence
-        )
+        checks.swap_problem(asked.language, asked.evidence, asked.answer, asked.aliases, asked.alternative, evidence)
     )
 
 
@@ -118,7 +119,7 @@ def _check_sentence(asked: ToSelect, given: Sentence) -> None:
 
 
 def _check_resolved(asked: ToResolve, given: Sentence) -> None:
-    require(checks.resolved_problem(asked.language, asked.sentence, asked.answer, given.sentence))
+    require(checks.resolved_problem(asked.language, asked.question, asked.sentence, asked.answer, given.sentence))
 
 
 def _check_condensed(asked: ToCondense, given: Passage) -> None:
@@ -132,17 +133,17 @@ def _check_merged(asked: ToMerge, given: Passage) -> None:
 # methods/reeval.md: generation at temperature 1, with 100 tokens for an answer, 3,000 for a rewrite and 1,000
 # in category 2. A JSON object takes some more than its text.
 ALTERNATIVE_ANSWER = Prompt(
-    "alternative_answer", 1, Alternative, HERE, role="pivot", checks=(_check_alternative,), max_tokens=128,
+    "alternative_answer", 2, Alternative, HERE, role="pivot", checks=(_check_alternative,), max_tokens=128,
     inputs=ToAlter,
 )  # fmt: skip
 REPLACE_ANSWER = Prompt(
-    "replace_answer", 1, Replaced, HERE, role="pivot", checks=(_check_replaced,), max_tokens=3072, inputs=ToReplace
+    "replace_answer", 2, Replaced, HERE, role="pivot", checks=(_check_replaced,), max_tokens=3072, inputs=ToReplace
 )
 SELECT_SENTENCE = Prompt(
-    "select_sentence", 1, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
+    "select_sentence", 2, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
 )
 RESOLVE_SENTENCE = Prompt(
-    "resolve_sentence", 1, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
+    "resolve_sentence", 2, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
 )
 CONDENSE = Prompt(
     "condense", 1, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense

@@ -1,0 +1,254 @@
+"""What may, and what must, change in a text beside an answer that was exchanged for another.
+
+Two questions, for English and Chinese: how many words of an edit the exchange does not explain, and where a
+text still speaks of the new answer as it could of the old one alone.
+"""
+
+import re
+from collections import Counter
+from functools import lru_cache
+from itertools import takewhile
+from typing import NamedTuple
+
+from flows.language import en, language_of, zh
+from flows.language.en_names import is_familiar_place
+from flows.language.en_numbers import date_of
+from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word
+from flows.language.zh_text import normal
+
+WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+|[^\w\s]|_")
+"""A word, a Chinese character or a sign. An apostrophe is a sign of its own: "Wales's" is "Wales", "'", "s"."""
+_SIGNS = frozenset(",.'’\"`-–—()（），、。《》“”‘·")
+"""Signs that come and go with a name."""
+_STEM, _STEM_SHARE = 4, 0.5
+"""Letters that words of one family begin with alike, at the least, and their share of the longer word."""
+_KEPT = 1024
+_SHOWN = 30
+"""Characters shown on either side of a word that does not agree."""
+
+_UNCOUNTED = frozenset(["a", "an", "the", "s"])
+"""Articles, and the ending of a possessive."""
+_LINKING = frozenset(["of", "the", "and", "or", "a", "an", "in"])
+"""Words of a name that give no initial."""
+_PRONOUNS = frozenset(
+    ["he", "she", "it", "they", "him", "her", "them", "his", "hers", "its", "their", "theirs", "himself", "herself"]
+) | {"itself", "themselves"}
+_PLURALS = (
+    "is are, was were, has have, does do, man men, woman women, child children, person people, this these, that those"
+)
+_EXCHANGED = tuple(
+    frozenset(group.split()) for group in (*_PLURALS.split(","), "who which that whom where", "in on at during")
+)
+"""Words of which one may take another's place beside the new answer."""
+_GENDERED = """
+man:woman men:women boy:girl king:queen prince:princess duke:duchess emperor:empress lord:lady sir:dame mr:mrs mr:ms
+mr:miss husband:wife father:mother son:daughter brother:sister uncle:aunt nephew:niece grandfather:grandmother
+grandson:granddaughter actor:actress hero:heroine god:goddess widower:widow bridegroom:bride groom:bride
+chairman:chairwoman spokesman:spokeswoman businessman:businesswoman congressman:congresswoman policeman:policewoman
+sportsman:sportswoman host:hostess waiter:waitress heir:heiress baron:baroness count:countess male:female
+boyfriend:girlfriend fiancé:fiancée gentleman:lady monk:nun alumnus:alumna stepfather:stepmother stepson:stepdaughter
+godfather:godmother priest:priestess wives:husbands actresses:actors duchesses:dukes
+"""
+_PAIRS = [pair.split(":") for pair in _GENDERED.split()]
+_COUNTERPARTS = frozenset(frozenset((one + ending, other + ending)) for one, other in _PAIRS for ending in ("", "s"))
+_NOUNS = {"male": frozenset(male for male, _ in _PAIRS), "female": frozenset(female for _, female in _PAIRS)}
+_PERSONAL = {
+    "male": frozenset(["he", "him", "his", "himself", "他"]),
+    "female": frozenset(["she", "her", "hers", "herself", "她"]),
+}
+_CHINESE = tuple(
+    frozenset(characters)
+    for characters in (
+        "他她它牠其",
+        "男女父母爸妈夫妻妇婦丈儿兒子兄弟哥姐姊妹王后皇帝叔伯姨姑侄公婆爷奶先生士",
+        "个個位座本部场場次家條条项項名首片种種只隻头頭匹辆輛艘架所间間栋棟幢件",
+    )
+)
+"""Pronouns, characters of words for men and women, measure words: of each, one may take another's place."""
+_VERBS = {"is": "are", "was": "were", "has": "have"}
+"""Singular -> plural."""
+
+
+class Contradiction(NamedTuple):
+    """A word that does not agree with the new answer."""
+
+    word: str
+    place: str
+    """The words around it."""
+    should: str
+    """What would agree."""
+
+
+def unexplained(code: str, old: str, new: str, answer: str, alternative: str) -> int:
+    """Words of the edit from `old` to `new` that the exchange of `answer` for `alternative` does not explain.
+
+    Explained are words of the names: whole, in part, as initials, of the same family ("alchemists" beside
+    "alchemy"), and what took the place of one; articles; verbs and nouns that agree in number; and, unless
+    numbers or dates were exchanged, pronouns and words for men and women ("husband", "wife").
+    """
+    gone, names_gone = _apart(old, answer)
+    come, names_come = _apart(new, alternative)
+    shared = gone & come
+    gone, come = gone - shared, come - shared
+    for word in list(gone.elements()):
+        partner = next((one for one in come if _agrees(code, answer, word, one)), None)
+        if partner is not None:
+            gone -= Counter([word])
+            come -= Counter([partner])
+    if names_gone:
+        return max(gone.total(), come.total() - names_gone)
+    # "a derogatory pun" became "an admiring pun" with "admiration"; another's name may not become the new one.
+    lower = {word for word in WORD.findall(old) if word.islower()}
+    freed = min(names_come, sum(word in lower for word in gone.elements()))
+    return max(gone.total() - freed, come.total() + names_come - freed)
+
+
+def _apart(text: str, name: str) -> tuple[Counter[str], int]:
+    """The words of a text that are not of the name, and how many are; articles and signs are neither."""
+    words, initials = _family(name)
+    others: Counter[str] = Counter()
+    own = 0
+    for word in map(str.casefold, WORD.findall(text)):
+        if word in words or _stands_for(word, words, initials):
+            own += word not in _SIGNS
+        elif word not in _UNCOUNTED and word not in _SIGNS:
+            others[word] += 1
+    return others, own
+
+
+@lru_cache(_KEPT)
+def _family(name: str) -> tuple[frozenset[str], str]:
+    """The words of a name, and their initials."""
+    words = [word.casefold() for word in WORD.findall(name)]
+    return frozenset(words), "".join(word[0] for word in words if word.isalpha() and word not in _LINKING)
+
+
+def _stands_for(word: str, words: frozenset[str], initials: str) -> bool:
+    """Whether a word is the initials of a name, or of a family with one of its words."""
+    if not (word.isalpha() and word.isascii()):
+        return False
+    return (len(word) > 1 and word in initials) or any(_akin(word, other) for other in words)
+
+
+def _akin(one: str, other: str) -> bool:
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    return shared >= _STEM and shared >= _STEM_SHARE * max(len(one), len(other))
+
+
+def _agrees(code: str, answer: str, gone: str, come: str) -> bool:
+    """Whether a word took another's place so as to agree with the new answer."""
+    if any({gone, come} <= group for group in _EXCHANGED) or _in_number(gone, come):
+        return True
+    if _is_counted(code, answer):
+        return False
+    if {gone, come} <= _PRONOUNS or frozenset((gone, come)) in _COUNTERPARTS:
+        return True
+    return any({gone, come} <= group for group in _CHINESE)
+
+
+def _in_number(one: str, other: str) -> bool:
+    """Whether two words are the singular and plural of a noun, or a verb of each."""
+    short, long = sorted((one, other), key=len)
+    return long in (f"{short}s", f"{short}es") or (short.endswith("y") and long == f"{short[:-1]}ies")
+
+
+def _is_counted(code: str, answer: str) -> bool:
+    return language_of(code).answer_type(answer) in ("number", "date")
+
+
+# ---- what still speaks of the old answer ----
+
+
+def contradiction(code: str, text: str, answer: str, alternative: str) -> Contradiction | None:
+    """Where `text`, with `alternative` in the place of `answer`, speaks of it as it could of the old one alone.
+
+    A pronoun of the old person's gender, where the new person is of the other, and the last to be named
+    whom it could mean; a verb in the number of the old answer, right after the new one.
+    """
+    return _of_gender(code, text, answer, alternative) or _of_number(code, text, answer, alternative)
+
+
+def _of_gender(code: str, text: str, answer: str, alternative: str) -> Contradiction | None:
+    was, now = _gender(code, answer), _gender(code, alternative)
+    if was is None or now is None or was == now:
+        return None
+    mentions = [(one.start, one.end) for one in language_of(code).mentions(text, alternative)]
+    # In brackets stands who plays somebody: "the Snow Queen (Elizabeth Mitchell) ... she".
+    own = [span for span in mentions if text.rfind("(", 0, span[0]) <= text.rfind(")", 0, span[0])]
+    others = [
+        span for span in _people(code, text, was) if not any(span[0] < end and start < span[1] for start, end in own)
+    ]
+    for found in WORD.finditer(text):
+        if found[0].casefold() not in _PERSONAL[was] or text.startswith("们", found.end()):
+            continue
+        named = max((span for span in (*own, *others) if span[1] <= found.start()), default=None)
+        if (
+            named is not None and named in own and text[named[1] : found.start()] != " as "
+        ):  # "with Abercrombie as his second"
+            return Contradiction(found[0], _around(text, found.start()), _counterpart(found[0].casefold(), now))
+    return None
+
+
+def _people(code: str, text: str, gender: str) -> list[tuple[int, int]]:
+    """Where somebody is named whom a pronoun of the gender could mean: by name, or as somebody's mother."""
+    spans = language_of(code).spans_of_type(text, "person")
+    named = [(start, end) for start, end in spans if _gender(code, text[start:end]) in (gender, None)]
+    spoken = (
+        found
+        for found in WORD.finditer(text)
+        if found[0].casefold() in _NOUNS[gender] or (code == "en" and _may_be_name(text, found))
+    )
+    return [*named, *((found.start(), found.end()) for found in spoken)]
+
+
+def _may_be_name(text: str, word: re.Match[str]) -> bool:
+    """Whether a capitalised word may name somebody of any gender: no word of the dictionary, and no place."""
+    if not word[0][:1].isupper() or len(word[0]) == 1 or _LOCATED.search(text, 0, word.start()):
+        return False
+    low = word[0].lower()
+    if (
+        low in en.STOP_WORDS | PREPOSITIONS | _OPENERS
+        or is_dictionary_word(low)
+        or date_of(word[0]) is not None
+        or is_familiar_place(word[0])
+    ):
+        return False
+    return en.gender(word[0]) is None
+
+
+_OPENERS = frozenset(
+    ["because", "although", "though", "unless", "until", "whereas", "however", "moreover", "furthermore", "therefore"]
+)
+_LOCATED = re.compile(r"\b(?:in|at|near|from|to|of|the)\s+$")
+
+
+def _gender(code: str, name: str) -> str | None:
+    return en.gender(name) if code == "en" else zh.gender(normal(name).text)
+
+
+def _counterpart(pronoun: str, gender: str) -> str:
+    should = {"she": "he", "her": "his or him", "hers": "his", "herself": "himself", "她": "他",
+              "he": "she", "him": "her", "his": "her", "himself": "herself", "他": "她"}  # fmt: skip
+    return should[pronoun]
+
+
+def _of_number(code: str, text: str, answer: str, alternative: str) -> Contradiction | None:
+    """A verb right after the new answer in the old one's number; of names and numbers nobody can tell."""
+    if code != "en" or not (answer.islower() and alternative.islower()):
+        return None
+    plural = en.is_plural(alternative)
+    if plural == en.is_plural(answer) or _is_counted(code, answer) or _is_counted(code, alternative):
+        return None
+    wrong = _VERBS if plural else {many: one for one, many in _VERBS.items()}
+    for mention in en.mentions(text, alternative):
+        opens = re.search(r"(?:^|[.!?]\s+)(?:The\s+)?$", text[: mention.start])
+        verb = re.match(r"\s+(\w+)", text[mention.end :])
+        if opens and verb and verb[1] in wrong:
+            return Contradiction(verb[1], _around(text, mention.end), wrong[verb[1]])
+    return None
+
+
+def _around(text: str, place: int) -> str:
+    start = text.rfind(" ", 0, max(0, place - _SHOWN)) + 1
+    end = text.find(" ", place + _SHOWN)
+    return text[start : end if end > 0 else len(text)]

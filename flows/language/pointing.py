@@ -1,0 +1,198 @@
+"""What in a sentence or a question points at something that stands outside of it: "this attempt", "his manuscript"."""
+
+import re
+
+from flows.language import language_of
+from flows.language.en_names import classes
+from flows.language.en_numbers import date_of
+from flows.language.en_phrases import PREPOSITIONS, parts_of_speech
+from flows.language.en_tokens import Tokens, tokens, word_set
+from flows.language.zh_text import normal, tagged
+
+_PERSONAL = frozenset(["he", "him", "his", "himself", "she", "her", "hers", "herself"])
+_PERSONS = word_set(
+    "who whom whose someone somebody everyone anyone nobody one person people man woman boy girl king queen father "
+    "mother son daughter brother sister wife husband child baby hero poet nun monk priest pope chief captain coach "
+    "student pilot architect judge host guest friend thief patient saint god goddess individual character spouse "
+    "parent widow widower heir bride groom"
+)
+_PEOPLE = re.compile(r".+(?:er|or|ist|ian|man|woman|eur|ant|ee|ess|ete|ive)s?")
+_CLAUSE = re.compile(
+    r"[,;:.!?–—]|\b(?:and|but|or|when|while|who|which|that|where|if|because|as|after|before|than)\b", re.I
+)
+_TEMPORAL = word_set(
+    "year month week day morning afternoon evening night weekend season summer winter spring autumn fall time moment "
+    "century decade is was are were will has had"
+)
+"""What a question of today may call this: "this year"."""
+_THIS = re.compile(r"\b(this|these)\s+((?:[\w'’-]+\s+)?[\w'’-]+)", re.IGNORECASE)
+_BARE_THIS = re.compile(
+    r"\b(?:of|in|to|by|for|with|from|about|after|before|during|under|at|on)\s+(?:this|these)(?=\s*(?:[?,.;]|$)|"
+    r"\s+(?:appear|happen|occur|take|took|come|came|begin|began|start|end|become|became)\w*)",
+    re.IGNORECASE,
+)
+_AUX = r"(?:did|does|do|was|is|were|are|has|had|have|can|could|would|will|should)"
+_INVERTED = re.compile(
+    rf"^(?:(?:in|on|at|to|from|for|with|by|during|under|of)\s+)?(?:who|whom|whose|what|when|where|why|how|which)\b"
+    rf"(?:\s+[\w'’-]+){{0,4}}?\s+{_AUX}(?:n['’]t)?\s+(he|she|his|her|that(?=\s+\w+\s+\w))\b(?!['’])",
+    re.IGNORECASE,
+)
+""" "When did he die?", "What was her name?"; a name before the pronoun may be whom it means."""
+_ASKED_OF_THIS = re.compile(
+    rf"^(?:in |on |at )?(?:who|whom|what|when|where|why|how|which)\b(?:\s+[\w'’-]+){{0,2}}?\s+{_AUX}\s+th(?:is|ese)\b"
+)
+"""For questions without capitals, which tell no titles: "when did this case ..."; not "i go down with this ship"."""
+_THINGS = re.compile(
+    rf"^(?:in |on |at |from |for )?(?:who|whom|what|when|where|why|how|which)\b(?:\s+[\w'’-]+){{0,3}}?\s+{_AUX}\s+"
+    r"(it|its|they|their)\b(?!.*\b(?:to|that|if|when|for|takes?|mean|cost|rain|snow|called|like)\b)",
+    re.IGNORECASE,
+)
+""" "When was it built?"; not "how long does it take to ..."."""
+_LISTED = re.compile(
+    r"\b(?:which|what|one|any|all|none) of the following\b|\b(?:in|to|by|from) the (?:passage|text|article|paragraph)\b"
+    r"(?=\s*[?,.]|$)|\bthe (?:former|latter|above)(?=\s*[?,.]|$)",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(
+    rf"^(?:(?:He|She|It|They|This|These|His|Her|Their|Its)\b|The [a-z]\w*(?= {_AUX.replace('(?:', '(?:may|might|')}\b))"
+)
+_ASKS = re.compile(r"\b(?:who|whom|whose|what|when|where|why|how|which)\b", re.IGNORECASE)
+_CHINESE = re.compile(
+    r"^(?:请问|那么?|在|对于?|从|由|于|关于|根据|当|自|据)?(?:该(?!隐|撒)|此(?!外|后)|这(?!么|样)|这[个些种部座位本场次家条项名首片]|"
+    r"那[个些种部座位本场次家条项名首片]|其(?!中|他|实|它)|他们?(?!国|人)|她们?|它们?|上述|上文|文中|本文|以上|下列|以下)"
+)
+
+
+def points_outside(code: str, sentence: str) -> str | None:
+    """The word or phrase of a sentence that only the text before it explains; None where there is none.
+
+    Its subject (`Language.dangling_subject`), or a pronoun or possessive for a person whom the sentence has
+    not named before it, or "this" with a noun in its first clause.
+    """
+    if (subject := language_of(code).dangling_subject(sentence)) is not None:
+        return subject
+    if code == "zh":
+        return _unnamed_in_chinese(sentence)
+    return _unnamed(tokens(sentence)) or _this(sentence)
+
+
+def question_points_outside(code: str, question: str, evidence: str = "") -> str | None:
+    """The word or phrase of a question that can only be understood beside a text; None where there is none.
+
+    What stands with capitals in the evidence is a title, and points at nothing ("who plays kate in this is us").
+    """
+    if code == "zh":
+        return _demonstrative_in_chinese(question.strip()) or _unnamed_in_chinese(question)
+    capitals = question[:1].isupper() or any(sign.isupper() for sign in question)
+    if not capitals and not _ASKS.search(question):
+        return None  # a riddle: "this type of decay turns a proton into a neutron"
+    pointing = _match(_LISTED, question, 0) or _match(_INVERTED, question, 1)
+    if pointing is None and (capitals or _ASKED_OF_THIS.match(question)):
+        pointing = _match(_BARE_THIS, question, 0) or _this(question)
+    if capitals and pointing is None:
+        named = any(sign.isupper() for sign in question[1:])
+        pointing = _unnamed(tokens(question)) if named else _match(_THINGS, question, 1)
+        if pointing is None and language_of(code).dangling_subject(question) is not None:
+            pointing = _match(_SUBJECT, question, 0)
+    return None if pointing is None or _is_title(question, pointing, evidence) else pointing
+
+
+def _match(pattern: re.Pattern[str], text: str, group: int) -> str | None:
+    found = pattern.search(text.strip())
+    return found[group] if found else None
+
+
+def _is_title(question: str, pointing: str, evidence: str) -> bool:
+    """Whether the evidence writes the words from `pointing` on with capitals, as a title."""
+    place = question.find(pointing)
+    following = question[place:].split()[:3]
+    titled = r"\W+".join(re.escape(word.strip("?.,")[:1].upper() + word.strip("?.,")[1:]) for word in following[:2])
+    return len(following) > 1 and re.search(rf"[\w,'\"“]\s+['\"“(]*{titled}|['\"“]\s*{titled}", evidence) is not None
+
+
+def _this(text: str) -> str | None:
+    """ "This" or "these" with a noun, in the first clause; of the same noun before it, or of a time, it is clear."""
+    found = _THIS.search(text)
+    if found is None or text[: found.start()].count('"') % 2:
+        return None
+    if _CLAUSE.search(text, len(text.split(maxsplit=1)[0]), found.start()):
+        return None
+    first, *more = found[2].split()
+    noun = more[0] if more and not parts_of_speech(first.lower()) & {"NOUN"} else first
+    of = parts_of_speech(noun.lower())
+    if {first.lower().partition("'")[0], noun.lower()} & _TEMPORAL or ("NOUN" not in of and of) or noun[:1].isupper():
+        return None
+    return None if noun.lower() in text[: found.start()].lower() else f"{found[1]} {found[2]}"
+
+
+def _unnamed(words: Tokens) -> str | None:
+    """A pronoun for a person before which the sentence names none, and after whose clause none either."""
+    for place in range(len(words)):
+        low = words.word(place).lower()
+        if low not in _PERSONAL or words.text[: words.starts[place]].count('"') % 2:
+            continue
+        if any(_may_be_person(words, at) for at in range(place)):
+            return None
+        comma = words.text.find(",", words.ends[place])
+        following = next((at for at in range(place + 1, len(words)) if words.starts[at] > comma > 0), None)
+        if following is not None and _may_be_person(words, following):
+            return None  # "By the time he died, Lincoln ..."
+        return words.word(place)
+    return None
+
+
+_GRAMMAR = PREPOSITIONS | word_set(
+    "a an the this that these those some many most all both each every no i we you my our your it its there here and "
+    "but or so if as when while although though because since until unless where how why what which not also then"
+)
+"""Words of no name, which open sentences."""
+_LOCATING = frozenset(["in", "at", "near", "from"])
+"""After them a name is rather a place's."""
+
+
+def _may_be_person(words: Tokens, place: int) -> bool:
+    word = words.word(place)
+    low = word.lower()
+    if low in _PERSONS or low.removesuffix("s") in _PERSONS or _is_person_noun(low):
+        return True
+    before = words.word(place - 1).lower() if place else ""
+    if not word[:1].isupper() or date_of(word) is not None or before in _LOCATING:
+        return False
+    of = parts_of_speech(low)
+    if place or not of:
+        return place > 0 or low not in _GRAMMAR
+    # "Hazel is forced ..." opens with a name; "Hurt after ..." and "After ..." do not.
+    follows = parts_of_speech(words.word(1).lower())
+    return low not in _GRAMMAR and "ADV" not in of and (not of & {"VERB", "ADJ"} or "VERB" in follows)
+
+
+def _is_person_noun(word: str) -> bool:
+    kind = classes("focus").get(word.removesuffix("s"), classes("head").get(word, ("", "")))[0]
+    return kind == "person" or (_PEOPLE.fullmatch(word) is not None and "NOUN" in parts_of_speech(word))
+
+
+def _demonstrative_in_chinese(question: str) -> str | None:
+    """该 or 这个 at the beginning, unless a name follows it ("该雅芳河")."""
+    found = _CHINESE.match(question)
+    if found is None:
+        return None
+    following = tagged(normal(question[found.end() :]).text)
+    return None if following and following[0][1] in _NAMES else found[0]
+
+
+_NAMES = ("nr", "nrt", "nrfg", "ns", "nt", "nz", "eng")
+"""Tags of names."""
+_SPELT = ("尼", "拉", "那", "加")
+"""What follows 他 in foreign names: 巴吞他尼府."""
+
+
+def _unnamed_in_chinese(text: str) -> str | None:
+    """他 or 她 before which the text names nobody and nothing."""
+    named = False
+    words = tagged(normal(text).text)
+    for (word, tag), (following, _) in zip(words, [*words[1:], ("", "")], strict=True):
+        if word in ("他", "她", "他的", "她的") and not named and following not in _SPELT:
+            return word
+        person = (tag == "n" and word[-1] in "家员者人师手生王长帝后星") or word in ("谁", "人", "者", "《")
+        named = named or person or (tag in _NAMES and not word.isdigit())
+    return None

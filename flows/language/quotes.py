@@ -1,0 +1,50 @@
+"""Texts compared whatever their quotation marks, dashes, blanks and tokenisation."""
+
+import re
+from functools import lru_cache
+
+from flows.language import Language
+from flows.language.agreement import WORD
+
+_MARKS = str.maketrans("‘’ʼ´“”„«»‐‑–—−", '\'\'\'\'"""""-----')
+_TOKEN = re.compile(rf"``|''|{WORD.pattern}")
+_KEPT = 256
+_BEFORE_SIGN = re.compile(r"\s+(?=[,.;:!?%)\]'，。；：！？）](?!\w*\d)|n't\b)")
+_AFTER_SIGN = re.compile(r"(?<=[(\[（])\s+")
+
+
+def tokens_of(text: str) -> list[re.Match[str]]:
+    """The words, Chinese characters and signs of a text."""
+    return list(_TOKEN.finditer(text))
+
+
+def same(token: str) -> str:
+    """The form in which two tokens that say the same meet."""
+    return '"' if token in ("``", "''") else token.translate(_MARKS)
+
+
+@lru_cache(_KEPT)
+def plain(text: str) -> str:
+    """`text` with straight quotation marks, single blanks, and no blank before a sign that ends a word."""
+    straight = " ".join(text.replace("``", '"').replace("''", '"').translate(_MARKS).split())
+    return _AFTER_SIGN.sub("", _BEFORE_SIGN.sub("", straight))
+
+
+def holds(language: Language, text: str, phrase: str) -> bool:
+    """Whether `phrase` stands in `text` as whole words."""
+    return language.contains(text, phrase) or language.contains(plain(text), plain(phrase))
+
+
+def stretch_of(text: str, quote: str) -> str | None:
+    """The stretch of `text` that `quote` quotes, as it stands there; None where it does not."""
+    if quote.strip() and quote in text:
+        return quote.strip()
+    wanted = [same(token[0]).casefold() for token in tokens_of(quote)]
+    there = tokens_of(text)
+    forms = [same(token[0]).casefold() for token in there]
+    if not wanted:
+        return None
+    for place in range(len(forms) - len(wanted) + 1):
+        if forms[place] == wanted[0] and forms[place : place + len(wanted)] == wanted:
+            return text[there[place].start() : there[place + len(wanted) - 1].end()]
+    return None
