@@ -34,8 +34,9 @@ def row(name: str, dataset: str = LOOGLE, level: str = "16k", **changes: Any) ->
     released = changes.pop("released", Asked(answer="red green", keywords="red green"))
     facts = changes.pop("confusing_facts", 2 if BY_NAME[dataset].confusing_facts else 0)
     return ScoredContext(
-        id=name, pair_id=changes.pop("pair_id", name), confusing_facts=facts, dataset=dataset, level=level, depth=changes.pop("depth", None),
-        language=BY_NAME[dataset].language, released=released, original=changes.pop("original", released), **changes,
+        id=name, pair_id=changes.pop("pair_id", name), confusing_facts=facts, dataset=dataset, level=level,
+        depth=changes.pop("depth", None), language=BY_NAME[dataset].language, released=released,
+        original=changes.pop("original", released), **changes,
     )  # fmt: skip
 
 

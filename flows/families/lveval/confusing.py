@@ -11,6 +11,7 @@ from typing import Protocol
 
 from flows.families.lveval.library import count, is_yes_or_no
 from flows.language import AnswerType, Language, language_of
+from flows.language.en_tokens import word_set
 from flows.language.zh_text import normal, tagged
 from flows.llm.model import Problem
 from schemas.base import odd_character
@@ -96,6 +97,10 @@ def _form_problem(asked: Asked, fact: str) -> Problem:
         return "holds a character that is no text", odd
     if fact.count('"') % 2 or any(fact.count(opening) != fact.count(end) for opening, end in _BRACKETS):
         return "has a bracket or quotation mark without its other half", "write both, or none"
+    return _likeness_problem(asked, fact)
+
+
+def _likeness_problem(asked: Asked, fact: str) -> Problem:
     unit, least = "characters" if asked.language == "zh" else "words", LEAST_SHARED[asked.language]
     length = count(fact, asked.language)
     if length > LONGEST[asked.language] or len(fact) > LONGEST_FACT:
@@ -196,7 +201,7 @@ def _repeating_problem(asked: Asked, fact: str) -> Problem:
 
 
 def subjects(language: str, question: str) -> frozenset[str]:
-    """What the question names: its capitalised words; in Chinese titles and names, and the noun phrase it begins with."""
+    """What the question names: words in capitals; in Chinese titles, names, and the noun phrase that it begins with."""
     if language != "zh":
         return language_of(language).content_words(" ".join(_capitalised(question)))
     named = (word for word, tag in tagged(normal(question).text) if tag in _NAMES and len(word) > 1)
@@ -213,50 +218,9 @@ def _capitalised(text: str) -> list[str]:
     return [word.rstrip(".") for word, is_name in zip(words, named, strict=True) if is_name]
 
 
-_BEGINNINGS = frozenset(
-    [
-        "who",
-        "whom",
-        "whose",
-        "what",
-        "which",
-        "when",
-        "where",
-        "why",
-        "how",
-        "is",
-        "are",
-        "was",
-        "were",
-        "do",
-        "does",
-        "did",
-        "has",
-        "have",
-        "had",
-        "can",
-        "could",
-        "will",
-        "would",
-        "should",
-        "in",
-        "on",
-        "at",
-        "of",
-        "to",
-        "from",
-        "by",
-        "for",
-        "with",
-        "during",
-        "after",
-        "before",
-        "the",
-        "a",
-        "an",
-        "name",
-        "both",
-    ]
+_BEGINNINGS = word_set(
+    "who whom whose what which when where why how is are was were do does did has have had can could will would should "
+    "in on at of to from by for with during after before the a an name both"
 )
 
 

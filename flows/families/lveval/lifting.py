@@ -15,7 +15,8 @@ from flows.families.lveval.confusing import CHANGES, fact_problem, subjects
 from flows.families.lveval.prompts import ToConfuse
 from flows.language import language_of
 from flows.language.en import STOP_WORDS
-from flows.language.en_phrases import parts_of_speech
+from flows.language.en_phrases import is_plural_noun, parts_of_speech
+from flows.language.en_tokens import word_set
 from flows.language.zh_text import tagged
 from schemas.lveval import Pair
 
@@ -25,14 +26,14 @@ LONGEST = {"en": 40, "zh": 80}
 SHORTEST = {"en": 6, "zh": 12}
 """Words (characters) of a sentence that is lifted."""
 LEAST_ALIKE = {"en": 3, "zh": 2}
-"""Content words, but numbers, that a subject fact has of question and original."""
+"""Content words, but numbers, that a subject fact has of question and original, one of the question among them."""
+LEAST_ASKED = 2
+"""Such words of the question alone that are enough."""
 LEAST_BESIDE = {"en": 2, "zh": 1}
 """Such words of the sentence in an object fact, which names the subject besides."""
 LONGEST_NAME = {"en": 7, "zh": 14}
 """Words (characters) of what a sentence is about."""
 LONGEST_TITLE = 80
-NAMED_WITHIN = 12
-"""Characters of a Chinese sentence before what it is about: a date, a place."""
 OFFERED = 3
 """Facts of either kind that the rules may choose from."""
 
@@ -51,12 +52,25 @@ _BESIDE = {
     ),
 }
 """Where somebody speaks of two that need have nothing in common."""
+_ALONGSIDE = {
+    "en": (
+        "A lecture on {subject} came to speak of other matters as well. {text}",
+        "A book for schools has a page on {subject}, and goes on to something else there. {text}",
+    ),
+    "zh": (
+        "有一场关于{subject}的讲座也谈到了别的话题。{text}",
+        "一本学生读物有一页讲{subject}，同一页上还讲了别的内容。{text}",
+    ),
+}
+"""The same, for a sentence that does not begin with what it is about."""
 _LEANS = {
     "en": re.compile(
         r"(additionally|again|also|another|as a result|but|fifth|finally|first|firstly|for example|for instance|fourth|"
         r"furthermore|hence|however|in addition|in contrast|instead|later|likewise|meanwhile|moreover|nevertheless|"
         r"next|other|otherwise|second|secondly|similarly|still|such|that|then|therefore|third|thirdly|thus|"
-        r"unfortunately|yet|examples include|these|those|this|it|its|their|they|he|she|his|her|there)\b",
+        r"unfortunately|yet|though|although|nonetheless|"
+        r"(?:since|after|before|with|in|during|by|despite|on|at|from) (?:its|their|his|her|this|that|these|those)|"
+        r"examples include|these|those|this|it|its|their|they|he|she|his|her|there)\b",
         re.IGNORECASE,
     ),
     "zh": re.compile(
@@ -77,16 +91,19 @@ _MONTHS = re.compile(
 )
 _POINTS_INSIDE = {
     "en": re.compile(
-        r"\b(?:the (?:city|country|film|series|album|band|song|show|game|team|town|area|island|company))\b(?! of)"
+        r"\b(?:the (?:city|country|film|series|album|band|song|show|game|team|town|area|island|company|university|"
+        r"bill))\b(?! of)|\b[Tt]h(?:is|ese|ose)\s+[a-z]|\(\s*[;,)]|\"\"|\s\.|\bthe\s*[.,;]"
     ),
     "zh": re.compile("(?<!应)该|此[后前外]|，，|本[剧片书作站校人]|上述"),
 }
-"""What points to something that another sentence names."""
+"""What points to something that another sentence names, or was lost."""
 _POINTS_ZH = re.compile(r"(?:[它他她牠]们?|该\w|本[种鱼市站书片校]|其)")
 _ASIDE_ZH = re.compile(r"^\s*[（(][^（）()]*[）)]")
 _ENTITY_ZH = re.compile(r"^[《“「]?[^（(，,。：:；;！？\n]{2,14}?[》”」]?(?=[（(，,]|是|为|位于|乃|指|原产)")
+_BEFORE_ZH = re.compile(r"[\d年月日底初中起至]{0,12}[，,]?|[^，,]{1,10}[，,]")
+"""What may stand before what a Chinese sentence is about: a date, or a short introduction."""
 _DATED = re.compile(r"\d{2}|[年月日]")
-_PREDICATES_ZH = frozenset("是 为 位于 原产 由 以 曾 被 属于 属 有 生于 建于 分布 毕业 乃 指 共 全长 体长 栖息".split())
+_PREDICATES_ZH = word_set("是 为 位于 原产 由 以 曾 被 属于 属 有 生于 建于 分布 毕业 乃 指 共 全长 体长 栖息")
 
 
 @dataclass(frozen=True)
@@ -122,7 +139,8 @@ def _title(title: str) -> str:
 def _opening(text: str) -> str:
     """What a Chinese document begins with: mostly what it is about."""
     found = _ENTITY_ZH.match(text)
-    return found[0] if found and not _DATED.search(found[0]) else ""
+    name = found[0].strip() if found else ""
+    return "" if _DATED.search(name) or name.startswith("「") else name
 
 
 def _saying_en(sentence: str, about: str, at: int) -> Saying | None:
@@ -133,9 +151,14 @@ def _saying_en(sentence: str, about: str, at: int) -> Saying | None:
     named = _NAME_EN.match(sentence)
     if named is None or len(named[0].split()) > LONGEST_NAME["en"] or not _is_name(named[0]):
         return Saying(sentence)
-    follows = re.match(r"[a-z]+", sentence[named.end() :].lstrip(" ").partition(" ")[0])
-    verb = follows is not None and parts_of_speech(follows[0]) & {"AUX", "VERB"} and len(named[0]) > 1
-    return Saying(sentence, named[0].rstrip(".,'")) if verb else Saying(sentence)
+    follows = sentence[named.end() :].split(" ", 2)[1:2]
+    verbs = _AUXILIARIES if len(named[0].split()) == 1 else _VERBS
+    has_verb = sentence[named.end()] == " " and bool(follows) and verbs.fullmatch(follows[0]) is not None
+    return Saying(sentence, named[0].rstrip(".,'")) if has_verb else Saying(sentence)
+
+
+_AUXILIARIES = re.compile(r"is|was|are|were|has|had")
+_VERBS = re.compile(r"is|was|are|were|has|had|became|began|won|made|wrote|led|took|held|gave|lies|[a-z]+ed")
 
 
 def _is_name(text: str) -> bool:
@@ -144,13 +167,17 @@ def _is_name(text: str) -> bool:
     if words[0].lower() in _OPENERS or words[0].lower() in STOP_WORDS or text == "The" or "'s" in words[-1]:
         return False
     of = parts_of_speech(words[0])
-    return len(words) > 1 or (not of & {"ADJ", "ADV", "VERB"} and len(text) > 2)
+    alone = not of & {"ADJ", "ADV", "VERB"} and len(text) > 2 and not _NO_NAME.search(text)
+    return len(words) > 1 or (alone and not is_plural_noun(words[0].lower()))
 
 
-_OPENERS = frozenset(
+_NO_NAME = re.compile(r"(?:ish|ese)$")
+"""Of whom or what, where nothing follows: "British"."""
+
+_OPENERS = word_set(
     "in on at of to from by for with during after before while when as if since although because there some many most "
     "all both each several few no one two three under over through between among despite like unlike another what "
-    "which how other out most earlier later".split()
+    "which how other out most earlier later though whereas whether"
 )
 
 
@@ -167,7 +194,8 @@ def _saying_zh(sentence: str, about: str) -> Saying | None:
         return None
     if _begins_with_verb(rest, any_verb=points is not None):
         return Saying(f"{about}{rest}", about)
-    return Saying(sentence, about) if 0 <= sentence.find(about) <= NAMED_WITHIN and not points else None
+    before, named, _ = sentence.partition(about)
+    return Saying(sentence, about) if named and not points and _BEFORE_ZH.fullmatch(before) else None
 
 
 def _begins_with_verb(text: str, *, any_verb: bool = True) -> bool:
@@ -206,9 +234,7 @@ class Sayings:
         """Subject facts and object facts, the likest first; no object fact is of the first subject fact's sentence."""
         alike = self._alike(asked, pair)
         own = own_subjects(asked)
-        of_subject = _first(
-            _subject_facts(asked, [saying for common, saying in alike if common >= LEAST_ALIKE[asked.language]], own)
-        )
+        of_subject = _first(_subject_facts(asked, alike, own))
         rest = [saying for _, saying in alike if saying.text not in of_subject[:1]]
         return of_subject, _first(_object_facts(asked, rest, own, rng))
 
@@ -232,13 +258,27 @@ class Sayings:
         return [(common, saying) for _, _, common, saying in sorted(found, key=lambda one: one[:2])]
 
 
-def _subject_facts(asked: ToConfuse, alike: Iterable[Saying], own: Sequence[str]) -> Iterator[str]:
-    """The sentences on another subject, as they are."""
+def _subject_facts(asked: ToConfuse, alike: Iterable[tuple[int, Saying]], own: Sequence[str]) -> Iterator[str]:
+    """The sentences on another subject, as they are, that have a word of the question."""
     module = language_of(asked.language)
-    for saying in alike:
-        on_own = own and module.content_words(own[0]) <= module.content_words(saying.text)
-        if not on_own and fact_problem(asked, CHANGES[0], saying.text) is None:
+    asked_of = frozenset(word for word in module.content_words(asked.question) if not word.isdigit())
+    for common, saying in alike:
+        asks = len(module.content_words(saying.text) & asked_of)
+        is_alike = asks >= LEAST_ASKED or (asks and common >= LEAST_ALIKE[asked.language])
+        on_another = is_alike and not _is_on(saying, own, asked.language)
+        if on_another and fact_problem(asked, CHANGES[0], saying.text) is None:
             yield saying.text
+
+
+def _is_on(saying: Saying, own: Sequence[str], language: str) -> bool:
+    """Whether the sentence is on the question's own subject, where that is a name."""
+    if not own or own[0].islower():
+        return False
+    name = language_of(language).content_words(own[0])
+    about = language_of(language).content_words(saying.about)
+    if about and len(name) == 1:
+        return about == name
+    return name <= language_of(language).content_words(saying.text)
 
 
 def _object_facts(
@@ -256,14 +296,20 @@ def _object_facts(
             fact = rng.choice(_BESIDE[asked.language]).format(subject=own, other=other, text=saying.text)
             if fact_problem(asked, CHANGES[1], fact) is None:
                 yield fact
+    for own in subjects_:
+        for saying in alike:
+            fact = rng.choice(_ALONGSIDE[asked.language]).format(subject=own, text=saying.text)
+            if fact_problem(asked, CHANGES[1], fact) is None:
+                yield fact
 
 
 def own_subjects(asked: ToConfuse) -> list[str]:
     """What the question is about, as it names it, the surest first; none of a right answer."""
     found = _own_zh(asked) if asked.language == "zh" else _own_en(asked)
     module = language_of(asked.language)
-    answers = frozenset(word for answer in asked.answers for word in module.content_words(answer))
-    return [one for one in dict.fromkeys(found) if one and not module.content_words(one) & answers]
+    return [
+        own for own in dict.fromkeys(found) if own and not any(module.contains(answer, own) for answer in asked.answers)
+    ]
 
 
 def _own_zh(asked: ToConfuse) -> Iterator[str]:
@@ -285,11 +331,12 @@ def _own_en(asked: ToConfuse) -> Iterator[str]:
         found = re.search(rf"(\bthe\s+)?(?<!\w){re.escape(core)}(?!\w)", asked.question, re.IGNORECASE)
         if found:
             yield f"the {core}" if found[1] and not core.startswith("The ") else core
-    runs = [run for run in _NAME_EN.finditer(asked.question) if run.start() and not _MONTHS.match(run[0])]
-    for run in sorted(runs, key=lambda run: (-len(run[0].split()), run.start())):
-        name = re.sub(r"['’]s?$", "", run[0].removeprefix("The ").rstrip(".,"))
-        if _is_name(name) and not _MONTHS.match(name):
-            yield _with_article(asked.question, run.start(), name, run[0].startswith("The "))
+    runs = [(run[0], run.start()) for run in _NAME_EN.finditer(asked.question)]
+    parts = [(part, at) for run, at in runs for part in re.split(r"\s+and\s+", run) if " and " in run]
+    for run, at in (*sorted(runs, key=lambda run: (-len(run[0].split()), run[1])), *parts):
+        name = re.sub(r"['’]s?$", "", run.removeprefix("The ").rstrip(".,"))
+        if _is_name(name) and not _MONTHS.match(name) and (at or len(run.split()) > 1):
+            yield _with_article(asked.question, at, name, run.startswith("The "))
     yield from _noun_phrases(asked.question)
 
 
@@ -313,7 +360,9 @@ def _noun_phrases(question: str) -> Iterator[str]:
         start = end = -1
     for first, last in sorted(found, key=lambda place: (place[0] - place[1], place[0])):
         before = question[:first].rstrip().lower()
-        if not re.search(r"\b(?:what|which|whose|many|much)(?:\s+\w+)?$", before):
+        words = question[first:last].split()
+        vague = len(words) == 1 and "VERB" in parts_of_speech(words[0]) and not before.endswith(" the")
+        if not vague and not re.search(r"\b(?:what|which|whose|many|much)(?:\s+\w+)?$", before):
             yield _with_article(question, first, question[first:last])
 
 

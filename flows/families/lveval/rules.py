@@ -11,7 +11,7 @@ from flows.llm.model import Invalid, RuleSet
 
 
 def confusing_facts(asked: ToConfuse, rng: random.Random) -> ConfusingFacts:
-    """Section 3.2.2, by what other documents say (`lifting.py`); an empty text where one of the two is not to be had."""
+    """Section 3.2.2, by what other documents say (`lifting.py`); an empty text where one is not to be had."""
     if not asked.subject_facts and not asked.object_facts:
         raise Invalid("no document says the like", asked.fact)
     return ConfusingFacts(
