@@ -40,6 +40,7 @@ FOUNDER = asked(
     [
         (CURIE, "subject", "Lise Meitner studied physics in Vienna.", None),
         (CURIE, "subject", "However, Lise Meitner studied physics. She did so in Vienna.", None),
+        (CURIE, "subject", " ", "is missing"),
         (CURIE, "subject", "Did Lise Meitner study physics in Vienna?", "is no statement"),
         (CURIE, "subject", "Lise Meitner studied physics in Paris.", "holds the answer"),
         (CURIE, "subject", "Marie Curie studied physics in Vienna.", "has the same subject"),

@@ -91,6 +91,8 @@ def fact_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
 
 
 def _form_problem(asked: Asked, fact: str) -> Problem:
+    if not fact.strip():
+        return "is missing", "write one"
     if not _DECLARED[asked.language].search(fact.strip()):
         return "is no statement", "it is to end with a full stop"
     if (odd := odd_character(fact)) is not None:
