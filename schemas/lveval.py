@@ -81,7 +81,7 @@ class PoolDocument(Record):
 class Confusion(Record):
     """Two sentences that resemble what a question asks about, as the builder wrote them (figure A7)."""
 
-    DEFINES: ClassVar[tuple[str, ...]] = ("pair_id", "facts")
+    DEFINES: ClassVar[tuple[str, ...]] = ("pair_id", "facts", "refused")
 
     pair_id: str
     dataset: str
@@ -89,6 +89,7 @@ class Confusion(Record):
     answers: tuple[str, ...]
     original_fact: str = Field(description="The supporting sentence that they resemble")
     facts: tuple[str, str] = Field(description="One changes its subject, the other its object")
+    refused: tuple[str, str] = Field(("", ""), description="Why each is no confusing fact; empty where it is one")
     language: str
     provenance: Provenance
 

@@ -98,14 +98,18 @@ RULE = Rule(old="Ada Lovelace", new="Odessa Marlowe")
 KEYWORDS = {"en": "Odessa Marlowe 1987", "zh": "长江 中国"}
 
 
+CONFUSING = ("The station clock was repaired by Otto Brandt.", "The harbour clock was painted.")
+
+
 def long_contexts(name: str, levels: Sequence[str] = ("16k", "32k"), number: int = 2) -> list[LongContext]:
-    """Rows of one of LV-Eval's datasets, as many a level."""
+    """Rows of one of LV-Eval's datasets, as many a level; the first pair alone has confusing facts."""
     dataset = BY_NAME[name]
     return [
         LongContext(
             key=f"{name} {level} {n}", input=f"Who repaired clock {n}?", context=f"### Passage 1\n{n} {{{{ it }}}}",
             answers=ANSWERS[dataset.language], length=3, dataset=dataset.at(level), language=dataset.language,
-            answer_keywords=KEYWORDS[dataset.language] if dataset.keywords else "", confusing_facts=(),
+            answer_keywords=KEYWORDS[dataset.language] if dataset.keywords else "",
+            confusing_facts=CONFUSING if dataset.confusing_facts and not n else (),
             pair_id=f"pair {n}", level=level, depth=10 * n if dataset.recalls_fact else None, answer_test="whole-word",
             positions=(), replacements=(RULE,) if dataset.replacements else (), sources=(),
             context_xxh3=f"{n}", provenance=Provenance(seed=1),

@@ -134,7 +134,7 @@ def test_lv_eval_s_datasets_are_ours() -> None:
         own = lveval.DATASETS[one.released]
         assert own[:4] == (one.name, one.kind, one.metric, one.confusing_facts)
         assert (own.replaced, own.keywords) == (bool(one.replacements), one.keywords)
-        assert own.facts == ("no-cfi" in ablations_of(one))
+        assert own.facts == ("no-cfi" in ablations_of(one, confused=one.confusing_facts))
         variants: tuple[MetricsVariant, ...] = ("released", "paper")
         for variant in variants:
             assert lveval.metric_of(own, variant) == metric_of(one, variant)
@@ -301,17 +301,18 @@ ALL_DATASETS = [row for one in DATASETS for row in long_contexts(one.name, ("16k
 def test_lv_eval_s_tables_are_ours(seed: int, metrics: MetricsVariant) -> None:
     rows, windows = ALL_DATASETS, {"m": 4000}
     both = [(row.id, lveval.VARIANTS) for row in rows]
-    faced = [(row.id, ["context"]) for row in rows if lveval.dataset_of(row.model_dump()).facts]
+    faced = [(row.id, ["context"]) for row in rows if lveval.has_facts(row.model_dump())]
     given_ = [
         *replies(both, seed, model="m"), *replies(faced, seed + 1, model="m", prompting="no-cfi"),
         *replies(both, seed + 2, model="n", prompting="cot", shots=1),
     ]  # fmt: skip
     found, notes = lveval.score(rows_in_json(rows), given_, metrics=metrics, windows=windows)
     assert_equal(found, ours("lveval", rows, given_, metrics=metrics, context_windows=windows))
-    assert notes == [f"{metrics} metrics"]
+    assert notes[0] == f"{metrics} metrics"
+    assert "hotpotwikiqa-mixup: 1 of 2 pairs have no confusing fact; CFI and KPR is over the others" in notes
     assert set(found) == {
         "score by dataset", "score by level", "score by type", "metric ablation", "fact recall by depth",
-        "CFI and KPR", "leakage", "words shared with answers",
+        "CFI and KPR", "leakage", "words shared with answers", "confusing facts",
     }  # fmt: skip
 
 

@@ -57,7 +57,7 @@ class Scripted:
         if prompt.name == "confusing_facts":
             output = ConfusingFacts(
                 subject=f"The bridge of Farhaven was designed by nobody known, say {len(inputs.question)} guides.",
-                object=f"The bridge has a model with {len(inputs.fact)} arches, designed by a child.",
+                object=f"The bridge at {inputs.question.split()[-1][:-1]} has a model with {len(inputs.fact)} arches.",
             )
         elif prompt.name == "replacement_rules":
             town = next((town for town in TOWNS if town in inputs.question), None)
@@ -206,6 +206,7 @@ def test_a_level_that_the_sources_cannot_fill_is_dropped_and_named(tmp_path: Pat
 def test_people_reject_and_mend_facts_and_rules(tmp_path: Path, small: Project) -> None:
     first, second = rows(small, "confusing-facts")[:2]
     replaced = rows(small, "replacements")[0]
+    town = second.question.split()[-1][:-1]
     folder = tmp_path / "out" / "verdicts"
     folder.mkdir(parents=True)
 
@@ -222,7 +223,7 @@ def test_people_reject_and_mend_facts_and_rules(tmp_path: Path, small: Project) 
 
     (folder / "lveval-confusing-facts.jsonl").write_text(
         verdict(first, "lveval-confusing-facts", "reject") + "\n"
-        + verdict(second, "lveval-confusing-facts", "fix", fact="The tower at Olmen was designed in vain.") + "\n"
+        + verdict(second, "lveval-confusing-facts", "fix", fact=f"The tower at {town} was designed in vain.") + "\n"
     )  # fmt: skip
     old = replaced.rules[0].old
     (folder / "lveval-replacements.jsonl").write_text(
@@ -230,7 +231,7 @@ def test_people_reject_and_mend_facts_and_rules(tmp_path: Path, small: Project) 
     )
     project = built(project_of(tmp_path))
     mended = [row for row in rows(project) if row.pair_id == first.pair_id]
-    assert {row.confusing_facts for row in mended} == {("The tower at Olmen was designed in vain.",)}
+    assert {row.confusing_facts for row in mended} == {("The tower at Quillford was designed in vain.",)}
     other = [row for row in rows(project) if row.pair_id == replaced.pair_id]
     assert all(f"bridge at Quillford was designed by the surveyor {row.answers[0]}" in row.context for row in other)
     assert faults(project, "contexts") == []

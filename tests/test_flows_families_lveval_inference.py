@@ -184,5 +184,7 @@ def test_nothing_is_asked_twice_under_another_name() -> None:
         ("no-kpr", "context"), ("no-kpr", "direct"), ("neither", "context"),
     }  # fmt: skip
     assert set(asked(row("lic_mixup", "zh"))) == {(None, "context"), (None, "direct"), ("no-cfi", "context")}
-    assert set(asked(row("loogle_SD_mixup"))) == {(None, "context"), (None, "direct")}
-    assert {dataset.name: ablations_of(dataset) for dataset in DATASETS}["cmrc-mixup"] == ("no-kpr",)
+    unconfused = row("lic_mixup", "zh").revised(confusing_facts=(), positions=())
+    assert set(asked(unconfused)) == {(None, "context"), (None, "direct")}
+    assert set(asked(row("loogle_SD_mixup").revised(confusing_facts=()))) == {(None, "context"), (None, "direct")}
+    assert ablations_of(BY_NAME["cmrc-mixup"], confused=False) == ("no-kpr",)

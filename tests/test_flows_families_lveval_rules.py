@@ -5,14 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from flows.construct.embed import SentenceBert
-from flows.families.lveval.confusing import LEAST_NEAR, fact_problem, facts_problem, nearness
-from flows.families.lveval.method import supporting_sentence
 from flows.families.lveval.naming import keywords_problem, rules_problem
 from flows.families.lveval.pool import Alternatives, names, pool_of
-from flows.families.lveval.prompts import BUILDER_PROMPTS, ToConfuse, ToMark, ToRename
+from flows.families.lveval.prompts import BUILDER_PROMPTS, ToMark, ToRename
 from flows.families.lveval.renaming import answer_keywords, chinese, replacement_rules
-from flows.families.lveval.rules import RULES, confusing_facts
+from flows.families.lveval.rules import RULES
 from flows.llm.model import Invalid
 from schemas.base import Provenance
 from schemas.lveval import Document, Pair, Rule
@@ -40,92 +37,6 @@ PAIRS = (
     pair(2, "Where did Lise Meitner teach physics?", ["Berlin"], "Lise Meitner taught physics in Berlin for years."),
     pair(3, "Which town has the bridge?", ["Kelm"], "The bridge stands in the town of Kelm."),
 )
-
-
-def to_confuse(one: Pair) -> ToConfuse:
-    pool, (fact, title) = pool_of(one.language, PAIRS), supporting_sentence(one)
-    return ToConfuse(
-        question=one.question,
-        answers=one.answers,
-        fact=fact,
-        title=title,
-        language=one.language,
-        candidates=pool.candidates(one, [fact], random.Random(1)),
-    )
-
-
-# ---- confusing facts ----
-
-
-@pytest.mark.parametrize(
-    ("changes", "fact", "reason"),
-    [
-        ("subject", "Lise Meitner studied physics in Vienna.", None),
-        ("subject", "Lise Meitner\nLise Meitner studied physics in Vienna.", "fact is no declarative sentence"),
-        ("subject", "Did Lise Meitner study physics in Vienna?", "fact is no declarative sentence"),
-        ("subject", "Lise Meitner studied physics in Paris.", "fact holds the answer"),
-        ("subject", "Marie Curie studied physics in Vienna.", "fact has the same subject"),
-        ("subject", "Weather was fine in Vienna.", "fact is not like the question"),
-        ("subject", "She studied physics in Vienna.", "fact cannot be understood alone"),
-        ("subject", "However, Lise Meitner studied physics in Vienna.", "fact cannot be understood alone"),
-        ("subject", 'Lise Meitner studied physics in "Vienna.', "fact is no declarative sentence"),
-        ("subject", "1878) Lise Meitner studied physics in Vienna.", "fact is no declarative sentence"),
-        ("subject", "Marie Curie studied physics in Paris.", "fact repeats the original"),
-        ("object", "Marie Curie translated an article on the engine.", None),
-        ("object", "Marie Curie studied physics in Vienna.", "fact may answer the question"),
-        ("object", "Lise Meitner studied physics in Vienna.", "fact has another subject"),
-    ],
-)
-def test_what_a_confusing_fact_must_meet(changes: str, fact: str, reason: str | None) -> None:
-    problem = fact_problem(to_confuse(PAIRS[0]), changes, fact)  # type: ignore[arg-type]
-    assert (problem[0] if problem else None) == reason
-
-
-def test_the_two_facts_differ() -> None:
-    fact = "Lise Meitner studied physics in Vienna."
-    assert facts_problem(to_confuse(PAIRS[0]), fact, fact.upper()) == ("the facts are one", fact)
-
-
-def test_sentences_are_ranked_by_rare_words_and_never_the_pairs_own() -> None:
-    pool = pool_of("en", PAIRS, ["Lise Meitner and Otto Hahn studied physics. Rain fell on the town of Kelm all day."])
-    said = pool.sentences_like("Where did Marie Curie study physics? Marie Curie studied physics in Paris.", PAIRS[0])
-    assert said[0] == "Lise Meitner and Otto Hahn studied physics."
-    assert not any("Marie Curie" in sentence for sentence in said)
-
-
-def test_the_rules_take_the_nearest_sentences_as_they_stand() -> None:
-    near = ("Lise Meitner taught physics in Berlin.", "Marie Curie was fond of physics.")
-    asked = to_confuse(PAIRS[0]).model_copy(update={"like": near[:1], "of_subject": near})
-    made = confusing_facts(asked, random.Random(1))
-    assert (made.subject, made.object) == near
-
-
-@pytest.mark.parametrize(
-    ("like", "of_subject", "reason"),
-    [
-        ((), ("Marie Curie was fond of physics.",), "no other subject fits"),
-        (("Meitner taught.",), (), "no other object fits"),
-        (("Meitner taught.",), ("Meitner taught.",), "no other object fits"),
-    ],
-)
-def test_a_pair_that_nothing_is_like_is_refused(
-    like: tuple[str, ...], of_subject: tuple[str, ...], reason: str
-) -> None:
-    asked = to_confuse(PAIRS[0]).model_copy(update={"like": like, "of_subject": of_subject})
-    with pytest.raises(Invalid, match=reason):
-        confusing_facts(asked, random.Random(1))
-
-
-def test_nearness_is_of_meaning_in_english_and_of_characters_but_dates_in_chinese() -> None:
-    asked = to_confuse(PAIRS[0])
-    near, far = nearness(
-        asked, ["Lise Meitner taught physics in Berlin.", "The bridge at Kelm is made of granite."], SentenceBert()
-    )
-    assert near >= LEAST_NEAR["en"] > far
-    chinese_pair = pair(5, "2008年谁住在北京？", ["李明"], "2008年李明住在北京。", "zh")
-    said = ["王芳住在北京西城。", "2008年，该刊定价为12元。"]
-    near, far = nearness(to_confuse(chinese_pair), said, SentenceBert())
-    assert near >= LEAST_NEAR["zh"] > far
 
 
 def test_names_are_told_by_their_type() -> None:

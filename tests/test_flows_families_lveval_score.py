@@ -32,9 +32,11 @@ class Settings:
 
 def row(name: str, dataset: str = LOOGLE, level: str = "16k", **changes: Any) -> ScoredContext:
     released = changes.pop("released", Asked(answer="red green", keywords="red green"))
+    facts = changes.pop("confusing_facts", 2 if BY_NAME[dataset].confusing_facts else 0)
     return ScoredContext(
-        id=name, dataset=dataset, level=level, depth=changes.pop("depth", None),
-        language=BY_NAME[dataset].language, released=released, original=changes.pop("original", released), **changes,
+        id=name, pair_id=changes.pop("pair_id", name), confusing_facts=facts, dataset=dataset, level=level,
+        depth=changes.pop("depth", None), language=BY_NAME[dataset].language, released=released,
+        original=changes.pop("original", released), **changes,
     )  # fmt: skip
 
 
@@ -56,7 +58,7 @@ def replies(
         )
         for one in rows
         for variant in variants_of(prompting)
-        if prompting is None or prompting in ablations_of(BY_NAME[one.dataset])
+        if prompting is None or prompting in ablations_of(BY_NAME[one.dataset], confused=one.confusing_facts > 0)
     ]
 
 
@@ -283,8 +285,31 @@ def test_replies_under_an_ablation_that_changes_nothing_are_left_out_and_said() 
         *(Prediction(id=id_, variant="context", prediction="red", model="m", prompting="no-cfi") for id_ in "23"),
     ]
     scored = score(rows, predictions, False, Settings())
-    assert scored.notes[1:] == ["2 replies under no-cfi are left out: it changes nothing in their datasets"]
+    assert scored.notes[1:] == ["2 replies under no-cfi are left out: it changes nothing in their rows"]
     assert list(scored.frames["CFI and KPR"].index) == [f"m / {HOTPOT} / as released", f"m / {HOTPOT} / no-cfi"]
+
+
+def test_pairs_without_confusing_facts_are_told_and_stand_in_no_ablation() -> None:
+    rows = [
+        row(f"{pair} {level}", HOTPOT, level, pair_id=pair, confusing_facts=facts)
+        for pair, facts in (("a", 2), ("b", 1), ("c", 0), ("d", 0))
+        for level in ("16k", "32k")
+    ]
+    rows.append(row("e"))
+    predictions = [*replies(rows, lambda one, _: "red green" if one.pair_id in "cde" else "nothing")]
+    predictions += [*replies(rows, right, prompting="no-cfi"), *replies(rows, right, prompting="no-kpr")]
+    scored = score(rows, predictions, False, Settings())
+    assert value(scored, "confusing facts", HOTPOT, "none") == (2, 4)
+    assert value(scored, "confusing facts", HOTPOT, "one") == (1, 4)
+    assert value(scored, "confusing facts", HOTPOT, "two") == (1, 4)
+    assert list(scored.frames["confusing facts"].index) == [HOTPOT]
+    assert f"{HOTPOT}: 2 of 4 pairs have no confusing fact; CFI and KPR is over the others" in scored.notes
+    table, at = "CFI and KPR", f"m / {HOTPOT} / "
+    assert value(scored, table, f"{at}as released", "16k") == (0, 2)
+    assert value(scored, table, f"{at}no-cfi", "16k") == (1, 2)
+    assert value(scored, table, f"{at}no-kpr", "16k") == (1, 2)
+    # Without its context a question is asked without replacements whether it has confusing facts or not.
+    assert value(scored, "leakage", f"{at}direct, without KPR", "16k") == (1, 4)
 
 
 def test_any_other_prompting_is_a_model_of_its_own() -> None:
@@ -323,7 +348,7 @@ def test_partial_scores_what_is_there() -> None:
     direct = [one for one in replies(rows) if one.variant == "direct"]
     assert list(score(rows, direct, True, Settings()).frames) == ["leakage"]
     hotpot = [row("3", HOTPOT)]
-    for variant, named in (("context", ["CFI and KPR"]), ("direct", [])):
+    for variant, named in (("context", ["CFI and KPR", "confusing facts"]), ("direct", ["confusing facts"])):
         alone = [Prediction(id="3", variant=variant, prediction="red", model="m", prompting="no-cfi")]
         assert list(score(hotpot, alone, True, Settings()).frames) == named
 

@@ -926,7 +926,20 @@ CONFUSING = ConfusingFact(
         ({"fact": "Who built the tower of Marla?"}, "the fact is no statement: it ends with '?'"),
         ({"fact": "The tower of Marla was built"}, "the fact is no statement: it ends with 't'"),
         ({"fact": "The tower of Birla was built by isaac newton."}, "the fact holds the answer 'Isaac Newton'"),
-        ({"fact": "The bridge of Marla fell."}, "the fact has 1 content words of the question, expected 2 or more"),
+        ({"fact": "Marla fell."}, "the fact has 1 content words of question and original, expected 2 or more"),
+        ({"fact": f"The tower of Birla was {'very ' * 120}old."}, "the fact has 126 words, at most 120 are wanted"),
+        (
+            {"fact": "Whoever built the tower of Marla is gone."},
+            "the fact with another subject says all that the question does",
+        ),
+        (
+            {"changes": "object", "fact": "The tower of Birla was painted."},
+            "the fact with another object names nothing that the question names",
+        ),
+        (
+            {"changes": "object", "fact": "The tower of Marla was built by Otto Brandt."},
+            "the fact says all that the question asks about, and may answer it",
+        ),
         ({"original_fact": "the tower of  Birla was built by Otto Brandt."}, "the fact is the original one"),
         ({"dataset": "cmrc-mixup"}, "cmrc-mixup has no confusing facts"),
         ({"language": "zh"}, "its language is 'zh', that of hotpotwikiqa-mixup 'en'"),
@@ -939,7 +952,7 @@ def test_confusing_facts(changes: dict[str, str], message: str) -> None:
 
 
 def test_confusing_facts_are_one_of_each_kind() -> None:
-    second = CONFUSING.revised(key="2", fact="The tower of Marla was built again by Otto Brandt.")
+    second = CONFUSING.revised(key="2", fact="The tower of Birla was built again by Otto Brandt.")
     assert found(verify_facts, CONFUSING, second) == ["its fact with another subject of this pair stands twice"]
 
 

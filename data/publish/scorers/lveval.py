@@ -51,7 +51,7 @@ from data.publish.scorers.common import (
     tell,
 )
 
-COLUMNS = ("id", "dataset", "level", "depth", "language", "answers", "answer_keywords")
+COLUMNS = ("id", "dataset", "level", "depth", "language", "answers", "answer_keywords", "pair_id", "confusing_facts")
 VARIANTS = ("context", "direct")
 FORM = {"id": "THE ROW'S id", "variant": "context", "prediction": "in Paris"}
 """A row of predictions."""
@@ -60,6 +60,7 @@ WITHOUT_FACTS = "no-cfi"
 WITHOUT_RULES = ("no-kpr", "neither")
 ALL_LEVELS = "all levels"
 SHARED = "words shared with answers"
+FACTS = "confusing facts"
 MOST_SHARED = 100  # section 3.3: "the top 100 words that matched the GT answer most frequently"
 STAGES = ("F1", "with keywords", "with keywords and blacklist")
 """The rows of table A3."""
@@ -322,16 +323,20 @@ def score(
         "metric ablation": _metric_ablation(released),
         "fact recall by depth": _by_level([one for one in asked if one["depth"]], "group", "dataset", "depth"),
         "CFI and KPR": _by_level(
-            _beside(asked, lambda one: one["ablation"] != AS_RELEASED), "base", "dataset", "ablation"
+            _beside([one for one in asked if one["changed"]], lambda one: one["ablation"] != AS_RELEASED),
+            "base",
+            "dataset",
+            "ablation",
         ),
         "leakage": _leakage(_beside(direct, lambda one: one["variant"] == "direct")),
         SHARED: _shared_words(released),
+        FACTS: _confusing_facts(by_id.values(), notes),
     }
     return {name: cells for name, cells in tables.items() if cells}, notes
 
 
 def _fitting(by_id: Mapping[str, Row], predictions: Iterable[Row], partial: bool, notes: list[str]) -> list[Row]:
-    """The predictions that fit; each ablation needs those rows whose datasets it changes."""
+    """The predictions that fit; each ablation needs those rows that it changes."""
     given: dict[str | None, list[Row]] = {}
     unchanged = 0
     for one in predictions:
@@ -342,16 +347,16 @@ def _fitting(by_id: Mapping[str, Row], predictions: Iterable[Row], partial: bool
                 "leave them out here"
             )
         ablation = WITHOUT_FACTS if prompting == WITHOUT_FACTS else None
-        if ablation and one["id"] in by_id and not dataset_of(by_id[one["id"]]).facts:
+        if ablation and one["id"] in by_id and not has_facts(by_id[one["id"]]):
             unchanged += 1
         else:
             given.setdefault(ablation, []).append(one)
     if unchanged:
-        notes.append(f"{unchanged} replies under {WITHOUT_FACTS} are left out: it changes nothing in their datasets")
+        notes.append(f"{unchanged} replies under {WITHOUT_FACTS} are left out: it changes nothing in their rows")
     kept: list[Row] = []
     failed: AllFailed | None = None
     for ablation, ours in (given or {None: []}).items():
-        rows = {id_: row for id_, row in by_id.items() if ablation is None or dataset_of(row).facts}
+        rows = {id_: row for id_, row in by_id.items() if ablation is None or has_facts(row)}
         try:
             kept += fitting(rows, lambda row: VARIANTS, ours, partial, notes, _may_lack)
         except AllFailed as error:  # with or without confusing facts: what there is of the others is scored
@@ -359,6 +364,11 @@ def _fitting(by_id: Mapping[str, Row], predictions: Iterable[Row], partial: bool
     if failed is not None and not kept:
         raise failed
     return kept
+
+
+def has_facts(row: Row) -> bool:
+    """Whether confusing facts stand in the row: of some pairs none was to be had."""
+    return dataset_of(row).facts and bool(row["confusing_facts"])
 
 
 def _may_lack(prompting: str | None) -> Sequence[str]:
@@ -388,6 +398,7 @@ def _reply(
         "kind": dataset.kind,
         "level": row["level"],
         "depth": None if row["depth"] is None else f"{row['depth']:03}",
+        "changed": has_facts(row) or not dataset.facts,
         "variant": one["variant"],
         "group": group_of(one),
         "base": group_of({**one, "prompting": None} if ablated else one),
@@ -473,6 +484,23 @@ def _shared_words(replies: Iterable[Row]) -> list[Cell]:
     ]
 
 
+def _confusing_facts(rows: Iterable[Row], notes: list[str]) -> list[Cell]:
+    """How many pairs of a dataset that is to have confusing facts have two of them, one or none; n is all of them."""
+    pairs: dict[str, dict[str, int]] = {}
+    for row in rows:
+        if dataset_of(row).facts:
+            pairs.setdefault(dataset_of(row).name, {})[row["pair_id"]] = len(row["confusing_facts"])
+    cells: list[Cell] = []
+    for name, facts in sorted(pairs.items()):
+        having = Counter(min(number, 2) for number in facts.values())
+        cells += ((name, column, float(having[at]), len(facts)) for at, column in enumerate(("none", "one", "two")))
+        if having[0]:
+            notes.append(
+                f"{name}: {having[0]:,} of {len(facts):,} pairs have no confusing fact; CFI and KPR is over the others"
+            )
+    return cells
+
+
 # ---- for lm-evaluation-harness (the YAML files beside this one) ----
 
 
@@ -512,7 +540,7 @@ def main() -> None:
     given = parser.parse_args()
     rows, predictions = rows_of(given.data, COLUMNS), predictions_of(given.predictions, FORM)
     scored = score(rows, predictions, given.partial, given.metrics, dict(given.blacklist), dict(given.window))
-    tell(*scored, given.output, in_per_cent=lambda table: table != SHARED)
+    tell(*scored, given.output, in_per_cent=lambda table: table not in (SHARED, FACTS))
 
 
 if __name__ == "__main__":

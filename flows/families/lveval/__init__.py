@@ -17,13 +17,13 @@ from flows.construct.engine import (
     rows,
     sample,
 )
+from flows.families.lveval.confusing import CHANGES
 from flows.families.lveval.contexts import bring_rules_together, bring_together, context_files, mix_contexts
 from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.figures import context_figures, document_figures, fact_figures, pair_figures, rule_figures
 from flows.families.lveval.inference import ANSWERS, requests
 from flows.families.lveval.layout import layout
 from flows.families.lveval.method import (
-    CHANGES,
     both,
     confuse,
     find_conflicts,
@@ -181,12 +181,11 @@ FAMILY = Family(
                     confuse,
                     slots=where_confused,
                     most=_confused,
-                    version=2,
+                    version=3,
                     prepare=pools,
                     prompts=[CONFUSING_FACTS],
-                    embeds=True,
                 ),
-                expand(part, slots=both, most=lambda settings: len(CHANGES)),
+                expand(part, slots=both, most=lambda settings: len(CHANGES), version=2),
             ),
         ),
         Part(

@@ -1,49 +1,51 @@
-"""What confusing facts must meet before people see them (section 3.2.2)."""
+"""What the two confusing facts of a pair must meet before people see them (section 3.2.2, figure A7).
+
+The *subject* fact says the like of another subject. The *object* fact is of the same subject, and says something else
+of it. Neither answers the question, and each is like the question or the original fact. What is refused here is what a
+person would refuse; the prompt states all of it.
+"""
 
 import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from flows.construct.embed import Embedder
-from flows.construct.retrieve import ngram_cosine
 from flows.families.lveval.library import count, is_yes_or_no
-from flows.families.lveval.pool import names
-from flows.language import language_of
+from flows.language import AnswerType, Language, language_of
+from flows.language.en_tokens import word_set
+from flows.language.zh_text import normal, tagged
 from flows.llm.model import Problem
 from schemas.base import odd_character
 from schemas.lveval import LONGEST_FACT, Changed
 
-LEAST_SHARED = 2
-"""Content words of the question that a confusing fact holds."""
-MOST_ASKED = 0.6
-"""Share of the question's other content words in a sentence on the same subject, from which it may well answer it."""
-MOST_SAID = 0.5
-"""Share of the original fact's other content words in one on the same subject, from which it may contradict it."""
-LONGEST = {"en": 80, "zh": 160}
-"""Words (characters); the paper's examples have up to 100 words (figure A10)."""
+CHANGES: tuple[Changed, Changed] = ("subject", "object")
+"""Section 3.2.2, figure A7: "modify the subject and object respectively"."""
+LEAST_SHARED = {"en": 2, "zh": 3}
+"""Content words (meaningful characters) of question or original fact that a confusing fact holds."""
+LONGEST = {"en": 120, "zh": 240}
+"""Words (characters) of a fact; the paper's have up to 113 words (figure A10) and 218 characters (figure A11)."""
+MOST_SAID = 0.75
+"""Share of the question's words, but names and what is asked for, in a subject fact on the very subject asked about."""
+MOST_REPEATED = 0.9
+"""Share of the original fact's words, but the answer's, in an object fact that is the original with another answer."""
+LEAST_REPEATED = 4
+"""Such words of the original, from which on that share says something."""
 
-LEAST_NEAR = {"en": 0.4, "zh": 0.15}
-"""Cosine with the original fact or the question from which a fact is near in meaning (in Chinese, of their bigrams)."""
-
-_DECLARED = {"en": re.compile(r"[.!][\"'”’)\]]*$"), "zh": re.compile(r"[。！．][”’」』）)》\"]*$")}
-_STARTS = re.compile(r"^[\"'“‘「『《〈]*[A-Z0-9À-Þ㐀-鿿豈-﫿]")
-_LEANS = {
-    "en": re.compile(
-        r"(additionally|again|also|another|as a result|but|fifth|finally|first|firstly|for example|for instance|fourth|"
-        r"furthermore|hence|however|in addition|in contrast|instead|later|likewise|meanwhile|moreover|nevertheless|"
-        r"next|other|otherwise|second|secondly|similarly|still|such|that|then|therefore|third|thirdly|thus|"
-        r"unfortunately|yet)\b",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(
-        "但|不过|然而|因此|因而|所以|此外|另外|同时|其后|随后|之后|后来|接着|最后|而|并|也|又|参见|例如|如|"
-        "有些|有一些|一些|其他|一般来说|本(?![田州])"
-    ),
-}
-"""Words at the beginning of a sentence that goes on from the one before it."""
-_DATES = re.compile(r"[\d年月日]+")
-"""What Chinese texts on anything have in common."""
+_DECLARED = {"en": re.compile(r"[.!][\"'”’)\]]*$"), "zh": re.compile(r"[。！．.][”’」』）)》\"]*$")}
 _BRACKETS = (("(", ")"), ("（", "）"), ("“", "”"), ("「", "」"), ("《", "》"), ("[", "]"))
+_WORD = re.compile(r"[^\W_]+(?:[.'’-][^\W_]+)*\.?")
+_KIND_ASKED = re.compile(r"\b(?:what|which)\s+(?:kinds?\s+of\s+|types?\s+of\s+)?([a-z]+)\b", re.IGNORECASE)
+_TYPED: frozenset[AnswerType] = frozenset(("number", "date", "person", "place", "organisation"))
+_JOINS = frozenset(("of", "the", "and", "for", "in", "de", "la", "von", "van"))
+"""Words in lower case inside a name."""
+_NAMING = ("n", "eng", "j", "b", "f", "a", "m", "x", "v")
+_NAMES = frozenset(("nr", "ns", "nt", "nz", "nrt", "nrfg"))
+_HAN = re.compile(r"[㐀-鿿豈-﫿]")
+_FUNCTIONAL = frozenset(
+    "的了着过地得之是在于与和及或而但也都就还又则并且以为被把将对从由向到等其该这那此他她它有一个所者不无我你们"
+    "什么谁哪如何怎样多少几年月日"
+)
+"""Chinese characters that say little by themselves."""
+_TITLED = re.compile(r"《([^》]+)》")
 
 
 class Asked(Protocol):
@@ -60,92 +62,220 @@ class Asked(Protocol):
 
 
 def facts_problem(asked: Asked, subject: str, other: str) -> Problem:
-    """Why the two are no confusing facts."""
-    if _plain(subject) == _plain(other):
-        return "the facts are one", subject
-    return fact_problem(asked, "subject", subject) or fact_problem(asked, "object", other)
+    """Why the two are no confusing facts: the reason of the first that is none, and what is wrong with which."""
+    problems = [fact_problem(asked, changes, fact) for changes, fact in zip(CHANGES, (subject, other), strict=True)]
+    match problems:
+        case [None, None]:
+            if is_one(subject, other):
+                return "the two facts are one", "write another object fact, and leave the subject fact as it stands"
+            return None
+        case [problem, None] if problem is not None:
+            return problem[0], f"{problem[1]}; the object fact is good: leave it as it stands"
+        case [None, problem] if problem is not None:
+            return problem[0], f"{problem[1]}; the subject fact is good: leave it as it stands"
+        case [first, second] if first is not None and second is not None:
+            return first[0], f"{first[1]}; {second[0]}: {second[1]}"
+    return None
 
 
 def fact_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
-    """Why `fact` is no confusing fact: its form, its likeness, the answer in it, or what it says of the subject."""
-    return (
+    """Why `fact` is no confusing fact of that kind: (reason, what to change)."""
+    problem = (
         _form_problem(asked, fact)
         or answer_problem(asked.language, asked.answers, fact)
-        or _subject_problem(asked, changes, fact)
+        or (_same_subject if changes == "subject" else _another_subject)(asked, fact)
+        or _answering_problem(asked, fact)
+        or (_repeating_problem(asked, fact) if changes == "object" else None)
     )
+    return (f"{changes} fact {problem[0]}", problem[1]) if problem else None
 
 
 def _form_problem(asked: Asked, fact: str) -> Problem:
-    language = language_of(asked.language)
-    if not _is_declarative(fact, asked.language):
-        return "fact is no declarative sentence", fact
-    if count(fact, asked.language) > LONGEST[asked.language] or len(fact) > LONGEST_FACT:
-        return "fact too long", f"at most {LONGEST[asked.language]} words, or characters in Chinese"
-    if _plain(fact) == _plain(asked.fact):
-        return "fact repeats the original", fact
-    if language.dangling_subject(fact) is not None or _LEANS[asked.language].match(fact):
-        return "fact cannot be understood alone", fact
-    shared = language.content_words(asked.question) & language.content_words(fact)
-    if len(shared) < LEAST_SHARED:
-        return "fact is not like the question", f"it shares {len(shared)} words; {LEAST_SHARED} are wanted"
+    if not fact.strip():
+        return "is missing", "write one"
+    if not _DECLARED[asked.language].search(fact.strip()):
+        return "is no statement", "it is to end with a full stop"
+    if (odd := odd_character(fact)) is not None:
+        return "holds a character that is no text", odd
+    if fact.count('"') % 2 or any(fact.count(opening) != fact.count(end) for opening, end in _BRACKETS):
+        return "has a bracket or quotation mark without its other half", "write both, or none"
+    return _likeness_problem(asked, fact)
+
+
+def _likeness_problem(asked: Asked, fact: str) -> Problem:
+    unit, least = "characters" if asked.language == "zh" else "words", LEAST_SHARED[asked.language]
+    length = count(fact, asked.language)
+    if length > LONGEST[asked.language] or len(fact) > LONGEST_FACT:
+        return "is too long", f"it has {length} {unit}, at most {LONGEST[asked.language]} are wanted"
+    if is_one(fact, asked.fact):
+        return "repeats the sentence", "write something else than the sentence"
+    if (number := len(shared(asked, fact))) < least:
+        return (
+            "resembles nothing",
+            f"of the question and the sentence it has {number} meaningful {unit}, {least} are wanted",
+        )
     return None
 
 
-def _is_declarative(fact: str, language: str) -> bool:
-    """Whether it begins and ends as a sentence does, and no bracket or quotation mark is alone in it."""
-    paired = fact.count('"') % 2 == 0 and all(fact.count(opening) == fact.count(end) for opening, end in _BRACKETS)
-    return bool(paired and odd_character(fact) is None and _DECLARED[language].search(fact) and _STARTS.search(fact))
+def shared(asked: Asked, fact: str) -> frozenset[str]:
+    """What the fact has in common with the question and the original: content words, in Chinese characters."""
+    return _telling(asked.language, fact) & _telling(asked.language, f"{asked.question}\n{asked.fact}")
+
+
+def _telling(language: str, text: str) -> frozenset[str]:
+    if language != "zh":
+        return language_of(language).content_words(text)
+    return frozenset(_HAN.findall(text)) - _FUNCTIONAL
 
 
 def answer_problem(language: str, answers: Sequence[str], fact: str) -> Problem:
-    """Why a confusing fact gives the answer away."""
+    """Why a confusing fact gives the answer away, be it without its article and full stop."""
     for answer in answers:
-        if not is_yes_or_no(answer) and language_of(language).contains(fact, answer):
-            return "fact holds the answer", f"{answer!r} must not stand in it"
+        bare = re.sub(r"^(?:the|an?)\s+(?=\S+\s)", "", answer.strip(" .,;。，；"), flags=re.IGNORECASE)
+        if not is_yes_or_no(answer) and language_of(language).contains(fact, bare):
+            return "holds the answer", f"{bare!r} must not stand in it"
     return None
 
 
-def _subject_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
-    """The question's names tell whom it is about: one of them changes, or what is said of them does."""
+def _same_subject(asked: Asked, fact: str) -> Problem:
+    """A subject fact that names all that the question names, and says most of what it asks of it."""
+    named = subjects(asked.language, asked.question)
+    if not named or not all(_is_named(asked.language, fact, name) for name in named):
+        return None
     language = language_of(asked.language)
-    own = [name for name, _ in names(asked.language, asked.question)]
-    kept = [name for name in own if language.contains(fact, name)]
-    if changes == "subject":
-        if own and len(kept) == len(own):
-            return "fact has the same subject", f"another is wanted than {', '.join(own)}"
-        if own:
-            return None
-    elif own and not kept:
-        return "fact has another subject", f"one of {', '.join(own)} is wanted"
-    named = frozenset[str]().union(*map(language.content_words, own))
-    said = language.content_words(fact) - named
-    for text, most, reason in (
-        (asked.question, MOST_ASKED, "fact may answer the question"),
-        (asked.fact, MOST_SAID, "fact may contradict the original"),
-    ):
-        wanted = language.content_words(text) - named
-        if wanted and len(said & wanted) >= most * len(wanted):
-            return reason, f"it says {', '.join(sorted(said & wanted))} of the same subject"
+    said = language.content_words(asked.question) - _kind_asked(asked) - language.content_words(" ".join(named))
+    if len(said & language.content_words(fact)) >= MOST_SAID * len(said):
+        return (
+            "has the same subject",
+            f"it says most of what is asked, and of the same: write of another than {_listed(named)}",
+        )
     return None
 
 
-def nearness(asked: Asked, facts: Sequence[str], embedder: Embedder) -> list[float]:
-    """How near each fact is in meaning to the original fact or to the question, whichever is nearer; up to 1.
-
-    0 for a text in a language that the embedder does not read.
-    """
-    originals = (asked.fact, asked.question)
+def _another_subject(asked: Asked, fact: str) -> Problem:
+    """An object fact names something of what the question and the original's beginning name."""
+    named = subjects(asked.language, asked.question)
     if asked.language == "zh":
-        undated = [_DATES.sub("", original) for original in originals]
-        return [max(ngram_cosine(_DATES.sub("", fact), original) for original in undated) for fact in facts]
-    if not all(map(embedder.reads, originals)):
-        return [0.0] * len(facts)
-    readable = [fact for fact in facts if embedder.reads(fact)]
-    if not readable:
-        return [0.0] * len(facts)
-    vectors = embedder.embed([*originals, *readable])
-    near = dict(zip(readable, (vectors[2:] @ vectors[:2].T).max(axis=1).tolist(), strict=True))
-    return [near.get(fact, 0.0) for fact in facts]
+        parts = frozenset(word for name in named for word, _ in tagged(name) if len(word) > 1) | named
+    else:
+        parts = named | _leading(asked.fact)
+    if named and not any(_holds(asked.language, fact, name) for name in parts):
+        return "has another subject", f"name the subject of the question in it: {_listed(named)}"
+    return None
+
+
+def _answering_problem(asked: Asked, fact: str) -> Problem:
+    """A fact that says all that the question does, and names something of the kind that it asks for."""
+    language = language_of(asked.language)
+    said, wanted = language.content_words(fact), language.content_words(asked.question)
+    if not asked.answers or not wanted:
+        return None
+    of = "other" if is_yes_or_no(asked.answers[0]) else language.answer_type(asked.answers[0], asked.question)
+    if of in _TYPED:
+        if all(language.contains(asked.question, name) for name in _named_of(language, fact, of)):
+            return None
+        wanted -= _kind_asked(asked)
+    if wanted and wanted <= said:
+        return "may answer the question", "it says all that the question asks about; leave some of it out, or change it"
+    return None
+
+
+def _named_of(language: Language, text: str, of: AnswerType) -> list[str]:
+    return [text[start:end] for start, end in language.spans_of_type(text, of)]
+
+
+def _kind_asked(asked: Asked) -> frozenset[str]:
+    """What the question calls what it asks for: the word after the question word ("what year", "什么地区")."""
+    if asked.language != "zh":
+        kind = _KIND_ASKED.search(asked.question)
+        return language_of(asked.language).content_words(kind[1]) if kind else frozenset()
+    words = tagged(asked.question)
+    return frozenset(words[at + 1][0] for at, (_, tag) in enumerate(words[:-1]) if tag == "r")
+
+
+def _repeating_problem(asked: Asked, fact: str) -> Problem:
+    """An object fact that is the original with another answer contradicts it."""
+    language = language_of(asked.language)
+    kept = language.content_words(asked.fact) - language.content_words(" ".join(asked.answers))
+    if len(kept) >= LEAST_REPEATED and len(kept & language.content_words(fact)) >= MOST_REPEATED * len(kept):
+        return "contradicts the sentence", "it says the same with another answer; say something else of the subject"
+    return None
+
+
+def subjects(language: str, question: str) -> frozenset[str]:
+    """What the question names: words in capitals; in Chinese titles, names, and the noun phrase that it begins with."""
+    if language != "zh":
+        return language_of(language).content_words(" ".join(_capitalised(question)))
+    named = (word for word, tag in tagged(normal(question).text) if tag in _NAMES and len(word) > 1)
+    topic = frozenset(_TITLED.findall(question)) or _topic(question)
+    return topic | {name for name in named if not any(name in one for one in topic)}
+
+
+def _capitalised(text: str) -> list[str]:
+    """The words of names; the first word of a sentence where another follows it in capitals."""
+    words = _WORD.findall(text)
+    named = [word[0].isupper() and len(word.rstrip(".")) > 1 for word in words]
+    if words and not (len(words) > 1 and named[1] and words[0].lower() not in _BEGINNINGS):
+        named[0] = False
+    return [word.rstrip(".") for word, is_name in zip(words, named, strict=True) if is_name]
+
+
+_BEGINNINGS = word_set(
+    "who whom whose what which when where why how is are was were do does did has have had can could will would should "
+    "in on at of to from by for with during after before the a an name both"
+)
+
+
+def _leading(fact: str) -> frozenset[str]:
+    """The words of the name that an English sentence begins with."""
+    found: list[str] = []
+    for word in _WORD.findall(fact):
+        if word[0].isupper() or word[0].isdigit():
+            found.append(word.rstrip("."))
+        elif word not in _JOINS or not found:
+            break
+    return language_of("en").content_words(" ".join(found)) if found else frozenset()
+
+
+def _topic(question: str) -> frozenset[str]:
+    """The noun phrase at the beginning of a Chinese question: its words up to the first that is of no name."""
+    found, is_noun = "", False
+    for word, tag in tagged(normal(question).text):
+        if tag == "x" and not word.isalnum():
+            break
+        if (
+            not tag.startswith(_NAMING if not found else (*_NAMING, "t"))
+            or (tag.startswith("v") and tag != "vn")
+            or word in ("是", "有")
+        ):
+            break
+        found += word
+        is_noun = is_noun or tag.startswith(("n", "eng", "x"))
+    return frozenset([found]) if is_noun and len(found) > 1 else frozenset()
+
+
+def _is_named(language: str, fact: str, name: str) -> bool:
+    """Whether the name stands in the fact, in Chinese not as the end of a longer one ("南溪银汉鱼")."""
+    if language != "zh":
+        return _holds(language, fact, name)
+    text, wanted = normal(fact).text, normal(name).text
+    before = (text[found.start() - 1 : found.start()] for found in re.finditer(re.escape(wanted), text))
+    return any(not _HAN.match(sign) or sign in _FUNCTIONAL for sign in before)
+
+
+def _holds(language: str, fact: str, name: str) -> bool:
+    if language == "zh":
+        return normal(name).text in normal(fact).text
+    return name in language_of(language).content_words(fact)
+
+
+def _listed(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def is_one(text: str, other: str) -> bool:
+    """Whether two texts are the same but for case and white space."""
+    return _plain(text) == _plain(other)
 
 
 def _plain(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from flows.construct.engine import FigureContext
 from flows.construct.exhibit import Bars, Figure, Histogram
+from flows.families.lveval.datasets import BY_RELEASED
 from flows.families.lveval.library import count
 from flows.language import language_of
 
@@ -56,14 +57,21 @@ def rule_figures(ctx: FigureContext) -> Sequence[Figure]:
 
 
 def context_figures(ctx: FigureContext) -> Sequence[Figure]:
-    """Lengths by level (table 2), and where in the context what answers the question begins."""
+    """Lengths by level (table 2), where what answers the question begins, and how many pairs have confusing facts."""
     lengths: dict[str, Counter[float]] = {}
     begins: dict[str, Counter[float]] = {}
-    for row in ctx.columns(("level", "length", "positions")):
+    facts: dict[tuple[str, str], int] = {}
+    for row in ctx.columns(("level", "length", "positions", "dataset", "pair_id", "confusing_facts")):
+        dataset = BY_RELEASED[row["dataset"].removesuffix(f"_{row['level']}")]
+        if dataset.confusing_facts:
+            facts[dataset.name, row["pair_id"]] = len(row["confusing_facts"])
         lengths.setdefault(row["level"], Counter())[row["length"]] += 1
         own = begins.setdefault(row["level"], Counter())
         own.update(one["start"] for one in row["positions"] if one["kind"] == "support")
+    having = Counter(f"{dataset}: {('none', 'one', 'two')[number]}" for (dataset, _), number in facts.items())
+    shown = [Bars(title="Pairs by their confusing facts", counts=dict(sorted(having.items())))] if having else []
     return [
+        *shown,
         Histogram(title="Context length", series=lengths, unit="words (characters in Chinese)"),
         Histogram(title="Where supporting documents begin", series=begins, unit="characters from the beginning"),
     ]

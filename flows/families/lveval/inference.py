@@ -87,11 +87,11 @@ def dataset_of(row: LongContext) -> Dataset:
     return BY_RELEASED[row.dataset.removesuffix(f"_{row.level}")]
 
 
-def ablations_of(dataset: Dataset) -> tuple[Ablation, ...]:
-    """The ablations that change something in a dataset (table 2)."""
-    if dataset.confusing_facts and dataset.replacements:
+def ablations_of(dataset: Dataset, *, confused: bool) -> tuple[Ablation, ...]:
+    """The ablations that change something in a row of the dataset (table 2): `confused` tells that it has facts."""
+    if confused and dataset.replacements:
         return ABLATIONS
-    if dataset.confusing_facts:
+    if confused:
         return ("no-cfi",)
     return ("no-kpr",) if dataset.replacements else ()
 
@@ -102,8 +102,9 @@ def variants_of(ablation: Ablation | None) -> tuple[Variant, ...]:
 
 
 def requests(row: LongContext, settings: InferenceSettings) -> Sequence[Request]:
-    """The row as released, and under each of the configured ablations that its dataset has."""
-    chosen: list[Ablation | None] = [None, *(one for one in settings.ablations if one in ablations_of(dataset_of(row)))]
+    """The row as released, and under each of the configured ablations that change something in it."""
+    changing = ablations_of(dataset_of(row), confused=bool(row.confusing_facts))
+    chosen: list[Ablation | None] = [None, *(one for one in settings.ablations if one in changing)]
     return [_request(row, variant, ablation) for ablation in chosen for variant in variants_of(ablation)]
 
 

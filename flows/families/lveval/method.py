@@ -8,35 +8,33 @@ and documents are chosen in `selection.py` (sections 3.1 and 3.2.1), contexts ma
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+
+from pydantic import ValidationError
 
 from flows.construct.engine import Context, Drop, Slot, StepContext
 from flows.families.lveval.conflicts import conflicts
-from flows.families.lveval.confusing import LEAST_NEAR, fact_problem, nearness
+from flows.families.lveval.confusing import CHANGES, fact_problem, is_one
 from flows.families.lveval.contexts import Shelves
 from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.library import is_yes_or_no
-from flows.families.lveval.pool import RANKED, Alternatives, Pool, pool_of
+from flows.families.lveval.lifting import Sayings
+from flows.families.lveval.pool import Alternatives, Pool, pool_of
 from flows.families.lveval.prompts import (
     ANSWER_KEYWORDS,
     CONFUSING_FACTS,
     REPLACEMENT_RULES,
+    ConfusingFacts,
     ToConfuse,
     ToMark,
     ToRename,
 )
 from flows.families.lveval.settings import MOST_RULES, LVEvalSettings
 from flows.language import language_of
-from flows.llm.model import Model
+from flows.llm.model import Invalid, InvalidAnswer, Model, first_json_object
 from flows.llm.rules import Rules
 from schemas.errors import WrongInput
 from schemas.lveval import AnswerKeywords, Changed, ConfusingFact, Confusion, Pair, Replacements, RuleConflicts
 
-CHANGES: tuple[Changed, Changed] = ("subject", "object")
-"""Section 3.2.2, figure A7: "modify the subject and object respectively"."""
-COMPARED = {"en": 16, "zh": RANKED}
-"""Sentences of other documents that are compared with the original fact, for each of the two facts, at most: embedding
-an English one takes some 10 ms."""
 EXCERPTS = 8
 """Sentences of the supporting documents that are shown beside the rules, at most."""
 
@@ -80,14 +78,20 @@ class Pools:
     pairs: Mapping[str, Sequence[Pair]]
     documents: Mapping[str, Sequence[str]]
     _made: dict[str, Pool] = field(default_factory=dict)
+    _sayings: dict[str, Sayings] = field(default_factory=dict)
 
     def of(self, dataset: str) -> Pool:
         """The pool of that dataset."""
         if dataset not in self._made:
-            self._made[dataset] = pool_of(
-                BY_NAME[dataset].language, self.pairs[dataset], self.documents.get(dataset, ())
-            )
+            self._made[dataset] = pool_of(BY_NAME[dataset].language, self.pairs[dataset])
         return self._made[dataset]
+
+    def sayings(self, dataset: str) -> Sayings:
+        """What the dataset's documents say, to confuse with."""
+        if dataset not in self._sayings:
+            own = (document.text for pair in self.pairs[dataset] for document in pair.documents)
+            self._sayings[dataset] = Sayings(BY_NAME[dataset].language, (*own, *self.documents.get(dataset, ())))
+        return self._sayings[dataset]
 
 
 def pools(step: StepContext) -> Pools:
@@ -109,33 +113,64 @@ def where_confused(pair: Pair, prepared: Pools) -> Sequence[Slot]:
 async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
     """Section 3.2.2: two descriptions that are close to the original fact, by question and answer.
 
-    Departure: the builder sees the supporting sentence as well, which the paper shows to its annotators alone.
+    Departure: the builder sees the supporting sentence as well, which the paper shows to its annotators alone. Where
+    one of the two is no confusing fact after every repair, the other is kept.
     """
     if pair.written is not None:
         facts = pair.written.confusing_facts
         if len(facts) != len(CHANGES):
             raise Drop("no confusing facts", f"the fact record has {len(facts)}, where {len(CHANGES)} are wanted")
-        original, given = pair.documents[0].text, (facts[0], facts[1])
-    else:
-        original, title = supporting_sentence(pair)
-        asked = ToConfuse(
-            question=pair.question,
-            answers=pair.answers,
-            fact=original,
-            title=title,
-            language=pair.language,
-            candidates=_candidates(pair, [original], ctx),
-        )
-        said = ctx.prepared.of(pair.dataset).sentences_like(f"{asked.question} {original}", pair)
-        like, of_subject = (_nearest(asked, changes, said, ctx) for changes in CHANGES)
-        answer = await ctx.ask(CONFUSING_FACTS, asked.model_copy(update={"like": like, "of_subject": of_subject}))
-        given = answer.subject, answer.object
-        for fact, near in zip(given, nearness(asked, given, ctx.step.embedder), strict=True):
-            if near < LEAST_NEAR[pair.language]:
-                raise Drop("fact is not near the original", fact, value=near)
-    for fact in given:
+        return _confusion(pair, pair.documents[0].text, (facts[0], facts[1]), ("", ""), ctx)
+    original, title = supporting_sentence(pair)
+    asked = ToConfuse(
+        question=pair.question,
+        answers=pair.answers,
+        fact=original,
+        title=title,
+        language=pair.language,
+    )
+    subject_facts, object_facts = ctx.prepared.sayings(pair.dataset).facts(asked, pair, ctx.random(pair.key))
+    asked = asked.model_copy(update={"subject_facts": subject_facts, "object_facts": object_facts})
+    try:
+        answer = await ctx.ask(CONFUSING_FACTS, asked)
+    except InvalidAnswer as invalid:
+        answer = _last(invalid)
+        ctx.note_asked(CONFUSING_FACTS)
+        if all(_refusals(asked, answer, pair)):
+            raise
+    refused = _refusals(asked, answer, pair)
+    if all(refused):
+        raise Drop(refused[0], answer.subject)
+    return _confusion(pair, original, (answer.subject, answer.object), refused, ctx)
+
+
+def _last(invalid: InvalidAnswer) -> ConfusingFacts:
+    """The two facts of the last answer; raises `InvalidAnswer` where it has none."""
+    try:
+        return ConfusingFacts.model_validate(first_json_object(invalid.answer))
+    except (ValidationError, Invalid):
+        raise invalid from None
+
+
+def _refusals(asked: ToConfuse, answer: ConfusingFacts, pair: Pair) -> tuple[str, str]:
+    """Why each of the two is no confusing fact of the pair; empty where it is one."""
+
+    def refusal(changes: Changed, fact: str) -> str:
+        if (problem := fact_problem(asked, changes, fact)) is not None:
+            return problem[0]
         if any(fact in document.text for document in pair.documents):
-            raise Drop("the supporting document says it", fact)
+            return f"{changes} fact stands in a supporting document"
+        return ""
+
+    subject, other = refusal("subject", answer.subject), refusal("object", answer.object)
+    return subject, other or ("" if subject else _one_fact(answer))
+
+
+def _one_fact(answer: ConfusingFacts) -> str:
+    return "the two facts are one" if is_one(answer.subject, answer.object) else ""
+
+
+def _confusion(pair: Pair, original: str, facts: tuple[str, str], refused: tuple[str, str], ctx: Context) -> Confusion:
     return Confusion(
         key=ctx.key,
         pair_id=pair.id,
@@ -143,41 +178,33 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
         question=pair.question,
         answers=pair.answers,
         original_fact=original,
-        facts=given,
+        facts=facts,
+        refused=refused,
         language=pair.language,
         provenance=ctx.provenance(pair),
     )
 
 
-def _nearest(asked: ToConfuse, changes: Changed, said: Sequence[str], ctx: Context) -> tuple[str, ...]:
-    """The sentences that are confusing facts as they stand and near the original, the nearest first."""
-    fit = list(islice((one for one in said if fact_problem(asked, changes, one) is None), COMPARED[asked.language]))
-    near = nearness(asked, fit, ctx.step.embedder)
-    ranked = sorted(zip(near, fit, strict=True), key=lambda one: (-one[0], one[1]))
-    return tuple(one for how_near, one in ranked if how_near >= LEAST_NEAR[asked.language])
-
-
 def supporting_sentence(pair: Pair) -> tuple[str, str]:
     """The sentence that supports the answer, without a title above it, and the first line of its document.
 
-    Of those that hold an answer (of all, where it is a yes or a no) the one that shares most words with the
-    question; raises `Drop` where there is none.
+    Of those that hold an answer (of all, where none does, or it is a yes or a no) the one that shares most words with
+    question and answers.
     """
     language = language_of(pair.language)
-    asked = language.content_words(pair.question)
-    best: tuple[int, str, str] | None = None
-    for document in pair.documents:
-        for sentence in (one.rpartition("\n")[2] for one in language.sentences(document.text)):
-            if not all(map(is_yes_or_no, pair.answers)) and not any(
-                language.contains(sentence, answer) for answer in pair.answers
-            ):
-                continue
-            near = len(asked & language.content_words(sentence))
-            if best is None or near > best[0]:
-                best = near, sentence, _opening(document.text)
-    if best is None:
-        raise Drop("no supporting sentence", pair.answers[0])
-    return best[1], best[2]
+    named = () if all(map(is_yes_or_no, pair.answers)) else pair.answers
+    asked = language.content_words(" ".join((pair.question, *named)))
+
+    def likeness(sentence: str) -> tuple[bool, int]:
+        holds = any(language.contains(sentence, answer) for answer in named)
+        return holds, len(asked & language.content_words(sentence))
+
+    sentences = [
+        (sentence.rpartition("\n")[2], _opening(document.text))
+        for document in pair.documents
+        for sentence in language.sentences(document.text)
+    ]
+    return max(sentences, key=lambda sentence: likeness(sentence[0]))
 
 
 def _opening(text: str) -> str:
@@ -195,8 +222,11 @@ def both(confusion: Confusion, prepared: object) -> Sequence[Slot]:
 
 
 async def part(confusion: Confusion, slot: Slot, ctx: Context) -> ConfusingFact:
-    """One of the two facts."""
-    change = "subject" if slot["changes"] == "subject" else "object"
+    """One of the two facts; a drop where it is no confusing fact."""
+    change: Changed = "subject" if slot["changes"] == "subject" else "object"
+    at = CHANGES.index(change)
+    if confusion.refused[at]:
+        raise Drop(confusion.refused[at], confusion.facts[at])
     return ConfusingFact(
         key=ctx.key,
         pair_id=confusion.pair_id,
@@ -205,7 +235,7 @@ async def part(confusion: Confusion, slot: Slot, ctx: Context) -> ConfusingFact:
         answers=confusion.answers,
         original_fact=confusion.original_fact,
         changes=change,
-        fact=confusion.facts[CHANGES.index(change)],
+        fact=confusion.facts[at],
         language=confusion.language,
         provenance=ctx.provenance(confusion),
     )

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-from flows.families.lveval.confusing import answer_problem
+from flows.families.lveval.confusing import fact_problem
 from flows.families.lveval.datasets import BY_NAME
 from flows.families.lveval.naming import keywords_problem
+from flows.families.lveval.prompts import ToConfuse
 from flows.llm.model import Problem
 from schemas.lveval import AnswerKeywords, ConfusingFact, Pair
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written, task_of
@@ -132,8 +133,15 @@ def answerable_tasks(pairs: Iterable[Pair], seed: int) -> list[Task]:
 
 
 def unfit_fact(record: ConfusingFact) -> Problem:
-    """Why what people wrote is no confusing fact."""
-    return answer_problem(record.language, record.answers, record.fact)
+    """Why what people wrote is no confusing fact of its kind."""
+    asked = ToConfuse(
+        question=record.question,
+        answers=record.answers,
+        fact=record.original_fact,
+        title="",
+        language=record.language,
+    )
+    return fact_problem(asked, record.changes, record.fact)
 
 
 def unfit_keywords(record: AnswerKeywords) -> Problem:

@@ -11,17 +11,13 @@ from flows.llm.model import Invalid, RuleSet
 
 
 def confusing_facts(asked: ToConfuse, rng: random.Random) -> ConfusingFacts:
-    """Section 3.2.2, by sentences of other documents as they stand there: they have no template, and make sense.
-
-    Departure: both are facts of other documents that resemble the original, which is not changed itself.
-    """
-    if not asked.like:
-        raise Invalid("no other subject fits", "no document says the like of another subject")
-    subject = asked.like[0]
-    other = next((one for one in asked.of_subject if one != subject), None)
-    if other is None:
-        raise Invalid("no other object fits", "no document says anything else of the subject")
-    return ConfusingFacts(subject=subject, object=other)
+    """Section 3.2.2, by what other documents say (`lifting.py`); an empty text where one is not to be had."""
+    if not asked.subject_facts and not asked.object_facts:
+        raise Invalid("no document says the like", asked.fact)
+    return ConfusingFacts(
+        subject=next(iter(asked.subject_facts), ""),
+        object=next((fact for fact in asked.object_facts if fact not in asked.subject_facts[:1]), ""),
+    )
 
 
 RULES: RuleSet = {

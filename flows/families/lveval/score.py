@@ -5,7 +5,8 @@ replies that a score is taken over.
 A reply is scored against the first answer, by the metric of its dataset (`metric_of`). Under an ablation
 that undoes the replacements, question, answer and keywords are those from before.
 
-Tables of figure 4 and A1 to A3 hold the rows as released. The ablations (`Prediction.prompting` is "no-cfi",
+Tables of figure 4 and A1 to A3 hold the rows as released. "confusing facts" counts pairs; it and the shared words are
+the tables whose values are no scores. The ablations (`Prediction.prompting` is "no-cfi",
 "no-kpr" or "neither") stand in tables of their own, with the rows as released beside them.
 """
 
@@ -38,6 +39,9 @@ from schemas.prediction import Prediction
 
 MetricsVariant = Literal["released", "paper"]
 SHARED = "words shared with answers"
+FACTS = "confusing facts"
+NUMBERS = ("none", "one", "two")
+"""The columns of that table, by the number of facts."""
 MOST_SHARED = 100  # section 3.3: "the top 100 words that matched the GT answer most frequently"
 TOKENS = {"en": english_words, "zh": chinese_words}
 BY_DEPTH = "fact recall by depth"
@@ -100,6 +104,9 @@ class ScoredContext(Frozen):
     released: Asked
     original: Asked
     """From before replacement."""
+    pair_id: str
+    confusing_facts: int
+    """How many it has: two, or fewer where none was to be had."""
 
     @classmethod
     def of(cls, row: LongContext) -> "ScoredContext":
@@ -113,6 +120,8 @@ class ScoredContext(Frozen):
             language=row.language,
             released=Asked(answer=answer, keywords=keywords),
             original=Asked(answer=without_rules(row, answer), keywords=without_rules(row, keywords)),
+            pair_id=row.pair_id,
+            confusing_facts=len(row.confusing_facts),
         )
 
 
@@ -138,7 +147,7 @@ def score(
 
     Raises `ScoreError` where a group (model, prompting, shots) lacks a reply to a row under a variant, has
     two, or has one to a row or variant that is not there, and `WrongInput` for a blacklist that is none. Under
-    an ablation, the rows are those of the datasets that it changes (`ablations_of`); replies to other rows are
+    an ablation, the rows are those that it changes (`ablations_of`); replies to other rows are
     left out, and said in the notes. "no-cfi" and "neither" need no reply without a context. With `partial`,
     faulty replies are left out, and of two the first counts.
     """
@@ -154,6 +163,7 @@ def score(
     replies = pd.DataFrame(_line(reply, settings, blacklists) for reply in given)
     asked = replies[replies["variant"] == "context"]
     released = asked[asked["ablation"] == AS_RELEASED]
+    changed = asked[asked["changed"]]
     undone = replies[replies["ablation"].isin(list(KPR))]
     made: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], pd.DataFrame]] = {
         "score by dataset": (_by_dataset, released),
@@ -161,13 +171,15 @@ def score(
         "score by type": (_averages_by_type, released),
         "metric ablation": (_metric_ablation, released[released[STAGES[0]].notna()]),
         BY_DEPTH: (_by_depth, asked[asked["depth"].notna()]),
-        "CFI and KPR": (_ablations, _beside(asked, asked["ablation"] != AS_RELEASED)),
+        "CFI and KPR": (_ablations, _beside(changed, changed["ablation"] != AS_RELEASED)),
         "leakage": (_leakage, _beside(undone, undone["variant"] == "direct")),
     }
     frames = {name: table(chosen) for name, (table, chosen) in made.items() if not chosen.empty}
     if not (shared := _shared_words(given)).empty:
         frames[SHARED] = shared
-    units: dict[str, Unit] = {name: "count" if name == SHARED else "per cent" for name in frames}
+    if not (facts := _confusing_facts(found, notes)).empty:
+        frames[FACTS] = facts
+    units: dict[str, Unit] = {name: "count" if name in (SHARED, FACTS) else "per cent" for name in frames}
     return ScoreTables.of(frames, notes, units=units)
 
 
@@ -220,7 +232,7 @@ def _replies(
         else:
             given.setdefault(ablation, []).append(one)
     notes += [
-        f"{count:,} replies under {ablation} are left out: it changes nothing in their datasets"
+        f"{count:,} replies under {ablation} are left out: it changes nothing in their rows"
         for ablation, count in sorted(unchanged.items())
     ]
     if not given:
@@ -246,7 +258,7 @@ def _fitting(
 
 
 def _has(row: ScoredContext, ablation: Ablation) -> bool:
-    return ablation in ablations_of(BY_NAME[row.dataset])
+    return ablation in ablations_of(BY_NAME[row.dataset], confused=row.confusing_facts > 0)
 
 
 def ablation_of(prediction: Prediction) -> Ablation | None:
@@ -280,6 +292,7 @@ def _line(reply: Reply, settings: ScoreSettings, blacklists: Mapping[str, Set[st
         "kind": dataset.kind,
         "level": row.level,
         "depth": row.depth,
+        "changed": row.confusing_facts > 0 or not dataset.confusing_facts,
         "variant": reply.variant,
         "group": reply.group,
         "base": reply.base,
@@ -309,6 +322,27 @@ def _shared_words(replies: Iterable[Reply]) -> pd.DataFrame:
         for language, own in shared.items()
         for word, count in sorted(own.items(), key=lambda one: (-one[1], one[0]))[:MOST_SHARED]
     ]
+    return pd.DataFrame(lines, columns=["row", "column", "value", "n"])
+
+
+def _confusing_facts(rows: Iterable[ScoredContext], notes: list[str]) -> pd.DataFrame:
+    """How many pairs of a dataset that is to have confusing facts have two of them, one or none; n is all of them."""
+    lines: list[dict[str, object]] = []
+    pairs: dict[str, dict[str, int]] = {}
+    for row in rows:
+        if BY_NAME[row.dataset].confusing_facts:
+            pairs.setdefault(row.dataset, {})[row.pair_id] = row.confusing_facts
+    for dataset, facts in sorted(pairs.items()):
+        having = Counter(min(number, 2) for number in facts.values())
+        lines += (
+            {"row": dataset, "column": column, "value": float(having[number]), "n": len(facts)}
+            for number, column in enumerate(NUMBERS)
+        )
+        if having[0]:
+            notes.append(
+                f"{dataset}: {having[0]:,} of {len(facts):,} pairs have no confusing fact; "
+                "CFI and KPR is over the others"
+            )
     return pd.DataFrame(lines, columns=["row", "column", "value", "n"])
 
 
@@ -369,6 +403,7 @@ def _by_depth(replies: pd.DataFrame) -> pd.DataFrame:
 def _ablations(replies: pd.DataFrame) -> pd.DataFrame:
     """Tables A4 to A7: the datasets that were asked under an ablation, as released and under each.
 
+    Of a dataset that is to have confusing facts, the pairs that have some: in the others there is nothing to compare.
     "no-cfi" is the paper's "w. KPR", "no-kpr" its "w. CFI", "neither" its "w.o. both".
     """
     return _by_level(replies, ["base", "dataset", "ablation"])

@@ -52,8 +52,10 @@ SHINGLE = {"en": 8, "zh": 20}
 """Words (characters) in a shingle."""
 DUPLICATE_FROM = 0.5
 """Share of common shingles, in those of the shorter text, from which on two texts are near-duplicates."""
-LEAST_COMMON_WORDS = 2
-"""Content words of the question that a confusing fact holds."""
+LEAST_IN_COMMON = {"en": 2, "zh": 3}
+"""Content words (characters) of question or original fact that a confusing fact holds."""
+LONGEST_FACT = {"en": 120, "zh": 240}
+"""Words (characters) of a confusing fact."""
 YES_OR_NO = frozenset(
     ("yes", "no", "是", "否", "是的", "不是", "对", "不对", "有", "没有", "能", "不能", "可以", "不可以", "会", "不会")
 )
@@ -74,6 +76,14 @@ _BORDER = "\n\0\n"
 _MARK = 987_654_321
 _WINDOW = 200
 """Characters before and after a place that tell whether a sentence ends there."""
+
+_HAN = re.compile(r"[㐀-鿿豈-﫿]")
+_EMPTY_HAN = frozenset(
+    "的了着过地得之是在于与和及或而但也都就还又则并且以为被把将对从由向到等其该这那此他她它有一个所者不无我你们"
+    "什么谁哪如何怎样多少几年月日"
+)
+_CAPITALISED = re.compile(r"\b[A-ZÀ-ÖØ-Þ][\w’']*")
+_NAME_AT_FIRST = re.compile(r"(?:[A-ZÀ-ÖØ-Þ0-9][\w’'.-]*[\s,]*(?:(?:of|the|and|for|in|de|la|von|van)\s+)*)*")
 
 _PARAGRAPH = {"en": re.compile(r"\n[^\S\n]*\n"), "zh": re.compile(r"\n")}
 _CLOSING = r"[\"'”’」』）)》〉\]*_]*"
@@ -889,12 +899,60 @@ def _confusion_problems(row: ConfusingFact, language: Language) -> Iterator[str]
     for answer in row.answers:
         if not _yes_or_no(answer) and language.contains(row.fact, answer):
             yield f"the fact holds the answer {answer!r}"
-    asked = language.content_words(row.question)
-    common = asked & language.content_words(row.fact)
-    if len(common) < LEAST_COMMON_WORDS:
-        yield f"the fact has {len(common)} content words of the question, expected {LEAST_COMMON_WORDS} or more"
+    asked = f"{row.question}\n{row.original_fact}"
+    common = _meaningful(asked, row.language, language) & _meaningful(row.fact, row.language, language)
+    if len(common) < (least := LEAST_IN_COMMON[row.language]):
+        unit = "characters" if row.language == "zh" else "content words"
+        yield f"the fact has {len(common)} {unit} of question and original, expected {least} or more"
     if _plain(row.fact) == _plain(row.original_fact):
         yield "the fact is the original one"
+    if (length := _count(row.fact, row.language)) > (most := LONGEST_FACT[row.language]):
+        yield f"the fact has {length} {'characters' if row.language == 'zh' else 'words'}, at most {most} are wanted"
+    if row.language == "en":
+        yield from _subject_problems(row, language)
+    if _says_all_that_is_asked(row, language):
+        yield "the fact says all that the question asks about, and may answer it"
+
+
+def _meaningful(text: str, code: str, language: Language) -> frozenset[str]:
+    return frozenset(_HAN.findall(text)) - _EMPTY_HAN if code == "zh" else language.content_words(text)
+
+
+def _subject_problems(row: ConfusingFact, language: Language) -> Iterator[str]:
+    """By the names of the question: a subject fact that has them says less than is asked, an object fact has one.
+
+    To the object fact the name that the original begins with will do, since a question may only describe its subject.
+    """
+    asked, said = _names(row.question), frozenset(_folded_words(row.fact))
+    begins = _NAME_AT_FIRST.match(row.original_fact)
+    if row.changes == "subject" and asked and asked <= said:
+        if language.content_words(row.question) <= language.content_words(row.fact):
+            yield "the fact with another subject says all that the question does"
+    elif row.changes == "object" and asked and not (asked | _names(begins[0] if begins else "")) & said:
+        yield "the fact with another object names nothing that the question names"
+
+
+def _names(text: str) -> frozenset[str]:
+    """The words in capitals, but for the one that the text begins with where none follows it."""
+    words = _CAPITALISED.findall(text)
+    begins = _CAPITALISED.match(text.lstrip()) is not None
+    alone = begins and not re.match(r"\W*\w+\s+[^\W\d_a-z]", text)
+    return frozenset(word for one in (words[1:] if alone else words) for word in _folded_words(one))
+
+
+def _folded_words(text: str) -> list[str]:
+    """Words in lower case without possessives and plurals, which an English sentence may have or lack."""
+    found = re.findall(r"[^\W_]+", re.sub(r"['’]s\b", "", text).casefold())
+    return [word.removesuffix("es").removesuffix("s") for word in found if len(word) > 1]
+
+
+def _says_all_that_is_asked(row: ConfusingFact, language: Language) -> bool:
+    asked = language.content_words(row.question)
+    if not asked or not asked <= language.content_words(row.fact):
+        return False
+    of = "other" if _yes_or_no(row.answers[0]) else language.answer_type(row.answers[0], row.question)
+    named = (row.fact[start:end] for start, end in language.spans_of_type(row.fact, of)) if of != "other" else ()
+    return of == "other" or any(not language.contains(row.question, name) for name in named)
 
 
 def verify_replacements(rows: Iterable[Replacements], ctx: VerifyContext) -> Iterator[Fault]:

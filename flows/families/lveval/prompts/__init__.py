@@ -22,13 +22,12 @@ class ToConfuse(Frozen):
     fact: str = Field(description="The supporting sentence, as it stands in its document")
     title: str = Field(description="What its document is about: title or first words; empty where it does not say")
     language: str
-    candidates: tuple[Alternatives, ...] = Field(description="What other documents name of the same kinds")
-    like: tuple[str, ...] = Field((), description="What other documents say of another subject, the nearest first")
-    of_subject: tuple[str, ...] = Field((), description="What they say else of the question's subject")
+    subject_facts: tuple[str, ...] = Field((), description="For the rules: subject facts out of other documents")
+    object_facts: tuple[str, ...] = Field((), description="For the rules: object facts out of other documents")
 
 
 class ConfusingFacts(Frozen):
-    """Two sentences that resemble the fact and do not answer the question."""
+    """Two statements that resemble the sentence and do not answer the question."""
 
     subject: Line = Field(max_length=LONGEST_FACT, description="Says the like of another subject")
     object: Line = Field(max_length=LONGEST_FACT, description="Says something else of the same subject")
@@ -85,7 +84,7 @@ def _check_keywords(asked: ToMark, given: Keywords) -> None:
 
 
 CONFUSING_FACTS = Prompt(
-    "confusing_facts", 1, ConfusingFacts, HERE, checks=(_check_facts,), max_tokens=512, inputs=ToConfuse
+    "confusing_facts", 2, ConfusingFacts, HERE, checks=(_check_facts,), max_tokens=1024, inputs=ToConfuse
 )
 REPLACEMENT_RULES = Prompt(
     "replacement_rules", 1, RuleList, HERE, checks=(_check_rules,), max_tokens=512, inputs=ToRename
