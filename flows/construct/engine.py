@@ -135,11 +135,12 @@ class Context:
         """Ask the prompt's role, or the named model. A higher `draw` asks anew."""
         one = self.step.models[model or prompt.role]
         prompt = self.step.prompts[prompt.name]
-        answer = await one.complete(prompt, inputs, draw=draw, usage=self.usage.setdefault(prompt.name, Usage()))
         ref = PromptRef(name=prompt.name, version=prompt.fingerprint, role=model or prompt.role, model=one.name)
-        if ref not in self.asked:
-            self.asked.append(ref)
-        return answer
+        try:
+            return await one.complete(prompt, inputs, draw=draw, usage=self.usage.setdefault(prompt.name, Usage()))
+        finally:  # a method may keep part of an answer that its prompt refused
+            if ref not in self.asked:
+                self.asked.append(ref)
 
     def asked_of(self, provenance: Provenance) -> Provenance:
         """The provenance of a record that passed here unchanged, with what was asked about it."""

@@ -165,7 +165,7 @@ FAMILY = Family(
                     propose_rules,
                     slots=where_replaced,
                     most=lambda settings: 1,
-                    version=2,
+                    version=3,
                     prepare=pools,
                     prompts=[REPLACEMENT_RULES],
                 ),
@@ -178,7 +178,7 @@ FAMILY = Family(
             item=RuleConflicts,
             people=every(CONFLICTS),
             verify=verify_conflicts,
-            steps=(each(find_conflicts, version=2, prepare=bring_rules_together, settings=["levels", "header"]),),
+            steps=(each(find_conflicts, version=3, prepare=bring_rules_together, settings=["levels", "header"]),),
         ),
         Part(
             "keywords",
@@ -186,7 +186,11 @@ FAMILY = Family(
             item=AnswerKeywords,
             people=every(KEYWORDS, unfit_keywords),
             verify=verify_keywords,
-            steps=(expand(mark_keywords, slots=where_marked, most=lambda settings: 1, prompts=[ANSWER_KEYWORDS]),),
+            steps=(
+                expand(
+                    mark_keywords, slots=where_marked, most=lambda settings: 1, version=2, prompts=[ANSWER_KEYWORDS]
+                ),
+            ),
         ),
         Part(
             "contexts",
@@ -208,7 +212,7 @@ FAMILY = Family(
                     mix_contexts,
                     files=context_files,
                     long="context",
-                    version=3,
+                    version=4,
                     prepare=bring_together,
                     settings=["levels", "header"],
                 ),
