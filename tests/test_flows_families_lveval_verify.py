@@ -973,7 +973,8 @@ RULES = Replacements(
         ),
         (
             "Marla -> Tessin\nOrvane -> Tessin",
-            "the rule 'Orvane' -> 'Tessin': the substitute stands for 'Marla' too, so it cannot be undone; write another",
+            "the rule 'Orvane' -> 'Tessin': the substitute stands for 'Marla' too, so it cannot be undone; "
+            "write another",
         ),
         ("Edison -> Tessin", "the keyword 'Edison' stands in no question, answer or excerpt"),
         (
