@@ -87,6 +87,8 @@ _TELLING = 4
 """Letters of a word by which alone a name is known."""
 _SHORT = 2
 """Words of a name that one unusual word of it may stand for."""
+_INNER_NAME = r"(?<=[a-z,] )({})(?!\w| [A-Z])"
+"""A family name within a sentence, by itself."""
 _ITS_YEAR = re.compile(r",? [12]\d{3}\b")
 _DATE_WORD = re.compile(r"\d{4}|\d{1,2}|[^\W\d_]+")
 
@@ -340,9 +342,10 @@ def _shared(one: str, other: str, code: str) -> frozenset[str]:
 
 def objections(rules: Sequence[Rule], texts: Texts) -> Iterator[Conflict]:
     """All that goes wrong in the pair's own texts where the rules are applied, and among the rules themselves."""
-    for problem in problems(sides_of(rules), texts.language):
-        yield Conflict(old=problem.rule[0], kind=AMONG_RULES, excerpt=str(problem))
-    sound = [rule for rule in rules if _readable(rule)]
+    against = problems(sides_of(rules), texts.language)
+    yield from (Conflict(old=problem.rule[0], kind=AMONG_RULES, excerpt=str(problem)) for problem in against)
+    unsound = {problem.rule for problem in against}
+    sound = [rule for rule in rules if (rule.old, rule.new) not in unsound]
     if not sound:
         return
     sides, own = sides_of(sound), texts.together
@@ -404,6 +407,10 @@ def forms_of(rule: Rule, text: str, code: str) -> Iterator[tuple[int, int]]:
     for part in _telling_parts(rule, code):
         pattern = re.escape(part) if code == "zh" else rf"(?<!\w){re.escape(part)}(?!\w)"
         yield from (match.span() for match in re.finditer(pattern, text))
+    if code == "en" and (name := personal_name(rule.old)) is not None and is_first_name(old_words(rule)[0]):
+        family = old_words(rule)[-1]
+        if family.casefold() == name.last:
+            yield from (match.span(1) for match in re.finditer(_INNER_NAME.format(re.escape(family)), text))
     if code == "zh" and zh.answer_type(rule.old) == "person" and len(rule.old) in _NAME_LENGTHS:
         at = 0
         for word, tag in tagged(text):

@@ -218,7 +218,7 @@ def _of_somebody(name: str, asked: ToRename) -> bool:
     """Whether a document that has the name speaks of somebody, who is born or called he or she."""
     texts = _texts_of(asked)
     nicknamed = re.search(rf'{re.escape(name)} ["“]', "\n".join((asked.question, *asked.answers, *texts)))
-    return not nicknamed and any(name in text and _SOMEBODY.search(text) for text in texts)
+    return not nicknamed and any(name.split()[-1] in text and _SOMEBODY.search(text) for text in texts)
 
 
 def _stands_alone(word: str, texts: str) -> bool:
@@ -274,7 +274,7 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
     """A person with a new first and family name, in each form that the texts have."""
     words, texts = name.split(), "\n".join(documents)
     first, last = words[0], words[-1]
-    own = "\n".join(text for text in documents if name in text)
+    own = "\n".join(text for text in documents if last in text)
     of = _gender_of(own, (r"\b(?:he|his|him)\b", r"\b(?:she|her|hers)\b")) or en.gender(name)
     before = re.findall(rf"({_NAME_WORD}) {re.escape(name)}", texts)
     if of is None or not all(is_dictionary_word(word.casefold()) or word.casefold() in TITLES for word in before):
