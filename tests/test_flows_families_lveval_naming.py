@@ -94,12 +94,13 @@ def test_rules_beyond_those_asked_for_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("question", "text", "line"),
     [
-        ("Where is the Galata Bridge?", "The Galata Bridge is a bridge in Istanbul.", "Galata Bridge -> Balkova Bridge"),
+        ("Where is the Galata Bridge?", "The Galata Bridge stands there.", "Galata Bridge -> Balkova Bridge"),
         ("Where is the Galata Bridge?", "The Galata Bridge is a bridge in Istanbul.", "Galata -> Balkova"),
         ("Where is Rutgers University?", "Rutgers University is large.", "Rutgers University -> Halvorsen University"),
         ("Who owns Northern Telecom?", "Bell owns Northern Telecom in full.", "Northern Telecom -> Hudson Telecom"),
         ("When did Guns N Roses play?", "Guns N Roses played.", "Guns N Roses -> Knives N Lilies"),
-        ("Who wrote A Christmas Story?", "He wrote A Christmas Story for Christmas.", "A Christmas Story -> A Harvest Tale"),
+        ("Who wrote A Christmas Story?", "He wrote A Christmas Story at Christmas.",
+         "A Christmas Story -> A Harvest Tale"),
         ("Where is Addis Ababa?", "Addis Ababa lies high.", "Addis Ababa -> Tana Melka"),
         ("Who is Charles Eugène Jules Marie Nungesser?", "Charles Eugène Jules Marie Nungesser flew.",
          "Charles Eugène Jules Marie Nungesser -> Antoine Fulbert Aimé Rémi Vauclair"),
@@ -200,7 +201,7 @@ def listed(text: str) -> list[str]:
 def test_recorded_rules_pass_but_for_one_that_is_wrong(shared: Path) -> None:
     rows = recorded(shared, "A model may know the answer")
     assert len(rows) == 21
-    refused = {}
+    refused, details = {}, []
     for row in rows:
         found = _PART_OF_PROMPT.search(row["messages"][1]["content"])
         assert found is not None
@@ -211,10 +212,11 @@ def test_recorded_rules_pass_but_for_one_that_is_wrong(shared: Path) -> None:
             REPLACEMENT_RULES.parse(asked, answer)
         except Invalid as invalid:
             refused[asked.question] = [one.kind for one in sift(asked, rules_in(answer))[1]]
-            assert invalid.detail
+            details.append(invalid.detail)
     assert {question: REALLY_WRONG[question] in kinds for question, kinds in refused.items()} == dict.fromkeys(
         REALLY_WRONG, True
     )
+    assert all(details)
 
 
 def test_recorded_keywords_pass(shared: Path) -> None:
@@ -256,7 +258,7 @@ def test_keywords_mark_something(language: str, answer: str, keywords: str, reas
         ("Who was born first, Robert Leonard or Ida Holm?", "Robert Leonard",
          ["Robert Z. Leonard (born 1889) was a director. Leonard made films; he died in 1968.", "Nothing is said."],
          ["Robert Z. Leonard", "Robert Leonard", "Leonard"]),
-        ("Where is Kalenderhane Church?", "Berlin", ["Kalenderhane Church stands in Berlin."], ["Kalenderhane", "Berlin"]),
+        ("Where is Kalenderhane Church?", "Berlin", ["Kalenderhane Church is in Berlin."], ["Kalenderhane", "Berlin"]),
         ("When was the hall built?", "1931", ["The hall was built in 1931, before the war of 1939."], ["1931"]),
         ("Who was Mahbub ul Haq?", "a minister", ["Mahbub ul Haq was a minister."], []),
         ("What is Disney?", "a firm", ["Disney made the film with Disneynature."], []),

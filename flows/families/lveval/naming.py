@@ -325,8 +325,8 @@ def _related(old: str, other: str) -> bool:
 
 def of_one_name(rule: Rule, other: Rule, code: str) -> bool:
     """Whether two rules are for spellings or forms of one name, which is to be renamed in all of them or in none."""
-    letters = ["".join(filter(str.isalnum, one.old.casefold())) for one in (rule, other)]
-    if min(map(len, letters)) >= _TELLING and SequenceMatcher(None, *letters, autojunk=False).ratio() >= _ALIKE:
+    mine, theirs = ("".join(filter(str.isalnum, one.old.casefold())) for one in (rule, other))
+    if min(len(mine), len(theirs)) >= _TELLING and SequenceMatcher(None, mine, theirs, False).ratio() >= _ALIKE:
         return True
     return bool(_shared(rule.old, other.old, code)) and bool(_shared(rule.new, other.new, code))
 

@@ -40,6 +40,8 @@ _NAME_WORD = r"[^\W\d_a-z][\w'’-]*\.?"
 _LINK = r"(?:of|the|de|du|la|le|und|et|ul|al|von|van|y|e|i|di|da|del)"
 _RUN = rf"{_NAME_WORD}(?: {_LINK})*"
 _SOMEBODY = re.compile(r"(?<!\w)(?:[Bb]orn|he|He|she|She|his|His|her|Her)(?!\w)|\(\d{4} ?[–-] ?\d{4}\)")
+_MALE = r"\b(?:he|his|him|king|son|father|brother|actor)\b"
+_FEMALE = r"\b(?:she|her|hers|queen|daughter|mother|sister|actress)\b"
 _NEARLY = 0.7
 """How much of two words is the same from which on they may be two spellings of one name."""
 _DOT = re.compile(r"[·・•‧]")
@@ -168,12 +170,12 @@ def _in_english(asked: ToRename, texts: str) -> Iterator[Maker]:
         done.append(name)
         words = name.split()
         if _of_somebody(name, asked) and (_is_person(name) or _is_born(name, texts)):
-            yield lambda rng, name=name: _person(name, (asked.question, *asked.answers, *_texts_of(asked)), rng)  # type: ignore[misc]
+            yield lambda rng, name=name: _person(name, (asked.question, *asked.answers, *_texts_of(asked)), rng)
         elif place_class(name) == "city" and _telling_town(name) and _stands_alone(name, texts):
-            yield lambda rng, name=name: [Rule(old=name, new=rng.choice(packaged("en")["town"]))]  # type: ignore[misc]
+            yield lambda rng, name=name: [Rule(old=name, new=rng.choice(packaged("en")["town"]))]
         elif (telling := _telling(words)) is not None and _stands_alone(telling, texts):
-            yield lambda rng, word=telling: [Rule(old=word, new=_coined(word, rng))]  # type: ignore[misc]
-    yield from (lambda rng, year=year: _moved(year, "", texts, rng) for year in _asked_years(asked))  # type: ignore[misc]
+            yield lambda rng, word=telling: [Rule(old=word, new=_coined(word, rng))]
+    yield from (lambda rng, year=year: _moved(year, "", texts, rng) for year in _asked_years(asked))
 
 
 def _names_of(asked: ToRename) -> list[str]:
@@ -218,7 +220,7 @@ def _of_somebody(name: str, asked: ToRename) -> bool:
     """Whether a document that has the name speaks of somebody, who is born or called he or she."""
     texts = _texts_of(asked)
     nicknamed = re.search(rf'{re.escape(name)} ["“]', "\n".join((asked.question, *asked.answers, *texts)))
-    return not nicknamed and any(name.split()[-1] in text and _SOMEBODY.search(text) for text in texts)
+    return not nicknamed and any(name.rpartition(" ")[2] in text and _SOMEBODY.search(text) for text in texts)
 
 
 def _stands_alone(word: str, texts: str) -> bool:
@@ -275,10 +277,15 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
     words, texts = name.split(), "\n".join(documents)
     first, last = words[0], words[-1]
     own = "\n".join(text for text in documents if last in text)
-    of = _gender_of(own, (r"\b(?:he|his|him)\b", r"\b(?:she|her|hers)\b")) or en.gender(name)
+    of = _gender_of(own, (_MALE, _FEMALE)) or en.gender(name)
     before = re.findall(rf"({_NAME_WORD}) {re.escape(name)}", texts)
     if of is None or not all(is_dictionary_word(word.casefold()) or word.casefold() in TITLES for word in before):
         return []
+    if any(
+        one[:2] == first[:2] and one != first
+        for one in re.findall(rf"([A-Z]\w+)(?: [A-Z]\.)? {re.escape(last)}", texts)
+    ):
+        return []  # a short form of the first name
     names = packaged("en")
     new_first, middle = rng.sample(names[of], 2)
     new_last = rng.choice(names["surname"])
@@ -345,7 +352,7 @@ def _in_chinese(asked: ToRename, texts: str) -> Iterator[Maker]:
         if make is not None:
             done.append(name)
             yield make
-    yield from (lambda rng, year=year: _moved(year, "年", texts, rng) for year in _asked_years(asked))  # type: ignore[misc]
+    yield from (lambda rng, year=year: _moved(year, "年", texts, rng) for year in _asked_years(asked))
 
 
 def _chinese_names(asked: ToRename) -> list[str]:
@@ -364,8 +371,10 @@ def _chinese_names(asked: ToRename) -> list[str]:
     return sorted(found, key=lambda name: (found[name], -len(name), name))
 
 
-def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:
+def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # noqa: PLR0911 - one for each kind
     if "·" in name:
+        if not _spelt_in_chinese(name, texts) or re.search(f"{name}{TRANSCRIBED.pattern}", texts):
+            return None
         return lambda rng: _foreigner(name, texts, rng)
     if _is_chinese_person(name, asked, texts):
         return lambda rng: _chinese_person(name, texts, rng)
@@ -379,7 +388,10 @@ def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:
     ):
         return None
     foreign = TRANSCRIBED.fullmatch(stem) is not None
-    if tail in _WORDS_TOO and not foreign:
+    place = [tag for _, tag in tagged(stem)] in (["ns"], ["nt"], ["nz"]) or any(
+        text.startswith(name) for text in _texts_of(asked)
+    )
+    if not foreign and (tail in _WORDS_TOO or not place):
         return None
     return lambda rng: [Rule(old=stem, new=rng.choice(packaged("zh")["foreign-place" if foreign else "place"]))]
 
@@ -416,6 +428,8 @@ def _is_chinese_person(name: str, asked: ToRename, texts: str) -> bool:
 
 def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
     names = packaged("zh")
+    if name[0] in texts.replace(name, ""):
+        return []  # it may be the family name alone
     family = rng.choice([one for one in names["surname"] if one != name[0]])
     given = "".join(rng.sample(names["given"], len(name) - 1))
     made = [Rule(old=name, new=family + given)]
