@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from flows.families.lveval.naming import TRANSCRIBED, is_year, rules_problem
@@ -170,12 +170,12 @@ def _in_english(asked: ToRename, texts: str) -> Iterator[Maker]:
         done.append(name)
         words = name.split()
         if _of_somebody(name, asked) and (_is_person(name) or _is_born(name, texts)):
-            yield lambda rng, name=name: _person(name, (asked.question, *asked.answers, *_texts_of(asked)), rng)
+            yield partial(_person, name, (asked.question, *asked.answers, *_texts_of(asked)))
         elif place_class(name) == "city" and _telling_town(name) and _stands_alone(name, texts):
-            yield lambda rng, name=name: [Rule(old=name, new=rng.choice(packaged("en")["town"]))]
+            yield partial(_one_of, name, packaged("en")["town"])
         elif (telling := _telling(words)) is not None and _stands_alone(telling, texts):
-            yield lambda rng, word=telling: [Rule(old=word, new=_coined(word, rng))]
-    yield from (lambda rng, year=year: _moved(year, "", texts, rng) for year in _asked_years(asked))
+            yield partial(_coined, telling)
+    yield from (partial(_moved, year, "", texts) for year in _asked_years(asked))
 
 
 def _names_of(asked: ToRename) -> list[str]:
@@ -265,11 +265,15 @@ def _telling_town(name: str) -> bool:
     return name.isalpha() and name.casefold() not in _TIMES_AND_TONGUES and not is_dictionary_word(name.casefold())
 
 
-def _coined(word: str, rng: random.Random) -> str:
+def _one_of(name: str, others: Sequence[str], rng: random.Random) -> list[Rule]:
+    return [Rule(old=name, new=rng.choice(others))]
+
+
+def _coined(word: str, rng: random.Random) -> list[Rule]:
     """A word that nobody knows, with the ending of the given one."""
     start = "".join(rng.sample(packaged("en")["syllable"], 2)).capitalize()
     ending = re.search(r"[aeiouy]+[^aeiouy]*$", word.casefold())
-    return start + (ending[0] if ending else "a")
+    return [Rule(old=word, new=start + (ending[0] if ending else "a"))]
 
 
 def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rule]:
@@ -352,7 +356,7 @@ def _in_chinese(asked: ToRename, texts: str) -> Iterator[Maker]:
         if make is not None:
             done.append(name)
             yield make
-    yield from (lambda rng, year=year: _moved(year, "年", texts, rng) for year in _asked_years(asked))
+    yield from (partial(_moved, year, "年", texts) for year in _asked_years(asked))
 
 
 def _chinese_names(asked: ToRename) -> list[str]:
@@ -375,11 +379,11 @@ def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # n
     if "·" in name:
         if not _spelt_in_chinese(name, texts) or re.search(f"{name}{TRANSCRIBED.pattern}", texts):
             return None
-        return lambda rng: _foreigner(name, texts, rng)
+        return partial(_foreigner, name, texts)
     if _is_chinese_person(name, asked, texts):
-        return lambda rng: _chinese_person(name, texts, rng)
+        return partial(_chinese_person, name, texts)
     if name in packaged("zh")["city"] and _spelt_in_chinese(name, texts):
-        return lambda rng: [Rule(old=name, new=rng.choice(packaged("zh")["place"]))]
+        return partial(_one_of, name, packaged("zh")["place"])
     stem, tail = next(((name[: -len(tail)], tail) for tail in _KINDS if name.endswith(tail)), ("", ""))
     if (
         len(stem) < 2
@@ -393,7 +397,7 @@ def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # n
     )
     if not foreign and (tail in _WORDS_TOO or not place):
         return None
-    return lambda rng: [Rule(old=stem, new=rng.choice(packaged("zh")["foreign-place" if foreign else "place"]))]
+    return partial(_one_of, stem, packaged("zh")["foreign-place" if foreign else "place"])
 
 
 def _spelt_in_chinese(name: str, texts: str) -> bool:
