@@ -84,6 +84,25 @@ def test_one_bad_rule_is_left_out_and_the_others_stay(lines: list[str], lost: li
     assert [rule.old for rule in kept] == [rule.old for rule in rules if rule.old not in dict(lost)]
 
 
+@pytest.mark.parametrize(
+    ("text", "lines", "lost"),
+    [
+        ("Scotland has a Scottish cabinet.", ["Scotland -> Caldonia"], ["Scotland"]),
+        ("Scotland has a Scottish cabinet.", ["Scotland -> Caldonia", "Scottish -> Caldonian"], []),
+        (
+            "The Library of Ethiopia is in Ethiopia.",
+            ["Library of Ethiopia -> Library of Zembora"],
+            ["Library of Ethiopia"],
+        ),
+        ("France lost Havana; the French left.", ["France -> Valdorre"], ["France"]),
+        ("France lost Havana; Christians left.", ["France -> Valdorre"], []),
+    ],
+)
+def test_a_country_is_renamed_everywhere_or_nowhere(text: str, lines: list[str], lost: list[str]) -> None:
+    _, told = sift(asked_of(text, ["yes"], text), rules_of(*lines))
+    assert [one.old for one in told] == lost
+
+
 def test_rules_beyond_those_asked_for_are_left_out() -> None:
     asked = CURIE.model_copy(update={"most": 1})
     kept, told = sift(asked, rules_of("Paris -> Corvath", "Apium -> Umbrium"))

@@ -87,6 +87,8 @@ _TELLING = 4
 """Letters of a word by which alone a name is known."""
 _SHORT = 2
 """Words of a name that one unusual word of it may stand for."""
+_ADJECTIVES = {"France": "French", "Wales": "Welsh", "Netherlands": "Dutch", "Greece": "Greek", "Iraq": "Iraqi"}
+"""Of countries whose adjective begins or ends otherwise than most."""
 _INNER_NAME = r"(?<=[a-z,] )({})(?!\w| [A-Z])"
 """A family name within a sentence, by itself."""
 _ITS_YEAR = re.compile(r",? [12]\d{3}\b")
@@ -407,6 +409,8 @@ def forms_of(rule: Rule, text: str, code: str) -> Iterator[tuple[int, int]]:
     for part in _telling_parts(rule, code):
         pattern = re.escape(part) if code == "zh" else rf"(?<!\w){re.escape(part)}(?!\w)"
         yield from (match.span() for match in re.finditer(pattern, text))
+    if code == "en":
+        yield from _of_country(rule, text)
     if code == "en" and (name := personal_name(rule.old)) is not None and is_first_name(old_words(rule)[0]):
         family = old_words(rule)[-1]
         if family.casefold() == name.last:
@@ -417,6 +421,15 @@ def forms_of(rule: Rule, text: str, code: str) -> Iterator[tuple[int, int]]:
             if word == rule.old[0] and tag.startswith("nr"):
                 yield at, at + 1
             at += len(word)
+
+
+def _of_country(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
+    """Where a country that is renamed, by itself or inside a name, goes on to stand, or the adjective of it."""
+    for word in old_words(rule):
+        if place_class(word) == "country" and word not in _words_of(rule.new):
+            adjective = _ADJECTIVES.get(word) or rf"{re.escape(word[:3])}[a-z]*(?:ish|ese|an)"
+            pattern = adjective if rule.old == word else re.escape(word)
+            yield from (match.span() for match in re.finditer(rf"(?<!\w)(?:{pattern})(?!\w)", text))
 
 
 def _telling_parts(rule: Rule, code: str) -> Iterator[str]:
