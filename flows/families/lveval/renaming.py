@@ -281,9 +281,14 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
     words, texts = name.split(), "\n".join(documents)
     first, last = words[0], words[-1]
     own = "\n".join(text for text in documents if last in text)
-    of = _gender_of(own, (_MALE, _FEMALE)) or en.gender(name)
+    told, named = _gender_of(own, (_MALE, _FEMALE)), en.gender(name)
+    of = named if told is None else told
     before = re.findall(rf"({_NAME_WORD}) {re.escape(name)}", texts)
-    if of is None or not all(is_dictionary_word(word.casefold()) or word.casefold() in TITLES for word in before):
+    if (
+        of is None
+        or (named and of != named)
+        or not all(is_dictionary_word(word.casefold()) or word.casefold() in TITLES for word in before)
+    ):
         return []
     if any(
         one[:2] == first[:2] and one != first
