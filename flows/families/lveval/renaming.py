@@ -29,8 +29,8 @@ TRIED = 6
 """Substitutes that are tried for a name."""
 THINGS = 3
 """Things that are renamed for one pair, at most."""
-_DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch)$")
-"""Ends of words for peoples and languages, which are no names to be replaced."""
+_DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|isms?|ists?|tions?|ity|ness|ology)$")
+"""Ends of words for peoples, languages and what is thought or done, which are no names to be replaced."""
 _TIMES_AND_TONGUES = frozenset(MONTHS) | {"latin", "greek", "sunday", "monday"}
 _NEIGHBOUR_YEARS = 9
 """Years by which a year is moved, at most."""
@@ -382,7 +382,9 @@ def _chinese_names(asked: ToRename) -> list[str]:
 
 def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # noqa: PLR0911 - one for each kind
     if "·" in name:
-        if not _spelt_in_chinese(name, texts) or re.search(f"{name}{TRANSCRIBED.pattern}", texts):
+        after = {texts[found.end() : found.end() + 1] for found in re.finditer(re.escape(name), texts)}
+        longer = re.search(f"{name}{TRANSCRIBED.pattern}", texts) or (len(after) == 1 and "".join(after).isalpha())
+        if longer or not _spelt_in_chinese(name, texts):
             return None
         return partial(_foreigner, name, texts)
     if _is_chinese_person(name, asked, texts):
