@@ -683,6 +683,13 @@ DAMAGE: dict[str, tuple[Callable[[LongContext], bool], Change, str]] = {
         lambda row: row.revised(replacements=(Rule(old="Vorn", new="vorn"),)),
         "'Vorn' -> 'vorn': the substitute is the keyword",
     ),
+    "half renamed": (
+        every("tower"),
+        lambda row: exchanged("Zorro was born", "Newton was born")(row).revised(
+            replacements=tuple(rule for rule in row.replacements if rule.old != "Newton")
+        ),
+        "'Isaac Newton' is replaced by 'Quentin Zorro', and 'Newton' is left",
+    ),
     "empty rule": (
         every("lake"),
         lambda row: row.revised(replacements=(Rule(old="?", new="!"),)),
@@ -1021,3 +1028,12 @@ def test_answer_keywords(changes: dict[str, str], message: str) -> None:
     assert found(verify_keywords, MARKED, english) == []
     assert message in found(verify_keywords, MARKED.revised(**changes))
     assert "its pair stands twice" in found(verify_keywords, MARKED, MARKED.revised(key="3"))
+
+
+def test_keywords_count_for_something() -> None:
+    row = AnswerKeywords(
+        key="1", pair_id="p", dataset="hotpotwikiqa-mixup", question="Who was it for?", answer="it was for the king",
+        keywords="was for", language="en", provenance=Provenance(seed=7),
+    )  # fmt: skip
+    assert found(verify_keywords, row.revised(keywords="king")) == []
+    assert found(verify_keywords, row) == ["the keywords 'was for' count for nothing: they are on the blacklist"]
