@@ -131,6 +131,18 @@ def _of_lines(value: object) -> object:
 Rules = Annotated[tuple[Rule, ...], BeforeValidator(_of_lines)]
 
 
+class Conflict(Frozen):
+    """Where a rule does harm."""
+
+    old: str = Field(description="The rule's keyword")
+    kind: str
+    excerpt: str = Field(description="The sentence that shows it, or the rule that it does not go with")
+
+    def __str__(self) -> str:
+        """As people read it."""
+        return f"{self.old}: {self.kind}: {self.excerpt}"
+
+
 class Replacements(Record):
     """The replacement rules of a pair. People write them a rule a line: `keyword -> substitute`."""
 
@@ -143,20 +155,9 @@ class Replacements(Record):
     answers: tuple[str, ...]
     excerpts: tuple[str, ...] = Field(description="The sentences of the supporting documents that hold a keyword")
     rules: Rules
+    lost: tuple[Conflict, ...] = Field((), description="Rules of the builder that cannot be applied, and why")
     language: str
     provenance: Provenance
-
-
-class Conflict(Frozen):
-    """Where a rule does harm."""
-
-    old: str = Field(description="The rule's keyword")
-    kind: str
-    excerpt: str = Field(description="The sentence that shows it")
-
-    def __str__(self) -> str:
-        """As people read it."""
-        return f"{self.old}: {self.kind}: {self.excerpt}"
 
 
 class RuleConflicts(Record):

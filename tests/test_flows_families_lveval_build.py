@@ -16,20 +16,11 @@ from flows.compose import Project
 from flows.construct.engine import VerifyContext
 from flows.construct.stages import StageRef
 from flows.families.lveval import FAMILY
-from flows.families.lveval.conflicts import (
-    FOLLOWS,
-    HEADER,
-    INSIDE,
-    PART,
-    STANDS,
-    UNDONE,
-    conflicts,
-    longer_name,
-    settled,
-)
+from flows.families.lveval.conflicts import HEADER, conflicts, settled
 from flows.families.lveval.contexts import keywords_after
 from flows.families.lveval.library import Library, count
 from flows.families.lveval.method import ready, supporting_sentence
+from flows.families.lveval.naming import FOLLOWS, INSIDE, PART, STANDS, TOGETHER, UNDONE, longer_name
 from flows.families.lveval.prompts import ConfusingFacts, Keywords, RuleList
 from flows.families.lveval.settings import LVEvalSettings, words_of
 from flows.llm.model import Out, Prompt, Usage
@@ -349,7 +340,7 @@ def library_of(*texts: str, language: str = "en") -> Library:
     ],
 )
 def test_what_speaks_against_a_rule_is_found(rules: list[Rule], kind: str | None, old: str) -> None:
-    text = "The engINeer Ida Holm built it at Varn, not at Olde. Holm saw it in Lincoln Park. Lincoln came."
+    text = "The engINeer Ida Holm built it at Varn, not at Olde. Holm saw Abraham Lincoln. Lincoln came."
     pair = pair_of("Who built the bridge at Varn?", ["Ida Holm"], text)
     found = conflicts(rules, pair, [], library_of(*(f"Nothing {number}." for number in range(200))))
     if kind is not None:
@@ -357,10 +348,29 @@ def test_what_speaks_against_a_rule_is_found(rules: list[Rule], kind: str | None
         assert old not in {rule.old for rule in settled(rules, pair, [], library_of())}
 
 
-def test_the_rules_for_one_name_are_left_out_together() -> None:
-    pair = pair_of("Who built it?", ["Ida Holm"], "Ida Holm built it. Holm came back. It stands in Holm Park at Varn.")
+def test_the_rules_for_one_name_are_left_out_together_and_each_loss_is_told() -> None:
+    pair = pair_of("Who built it?", ["Ida Holm"], "Ida Holm built it. Holm met Mr Lund. It stands at Varn.")
     rules = [Rule(old="Ida Holm", new="Vera Lund"), Rule(old="Holm", new="Lund"), Rule(old="Varn", new="Olmen")]
-    assert settled(rules, pair, [], library_of("A text.")) == (rules[2],)
+    library = library_of("A text.")
+    assert settled(rules, pair, [], library) == (rules[2],)
+    told = conflicts(rules, pair, [], library)
+    assert [(one.old, one.kind) for one in told] == [("Ida Holm", TOGETHER), ("Holm", STANDS)]
+    assert told[0].excerpt == "Ida Holm -> Vera Lund: Holm -> Lund is left out"
+
+
+def test_a_rule_that_fails_without_another_says_which_one_was_left_out() -> None:
+    pair = pair_of("Who flew it?", ["Karl Stein"], "Karl Stein flew it. Stein landed at Kelm Bay.")
+    rules = [Rule(old="Karl Stein", new="Anton Wieck"), Rule(old="Stein", new="Kelm")]
+    told = conflicts(rules, pair, [], library_of("A text."))
+    assert [(one.old, one.kind) for one in told] == [("Karl Stein", PART), ("Stein", STANDS)]
+    assert told[0].excerpt.startswith("since Stein -> Kelm is left out: 'Stein' in: Stein landed")
+
+
+def test_rules_that_differ_by_case_alone_are_one() -> None:
+    pair = pair_of("Who sells it?", ["MindWare"], "It is sold by MindWare. A sequel was sold by Mindware.")
+    rules = [Rule(old="MindWare", new="ThinkForge"), Rule(old="Mindware", new="Thinkforge")]
+    assert settled(rules, pair, [], library_of("A text.")) == (rules[0],)
+    assert conflicts(rules, pair, [], library_of("A text.")) == ()
 
 
 @pytest.mark.parametrize("side", ["Zorb\n\x1e\nQuux", "Zorb\u200bla", "\u202eZorbla", "Zorbla\u2028Q", "", "Z" * 101])
@@ -378,7 +388,14 @@ def test_a_rule_without_conflict_stays() -> None:
 @pytest.mark.parametrize(
     ("text", "keyword", "language", "longer"),
     [
-        ("He saw Lincoln Park.", "Lincoln", "en", "Lincoln Park"),
+        ("He saw Lincoln Park.", "Lincoln", "en", None),
+        ("He saw Lincoln Kirstein.", "Lincoln", "en", "Lincoln Kirstein"),
+        ("He went to New England.", "England", "en", "New England"),
+        ("The Galata Bridge (Galata Köprüsü).", "Galata", "en", None),
+        ("他在北京大学读书。", "北京", "zh", None),
+        ("他去了马里兰州。", "马里", "zh", "马里兰州"),
+        ("他去了拉丁美洲。", "美洲", "zh", "拉丁美洲"),
+        ("今日本来无事。", "日本", "zh", "今日本来"),
         ("He saw President Lincoln.", "Lincoln", "en", None),
         ("It was Abraham Lincoln.", "Lincoln", "en", "Abraham Lincoln"),
         ("Then Lincoln came.", "Lincoln", "en", None),
@@ -403,6 +420,9 @@ def test_an_answer_that_no_longer_follows_is_a_conflict() -> None:
         ("engineer Holm", "the engineer Ida Holm", [("Ida Holm", "Vera Lund")], "en", "engineer Vera Lund"),
         ("spring 1931", "in spring of 1931", [("Varn", "Olmen")], "en", "spring 1931"),
         ("约瑟夫 拉斯特", "约瑟夫·拉斯特", [("约瑟夫·拉斯特", "费伦茨·埃里森")], "zh", "费伦茨·埃里森"),
+        ("高雄横滨线", "高雄横滨线等", [("高雄", "云屿"), ("横滨", "尾关")], "zh", "云屿尾关线"),
+        ("大阪商船 基隆", "大阪商船到基隆", [("大阪", "摄津")], "zh", "摄津商船 基隆"),
+        ("Art", "Bart's art", [("Bart", "Olaf")], "en", "art"),
         ("", "Ida Holm", [("Ida Holm", "Vera Lund")], "en", ""),
     ],
 )

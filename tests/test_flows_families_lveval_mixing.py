@@ -156,6 +156,25 @@ def test_what_cannot_be_built_is_refused_with_what_is_missing() -> None:
         measure(mixed, 20, HEADERS["en"])
 
 
+def test_what_the_next_document_cannot_fill_another_does() -> None:
+    def document(words: int) -> str:
+        return f"{' '.join(['word'] * words)}. And more."
+
+    long, short = document(400), document(50)
+    shelf = shelf_of("en", *[long] * 6, *[short] * 20)
+    support = (Text("s", "One.", "en"),)
+    every = np.zeros(len(shelf), bool)
+    for seed in range(20):
+        mixed = mix(shelf, every, support, (), None, np.empty(0, np.int64), scattered=True, longest=10**6, seed=seed)
+        laid = laid_out(mixed, 950, "en", seeds())  # two long ones leave 136 words, which no third can begin to fill
+        assert abs(laid.length - 950) <= slack(950, "en")
+    only_long = shelf_of("en", *[long] * 6)
+    mixed = mix(only_long, np.zeros(6, bool), support, (), None, np.empty(0, np.int64), scattered=True,
+                longest=10**6, seed=1)  # fmt: skip
+    with pytest.raises(Drop, match=LACKING):
+        measure(mixed, 950, HEADERS["en"])
+
+
 def test_excluded_documents_are_never_drawn_and_those_with_keywords_are_rewritten() -> None:
     shelf = library("en", documents=40)
     excluded = np.zeros(40, bool)

@@ -56,56 +56,11 @@ def to_rename(one: Pair, sentences: Sequence[str]) -> ToRename:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("rules", "reason"),
-    [
-        ([("Marie Curie", "Vera Lund"), ("Curie", "Lund")], None),
-        ([], "no replacement rule"),
-        ([("Marie Curie", "Vera Lund"), ("Curie", "Vera Lund")], "rules in conflict with each other"),
-        ([("Einstein", "Hartmann")], "the keyword stands nowhere"),
-        ([("Marie Curie", "Paris")], "the substitute stands there already"),
-        ([("Marie Curie", "Marie Lund")], "keyword and substitute share a word"),
-        ([("Marie Curie", "the chemist")], "keyword and substitute differ in form"),
-        ([(f"w{number}", f"v{number}") for number in range(5)], "too many replacement rules"),
-    ],
-)
-def test_what_replacement_rules_must_meet(rules: list[tuple[str, str]], reason: str | None) -> None:
-    asked = to_rename(PAIRS[0], ["Marie Curie studied physics in Paris. Curie worked hard."])
-    problem = rules_problem(asked, [Rule(old=old, new=new) for old, new in rules])
-    assert (problem[0] if problem else None) == reason
-
-
 def test_parts_of_a_name_are_replaced_along_with_it() -> None:
-    asked = to_rename(PAIRS[0], ["Marie Curie studied physics in Paris. Curie worked hard."])
+    asked = to_rename(PAIRS[0], ["Marie Curie studied physics in Paris. Curie worked hard; she was born in Warsaw."])
     made = {rule.old: rule.new for rule in replacement_rules(asked, random.Random(1)).rules}
     assert rules_problem(asked, [Rule(old=old, new=new) for old, new in made.items()]) is None
     assert made["Curie"] == made["Marie Curie"].split()[-1]
-
-
-def test_chinese_cities_take_each_others_place() -> None:
-    one = pair(5, "谁住在北京？", ["李明"], "李明住在北京。", "zh")
-    asked = ToRename(
-        question=one.question, answers=one.answers, sentences=("李明住在北京。",), language="zh", most=4,
-        candidates=pool_of("zh", [one, pair(6, "谁住在上海？", ["王芳"], "王芳住在上海。", "zh")]).candidates(
-            one, ["李明住在北京。"], random.Random(1)
-        ),
-    )  # fmt: skip
-    made = {rule.old: rule.new for rule in replacement_rules(asked, random.Random(1)).rules}
-    assert made["北京"] in chinese("city")
-
-
-def test_a_piece_of_a_foreign_name_is_not_taken_for_a_chinese_one() -> None:
-    others = tuple(f"王{given}" for given in "芳明强")
-    for name, replaced in (("马赞德", False), ("李明", True)):
-        asked = ToRename(
-            question=f"{name}兰省的首府在哪里，是谁建的？", answers=("萨里",), sentences=(f"{name}兰省的首府是萨里。",),
-            language="zh", most=4, candidates=(Alternatives(name=name, others=others),),
-        )  # fmt: skip
-        if replaced:
-            assert replacement_rules(asked, random.Random(1)).rules[0].old == name
-        else:
-            with pytest.raises(Invalid, match="no name to be replaced"):
-                replacement_rules(asked, random.Random(1))
 
 
 # ---- keywords ----

@@ -666,27 +666,34 @@ DAMAGE: dict[str, tuple[Callable[[LongContext], bool], Change, str]] = {
     "chain": (
         every("tower"),
         lambda row: row.revised(replacements=(*row.replacements, Rule(old="Orvane", new="New Newton"))),
-        "the substitute 'New Newton' holds the keyword 'Newton'",
+        "the rule 'Orvane' -> 'New Newton': the substitute holds the keyword 'Newton'",
     ),
     "two to one": (
         every("tower"),
         lambda row: row.revised(replacements=(*row.replacements, Rule(old="Edison", new="quentin zorro"))),
-        "'quentin zorro' is the substitute of 2 rules",
+        "the substitute stands for 'Isaac Newton' too",
     ),
     "keyword of 2 rules": (
         every("bridge"),
         lambda row: row.revised(replacements=(*row.replacements, Rule(old="牛顿", new="孙启"))),
-        "'牛顿' is the keyword of 2 rules",
+        "the keyword has another substitute as well, '钱学圣'",
     ),
     "no change": (
         every("lake"),
         lambda row: row.revised(replacements=(Rule(old="Vorn", new="vorn"),)),
-        "'Vorn' is its own substitute",
+        "'Vorn' -> 'vorn': the substitute is the keyword",
+    ),
+    "half renamed": (
+        every("tower"),
+        lambda row: exchanged("Zorro was born", "Newton was born")(row).revised(
+            replacements=tuple(rule for rule in row.replacements if rule.old != "Newton")
+        ),
+        "'Isaac Newton' is replaced by 'Quentin Zorro', and 'Newton' is left",
     ),
     "empty rule": (
         every("lake"),
         lambda row: row.revised(replacements=(Rule(old="?", new="!"),)),
-        "a side without a letter or digit",
+        "one side has no letter or digit",
     ),
     "substitute of its own": (
         one("tower"),
@@ -972,12 +979,28 @@ RULES = Replacements(
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ("Marla -> marla", "the keyword 'Marla' is its own substitute"),
-        ("Marla -> Orvane\nOrvane -> Tessin", "the substitute 'Orvane' holds the keyword 'Orvane'"),
-        ("Marla -> Tessin\nmarla -> Vorn", "'marla' is the keyword of 2 rules"),
-        ("Marla -> Tessin\nOrvane -> Tessin", "'tessin' is the substitute of 2 rules"),
+        (
+            "Marla -> marla",
+            "the rule 'Marla' -> 'marla': the substitute is the keyword, whatever the case; write another",
+        ),
+        (
+            "Marla -> Orvane\nOrvane -> Tessin",
+            "the rule 'Marla' -> 'Orvane': the substitute holds the keyword 'Orvane'; write one that holds no keyword",
+        ),
+        (
+            "Marla -> Tessin\nmarla -> Vorn",
+            "the rule 'marla' -> 'Vorn': the keyword has another substitute as well, 'Tessin'; keep one",
+        ),
+        (
+            "Marla -> Tessin\nOrvane -> Tessin",
+            "the rule 'Orvane' -> 'Tessin': the substitute stands for 'Marla' too, so it cannot be undone; "
+            "write another",
+        ),
         ("Edison -> Tessin", "the keyword 'Edison' stands in no question, answer or excerpt"),
-        ("? -> Tessin", "the rule '?' -> 'Tessin' has a side without a letter or digit"),
+        (
+            "? -> Tessin",
+            "the rule '?' -> 'Tessin': one side has no letter or digit, so it cannot be found as a whole word",
+        ),
     ],
 )
 def test_replacements(rules: str, message: str) -> None:
@@ -1018,3 +1041,12 @@ def test_answer_keywords(changes: dict[str, str], message: str) -> None:
     assert found(verify_keywords, MARKED, english) == []
     assert message in found(verify_keywords, MARKED.revised(**changes))
     assert "its pair stands twice" in found(verify_keywords, MARKED, MARKED.revised(key="3"))
+
+
+def test_keywords_count_for_something() -> None:
+    row = AnswerKeywords(
+        key="1", pair_id="p", dataset="hotpotwikiqa-mixup", question="Who was it for?", answer="it was for the king",
+        keywords="was for", language="en", provenance=Provenance(seed=7),
+    )  # fmt: skip
+    assert found(verify_keywords, row.revised(keywords="king")) == []
+    assert found(verify_keywords, row) == ["the keywords 'was for' count for nothing: they are on the blacklist"]

@@ -139,24 +139,14 @@ class Context:
         prompt = self.step.prompts[prompt.name]
         took = Usage()
         try:
-            answer = await one.complete(prompt, inputs, draw=draw, usage=took)
+            return await one.complete(prompt, inputs, draw=draw, usage=took)
         finally:
             self.usage.setdefault(prompt.name, Usage()).add(took)
             self.step.called(took)
-        self.note_asked(prompt, model=model)
-        return answer
-
-    def note_asked(self, prompt: Prompt[Any], *, model: str | None = None) -> None:
-        """Name the prompt among what was asked: `ask` does, unless no answer was valid."""
-        used = self.step.prompts[prompt.name]
-        ref = PromptRef(
-            name=used.name,
-            version=used.fingerprint,
-            role=model or used.role,
-            model=self.step.models[model or used.role].name,
-        )
-        if ref not in self.asked:
-            self.asked.append(ref)
+            # Also of an answer that its prompt refused: a method may keep part of it.
+            ref = PromptRef(name=prompt.name, version=prompt.fingerprint, role=model or prompt.role, model=one.name)
+            if ref not in self.asked:
+                self.asked.append(ref)
 
     def asked_of(self, provenance: Provenance) -> Provenance:
         """The provenance of a record that passed here unchanged, with what was asked about it."""

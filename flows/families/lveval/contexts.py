@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from flows.construct.engine import Drop, RowFile, RowsContext, Slot, StepContext
-from flows.families.lveval.conflicts import look_for_unfit, settled, sides_of, unfit
+from flows.families.lveval.conflicts import look_for_unfit, settled, unfit
 from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset
 from flows.families.lveval.library import BETWEEN, Library, Numbers, is_yes_or_no
 from flows.families.lveval.mixing import LACKING, Headers, Laid, Measured, Mixture, Seeds, Text, lay_out, measure, mix
+from flows.families.lveval.naming import place_of_word, sides_of
 from flows.families.lveval.recall import PARAGRAPHS, Book, Level, level_of, place_of, recalled
 from flows.families.lveval.settings import LVEvalSettings, words_of
 from flows.language import language_of
@@ -100,18 +101,26 @@ class Settled:
 
 
 def keywords_after(keywords: str, answer: str, sides: Sequence[tuple[str, str]], language: str) -> str:
-    """The keywords of the answer after replacement: a substitute whole, where they are words of what it stands for."""
-    edits = replacer(sides, language).edits(answer) if sides else []
-    found: list[str] = []
-    folded, place = answer.casefold(), 0
+    """The keywords of the answer after replacement: what stands in their places, a substitute always whole."""
+    if not sides or not keywords:
+        return keywords
+    way = replacer(sides, language)
+    edits = way.edits(answer)
+    spans: list[tuple[int, int]] = []
+    place = 0
     for keyword in keywords.split():
-        at = folded.find(keyword.casefold(), place)
-        place = at + len(keyword) if at >= 0 else place
-        edit = next((one for one in edits if at >= 0 and one.start < place and at < one.end), None)
-        said = edit.new if edit else keyword
-        if not (edit and found and found[-1] == said):
-            found.append(said)
-    return " ".join(found)
+        found = place_of_word(language, answer, keyword, place)
+        if found is None:
+            return keywords
+        place = found[1]
+        touched = [edit for edit in edits if edit.start < found[1] and found[0] < edit.end]
+        start = min([found[0], *(edit.start for edit in touched)])
+        end = max([found[1], *(edit.end for edit in touched)])
+        if spans and start < spans[-1][1]:
+            spans[-1] = spans[-1][0], max(end, spans[-1][1])
+        else:
+            spans.append((start, end))
+    return " ".join(way.apply(answer[start:end]) for start, end in spans)
 
 
 class Shelf:

@@ -22,7 +22,7 @@ def layout(record: Record) -> Sheet:
                 ),
             )
         case Replacements() | RuleConflicts():
-            conflicts = getattr(record, "conflicts", ())
+            conflicts = record.conflicts if isinstance(record, RuleConflicts) else record.lost
             return Sheet(
                 title=record.question,
                 tags=(record.language, record.dataset),

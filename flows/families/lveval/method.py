@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pydantic import ValidationError
 
 from flows.construct.engine import Context, Drop, Slot, StepContext
+from flows.families.lveval import naming
 from flows.families.lveval.conflicts import conflicts
 from flows.families.lveval.confusing import CHANGES, fact_problem, is_one
 from flows.families.lveval.contexts import Shelves
@@ -27,16 +28,27 @@ from flows.families.lveval.prompts import (
     ToConfuse,
     ToMark,
     ToRename,
+    rules_in,
 )
 from flows.families.lveval.settings import MOST_RULES, LVEvalSettings
 from flows.language import language_of
+from flows.language.keywords import occurs
 from flows.llm.model import Invalid, InvalidAnswer, Model, first_json_object
 from flows.llm.rules import Rules
 from schemas.errors import WrongInput
-from schemas.lveval import AnswerKeywords, Changed, ConfusingFact, Confusion, Pair, Replacements, RuleConflicts
+from schemas.lveval import (
+    AnswerKeywords,
+    Changed,
+    Conflict,
+    ConfusingFact,
+    Confusion,
+    Pair,
+    Replacements,
+    RuleConflicts,
+)
 
-EXCERPTS = 8
-"""Sentences of the supporting documents that are shown beside the rules, at most."""
+EXCERPTS = 16
+"""Sentences of the supporting documents that are shown to who writes rules, at most."""
 
 
 def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
@@ -135,7 +147,6 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
         answer = await ctx.ask(CONFUSING_FACTS, asked)
     except InvalidAnswer as invalid:
         answer = _last(invalid)
-        ctx.note_asked(CONFUSING_FACTS)
         if all(_refusals(asked, answer, pair)):
             raise
     refused = _refusals(asked, answer, pair)
@@ -252,9 +263,11 @@ def where_replaced(pair: Pair, prepared: Pools) -> Sequence[Slot]:
 async def propose_rules(pair: Pair, slot: Slot, ctx: Context) -> Replacements:
     """Section 3.2.3: keywords or phrases to be replaced, each with its substitute.
 
-    Departure: the builder proposes what the paper's annotators write; they revise it.
+    Departure: the builder proposes what the paper's annotators write; they revise it. A rule of the last answer that
+    cannot be applied is left out; the others stay.
     """
     excerpts = _excerpts(pair)
+    lost: tuple[Conflict, ...] = ()
     if pair.written is not None:
         rules = pair.written.replacements
     else:
@@ -262,19 +275,29 @@ async def propose_rules(pair: Pair, slot: Slot, ctx: Context) -> Replacements:
             question=pair.question,
             answers=pair.answers,
             sentences=excerpts,
+            documents=tuple(document.text for document in pair.documents),
             language=pair.language,
             most=MOST_RULES,
             candidates=_candidates(pair, excerpts, ctx),
         )
-        rules = (await ctx.ask(REPLACEMENT_RULES, asked)).rules
+        try:
+            rules = (await ctx.ask(REPLACEMENT_RULES, asked)).rules
+        except InvalidAnswer as refused:
+            rules, lost = naming.sift(asked, rules_in(refused.answer))
+            if not naming.touches(asked, rules):
+                raise
+        if not rules:
+            raise Drop("no name to be replaced", pair.question)
+    olds = [rule.old for rule in rules]
     return Replacements(
         key=ctx.key,
         pair_id=pair.id,
         dataset=pair.dataset,
         question=pair.question,
         answers=pair.answers,
-        excerpts=excerpts,
+        excerpts=tuple(one for one in excerpts if occurs(one, olds, pair.language)),
         rules=rules,
+        lost=lost,
         language=pair.language,
         provenance=ctx.provenance(pair),
     )
@@ -290,7 +313,10 @@ def _excerpts(pair: Pair) -> tuple[str, ...]:
 
 
 async def find_conflicts(rules: Replacements, ctx: Context) -> RuleConflicts:
-    """Section 3.2.3: what goes wrong where the rules are applied, for people to revise them by."""
+    """Section 3.2.3: what goes wrong where the rules are applied, for people to revise them by.
+
+    A rule that is lost because another is names that one.
+    """
     shelves: Shelves = ctx.prepared
     shelf = shelves.shelf(rules.dataset)
     pair = next(pair for pair in shelf.pairs if pair.id == rules.pair_id)
@@ -301,7 +327,7 @@ async def find_conflicts(rules: Replacements, ctx: Context) -> RuleConflicts:
         question=rules.question,
         answers=rules.answers,
         rules=rules.rules,
-        conflicts=tuple(conflicts(rules.rules, pair, shelf.facts_of(pair), shelf.library)),
+        conflicts=conflicts(rules.rules, pair, shelf.facts_of(pair), shelf.library),
         language=rules.language,
         provenance=ctx.provenance(rules),
     )

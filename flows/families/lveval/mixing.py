@@ -187,8 +187,8 @@ class Measured:
 
     whole: int
     """Distractors that go in whole."""
-    cut: str | None
-    """What goes in of the next one."""
+    filling: tuple[str, ...]
+    """What goes in of later ones, each cut at a sentence's end or whole."""
     length: int
     """Words, or characters, of all."""
 
@@ -196,24 +196,28 @@ class Measured:
 def measure(mixture: Mixture, level: int, headers: Headers) -> Measured:
     """What a context of `level` words holds. Raises `Drop` where the supporting documents are too long, or text lacks.
 
-    Distractors go in as they are drawn until the next would be too much; of that one sentences go in up to the level.
+    Distractors go in as they are drawn until the next would be too much; of that one sentences go in up to the level,
+    or, where that leaves it too short, of those after it as well.
     """
     own = len(mixture.support)
     headers.first(len(mixture.texts) + own)
     whole = _whole(mixture, level, headers)
     length = int(mixture.fixed + mixture.cumulative[whole] + headers.counts[whole + own])
-    cut = None
-    if whole < len(mixture.texts):
-        header = int(headers.counts[whole + own + 1] - headers.counts[whole + own])
-        if (found := _cut(mixture, whole, level - length - header)) is not None:
-            cut, words = found
-            length += header + words
+    filling: list[str] = []
+    for place in range(whole, len(mixture.texts)):
+        if place > whole and level - length <= slack(level, mixture.language):
+            break
+        before = whole + own + len(filling)
+        header = int(headers.counts[before + 1] - headers.counts[before])
+        if (found := _cut(mixture, place, level - length - header)) is not None:
+            filling.append(found[0])
+            length += header + found[1]
     if (missing := level - length) > slack(level, mixture.language):
         raise Drop(LACKING, f"{missing:,} words are missing", value=float(missing))
     with_sentences = (place for place in range(whole) if mixture.ends(place))
     if sum(1 for _ in islice(with_sentences, len(mixture.facts))) < len(mixture.facts):
         raise Drop("no place for the confusing facts", "too few distracting documents have two sentences")
-    return Measured(whole, cut, length)
+    return Measured(whole, tuple(filling), length)
 
 
 def lay_out(mixture: Mixture, measured: Measured, headers: Headers, seeds: Seeds) -> Laid:
@@ -223,9 +227,8 @@ def lay_out(mixture: Mixture, measured: Measured, headers: Headers, seeds: Seeds
     between two sentences of a distractor.
     """
     texts, lengths = mixture.texts[: measured.whole], mixture.lengths[: measured.whole]
-    if measured.cut is not None:
-        texts.append(measured.cut.encode())
-        lengths = np.append(lengths, len(measured.cut))
+    texts += [text.encode() for text in measured.filling]
+    lengths = np.concatenate((lengths, np.array([len(text) for text in measured.filling], np.int64)))
     lengths = np.concatenate((lengths, [len(one.text) for one in mixture.support]))
     placed = _facts(mixture, texts, lengths, measured.whole, seeds)
     order = _arranged(len(texts), mixture, seeds("shuffle"))
@@ -257,10 +260,10 @@ def _whole(mixture: Mixture, level: int, headers: Headers) -> int:
 
 
 def _cut(mixture: Mixture, place: int, spare: int) -> tuple[str, int] | None:
-    """The beginning of a distractor with about `spare` words, cut at a sentence's end; None where none is near."""
+    """The beginning of a distractor with at most `spare` words, cut at a sentence's end; None where there is none."""
     text = mixture.texts[place].decode()
     best: tuple[str, int] | None = None
-    for end in mixture.ends(place):
+    for end in (*mixture.ends(place), len(text)):
         stretch = text[:end].rstrip()
         words = count(stretch, mixture.language)
         if words > spare:

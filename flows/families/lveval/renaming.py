@@ -1,83 +1,193 @@
-"""Replacement rules and answer keywords without a model: a floor for people to start from (sections 3.2.3 and 3.3)."""
+"""Replacement rules and answer keywords without a model: a floor for people to start from (sections 3.2.3 and 3.3).
+
+Renamed is what can be renamed soundly by rule: persons, towns, names of one unusual word, names with a word that says
+their kind, and a year that is the answer. Substitutes are invented, so that nobody and nothing else is meant.
+"""
 
 import random
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import cache, partial
 from pathlib import Path
 
-from flows.families.lveval.naming import rules_problem
+from flows.families.lveval.naming import TRANSCRIBED, is_year, rules_problem
+from flows.families.lveval.pool import names as names_in
 from flows.families.lveval.prompts import Keywords, RuleList, ToMark, ToRename
 from flows.language import en, language_of, zh
-from flows.language.en_names import is_first_name, place_class
+from flows.language.en_names import TITLES, classes, is_first_name, is_surname, place_class
 from flows.language.en_persons import personal_name
 from flows.language.en_phrases import is_dictionary_word
+from flows.language.en_tokens import MONTHS
 from flows.language.keywords import occurs
+from flows.language.zh_text import is_known_word, tagged
+from flows.language.zh_types import surname as zh_surname
 from flows.llm.model import Invalid
 from schemas.lveval import Rule
 
-TRIED = 12
+TRIED = 6
 """Substitutes that are tried for a name."""
-_DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch)$")
-"""Ends of words for peoples and languages, which are no names to be replaced."""
+THINGS = 3
+"""Things that are renamed for one pair, at most."""
+_DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|isms?|ists?|tions?|ity|ness|ology)$")
+"""Ends of words for peoples, languages and what is thought or done, which are no names to be replaced."""
+_TIMES_AND_TONGUES = frozenset(MONTHS) | {"latin", "greek", "sunday", "monday"}
+_NEIGHBOUR_YEARS = 9
+"""Years by which a year is moved, at most."""
+_YEAR = re.compile(r"(?<![\d.,])(?:1[0-9]{3}|20[0-2][0-9])(?![\d.,]*\d|s|年代)")
+_ONLY_DATE = re.compile(r"(?:约|于|在)?[0-9]{4}年(?:[0-9]{1,2}月)?(?:[0-9]{1,2}[日号])?")
+_NAME_WORD = r"[^\W\d_a-z][\w'’-]*\.?"
+_LINK = r"(?:of|the|de|du|la|le|und|et|ul|al|von|van|y|e|i|di|da|del)"
+_RUN = rf"{_NAME_WORD}(?: {_LINK})*"
+_SOMEBODY = re.compile(r"(?<!\w)(?:[Bb]orn|he|He|she|She|his|His|her|Her)(?!\w)|\(\d{4} ?[–-] ?\d{4}\)")
+_MALE = r"\b(?:he|his|him|king|son|father|brother|actor)\b"
+_FEMALE = r"\b(?:she|her|hers|queen|daughter|mother|sister|actress)\b"
+_NEARLY = 0.7
+"""How much of two words is the same from which on they may be two spellings of one name."""
 _DOT = re.compile(r"[·・•‧]")
-_TRANSCRIBED = re.compile(
-    "[阿埃艾安奥巴贝比彼波布查达戴德迪多厄尔法菲费弗夫盖格古哈海赫胡基吉加杰卡坎科克库拉莱兰劳勒雷里利林隆卢鲁伦罗洛马麦曼梅米"
-    "莫姆穆纳内尼涅努诺欧帕佩皮珀普奇乔切萨塞赛森沙圣施史斯索塔泰特提图托瓦万威韦维温沃伍西希谢辛休雅亚扬耶伊因英约泽扎詹赞兹]+"
+_KINDS = (
+    "自治州",
+    "自治县",
+    "大学",
+    "学院",
+    "中学",
+    "小学",
+    "公司",
+    "集团",
+    "银行",
+    "铁路",
+    "公路",
+    "大桥",
+    "机场",
+    "车站",
+    "医院",
+    "教堂",
+    "水库",
+    "半岛",
+    "群岛",
+    "省",
+    "市",
+    "县",
+    "郡",
+    "州",
+    "区",
+    "镇",
+    "乡",
+    "村",
+    "府",
+    "湖",
+    "山",
+    "河",
+    "江",
+    "岛",
+    "站",
+    "路",
+    "街",
+    "桥",
+    "寺",
+    "塔",
+    "宫",
+    "城",
+    "港",
+    "湾",
+    "峡",
+    "峰",
+    "岭",
+    "人",
+    "语",
+    "族",
 )
-"""Characters that write foreign names: a name of them alone may be a piece of a longer one."""
+"""Words for the kind of thing that a Chinese name is of, as its last characters."""
+_SHORT_CITIES = {
+    "北京": "京",
+    "上海": "沪",
+    "天津": "津",
+    "重庆": "渝",
+    "广州": "穗",
+    "香港": "港",
+    "澳门": "澳",
+    "台北": "北市",
+    "南京": "宁",
+    "成都": "蓉",
+    "武汉": "汉",
+    "昆明": "昆",
+    "杭州": "杭",
+    "深圳": "深",
+}
+"""Cities by which short forms texts speak of them too."""
+_WORDS_TOO = frozenset("山河江湖路街桥城人语族")
+"""Those that end common words as well."""
+_WRITES_NAMES = re.compile(f"[·{TRANSCRIBED.pattern[1:-2]}]")
+_SUBJECT = re.compile(r"[《「]?([^\s（(，,。、《》「」：:]{2,12}?)[》」]?(?=[（(，,]|是|为|位于)")
+"""What the first sentence of an encyclopedia's page is about."""
+_BORN = re.compile(r"[（(][^）)]{0,40}年|出生|字[^母]{1,3}，|生于|逝世")
 _WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 _NUMBER = re.compile(r"[0-9０-９]+(?:[.,．，][0-9０-９]+)*")
 
 
 @cache
-def chinese(kind: str) -> tuple[str, ...]:
-    """The packaged Chinese names of a kind: country, city, surname, given (a character of a given name)."""
-    lines = Path(__file__).with_name("names.zh.tsv").read_text(encoding="utf-8").splitlines()
+def packaged(language: str) -> dict[str, tuple[str, ...]]:
+    """The packaged names of a language by their kind (`names.en.tsv`, `names.zh.tsv`)."""
+    lines = Path(__file__).with_name(f"names.{language}.tsv").read_text(encoding="utf-8").splitlines()
     table = dict(line.split("\t") for line in lines if not line.startswith("#"))
-    return tuple(table[kind].split())
+    return {kind: tuple(names.split()) for kind, names in table.items()}
 
 
 def replacement_rules(asked: ToRename, rng: random.Random) -> RuleList:
-    """Names of the question, then of the answers, each with its parts: persons, places, and names of one unusual word.
-
-    A person takes the first name of one candidate and the family name of another, so that nobody is meant.
-    """
+    """Names of the question, then of the answers, each in all the forms in which the documents have it."""
     rules: list[Rule] = []
-    texts = "\n".join((asked.question, *asked.answers, *asked.sentences))
-    for name, others in _ranked(asked):
-        if any(name in rule.old or rule.old in name for rule in rules):
-            continue
-        for made in _rules_for(name, others, texts, asked.language, rng):
-            if rules_problem(asked, [*rules, *made]) is None:
-                rules.extend(made)
+    texts = "\n".join((asked.question, *asked.answers, *_texts_of(asked)))
+    renamed = 0
+    for make in (_in_chinese if asked.language == "zh" else _in_english)(asked, texts):
+        for _ in range(TRIED):
+            made = make(rng)
+            fresh = [one for one in made if all(one.old != rule.old for rule in rules)]
+            if fresh and rules_problem(asked, [*rules, *fresh]) is None:
+                rules.extend(fresh)
+                renamed += 1
                 break
+        if renamed == THINGS:
+            break
     if not rules:
         raise Invalid("no name to be replaced", asked.question)
     return RuleList(rules=tuple(rules))
 
 
-def _ranked(asked: ToRename) -> list[tuple[str, tuple[str, ...]]]:
-    """Names of question and answers that can be replaced, those of the question first, longest first."""
-    own = {one.name: one.others for one in asked.candidates}
-    asked_for = occurs(asked.question, list(own), asked.language)
-    answered = occurs("\n".join(asked.answers), list(own), asked.language)
-    order = sorted(asked_for | answered, key=lambda name: (name not in asked_for, -len(name), name))
-    return [(name, own[name]) for name in order]
+def _texts_of(asked: ToRename) -> tuple[str, ...]:
+    return asked.documents or asked.sentences
 
 
-def _rules_for(
-    name: str, others: tuple[str, ...], texts: str, language: str, rng: random.Random
-) -> Iterator[list[Rule]]:
-    """Sets of rules for a name: the name itself, and the parts of it by which the texts go on to speak of it."""
-    order = rng.sample(others, len(others))
-    if language == "zh":
-        yield from _in_chinese(name, order, texts, rng)
-    elif _is_person(name):
-        yield from _of_person(name, order, texts)
-    elif (kind := _kind(name)) is not None:
-        fit = (other for other in order if _kind(other) == kind and not en.mentions(other, name))
-        yield from ([Rule(old=name, new=other)] for other in fit)
+Maker = Callable[[random.Random], list[Rule]]
+"""Makes rules for one thing, others each time."""
+
+
+def _in_english(asked: ToRename, texts: str) -> Iterator[Maker]:
+    """What can be renamed, the names of the question first, the longest first."""
+    done: list[str] = []
+    for name in _names_of(asked):
+        if any(name in other or other in name for other in done):
+            continue
+        done.append(name)
+        words = name.split()
+        if _of_somebody(name, asked) and (_is_person(name) or _is_born(name, texts)):
+            yield partial(_person, name, (asked.question, *asked.answers, *_texts_of(asked)))
+        elif place_class(name) == "city" and _telling_town(name) and _stands_alone(name, texts):
+            yield partial(_one_of, name, packaged("en")["town"])
+        elif (telling := _telling(words)) is not None and _stands_alone(telling, texts):
+            yield partial(_coined, telling)
+    yield from (partial(_moved, year, "", texts) for year in _asked_years(asked))
+
+
+def _names_of(asked: ToRename) -> list[str]:
+    """The names that question and answers hold, those of the question first, the longest first."""
+    places: dict[str, int] = {}
+    for place, text in enumerate((asked.question, *asked.answers)):
+        for name, _ in names_in(asked.language, text):
+            places.setdefault(" ".join(name.split()), place)
+        for run in re.findall(rf"{_NAME_WORD}(?: {_NAME_WORD})*", text if place else text[1:]):
+            for name in (run, *run.split()):
+                places.setdefault(re.sub(r"['’]s$|[.,]$", "", name), place)
+    return sorted(places, key=lambda name: (places[name], -len(name), name))
 
 
 def _is_person(name: str) -> bool:
@@ -86,57 +196,275 @@ def _is_person(name: str) -> bool:
         len(words) in (2, 3)
         and personal_name(name) is not None
         and is_first_name(words[0])
+        and words[0].casefold() not in TITLES
         and len(words[-1]) > 2
-        and all(word[:1].isupper() and word.replace("-", "").replace("'", "").isalpha() for word in words)
+        and not is_dictionary_word(words[0].casefold())
+        and (is_surname(words[-1]) or not is_dictionary_word(words[-1].casefold()))
+        and words[-1].casefold() not in classes("head")
+        and all(word[:1].isupper() for word in words)
     )
 
 
-def _kind(name: str) -> str | None:
-    """What else can stand for a name that is no person's: a place of the same class, or a name of one unusual word."""
-    if en.answer_type(name) == "place":
-        return f"place {place_class(name)}" if place_class(name) else None
-    if len(name.split()) == 1 and name.isalpha() and name[:1].isupper() and not name.isupper():
-        common = is_dictionary_word(name.lower()) or is_first_name(name) or _DEMONYM.search(name)
-        return None if common else "coined"
-    return None
-
-
-def _of_person(name: str, others: list[str], texts: str) -> Iterator[list[Rule]]:
+def _is_born(name: str, texts: str) -> bool:
+    """Whether a page begins with the name and a date of birth."""
     words = name.split()
-    people = [one.split() for one in others if _is_person(one) and en.gender(one) == en.gender(name)]
-    bare = texts.replace(name, " ")
-    for first, last in zip(people[:TRIED], people[1:] + people[:1], strict=False):
-        made = [Rule(old=name, new=f"{first[0]} {last[-1]}")]
-        if occurs(bare, [words[-1]], "en"):
-            made.append(Rule(old=words[-1], new=last[-1]))
-        if occurs(bare, [words[0]], "en"):
-            made.append(Rule(old=words[0], new=first[0]))
-        yield made
+    unusual = not any(is_dictionary_word(word.casefold()) or place_class(word) for word in words)
+    return (
+        len(words) == 2
+        and unusual
+        and bool(re.search(rf"(?:^|\n){re.escape(name)} \((?:born |[^)]{{0,40}}; )?[^)]{{0,20}}\d{{4}}", texts))
+    )
 
 
-def _in_chinese(name: str, others: list[str], texts: str, rng: random.Random) -> Iterator[list[Rule]]:
-    """Countries for countries, cities for cities; a Chinese name for a Chinese one, a foreign one of two others."""
-    for group in (chinese("country"), chinese("city")):
-        if name in group:
-            yield from ([Rule(old=name, new=other)] for other in rng.sample(group, TRIED))
-            return
-    parts = _DOT.split(name)
-    if len(parts) > 1 and zh.answer_type(name) == "person":
-        foreign = [_DOT.split(one) for one in others if _DOT.search(one)]
-        for first, last in zip(foreign[:TRIED], foreign[1:] + foreign[:1], strict=False):
-            made = [Rule(old=name, new=f"{first[0]}·{last[-1]}")]
-            if parts[-1] in texts.replace(name, " "):
-                made.append(Rule(old=parts[-1], new=last[-1]))
-            yield made
-    elif (
-        len(name) in (2, 3)
-        and name[0] in chinese("surname")
-        and not _TRANSCRIBED.fullmatch(name)
-        and zh.answer_type(name) == "person"
+def _of_somebody(name: str, asked: ToRename) -> bool:
+    """Whether a document that has the name speaks of somebody, who is born or called he or she."""
+    texts = _texts_of(asked)
+    nicknamed = re.search(rf'{re.escape(name)} ["“]', "\n".join((asked.question, *asked.answers, *texts)))
+    return not nicknamed and any(name.rpartition(" ")[2] in text and _SOMEBODY.search(text) for text in texts)
+
+
+def _stands_alone(word: str, texts: str) -> bool:
+    """Whether the word is a name by itself wherever it stands, and nothing is spelt nearly like it.
+
+    Beside it stand at most words that say what kind of thing it is ("Galata Bridge").
+    """
+    if re.search(rf"(?<!\w){re.escape(word)}(?:\w|['’-]\w{{2}})", texts) or re.search(rf"\w-{re.escape(word)}", texts):
+        return False
+    for found in re.finditer(rf"(?<!\w)(?:{_RUN} )?{re.escape(word)}(?: (?:{_LINK} )*{_RUN})?(?!\w)", texts):
+        beside = [one.strip(".'") for one in found[0].replace(word, " ", 1).split() if one[:1].isupper()]
+        if not all(one.casefold() in classes("head") or is_dictionary_word(one.casefold()) for one in beside):
+            return False
+    others = {one for one in re.findall(r"[^\W\d_a-z][^\W\d_]{3,}", texts) if one != word}
+    return not any(_spelt_alike(word, one) for one in others)
+
+
+def _spelt_alike(word: str, other: str) -> bool:
+    if word[0] != other[0] or is_dictionary_word(other.casefold()):
+        return False
+    return SequenceMatcher(None, word.casefold(), other.casefold(), autojunk=False).ratio() >= _NEARLY
+
+
+def _telling(words: Sequence[str]) -> str | None:
+    """The one unusual word of a name that has no other but such as say what kind of thing it is."""
+    rest = [word for word in words if word.casefold() not in classes("head") and word.casefold() != "the"]
+    if len(rest) != 1:
+        return None
+    (word,) = rest
+    fit = len(word) > 3 and word.isalpha() and word[:1].isupper() and word[1:].islower()
+    known = (
+        is_dictionary_word(word.casefold())
+        or word.casefold() in _TIMES_AND_TONGUES
+        or is_first_name(word)
+        or place_class(word)
+        or _DEMONYM.search(word)
+    )
+    return word if fit and not known else None
+
+
+def _telling_town(name: str) -> bool:
+    return name.isalpha() and name.casefold() not in _TIMES_AND_TONGUES and not is_dictionary_word(name.casefold())
+
+
+def _one_of(name: str, others: Sequence[str], rng: random.Random) -> list[Rule]:
+    return [Rule(old=name, new=rng.choice(others))]
+
+
+def _coined(word: str, rng: random.Random) -> list[Rule]:
+    """A word that nobody knows, with the ending of the given one."""
+    start = "".join(rng.sample(packaged("en")["syllable"], 2)).capitalize()
+    ending = re.search(r"[aeiouy]+[^aeiouy]*$", word.casefold())
+    return [Rule(old=word, new=start + (ending[0] if ending else "a"))]
+
+
+def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rule]:
+    """A person with a new first and family name, in each form that the texts have."""
+    words, texts = name.split(), "\n".join(documents)
+    first, last = words[0], words[-1]
+    own = "\n".join(text for text in documents if last in text)
+    told, named = _gender_of(own, (_MALE, _FEMALE)), en.gender(name)
+    of = named if told is None else told
+    before = re.findall(rf"({_NAME_WORD}) {re.escape(name)}", texts)
+    if (
+        of is None
+        or (named and of != named)
+        or not all(is_dictionary_word(word.casefold()) or word.casefold() in TITLES for word in before)
     ):
-        for _ in range(TRIED):
-            given = "".join(rng.sample(chinese("given"), len(name) - 1))
-            yield [Rule(old=name, new=f"{rng.choice([one for one in chinese('surname') if one != name[0]])}{given}")]
+        return []
+    if any(
+        one[:2] == first[:2] and one != first
+        for one in re.findall(rf"([A-Z]\w+)(?: [A-Z]\.)? {re.escape(last)}", texts)
+    ):
+        return []  # a short form of the first name
+    names = packaged("en")
+    new_first, middle = rng.sample(names[of], 2)
+    new_last = rng.choice(names["surname"])
+    forms = {
+        found[0]
+        for found in re.finditer(rf"(?<!\w){_NAME_WORD}(?: {_NAME_WORD}){{0,4}}(?: {re.escape(last)})(?!\w)", texts)
+        if found[0][0] == first[0] and (found[0].split()[0] == first or found[0].split()[0].endswith("."))
+    } | {name}
+
+    def put(form: str) -> str:
+        *given, _ = form.split()
+        pieces = [
+            f"{new[0]}." if word.endswith(".") or len(word) == 1 else new
+            for word, new in zip(given, (new_first, middle, *names[of]), strict=False)
+        ]
+        return " ".join((*pieces, new_last))
+
+    made = [Rule(old=form, new=put(form)) for form in sorted(forms, key=lambda form: (-len(form), form))]
+    bare = texts
+    for rule in made:
+        bare = bare.replace(rule.old, " ")
+    if occurs(bare, [last], "en"):
+        made.append(Rule(old=last, new=new_last))
+    if re.search(rf"(?<!\w){re.escape(first)}(?! [A-Z])(?!\w)", bare):
+        made.append(Rule(old=first, new=new_first))
+    for rule in made:
+        bare = re.sub(rf"(?<!\w){re.escape(rule.old)}(?!\w)", " ", bare)
+    return [] if re.search(rf"(?<!\w)(?:{re.escape(first)}|{re.escape(last)})", bare) else made
+
+
+def _gender_of(texts: str, patterns: tuple[str, str]) -> str | None:
+    """The gender that pronouns tell, where they are of one."""
+    male, female = (len(re.findall(pattern, texts, re.IGNORECASE)) for pattern in patterns)
+    return "male" if male and not female else "female" if female and not male else None
+
+
+def _asked_years(asked: ToRename) -> list[str]:
+    """The year that the answer is, with its day and month or without; none of a span, whose length may be told too."""
+    answer = asked.answers[0].strip(" .。")
+    years = _YEAR.findall(answer)
+    dated = _ONLY_DATE.fullmatch(answer) if asked.language == "zh" else en.answer_type(answer) == "date"
+    return years if len(years) == 1 and (dated or is_year(answer)) else []
+
+
+def _moved(year: str, unit: str, texts: str, rng: random.Random) -> list[Rule]:
+    """The year moved by a few, so that it comes before and after the same years of the texts as it did."""
+    others = sorted({int(one) for one in _YEAR.findall(texts)} - {int(year)})
+    value = int(year)
+    least = max([value - _NEIGHBOUR_YEARS - 1, *(one for one in others if one < value)])
+    most = min([value + _NEIGHBOUR_YEARS + 1, *(one for one in others if one > value)])
+    free = [one for one in range(least + 1, most) if one != value]
+    return [Rule(old=f"{year}{unit}", new=f"{rng.choice(free)}{unit}")] if free else []
+
+
+# ---- in Chinese ----
+
+
+def _in_chinese(asked: ToRename, texts: str) -> Iterator[Maker]:
+    done: list[str] = []
+    for name in _chinese_names(asked):
+        if any(name in other or other in name for other in done):
+            continue
+        make = _chinese_maker(name, asked, texts)
+        if make is not None:
+            done.append(name)
+            yield make
+    yield from (partial(_moved, year, "年", texts) for year in _asked_years(asked))
+
+
+def _chinese_names(asked: ToRename) -> list[str]:
+    """What question and answers name: the subjects of documents, names with a dot, names with a tail."""
+    said = (asked.question, *asked.answers)
+    found: dict[str, int] = {}
+    for text in _texts_of(asked):
+        subject = _SUBJECT.match(text)
+        if subject and any(subject[1] in one for one in said):
+            found.setdefault(subject[1], 0)
+    for place, one in enumerate(said, 1):
+        for name in re.findall(rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", one):
+            found.setdefault(name, place)
+        for name, _ in names_in("zh", one):
+            found.setdefault(name, place)
+    return sorted(found, key=lambda name: (found[name], -len(name), name))
+
+
+def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # noqa: PLR0911 - one for each kind
+    if "·" in name:
+        after = {texts[found.end() : found.end() + 1] for found in re.finditer(re.escape(name), texts)}
+        longer = re.search(f"{name}{TRANSCRIBED.pattern}", texts) or (len(after) == 1 and "".join(after).isalpha())
+        if longer or not _spelt_in_chinese(name, texts):
+            return None
+        return partial(_foreigner, name, texts)
+    if _is_chinese_person(name, asked, texts):
+        return partial(_chinese_person, name, texts)
+    if name in packaged("zh")["city"] and _spelt_in_chinese(name, texts):
+        return partial(_one_of, name, packaged("zh")["place"])
+    stem, tail = next(((name[: -len(tail)], tail) for tail in _KINDS if name.endswith(tail)), ("", ""))
+    if (
+        len(stem) < 2
+        or is_known_word(stem)
+        or not (_always_before_kind(stem, texts) and _spelt_in_chinese(stem, texts))
+    ):
+        return None
+    foreign = TRANSCRIBED.fullmatch(stem) is not None
+    place = [tag for _, tag in tagged(stem)] in (["ns"], ["nt"], ["nz"]) or any(
+        text.startswith(name) for text in _texts_of(asked)
+    )
+    if not foreign and (tail in _WORDS_TOO or not place):
+        return None
+    return partial(_one_of, stem, packaged("zh")["foreign-place" if foreign else "place"])
+
+
+def _spelt_in_chinese(name: str, texts: str) -> bool:
+    """Whether the name has no short form in the texts, and none in another script in brackets behind it."""
+    short = _SHORT_CITIES.get(name)
+    if short is not None and short in texts.replace(name, ""):
+        return False
+    return re.search(rf"{name}[^，。]{{0,12}}[（(][^）)]*[A-Za-z]{{3}}", texts) is None
+
+
+def _always_before_kind(stem: str, texts: str) -> bool:
+    """Whether the stem stands nowhere but before a word for its kind, so that it is no piece of another name."""
+    return all(
+        any(texts.startswith(kind, found.end()) for kind in _KINDS)
+        and not _WRITES_NAMES.match(texts[found.start() - 1 : found.start()])
+        for found in re.finditer(re.escape(stem), texts)
+    )
+
+
+def _is_chinese_person(name: str, asked: ToRename, texts: str) -> bool:
+    """Whether a page tells of somebody so called, or the question asks who it was."""
+    if len(name) not in (2, 3) or not zh_surname(name) or TRANSCRIBED.fullmatch(name):
+        return False
+    if is_known_word(name) and not all(tag.startswith("nr") for _, tag in tagged(name)):
+        return False
+    around = [texts[found.end() : found.end() + 1] for found in re.finditer(name, texts)]
+    if len(set(around)) == 1 and around[0].isalpha() and len(around) > 1:
+        return False  # what goes on in the same way everywhere is a longer name
+    born = any(text.startswith(name) and _BORN.search(text[:120]) for text in _texts_of(asked))
+    return born or ("谁" in asked.question and name in asked.answers)
+
+
+def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
+    names = packaged("zh")
+    if name[0] in texts.replace(name, ""):
+        return []  # it may be the family name alone
+    family = rng.choice([one for one in names["surname"] if one != name[0]])
+    given = "".join(rng.sample(names["given"], len(name) - 1))
+    made = [Rule(old=name, new=family + given)]
+    if len(name) == 3 and name[1:] in texts.replace(name, ""):
+        made.append(Rule(old=name[1:], new=given))
+    return made
+
+
+def _foreigner(name: str, texts: str, rng: random.Random) -> list[Rule]:
+    """A foreign name with a first name of the same gender and another family name; its parts where they stand alone."""
+    parts, names = _DOT.split(name), packaged("zh")
+    of = _gender_of(texts, ("他(?!们)", "她(?!们)")) or "male"
+    first, *middle = rng.sample(names[f"foreign-{of}"], max(1, len(parts) - 1))
+    last = rng.choice(names["foreign-surname"])
+    made = [Rule(old=name, new="·".join((first, *middle, last)))]
+    bare = texts.replace(name, " ")
+    if len(parts[-1]) > 1 and parts[-1] in bare:
+        made.append(Rule(old=parts[-1], new=last))
+    if len(parts[0]) > 1 and parts[0] in bare.replace(parts[-1], " "):
+        made.append(Rule(old=parts[0], new=first))
+    return made
+
+
+# ---- keywords ----
 
 
 def answer_keywords(asked: ToMark, rng: random.Random) -> Keywords:

@@ -13,8 +13,9 @@ from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInput
 from schemas.lveval import FactRecord
 
-MOST_RULES = 6
-"""Rules proposed for a pair. The paper has 2 to 5 a pair (table 2: 232 rules for 124 pairs, 424 for 133)."""
+MOST_RULES = 8
+"""Rules proposed for a pair. The paper has 2 to 5 a pair (table 2: 232 rules for 124 pairs, 476 for 101); a name has a
+rule for each of its forms."""
 _LEVEL = re.compile(r"([1-9]\d{0,6})(k?)")
 
 Level = Annotated[

@@ -36,7 +36,8 @@ def show(record: Record) -> str:  # noqa: PLR0911 - one for each kind of record
             )
         case Replacements():
             excerpts = "".join(f"\n\n> {_quoted(one)}" for one in record.excerpts)
-            return f"**{record.question}**\n\n{_answers(record.answers)}\n\n{_rules(record.rules)}{excerpts}"
+            lost = "".join(f"\n\n- lost: {one}" for one in record.lost)
+            return f"**{record.question}**\n\n{_answers(record.answers)}\n\n{_rules(record.rules)}{lost}{excerpts}"
         case RuleConflicts():
             conflicts = "".join(f"\n\n- {one.old}: {one.kind}: {one.excerpt}" for one in record.conflicts)
             return f"**{record.question}**\n\n{_answers(record.answers)}\n\n{_rules(record.rules)}{conflicts}"

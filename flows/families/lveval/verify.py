@@ -1,7 +1,7 @@
 """Proves of LV-Eval's finished rows that each is what it claims.
 
-It shares nothing with the builder but the schemas, the language and the list of datasets: what it finds
-out again, it finds out by its own code. Rows are read one at a time, and a context is forgotten before
+It shares nothing with the builder but the schemas, the language, the scorer's words and the list of datasets: what it
+finds out again, it finds out by its own code. Rows are read one at a time, and a context is forgotten before
 the next: what is kept of a pair, to compare its levels, are checksums.
 """
 
@@ -26,6 +26,7 @@ from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.facts import packaged_fact
 from flows.language import Language, keywords, language_of
 from flows.language.boundaries import boundaries
+from flows.scoring.words import WORDS, released_blacklist
 from schemas.base import content_hash
 from schemas.lveval import (
     AnswerKeywords,
@@ -73,6 +74,7 @@ _WIDE = re.compile("[０-９Ａ-Ｚａ-ｚ]")
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _BORDER = "\n\0\n"
 """Between texts that are searched together: no phrase stands across it."""
+_YEAR_AFTER = re.compile(r",? [12]\d{3}\b")
 _MARK = 987_654_321
 _WINDOW = 200
 """Characters before and after a place that tell whether a sentence ends there."""
@@ -500,22 +502,21 @@ def _rolled(values: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
 
 
 def _rule_problems(rules: Sequence[Rule], code: str) -> Iterator[str]:
-    """The rules can be undone: none leads to another, and no two to the same."""
-    for sides, what in (([rule.old for rule in rules], "keyword"), ([rule.new for rule in rules], "substitute")):
-        times = Counter(map(_plain, sides))
-        for name in dict.fromkeys(map(_plain, sides)):
-            if times[name] > 1:
-                yield f"{name!r} is the {what} of {times[name]} rules"
-    olds = [rule.old for rule in rules]
-    chained = keywords.occurs(_BORDER.join(rule.new for rule in rules), olds, code)
-    for rule in rules:
-        if not (_says_something(rule.old) and _says_something(rule.new)):
-            yield f"the rule {rule.old!r} -> {rule.new!r} has a side without a letter or digit"
-        elif _plain(rule.old) == _plain(rule.new):
-            yield f"the keyword {rule.old!r} is its own substitute"
-        elif chained:
-            for other in sorted(keywords.occurs(rule.new, olds, code)):
-                yield f"the substitute {rule.new!r} holds the keyword {other!r}"
+    """The rules can be undone: none leads to another, and no two to the same. Rules that differ by case are one."""
+    for problem in keywords.problems([(rule.old, rule.new) for rule in rules], code):
+        yield f"the rule {problem}"
+
+
+def _half_renamed(rules: Sequence[tuple[str, str]], text: str, language: Language, code: str) -> Iterator[str]:
+    """Each keyword's name is replaced in all its forms in `text`, which is as it was before."""
+    edits = [(edit.start, edit.end) for edit in keywords.replacer(rules, code).edits(text)]
+    for old, new in rules:
+        for mention in language.mentions(text, old):
+            dated = mention.form == "part" and _YEAR_AFTER.match(text, mention.end)
+            if not dated and not any(start < mention.end and mention.start < end for start, end in edits):
+                said = text[mention.start : mention.end]
+                yield f"{old!r} is replaced by {new!r}, and {said!r} is left: {_around(text[mention.start :], said)}"
+                break
 
 
 def _replacement_problems(case: _Case, stock: _Stock) -> Iterator[str]:
@@ -540,6 +541,8 @@ def _replacement_problems(case: _Case, stock: _Stock) -> Iterator[str]:
         for where, text in texts.items():
             for old in sorted(keywords.occurs(text, olds, case.code)):
                 yield f"the keyword {old!r} is left in {where}"
+    own = [texts[where] for where in ("the question", "the answers", "the confusing facts", "the supporting documents")]
+    yield from _half_renamed(rules, case.undone(_BORDER.join(own)), case.language, case.code)
     if _put_again(case, together) != together:
         for where, text in texts.items():
             if (again := _put_again(case, text)) != text:
@@ -645,6 +648,9 @@ def _keyword_problems(marked: str, answer: str, dataset: Dataset) -> Iterator[st
     for keyword in marked.split():
         if not (language.contains(answer, keyword) if dataset.language == "en" else _plain(keyword) in _plain(answer)):
             yield f"the keyword {keyword!r} is no word of the answer {answer!r}"
+    telling = set(WORDS[dataset.language](marked)) - released_blacklist(dataset.language)
+    if marked.strip() and not telling:
+        yield f"the keywords {marked!r} count for nothing: they are on the blacklist"
 
 
 # ---- near-duplicates ----

@@ -1,13 +1,14 @@
 """What LV-Eval asks of its builder (figure A7, sections 3.2.2 to 3.3, in our own words), and the form of an answer."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from flows.families.lveval import confusing, naming
 from flows.families.lveval.pool import Alternatives
-from flows.llm.model import Prompt, Text, require
+from flows.llm.model import Invalid, Prompt, Text, first_json_object, require
 from schemas.base import Frozen, Line
 from schemas.lveval import LONGEST_FACT, Rule
 
@@ -39,6 +40,7 @@ class ToRename(Frozen):
     question: str
     answers: tuple[str, ...]
     sentences: tuple[str, ...] = Field(description="The sentences of the supporting documents that matter")
+    documents: tuple[str, ...] = Field((), description="The supporting documents whole, which rules are tried on")
     language: str
     most: int = Field(description="Rules wanted at most")
     candidates: tuple[Alternatives, ...] = Field(description="What other documents name of the same kinds")
@@ -71,6 +73,20 @@ class ToAnswer(Frozen):
     language: str
 
 
+def rules_in(answer: str) -> tuple[Rule, ...]:
+    """The rules of an answer that are rules by their form; none where it is no such list."""
+    try:
+        given = first_json_object(answer)
+    except Invalid:
+        return ()
+    listed = given.get("rules") if isinstance(given, dict) else None
+    found = []
+    for one in listed if isinstance(listed, list) else ():
+        with suppress(ValidationError):
+            found.append(Rule.model_validate(one))
+    return tuple(found)
+
+
 def _check_facts(asked: ToConfuse, given: ConfusingFacts) -> None:
     require(confusing.facts_problem(asked, given.subject, given.object))
 
@@ -87,10 +103,10 @@ CONFUSING_FACTS = Prompt(
     "confusing_facts", 2, ConfusingFacts, HERE, checks=(_check_facts,), max_tokens=1024, inputs=ToConfuse
 )
 REPLACEMENT_RULES = Prompt(
-    "replacement_rules", 1, RuleList, HERE, checks=(_check_rules,), max_tokens=512, inputs=ToRename
+    "replacement_rules", 2, RuleList, HERE, checks=(_check_rules,), max_tokens=1024, inputs=ToRename
 )
 ANSWER_KEYWORDS = Prompt(
-    "answer_keywords", 1, Keywords, HERE, checks=(_check_keywords,), temperature=0.0, max_tokens=128, inputs=ToMark
+    "answer_keywords", 2, Keywords, HERE, checks=(_check_keywords,), temperature=0.0, max_tokens=128, inputs=ToMark
 )
 ANSWER_UNAIDED = Prompt("answer_unaided", 1, Text, HERE, temperature=0.0, max_tokens=64, inputs=ToAnswer)
 
