@@ -97,6 +97,7 @@ FAMILY = Family(
             steps=(
                 expand(
                     arrange_contexts,
+                    version=2,
                     slots=context_slots,
                     most=lambda settings: len(SETTINGS) * len(settings.context_counts),
                     prepare=pool_contexts,

@@ -12,7 +12,6 @@ from itertools import count, cycle, islice
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from data.sources import SourceSpec
@@ -28,6 +27,7 @@ from flows.construct.engine import (
     seeded,
 )
 from flows.families.uraq import checks, conflicts
+from flows.families.uraq.bearing import IntArray, Pool, unrelated
 from flows.families.uraq.prompts import (
     ANSWER_SINGLE_HOP,
     ANSWER_WITH_CONTEXT,
@@ -48,7 +48,6 @@ from schemas.base import key_of
 from schemas.source import QASource, Statement
 from schemas.uraq import DONT_KNOW, MAX_HOPS, SETTINGS, Conflict, EvaluationRow, Need, Setting, StatementPair, UraqItem
 
-IntArray = NDArray[np.int32]
 Count = Annotated[int, Field(strict=True, ge=1, le=10**9)]
 
 COSINE_ABOVE = 0.5  # appendix A.2: "cosine similarity above 0.5"
@@ -304,9 +303,9 @@ class ContextPools:
     texts: Mapping[str, tuple[str, ...]]
     """By kind of question, what its contexts are drawn from."""
     counts: Mapping[str, tuple[int, ...]]
-    """By kind of question, the context counts that all questions of the kind can fill."""
+    """By kind of question, the context counts that some question of the kind can fill."""
     drawn: Mapping[str, IntArray]
-    """By question, the places in `texts` of its unrelated contexts in the order drawn; as many as the largest count."""
+    """By question, the places in `texts` of its unrelated contexts in the order drawn; at most the largest count."""
     notes: tuple[str, ...]
 
 
@@ -315,9 +314,9 @@ def pool_contexts(step: StepContext) -> ContextPools:
 
     Items draw on every statement kept by dedupe and its manipulated variant; conflicts on the evidence,
     both ways, of the conflicts of the same source, so that the contexts of a row are of one kind, as in
-    table 1 (whose DisentQA rows hold 59,000 tokens at 64 contexts: documents, not statements). What is
-    related has a cosine above `related_above` to the question or to either side of it. A count that some
-    question cannot fill is left out for all of its kind.
+    table 1 (whose DisentQA rows hold 59,000 tokens at 64 contexts: documents, not statements). What bears on a
+    question, with every fact that its steps use, is told in `bearing.py`. A count that no question
+    of a kind can fill is left out; where some can, the rows of the others are dropped.
     """
     settings: UraqSettings = step.settings
     kinds: dict[str, list[UraqItem | Conflict]] = {}
@@ -327,22 +326,24 @@ def pool_contexts(step: StepContext) -> ContextPools:
     for kind, records in sorted(kinds.items()):
         stock = step.uses["statements"] if kind == URAQ else _of_source(step.uses["conflicts"], kind)
         wanted = sorted(set(settings.context_counts if kind == URAQ else conflicts.context_counts(kind)))
-        texts = tuple(dict.fromkeys(text for one in stock for text in (one.original, one.manipulated)))
-        unrelated = _unrelated(texts, records, step)
-        fewest = min(len(places) for places in unrelated)
-        filled = tuple(number for number in wanted if number <= fewest)
-        most = max(filled, default=0)
+        pool = Pool(list(stock), step.embedder, settings.related_above)
+        places = unrelated(pool, records, step.embedder)
+        most = max(map(len, places))
+        filled = tuple(number for number in wanted if number <= most)
+        largest = max(filled, default=0)
         drawn = {
-            record.id: np.array(seeded(step.seed, "contexts", record.key).sample(places.tolist(), most), dtype=np.int32)
-            for record, places in zip(records, unrelated, strict=True)
+            record.id: np.array(
+                seeded(step.seed, "contexts", record.key).sample(own.tolist(), min(len(own), largest)), dtype=np.int32
+            )
+            for record, own in zip(records, places, strict=True)
         }
-        left_out = [str(number) for number in wanted if number > fewest]
+        left_out = [str(number) for number in wanted if number > most]
         note = (
             f"context counts left out for {kind}: {', '.join(left_out)} "
-            f"(the pool of {len(texts)} holds {fewest} contexts unrelated to the question that has fewest)"
+            f"(of the pool of {len(pool.texts)}, at most {most} contexts are unrelated to a question)"
         )
         pools = ContextPools(
-            {**pools.texts, kind: texts},
+            {**pools.texts, kind: pool.texts},
             {**pools.counts, kind: filled},
             {**pools.drawn, **drawn},
             (*pools.notes, *([note] if left_out else [])),
@@ -359,18 +360,6 @@ def _kind(record: UraqItem | Conflict) -> str:
 
 def _of_source(stock: Iterable[Conflict], source: str) -> list[Conflict]:
     return [one for one in stock if one.source == source]
-
-
-def _unrelated(texts: Sequence[str], records: Sequence[UraqItem | Conflict], step: StepContext) -> list[IntArray]:
-    """For each record, the places of the texts that have nothing to do with it."""
-    settings: UraqSettings = step.settings
-    pool = step.embedder.embed(texts)
-    own = step.embedder.embed([text for one in records for text in (one.question, one.original, one.manipulated)])
-    own = own.reshape(len(records), 3, -1)
-    return [
-        np.flatnonzero(np.round((pool @ sides.T).max(axis=1), 5) <= settings.related_above).astype(np.int32)
-        for sides in own
-    ]
 
 
 def context_slots(record: UraqItem | Conflict, prepared: ContextPools) -> list[Slot]:
@@ -391,6 +380,8 @@ async def arrange_contexts(item: UraqItem | Conflict, slot: Slot, ctx: Context) 
     number = int(slot["n_contexts"])
     prepared: ContextPools = ctx.prepared
     texts = prepared.texts[_kind(item)]
+    if (there := len(prepared.drawn[item.id])) < number:
+        raise Drop("too few unrelated contexts", evidence=f"{there} of {number}", value=float(there))
     drawn = [texts[place] for place in prepared.drawn[item.id][:number]]
     relevant = {"match": item.original, "conflict": item.manipulated, "irrelevant": None}[setting]
     place = None
