@@ -22,12 +22,14 @@ TOLERANCE = 1e-4
 
 
 def verify_statements(rows: Iterable[StatementPair], ctx: VerifyContext) -> Iterator[Fault]:
-    """No two originals above the threshold; each pair differs and is a sentence each."""
+    """No two originals above the threshold; each pair is a sentence each, which cannot both be true."""
     pairs = list(rows)
     yield from _repeated_keys(pairs)
     for pair in pairs:
-        if en.content_words(pair.original) == en.content_words(pair.manipulated):
+        if _says_the_same(pair.original, pair.manipulated):
             yield Fault(id=pair.id, problem="original and manipulated say the same")
+        elif _goes_together(pair.original, pair.manipulated):
+            yield Fault(id=pair.id, problem="original and manipulated can both be true")
         if len(en.sentences(pair.original)) != 1 or len(en.sentences(pair.manipulated)) != 1:
             yield Fault(id=pair.id, problem="original or manipulated is not one sentence")
     vectors = ctx.embedder.embed([pair.original for pair in pairs])
@@ -37,6 +39,35 @@ def verify_statements(rows: Iterable[StatementPair], ctx: VerifyContext) -> Iter
             if start + row < column:
                 one, other = pairs[start + row], pairs[column]
                 yield Fault(id=one.id, problem=f"cosine {cosines[row, column]:.3f} with {other.id}")
+
+
+def _says_the_same(original: str, manipulated: str) -> bool:
+    """Whether the same words are said in the same order or with their end put first, or in another voice."""
+    one, other = en.content_lemmas(original), en.content_lemmas(manipulated)
+    if sorted(one) != sorted(other):
+        return False
+    if sorted(en.words(original)) != sorted(en.words(manipulated)):
+        return len(en.words(original)) != len(en.words(manipulated)) or one == other
+    return any(other == one[place:] + one[:place] for place in range(len(one)))
+
+
+_HELD_BY_MANY = re.compile(r"^(?:\w+ )?(?:is|are|has|have|can) (?!(?:the|its|their|his|her|called|known)\b)")
+_HELD_BY_ONE = re.compile(
+    r"\b(?:only|alone|sole|first|last|most|least|main|official|original|was|were|had|did|\w{2,}est|\w+['’]s|by)\b|than|\d"
+)
+
+
+def _goes_together(original: str, manipulated: str) -> bool:
+    """Whether another subject is said to have what the original's has, and nothing tells that only one can have it."""
+    one, other = original.split(), manipulated.split()
+    shared = 0
+    while shared < min(len(one), len(other)) and one[-1 - shared] == other[-1 - shared]:
+        shared += 1
+    rest = " ".join(one[len(one) - shared :])
+    beginnings = one[: len(one) - shared], other[: len(other) - shared]
+    negated = {"not", "no", "never", "cannot"} & {word.casefold() for begun in beginnings for word in begun}
+    common_noun = all(0 < len(begun) <= 2 for begun in beginnings) and not negated
+    return common_noun and _HELD_BY_MANY.search(rest) is not None and _HELD_BY_ONE.search(rest) is None
 
 
 def verify_items(rows: Iterable[UraqItem], ctx: VerifyContext) -> Iterator[Fault]:
@@ -54,7 +85,20 @@ def verify_items(rows: Iterable[UraqItem], ctx: VerifyContext) -> Iterator[Fault
             item.answer_manipulated.casefold(),
         ):
             yield Fault(id=item.id, problem="the last step does not give the answers")
+        told = [(step.text.casefold(), step.original, step.manipulated) for step in item.steps]
+        if len(set(told)) < len(told) or len({text for text, *_ in told}) < len(told):
+            yield Fault(id=item.id, problem="a step stands twice")
+        if any(
+            step.kind == "recall" and step.original == step.manipulated and _is_said(step.original, item.question)
+            for step in item.steps
+        ):
+            yield Fault(id=item.id, problem="a step gives what the question says")
         yield from _answer_faults(item)
+
+
+def _is_said(result: str, question: str) -> bool:
+    """Whether the question says a result that is neither a number nor yes or no."""
+    return re.fullmatch(r"[\d.,-]+|yes|no", result) is None and en.contains(question, result)
 
 
 def verify_conflicts(rows: Iterable[Conflict], ctx: VerifyContext) -> Iterator[Fault]:
