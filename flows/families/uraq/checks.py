@@ -98,7 +98,7 @@ def manipulation_problem(original: str, manipulated: str) -> tuple[str, str] | N
     before, after = _meaning(original), _meaning(manipulated)
     if before == after and not exchanges(original, manipulated):
         return "manipulated statement is a paraphrase", "it says the same; change a word that carries meaning"
-    if len(before.keys() - after.keys()) > max(3, len(before) // 2):
+    if not before & after or len(before.keys() - after.keys()) > max(3, len(before) // 2):
         return "manipulated statement changes too much", "change one key element and keep every other word"
     if may_both_hold(original, manipulated):
         return (
@@ -137,8 +137,8 @@ def exchanges(original: str, manipulated: str) -> bool:
         for last in range(first, len(before)):
             between = before[first:last]
             if after == [*before[last:], *between, *before[:first]]:
-                joined = {word for word in between if word not in en.STOP_WORDS}
-                return bool(joined) and not joined & _SYMMETRIC
+                shared = {*one[:start], *between, *one[len(one) - end :]}
+                return any(word not in en.STOP_WORDS for word in between) and not shared & _SYMMETRIC
     return False
 
 

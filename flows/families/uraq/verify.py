@@ -44,7 +44,8 @@ def verify_statements(rows: Iterable[StatementPair], ctx: VerifyContext) -> Iter
 def _says_the_same(original: str, manipulated: str) -> bool:
     """Whether the same words are said in the same order or with their end put first, or in another voice."""
     one, other = en.content_lemmas(original), en.content_lemmas(manipulated)
-    if sorted(one) != sorted(other):
+    ways = (sorted({"to", "from", "into", "with"} & set(en.words(text))) for text in (original, manipulated))
+    if sorted(one) != sorted(other) or len(set(map(tuple, ways))) > 1:
         return False
     if sorted(en.words(original)) != sorted(en.words(manipulated)):
         return len(en.words(original)) != len(en.words(manipulated)) or one == other
