@@ -119,7 +119,7 @@ def rows(of: UraqItem, contexts: Sequence[str]) -> list[EvaluationRow]:
 
 def problems(of: UraqItem, contexts: Sequence[str], embedder: Embedder) -> list[str]:
     held: dict[str, list[Any]] = {"statements": [OWN, BASTILLE, *FAR], "items": [of], "conflicts": []}
-    context = VerifyContext(UraqSettings(), embedder, lambda part: held[part])  # type: ignore[call-arg]
+    context = VerifyContext(UraqSettings(), embedder, lambda part: held[part])
     return [fault.problem for fault in FAMILY.part("evaluation").verify(rows(of, contexts), context)]
 
 
