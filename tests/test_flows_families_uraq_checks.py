@@ -15,6 +15,7 @@ from flows.families.uraq.prompts import (
     ASK_QUESTION,
     MANIPULATE,
     OTHER_TYPE,
+    Contradiction,
     Manipulated,
     Question,
     Statements,
@@ -45,6 +46,9 @@ def refusal(prompt: Prompt[Any], asked: Any, answer: Any) -> str | None:
         ("A hummingbird can hover in mid-air.", "A hummingbird cannot hover in mid-air."),  # the paper's own
         ("Blue whales are the largest animals on Earth.", "African elephants are the largest animals on Earth."),
         ("Light travels faster than sound.", "Sound travels faster than light."),
+        ("A marathon is longer than a half marathon.", "A half marathon is longer than a marathon."),
+        ("Gold has the chemical symbol Au.", "Silver has the chemical symbol Au."),
+        ("Diesel engines ignite fuel by pressure.", "Diesel engines ignite fuel by sparks."),
         ("The Moon orbits the Earth.", "The Earth orbits the Moon."),
         ("Light travels faster than sound in air.", "Light travels slower than sound in air."),
         ("Ice floats on liquid water.", "Ice sinks in liquid water."),
@@ -159,6 +163,7 @@ def test_yes_is_yes_however_it_is_written() -> None:
     answer = question(answer_original="No.", answer_manipulated=" Yes")
     assert (answer.answer_original, answer.answer_manipulated) == ("no", "yes")
     assert refusal(ASK_QUESTION, ASKED, answer) is None
+    assert Contradiction(answer="No.", evidence="It does not.").answer == "no"
 
 
 def test_yes_or_no_is_asked_for_where_it_is_wanted_and_only_there() -> None:

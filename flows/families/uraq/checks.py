@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations, product
 
 import lemminflect
 
@@ -49,7 +50,7 @@ _ONE_ALONE = frozenset(
 )  # fmt: skip
 """Words of a predicate that can hold of one thing alone."""
 _IDENTITY = re.compile(
-    r"\b(?:is|are|was|were|became|remains)\s+(?:the|its|their|his|her|\w+['’]s|called|named|known)\b", re.I
+    r"\b(?:is|are|was|were|became|remains|has|have)\s+(?:the|its|their|his|her|\w+['’]s|called|named|known)\b", re.I
 )
 _ASKS_FOR_NUMBER = re.compile(r"\b(how (many|much|old|long|tall|far|deep|high|heavy|fast|wide)|(what|which) year)\b")
 _WH = frozenset(["what", "which", "who", "whom", "whose", "where", "when", "why", "how"])
@@ -129,16 +130,13 @@ def exchanges(original: str, manipulated: str) -> bool:
     what is only said in another order.
     """
     one, other = ([en.lemma(word) for word in en.words(text)] for text in (original, manipulated))
-    start, end = _difference(one, other)
-    before, after = one[start : len(one) - end], other[start : len(other) - end]
-    if len(before) != len(after):
-        return False
-    for first in range(1, len(before)):
-        for last in range(first, len(before)):
-            between = before[first:last]
-            if after == [*before[last:], *between, *before[:first]]:
-                shared = {*one[:start], *between, *one[len(one) - end :]}
-                return any(word not in en.STOP_WORDS for word in between) and not shared & _SYMMETRIC
+    most, last = _difference(one, other)
+    for start, end in product(range(most + 1), range(last + 1)):
+        middle, turned = one[start : len(one) - end], other[start : len(other) - end]
+        for first, second in combinations(range(1, len(middle)), 2):
+            between = middle[first:second]
+            if turned == [*middle[second:], *between, *middle[:first]] and any(w not in en.STOP_WORDS for w in between):
+                return not {*one[:start], *between, *one[len(one) - end :]} & _SYMMETRIC
     return False
 
 
@@ -160,7 +158,8 @@ def may_both_hold(original: str, manipulated: str) -> bool:
         return False
     opening = [word for word in one[:start] if word not in _ARTICLES]
     is_subject = end > 0 and not any(_can_be_verb(word) for word in opening)
-    is_agent = "by" in one[max(0, start - 2) : start] and re.search(rf"\b{re.escape(gone)}\b", original) is not None
+    is_passive = not {"is", "are"}.isdisjoint(one[:start]) and "by" in one[max(0, start - 2) : start]
+    is_agent = is_passive and re.search(rf"\b{re.escape(gone)}\b", original) is not None
     return (is_subject or is_agent) and not _holds_of_one(original, shared, is_singular=not gone.endswith("s"))
 
 

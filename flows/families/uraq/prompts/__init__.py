@@ -105,6 +105,11 @@ class Contradiction(Frozen):
     answer: str
     evidence: str
 
+    @field_validator("answer")
+    @classmethod
+    def _plain_answer(cls, answer: str) -> str:
+        return _plain(answer)
+
 
 class ToRead(Frozen):
     """One evaluation row under one user need (appendix C)."""
