@@ -144,9 +144,8 @@ def may_both_hold(original: str, manipulated: str) -> bool:
     """Whether another thing is said to have a property that several can have: both statements may be true then.
 
     "Copper is attracted to magnets" leaves it open that iron is. Told of a change in the subject of a sentence in the
-    present, or behind its "by" (of no name there: works are by somebody), unless the property is one that only one
-    thing can have: a highest, a first, the capital. What is said of the same thing in place of something else is taken
-    to exclude it.
+    present, unless the property is one that only one thing can have: a highest, a first, the capital. What is said of
+    the same thing in place of something else is taken to exclude it ("Honey is produced by butterflies").
     """
     if manipulation_of(original, manipulated) == "negation" or exchanges(original, manipulated):
         return False
@@ -158,9 +157,7 @@ def may_both_hold(original: str, manipulated: str) -> bool:
         return False
     opening = [word for word in one[:start] if word not in _ARTICLES]
     is_subject = end > 0 and not any(_can_be_verb(word) for word in opening)
-    is_passive = not {"is", "are"}.isdisjoint(one[:start]) and "by" in one[max(0, start - 2) : start]
-    is_agent = is_passive and re.search(rf"\b{re.escape(gone)}\b", original) is not None
-    return (is_subject or is_agent) and not _holds_of_one(original, shared, is_singular=not gone.endswith("s"))
+    return is_subject and not _holds_of_one(original, shared, is_singular=not gone.endswith("s"))
 
 
 def _can_be_verb(word: str) -> bool:
