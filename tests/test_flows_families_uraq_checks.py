@@ -165,6 +165,13 @@ def test_yes_is_yes_however_it_is_written() -> None:
     assert Contradiction(answer="No.", evidence="It does not.").answer == "no"
 
 
+def test_a_possessive_gives_no_letter_away() -> None:
+    asked = "With which letter does the nickname begin of the team of the city in which Canada's government sits?"
+    assert checks.question_problem(asked, "entity", "S", "M") is None
+    given_away = checks.question_problem("Is it S, or which letter?", "entity", "S", "M")
+    assert given_away is not None
+
+
 def test_yes_or_no_is_asked_for_where_it_is_wanted_and_only_there() -> None:
     for wanted, accepted in (("boolean", True), ("number", False), ("entity", False), (None, True)):
         asked = ASKED.model_copy(update={"answer_type": wanted})

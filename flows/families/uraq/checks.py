@@ -52,6 +52,8 @@ _ONE_ALONE = frozenset(
 _IDENTITY = re.compile(
     r"\b(?:is|are|was|were|became|remains|has|have)\s+(?:the|its|their|his|her|\w+['’]s|called|named|known)\b", re.I
 )
+_POSSESSIVE = re.compile(r"['’]s\b")
+"""Left out where a letter is the answer: "Canada's" does not give away an S."""
 _ASKS_FOR_NUMBER = re.compile(r"\b(how (many|much|old|long|tall|far|deep|high|heavy|fast|wide)|(what|which) year)\b")
 _WH = frozenset(["what", "which", "who", "whom", "whose", "where", "when", "why", "how"])
 _PREPOSITIONS = frozenset(
@@ -252,7 +254,7 @@ def question_problem(
         return "answers do not fit the question", "the question asks for a number"
     if answer_type == "entity":
         for answer in answers:
-            if en.contains(question, answer):
+            if en.contains(_POSSESSIVE.sub("", question), answer):
                 return "question contains an answer", f"the question must not contain {answer!r}"
     return None
 

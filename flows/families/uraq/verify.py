@@ -260,7 +260,7 @@ def _answer_faults(row: UraqItem | Conflict) -> Iterator[Fault]:
         yield Fault(id=row.id, problem="both answers are the same")
     if isinstance(row, UraqItem) and row.answer_type == "entity":
         for answer in answers:
-            if en.contains(row.question, answer):
+            if en.contains(re.sub(r"['’]s\b", "", row.question), answer):
                 yield Fault(id=row.id, problem=f"the question holds the answer {answer}")
 
 
