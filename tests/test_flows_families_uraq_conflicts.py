@@ -228,4 +228,4 @@ def test_share_unchanged_worked_by_hand() -> None:
 def test_context_counts_double_up_to_table_1() -> None:
     assert context_counts("conflictqa") == (1, 2, 4, 8, 16, 32, 64)
     assert context_counts("hotpotqa:dev.jsonl.gz") == (1, 2, 4, 8, 16, 32)
-    assert context_counts("jsonl") == (1, 2, 4, 8, 16, 32)
+    assert context_counts("jsonl:mine.jsonl") == (1, 2, 4, 8, 16, 32, 64)

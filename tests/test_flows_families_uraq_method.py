@@ -14,7 +14,8 @@ from flows.compose import Project, rules_of
 from flows.construct.engine import VerifyContext
 from flows.construct.stages import StageRef
 from flows.families.uraq import FAMILY
-from flows.families.uraq.method import expected_answers, messages
+from flows.families.uraq.method import ANSWER_SHARES, UraqSettings, expected_answers, messages
+from flows.families.uraq.prompts import OTHER_TYPE, ToAsk
 from flows.llm.model import Prompt, Text, Usage
 from flows.llm.rules import Rules
 from flows.outputs import write_outputs
@@ -222,6 +223,43 @@ async def test_prescreening_drops_what_a_model_does_not_know_and_names_it(tmp_pa
     for item in rows(project, "items"):
         assert len(item.single_hop_question) % 2 == 0
         assert "small-model" in {prompt.role for prompt in item.provenance.prompts}
+
+
+async def test_types_of_answers_are_asked_for_by_their_shares(tmp_path: Path) -> None:
+    wanted: Counter[str | None] = Counter()
+
+    class Counting:
+        name = "counting"
+
+        async def complete(self, prompt: Prompt[Any], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Any:
+            if isinstance(inputs, ToAsk):
+                wanted[inputs.answer_type] += 1
+            return await Rules(rules_of("uraq"), 7).complete(prompt, inputs, draw=draw, usage=usage)
+
+        def identity(self) -> dict[str, object]:
+            return {"model": "counting"}
+
+    types = {}
+    for name, shares in {"all": None, "guessed": {"boolean": 1.0}, "not": {"number": 0.5, "entity": 0.5}}.items():
+        uraq = {**SMALL, "parts": ["items"], **({"answer_shares": shares} if shares else {})}
+        folder = tmp_path / name
+        project = Project(write_config(folder, store=str(folder / "store"), families={"uraq": uraq}), folder / "out")
+        family = project.build.families["uraq"]
+        family.models.update(dict.fromkeys(family.models, Counting()))  # type: ignore[attr-defined]
+        wanted.clear()
+        await run_all(project.build)
+        types[name] = {item.answer_type for item in rows(project, "items")}
+        dropped = project.build.summary(FAMILY, FAMILY.part("items")).dropped["ask_question"]
+        assert set(wanted) == set(shares or ANSWER_SHARES)
+        # The rules have one question on each fact. What is refused is asked for again as another wanted type.
+        assert (dropped.get(OTHER_TYPE, 0) > 0) == (shares is not None)
+    assert types == {"all": {"number", "entity", "boolean"}, "guessed": {"boolean"}, "not": {"number", "entity"}}
+
+
+def test_numbers_and_entities_are_most_of_what_is_asked_for() -> None:
+    assert ANSWER_SHARES["number"] + ANSWER_SHARES["entity"] >= 0.5
+    with pytest.raises(ValueError, match=r"the shares add up to 0\.8; they must to 1"):
+        UraqSettings.model_validate({"answer_shares": {"number": 0.5, "boolean": 0.3}})
 
 
 @pytest.mark.slow

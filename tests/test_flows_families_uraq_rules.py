@@ -76,7 +76,7 @@ def test_statements_and_manipulated_variants_pass_the_checks(kind: str) -> None:
         assert isinstance(answer, asked_of.Manipulated)
         assert answer.manipulated != fact.statement
         assert answer.manipulation == ("negation" if kind == "yesno" else "substitution")
-        problem = checks.manipulation_problem(fact.statement, answer.manipulated, answer.manipulation)
+        problem = checks.manipulation_problem(fact.statement, answer.manipulated)
         assert problem is None, (fact.statement, answer.manipulated, problem)
 
 
@@ -370,7 +370,7 @@ def test_the_reader_does_not_know_other_questions() -> None:
 def test_other_statements_are_manipulated_by_surface_rules(statement: str, manipulated: str, manipulation: str) -> None:
     answer = RULES["manipulate"](asked_of.ToManipulate(statement=statement), RNG)
     assert answer == asked_of.Manipulated.model_validate({"manipulated": manipulated, "manipulation": manipulation})
-    assert checks.manipulation_problem(statement, manipulated, manipulation) is None
+    assert checks.manipulation_problem(statement, manipulated) is None
 
 
 def test_a_statement_that_no_surface_rule_fits_is_refused() -> None:

@@ -74,7 +74,7 @@ FAMILY = Family(
                     most=batches,
                 ),
                 all_(deduplicate, settings=["cosine_above", "dedupe"], embeds=True),
-                each(manipulate, prompts=[MANIPULATE]),
+                each(manipulate, version=2, prompts=[MANIPULATE]),
             ),
             verify=verify_statements,
             figures=statement_figures,
@@ -85,8 +85,14 @@ FAMILY = Family(
             source=StatementPair,
             item=UraqItem,
             steps=(
-                each(ask_question, prompts=[ASK_QUESTION], settings=["hops"]),
-                each(prescreen, prompts=[ANSWER_SINGLE_HOP], settings=["prescreen"], asks={"prescreen": "prescreen"}),
+                each(ask_question, version=2, prompts=[ASK_QUESTION], settings=["hops", "answer_shares"]),
+                each(
+                    prescreen,
+                    version=2,
+                    prompts=[ANSWER_SINGLE_HOP],
+                    settings=["prescreen"],
+                    asks={"prescreen": "prescreen"},
+                ),
             ),
             people=sample(CHECK, tasks),
             verify=verify_items,
@@ -110,6 +116,7 @@ FAMILY = Family(
             steps=(
                 expand(
                     arrange_contexts,
+                    version=2,
                     slots=context_slots,
                     most=lambda settings: len(SETTINGS) * len(settings.context_counts),
                     prepare=pool_contexts,

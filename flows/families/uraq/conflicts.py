@@ -16,12 +16,9 @@ from flows.scoring.qa import normalise_answer, number_value
 from schemas.source import QASource
 from schemas.uraq import AnswerType
 
-FORMAT_MAX_CONTEXTS = {
-    "conflictqa": 64,  # table 1, DisentQA: 1, 2, 4, ... 64; ConflictQA's texts are of the same kind
-    "hotpotqa": 32,  # table 1, HotpotQA: 1, 2, 4, ... 32
-}
-DEFAULT_MAX_CONTEXTS = 32
-"""Of the formats that table 1 does not have: the smaller of its two."""
+FORMAT_MAX_CONTEXTS = {"hotpotqa": 32}  # table 1, HotpotQA: 1, 2, 4, ... 32
+MAX_CONTEXTS = 64
+"""Of every other format: table 1's count for DisentQA, 1, 2, 4, ... 64, as far as the pool allows it."""
 
 MIN_UNCHANGED = 0.8
 """How much of the evidence a contradiction leaves as it is (our choice; the paper gives no number): twice
@@ -48,7 +45,7 @@ FILLERS = frozenset(
 
 def context_counts(dataset: str) -> tuple[int, ...]:
     """The context counts of a data set (`format:file`, or `format`): doubling from 1, as in table 1."""
-    largest = FORMAT_MAX_CONTEXTS.get(dataset.partition(":")[0], DEFAULT_MAX_CONTEXTS)
+    largest = FORMAT_MAX_CONTEXTS.get(dataset.partition(":")[0], MAX_CONTEXTS)
     return tuple(1 << power for power in range(largest.bit_length()))
 
 

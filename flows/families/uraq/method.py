@@ -12,8 +12,7 @@ from itertools import count, cycle, islice
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.dedupe import deduplicate as independent_set
@@ -28,13 +27,16 @@ from flows.construct.engine import (
     seeded,
 )
 from flows.families.uraq import checks, conflicts
+from flows.families.uraq.bearing import IntArray, Pool, unrelated
 from flows.families.uraq.prompts import (
     ANSWER_SINGLE_HOP,
     ANSWER_WITH_CONTEXT,
     ASK_QUESTION,
     CONTRADICT,
     MANIPULATE,
+    OTHER_TYPE,
     WRITE_STATEMENTS,
+    Question,
     StatementsWanted,
     ToAnswer,
     ToAsk,
@@ -42,17 +44,28 @@ from flows.families.uraq.prompts import (
     ToManipulate,
     ToRead,
 )
-from flows.families.uraq.score import is_right
 from flows.llm.model import InvalidAnswer, Message
 from schemas.base import key_of
 from schemas.source import QASource, Statement
-from schemas.uraq import DONT_KNOW, MAX_HOPS, SETTINGS, Conflict, EvaluationRow, Need, Setting, StatementPair, UraqItem
+from schemas.uraq import (
+    DONT_KNOW,
+    MAX_HOPS,
+    SETTINGS,
+    AnswerType,
+    Conflict,
+    EvaluationRow,
+    Need,
+    Setting,
+    StatementPair,
+    UraqItem,
+)
 
-IntArray = NDArray[np.int32]
 Count = Annotated[int, Field(strict=True, ge=1, le=10**9)]
 
 COSINE_ABOVE = 0.5  # appendix A.2: "cosine similarity above 0.5"
 HOPS = (4,)  # appendix A.5: "those requiring 4-hop reasoning were chosen"
+ANSWER_SHARES: Mapping[AnswerType, float] = {"number": 0.4, "entity": 0.35, "boolean": 0.25}
+"""Types of answers that are asked for. The paper gives no shares; a yes/no question is half guessed."""
 CONTEXT_COUNTS = (1, 10, 25, 50, 100, 250, 500, 1000)  # table 1, "Synthetic"
 
 TOPICS = (
@@ -64,6 +77,7 @@ TOPICS = (
 """What statements are asked about. The paper names no topics, only "general facts" (appendix A.1)."""
 BATCH = 20
 """Statements asked for in one call, at most."""
+SHARES_WITHIN = 1e-6
 DRY_TURNS = 3
 DRY_YIELD = 0.01
 """The yield has dried up when every topic was asked `DRY_TURNS` times on end, in rounds of which fewer than
@@ -85,12 +99,22 @@ class UraqSettings(FamilySettings):
     hops: tuple[Annotated[int, Field(strict=True, ge=1, le=MAX_HOPS)], ...] = Field(
         HOPS, min_length=1, description="Steps of the questions that are kept, 1 to 5"
     )
+    answer_shares: dict[AnswerType, Annotated[float, Field(ge=0, le=1)]] = Field(
+        dict(ANSWER_SHARES), description="Share of questions that ask for each type of answer; one of none is not asked"
+    )
     context_counts: tuple[Count, ...] = Field(CONTEXT_COUNTS, min_length=1, description="Contexts in an evaluation row")
     related_above: float = Field(
-        0.5, gt=0, lt=1, description="Contexts with a cosine above it to question or pair are related to it"
+        0.5, gt=0, lt=1, description="Contexts with a cosine above it to question, pair or a step are related to it"
     )
     prescreen: tuple[str, ...] = Field((), description="Models (of `models`) that must know the single-hop answer")
     qa_sources: tuple[SourceSpec, ...] = Field((), description="Question answering data made to conflict")
+
+    @field_validator("answer_shares")
+    @classmethod
+    def _add_up(cls, shares: dict[AnswerType, float]) -> dict[AnswerType, float]:
+        if abs(sum(shares.values()) - 1) > SHARES_WITHIN:
+            raise ValueError(f"the shares add up to {sum(shares.values()):g}; they must to 1")
+        return shares
 
 
 # ---- A.1 knowledge generation ----
@@ -205,7 +229,10 @@ def _independent(statements: Sequence[Statement], ctx: SetContext, *, drop: bool
 
 
 async def manipulate(statement: Statement, ctx: Context) -> StatementPair:
-    """A.3: one manipulated variant of each statement, a key element substituted or a negation added."""
+    """A.3: one manipulated variant of each statement, a key element substituted or a negation added.
+
+    Which of the two it is, the words tell; the builder's own label is not gone by.
+    """
     answer = await ctx.ask(MANIPULATE, ToManipulate(statement=statement.text))
     provenance = ctx.provenance(statement, sources=[statement.source] if statement.source else [])
     if statement.written_by is not None:
@@ -214,7 +241,7 @@ async def manipulate(statement: Statement, ctx: Context) -> StatementPair:
         key=ctx.key,
         original=statement.text,
         manipulated=answer.manipulated,
-        manipulation=answer.manipulation,
+        manipulation=checks.manipulation_of(statement.text, answer.manipulated),
         topic=statement.topic,
         provenance=provenance,
     )
@@ -228,11 +255,12 @@ async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
 
     Departure: the paper asks for one to five steps and keeps the questions of four. We ask for a number
     that will be kept (drawn where several are), so that no call is spent on a question to be thrown away.
-    The original's answer is the ground truth (A.6).
+    It leaves the type of the answer to the builder; we draw it by `answer_shares`, since a builder left to itself
+    asks for yes or no more often than not. The original's answer is the ground truth (A.6).
     """
     settings: UraqSettings = ctx.settings
     hops = ctx.random(pair.key).choice(sorted(set(settings.hops)))
-    answer = await ctx.ask(ASK_QUESTION, ToAsk(original=pair.original, manipulated=pair.manipulated, hops=hops))
+    answer = await _question(pair, hops, ctx)
     return UraqItem(
         key=ctx.key,
         original=pair.original,
@@ -251,12 +279,29 @@ async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
     )
 
 
+async def _question(pair: StatementPair, hops: int, ctx: Context) -> Question:
+    """A question of the type drawn; where the pair gives none, of another type that is wanted."""
+    settings: UraqSettings = ctx.settings
+    shares = {type_: share for type_, share in sorted(settings.answer_shares.items()) if share > 0}
+    drawn = ctx.random(pair.key, "answer type").choices(list(shares), list(shares.values()))[0]
+    others = [type_ for type_ in shares if (type_ == "boolean") != (drawn == "boolean")]
+    for type_ in (drawn, *others[:1]):
+        asked = ToAsk(original=pair.original, manipulated=pair.manipulated, hops=hops, answer_type=type_)
+        try:
+            return await ctx.ask(ASK_QUESTION, asked)
+        except InvalidAnswer as invalid:
+            refused = invalid
+            if invalid.reason != OTHER_TYPE:
+                break
+    raise refused
+
+
 async def prescreen(item: UraqItem, ctx: Context) -> UraqItem:
     """Section 4.1: only questions whose fact every named model knows, asked in a single hop."""
     settings: UraqSettings = ctx.settings
     for name in settings.prescreen:
         reply = await ctx.ask(ANSWER_SINGLE_HOP, ToAnswer(question=item.single_hop_question), model=name)
-        if not is_right(reply.text, item.single_hop_answer, checks.type_of(item.single_hop_answer)):
+        if not checks.knows(reply.text, item.single_hop_answer, item.single_hop_question):
             raise Drop(f"fact not known by {name}", evidence=f"{item.single_hop_question} {reply.text}")
     return item.revised(provenance=ctx.asked_of(item.provenance))
 
@@ -304,9 +349,9 @@ class ContextPools:
     texts: Mapping[str, tuple[str, ...]]
     """By kind of question, what its contexts are drawn from."""
     counts: Mapping[str, tuple[int, ...]]
-    """By kind of question, the context counts that all questions of the kind can fill."""
+    """By kind of question, the context counts that some question of the kind can fill."""
     drawn: Mapping[str, IntArray]
-    """By question, the places in `texts` of its unrelated contexts in the order drawn; as many as the largest count."""
+    """By question, the places in `texts` of its unrelated contexts in the order drawn; at most the largest count."""
     notes: tuple[str, ...]
 
 
@@ -315,9 +360,9 @@ def pool_contexts(step: StepContext) -> ContextPools:
 
     Items draw on every statement kept by dedupe and its manipulated variant; conflicts on the evidence,
     both ways, of the conflicts of the same source, so that the contexts of a row are of one kind, as in
-    table 1 (whose DisentQA rows hold 59,000 tokens at 64 contexts: documents, not statements). What is
-    related has a cosine above `related_above` to the question or to either side of it. A count that some
-    question cannot fill is left out for all of its kind.
+    table 1 (whose DisentQA rows hold 59,000 tokens at 64 contexts: documents, not statements). What bears on a
+    question, with every fact that its steps use, is told in `bearing.py`. A count that no question
+    of a kind can fill is left out; where some can, the rows of the others are dropped.
     """
     settings: UraqSettings = step.settings
     kinds: dict[str, list[UraqItem | Conflict]] = {}
@@ -327,22 +372,24 @@ def pool_contexts(step: StepContext) -> ContextPools:
     for kind, records in sorted(kinds.items()):
         stock = step.uses["statements"] if kind == URAQ else _of_source(step.uses["conflicts"], kind)
         wanted = sorted(set(settings.context_counts if kind == URAQ else conflicts.context_counts(kind)))
-        texts = tuple(dict.fromkeys(text for one in stock for text in (one.original, one.manipulated)))
-        unrelated = _unrelated(texts, records, step)
-        fewest = min(len(places) for places in unrelated)
-        filled = tuple(number for number in wanted if number <= fewest)
-        most = max(filled, default=0)
+        pool = Pool(list(stock), step.embedder, settings.related_above)
+        places = unrelated(pool, records, step.embedder)
+        most = max(map(len, places))
+        filled = tuple(number for number in wanted if number <= most)
+        largest = max(filled, default=0)
         drawn = {
-            record.id: np.array(seeded(step.seed, "contexts", record.key).sample(places.tolist(), most), dtype=np.int32)
-            for record, places in zip(records, unrelated, strict=True)
+            record.id: np.array(
+                seeded(step.seed, "contexts", record.key).sample(own.tolist(), min(len(own), largest)), dtype=np.int32
+            )
+            for record, own in zip(records, places, strict=True)
         }
-        left_out = [str(number) for number in wanted if number > fewest]
+        left_out = [str(number) for number in wanted if number > most]
         note = (
             f"context counts left out for {kind}: {', '.join(left_out)} "
-            f"(the pool of {len(texts)} holds {fewest} contexts unrelated to the question that has fewest)"
+            f"(of the pool of {len(pool.texts)}, at most {most} contexts are unrelated to a question)"
         )
         pools = ContextPools(
-            {**pools.texts, kind: texts},
+            {**pools.texts, kind: pool.texts},
             {**pools.counts, kind: filled},
             {**pools.drawn, **drawn},
             (*pools.notes, *([note] if left_out else [])),
@@ -359,18 +406,6 @@ def _kind(record: UraqItem | Conflict) -> str:
 
 def _of_source(stock: Iterable[Conflict], source: str) -> list[Conflict]:
     return [one for one in stock if one.source == source]
-
-
-def _unrelated(texts: Sequence[str], records: Sequence[UraqItem | Conflict], step: StepContext) -> list[IntArray]:
-    """For each record, the places of the texts that have nothing to do with it."""
-    settings: UraqSettings = step.settings
-    pool = step.embedder.embed(texts)
-    own = step.embedder.embed([text for one in records for text in (one.question, one.original, one.manipulated)])
-    own = own.reshape(len(records), 3, -1)
-    return [
-        np.flatnonzero(np.round((pool @ sides.T).max(axis=1), 5) <= settings.related_above).astype(np.int32)
-        for sides in own
-    ]
 
 
 def context_slots(record: UraqItem | Conflict, prepared: ContextPools) -> list[Slot]:
@@ -391,6 +426,8 @@ async def arrange_contexts(item: UraqItem | Conflict, slot: Slot, ctx: Context) 
     number = int(slot["n_contexts"])
     prepared: ContextPools = ctx.prepared
     texts = prepared.texts[_kind(item)]
+    if (there := len(prepared.drawn[item.id])) < number:
+        raise Drop("too few unrelated contexts", evidence=f"{there} of {number}", value=float(there))
     drawn = [texts[place] for place in prepared.drawn[item.id][:number]]
     relevant = {"match": item.original, "conflict": item.manipulated, "irrelevant": None}[setting]
     place = None

@@ -771,12 +771,27 @@ def ask(fact: Fact, pattern: Pattern, value: str) -> Asked | None:
     for _ in range(DRAWS):
         try:
             asked = Asked(fact, pattern, fill_slots(fact, program, value, rng))
-            answers = [str(asked.results(one)[-1]) for one in (fact.value, value)]
+            original, manipulated = (asked.results(one) for one in (fact.value, value))
         except Blocked:
             continue
-        if answers[0] != answers[1] and not given_away(asked, answers, value):
+        answers = [str(original[-1]), str(manipulated[-1])]
+        if (
+            answers[0] != answers[1]
+            and not given_away(asked, answers, value)
+            and not goes_back(program, original, manipulated)
+        ):
             return asked
     return None
+
+
+def goes_back(program: Program, original: Sequence[Result], manipulated: Sequence[Result]) -> bool:
+    """Whether a step finds what an earlier one gave: Italy, Italian, the country that Italian comes from."""
+    told: set[tuple[Result, Result]] = set()
+    for step, one, other in zip(program.steps, original, manipulated, strict=True):
+        if (one, other) in told and one != other and step.kind == "recall" and not {one, other} & {"yes", "no"}:
+            return True
+        told.add((one, other))
+    return False
 
 
 def given_away(asked: Asked, answers: Sequence[str], value: str) -> bool:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flows.construct.engine import Fault, VerifyContext
 from flows.language import en
@@ -16,17 +15,21 @@ from schemas.uraq import DONT_KNOW, NEEDS, SETTINGS, Conflict, EvaluationRow, St
 
 BLOCK = 2048
 """Rows of the similarity matrix that are in memory at once."""
+NEARBY = 0.3
+"""The cosine above which a statement may not share a word with the question or its steps."""
 TOLERANCE = 1e-4
 """Cosines are single-precision sums: the last digits depend on the order of the terms."""
 
 
 def verify_statements(rows: Iterable[StatementPair], ctx: VerifyContext) -> Iterator[Fault]:
-    """No two originals above the threshold; each pair differs and is a sentence each."""
+    """No two originals above the threshold; each pair is a sentence each, which cannot both be true."""
     pairs = list(rows)
     yield from _repeated_keys(pairs)
     for pair in pairs:
-        if en.content_words(pair.original) == en.content_words(pair.manipulated):
+        if _says_the_same(pair.original, pair.manipulated):
             yield Fault(id=pair.id, problem="original and manipulated say the same")
+        elif _goes_together(pair.original, pair.manipulated):
+            yield Fault(id=pair.id, problem="original and manipulated can both be true")
         if len(en.sentences(pair.original)) != 1 or len(en.sentences(pair.manipulated)) != 1:
             yield Fault(id=pair.id, problem="original or manipulated is not one sentence")
     vectors = ctx.embedder.embed([pair.original for pair in pairs])
@@ -36,6 +39,36 @@ def verify_statements(rows: Iterable[StatementPair], ctx: VerifyContext) -> Iter
             if start + row < column:
                 one, other = pairs[start + row], pairs[column]
                 yield Fault(id=one.id, problem=f"cosine {cosines[row, column]:.3f} with {other.id}")
+
+
+def _says_the_same(original: str, manipulated: str) -> bool:
+    """Whether the same words are said in the same order or with their end put first, or in another voice."""
+    one, other = en.content_lemmas(original), en.content_lemmas(manipulated)
+    ways = (sorted({"to", "from", "into", "with"} & set(en.words(text))) for text in (original, manipulated))
+    if sorted(one) != sorted(other) or len(set(map(tuple, ways))) > 1:
+        return False
+    if sorted(en.words(original)) != sorted(en.words(manipulated)):
+        return len(en.words(original)) != len(en.words(manipulated)) or one == other
+    return any(other == one[place:] + one[:place] for place in range(len(one)))
+
+
+_HELD_BY_MANY = re.compile(r"^(?:\w+ )?(?:is|are|has|have|can) (?!(?:the|its|their|his|her|called|known)\b)")
+_HELD_BY_ONE = re.compile(
+    r"\b(?:only|alone|sole|first|last|most|least|main|official|original|was|were|had|did|\w{2,}est|\w+['’]s|by)\b|than|\d"
+)
+
+
+def _goes_together(original: str, manipulated: str) -> bool:
+    """Whether another subject is said to have what the original's has, and nothing tells that only one can have it."""
+    one, other = original.split(), manipulated.split()
+    shared = 0
+    while shared < min(len(one), len(other)) and one[-1 - shared] == other[-1 - shared]:
+        shared += 1
+    rest = " ".join(one[len(one) - shared :])
+    beginnings = one[: len(one) - shared], other[: len(other) - shared]
+    negated = {"not", "no", "never", "cannot"} & {word.casefold() for begun in beginnings for word in begun}
+    common_noun = all(0 < len(begun) <= 2 for begun in beginnings) and not negated
+    return common_noun and _HELD_BY_MANY.search(rest) is not None and _HELD_BY_ONE.search(rest) is None
 
 
 def verify_items(rows: Iterable[UraqItem], ctx: VerifyContext) -> Iterator[Fault]:
@@ -53,7 +86,20 @@ def verify_items(rows: Iterable[UraqItem], ctx: VerifyContext) -> Iterator[Fault
             item.answer_manipulated.casefold(),
         ):
             yield Fault(id=item.id, problem="the last step does not give the answers")
+        told = [(step.text.casefold(), step.original, step.manipulated) for step in item.steps]
+        if len(set(told)) < len(told) or len({text for text, *_ in told}) < len(told):
+            yield Fault(id=item.id, problem="a step stands twice")
+        if any(
+            step.kind == "recall" and step.original == step.manipulated and _is_said(step.original, item.question)
+            for step in item.steps
+        ):
+            yield Fault(id=item.id, problem="a step gives what the question says")
         yield from _answer_faults(item)
+
+
+def _is_said(result: str, question: str) -> bool:
+    """Whether the question says a result that is neither a number nor yes or no."""
+    return re.fullmatch(r"[\d.,-]+|yes|no", result) is None and en.contains(question, result)
 
 
 def verify_conflicts(rows: Iterable[Conflict], ctx: VerifyContext) -> Iterator[Fault]:
@@ -74,19 +120,16 @@ def verify_conflicts(rows: Iterable[Conflict], ctx: VerifyContext) -> Iterator[F
 
 
 def verify_evaluation(rows: Iterable[EvaluationRow], ctx: VerifyContext) -> Iterator[Fault]:
-    """One relevant context where it says, unrelated ones everywhere else, and the answers of figure 2."""
+    """One relevant context where it says, beside it none that bears on the question, and the answers of figure 2.
+
+    What bears on it is found out anew, from the finished pairs and the steps as they are written out.
+    """
+    pairs: dict[str, list[StatementPair | Conflict]] = {part: [*ctx.rows(part)] for part in ("statements", "conflicts")}
     items: dict[str, UraqItem | Conflict] = {
         item.id: item for part in ("items", "conflicts") for item in ctx.rows(part)
     }
-    stock = {
-        text
-        for part in ("statements", "conflicts")
-        for one in ctx.rows(part)
-        for text in (one.original, one.manipulated)
-    }
-    asked = {text for item in items.values() for text in (item.question, item.original, item.manipulated)}
-    texts = sorted(stock | asked)  # at once: a model takes as long for a few as for a batch
-    vectors = dict(zip(texts, ctx.embedder.embed(texts), strict=True))
+    stock = {text for part in pairs.values() for one in part for text in (one.original, one.manipulated)}
+    bearing = _Bearing([*pairs["statements"], *pairs["conflicts"]], list(items.values()), ctx)
     seen: dict[str, set[tuple[str, int]]] = {}
     for row in rows:
         item = items.get(row.item_id)
@@ -96,19 +139,86 @@ def verify_evaluation(rows: Iterable[EvaluationRow], ctx: VerifyContext) -> Iter
         if (row.setting, row.n_contexts) in seen.setdefault(row.item_id, set()):
             yield Fault(id=row.id, problem="its item, setting and count stand twice")
         seen[row.item_id].add((row.setting, row.n_contexts))
-        yield from (Fault(id=row.id, problem=problem) for problem in _row_problems(row, item, stock, vectors, ctx))
+        yield from (Fault(id=row.id, problem=problem) for problem in _row_problems(row, item, stock, bearing.on(item)))
     for item_id, places in seen.items():
         counts = {number for _, number in places}
         if missing := {(setting, number) for setting in SETTINGS for number in counts} - places:
             yield Fault(id=item_id, problem=f"evaluation rows are missing: {sorted(missing)}")
 
 
+class _Bearing:
+    """Which texts of the pool bear on a question: on either statement, or on a fact that one of its steps uses.
+
+    A pair bears on it where one of its texts
+
+    - is nearer than `related_above` to the question, to either side of it, or to a step with its result;
+    - names what is named there (of other data: in question and answers), or holds a long number of it;
+    - is nearer than `NEARBY`, with a word in common.
+    """
+
+    def __init__(
+        self, pairs: list[StatementPair | Conflict], items: list[UraqItem | Conflict], ctx: VerifyContext
+    ) -> None:
+        self._above = ctx.settings.related_above + TOLERANCE
+        self._texts = [(one.original, one.manipulated) for one in pairs]
+        self._said = [" ".join(both) for both in self._texts]
+        self._words = [frozenset(en.words(said)) for said in self._said]
+        self._content = [en.content_words(said) for said in self._said]
+        asked = {text for item in items for text in _told_by(item)}
+        texts = sorted(asked.union(*self._texts))  # at once: a model takes as long for a few as for a batch
+        self._vectors = dict(zip(texts, ctx.embedder.embed(texts), strict=True))
+        self._sides = [np.stack([self._vectors[text] for text in side]) for side in zip(*self._texts, strict=True)]
+        self._found: dict[str, frozenset[str]] = {}
+
+    def on(self, item: UraqItem | Conflict) -> frozenset[str]:
+        """The texts of the pool that bear on the item's question."""
+        if item.id not in self._found and self._sides:
+            own = np.stack([self._vectors[text] for text in _told_by(item)]).T
+            nearest = np.maximum(*((side @ own).max(axis=1) for side in self._sides)).tolist()
+            names, words = _names_in(item), _words_in(item)
+            self._found[item.id] = frozenset(
+                text
+                for both, near, said, content in zip(self._texts, nearest, self._words, self._content, strict=True)
+                if near > self._above
+                or not names.isdisjoint(said)
+                or (near > NEARBY + TOLERANCE and not words.isdisjoint(content))
+                for text in both
+            )
+        return self._found.get(item.id, frozenset())
+
+
+def _told_by(item: UraqItem | Conflict) -> list[str]:
+    """The question, both sides, and each step with its result on either side."""
+    told = [item.question, item.original, item.manipulated]
+    for step in item.steps if isinstance(item, UraqItem) else ():
+        told += [f"{step.text}: {step.original}", f"{step.text}: {step.manipulated}"]
+    return told
+
+
+def _names_in(item: UraqItem | Conflict) -> set[str]:
+    """Words of names and of capitalised results, and numbers of three digits and more."""
+    if isinstance(item, UraqItem):
+        results = [result for step in item.steps for result in (step.original, step.manipulated)]
+        texts = [item.question, item.original, item.manipulated, *(step.text for step in item.steps), *results]
+    else:
+        results = [] if item.answer_type == "boolean" else [item.answer_original, item.answer_manipulated]
+        texts = [item.question]
+    names = " ".join(entity.text for text in texts for entity in en.entities(text) if entity.is_name)
+    capitals = " ".join(word for word in " ".join(results).split() if word[0].isupper())
+    numbers = {word for word in en.words(" . ".join([*texts, *results])) if re.fullmatch(r"\d{3,}", word)}
+    return (set(en.words(f"{names} {capitals}")) | numbers) - en.STOP_WORDS
+
+
+def _words_in(item: UraqItem | Conflict) -> frozenset[str]:
+    """The words that a statement near by may not share; documents always share some."""
+    if isinstance(item, Conflict):
+        return frozenset()
+    steps = (text for step in item.steps for text in (step.text, step.original, step.manipulated))
+    return en.content_words(" . ".join([item.question, item.original, item.manipulated, *steps]))
+
+
 def _row_problems(
-    row: EvaluationRow,
-    item: UraqItem | Conflict,
-    stock: set[str],
-    vectors: Mapping[str, NDArray[np.float32]],
-    ctx: VerifyContext,
+    row: EvaluationRow, item: UraqItem | Conflict, stock: set[str], bearing: frozenset[str]
 ) -> Iterator[str]:
     relevant = {"match": item.original, "conflict": item.manipulated, "irrelevant": None}[row.setting]
     if len(row.contexts) != row.n_contexts:
@@ -122,11 +232,8 @@ def _row_problems(
     others = [text for place, text in enumerate(row.contexts) if place != row.relevant_index]
     if any(text not in stock for text in others):
         yield "a context is not of the pool"
-    if drawn := [vectors[text] for text in others if text in vectors]:
-        own = np.stack([vectors[text] for text in (item.question, item.original, item.manipulated)])
-        closest = float((np.stack(drawn) @ own.T).max())
-        if closest > ctx.settings.related_above + TOLERANCE:
-            yield f"an irrelevant context is related to the question (cosine {closest:.3f})"
+    if second := [text for text in others if text in bearing]:
+        yield f"{len(second)} contexts bear on the question beside the relevant one, such as {second[0]!r}"
     if row.question != item.question or row.answer_type != item.answer_type:
         yield "question or answer type is not the item's"
     if dict(row.expected) != dict(zip(NEEDS, _figure_2(row.setting, item), strict=True)):
@@ -153,7 +260,7 @@ def _answer_faults(row: UraqItem | Conflict) -> Iterator[Fault]:
         yield Fault(id=row.id, problem="both answers are the same")
     if isinstance(row, UraqItem) and row.answer_type == "entity":
         for answer in answers:
-            if en.contains(row.question, answer):
+            if en.contains(re.sub(r"['’]s\b", "", row.question), answer):
                 yield Fault(id=row.id, problem=f"the question holds the answer {answer}")
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from flows.families.uraq import checks, conflicts
 from flows.llm.model import Invalid, Prompt, Text, require
@@ -10,6 +10,8 @@ from schemas.base import Frozen
 from schemas.uraq import AnswerType, Manipulation, Need, Step
 
 HERE = Path(__file__).parent
+OTHER_TYPE = "answer is not of the type asked for"
+"""Why a question is refused whose pair may give one of another type."""
 
 
 class StatementsWanted(Frozen):
@@ -46,6 +48,9 @@ class ToAsk(Frozen):
     original: str
     manipulated: str
     hops: int
+    answer_type: AnswerType | None = Field(
+        None, description="What is to be asked for (a number and an entity stand for each other); anything by default"
+    )
 
 
 class Question(Frozen):
@@ -58,6 +63,26 @@ class Question(Frozen):
     answer_manipulated: str
     single_hop_question: str
     single_hop_answer: str
+
+    @field_validator("answer_original", "answer_manipulated", "single_hop_answer")
+    @classmethod
+    def _plain_answer(cls, answer: str) -> str:
+        return _plain(answer)
+
+    @field_validator("steps")
+    @classmethod
+    def _plain_results(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        return tuple(
+            step.model_copy(update={"original": _plain(step.original), "manipulated": _plain(step.manipulated)})
+            for step in steps
+        )
+
+
+def _plain(answer: str) -> str:
+    """An answer without outer white space; "Yes." is "yes"."""
+    answer = answer.strip()
+    word = answer.rstrip(".!").casefold()
+    return word if word in ("yes", "no") else answer
 
 
 class ToAnswer(Frozen):
@@ -80,6 +105,11 @@ class Contradiction(Frozen):
     answer: str
     evidence: str
 
+    @field_validator("answer")
+    @classmethod
+    def _plain_answer(cls, answer: str) -> str:
+        return _plain(answer)
+
 
 class ToRead(Frozen):
     """One evaluation row under one user need (appendix C)."""
@@ -90,7 +120,7 @@ class ToRead(Frozen):
 
 
 def _check_manipulation(asked: ToManipulate, answer: Manipulated) -> None:
-    require(checks.manipulation_problem(asked.statement, answer.manipulated, answer.manipulation))
+    require(checks.manipulation_problem(asked.statement, answer.manipulated))
 
 
 def _check_steps(asked: ToAsk, answer: Question) -> None:
@@ -102,10 +132,19 @@ def _check_steps(asked: ToAsk, answer: Question) -> None:
             raise Invalid("last step does not give the answer", f"its result is {result!r}, the answer {final!r}")
 
 
+def of_wanted_type(asked: ToAsk, answer_type: AnswerType) -> bool:
+    """Whether a question of this type is what was asked for."""
+    return asked.answer_type is None or (asked.answer_type == "boolean") == (answer_type == "boolean")
+
+
 def _check_question(asked: ToAsk, answer: Question) -> None:
+    if not of_wanted_type(asked, answer.answer_type):
+        wanted = "yes or no" if asked.answer_type == "boolean" else "a number or an entity, not for yes or no"
+        raise Invalid(OTHER_TYPE, f"write a question that asks for {wanted}")
     require(
         checks.question_problem(answer.question, answer.answer_type, answer.answer_original, answer.answer_manipulated)
     )
+    require(checks.steps_problem(answer.question, answer.steps, answer.answer_type))
 
 
 def _check_single_hop(asked: ToAsk, answer: Question) -> None:
@@ -119,11 +158,11 @@ def _check_contradiction(asked: ToContradict, answer: Contradiction) -> None:
 
 WRITE_STATEMENTS = Prompt("write_statements", 1, Statements, HERE, max_tokens=2048, inputs=StatementsWanted)
 MANIPULATE = Prompt(
-    "manipulate", 1, Manipulated, HERE, checks=(_check_manipulation,), max_tokens=256, inputs=ToManipulate
+    "manipulate", 2, Manipulated, HERE, checks=(_check_manipulation,), max_tokens=256, inputs=ToManipulate
 )
 ASK_QUESTION = Prompt(
     "ask_question",
-    1,
+    2,
     Question,
     HERE,
     checks=(_check_steps, _check_question, _check_single_hop),
