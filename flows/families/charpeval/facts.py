@@ -14,11 +14,14 @@ LEAST_UNUSED_SHARE = 0.5
 """Of the clause's content words: with fewer it is the response in other words."""
 LEAST_CLAUSE = 4
 """Words of a clause: with three it is a name."""
+OPENING = 3
+"""Words of a response within which its subject stands: "Well, they live"."""
 _CLAUSE = re.compile(
     r"[;:()\n]+|\s[–—-]+\s|,?\s+(?:while|whereas|but|although|though|which|who|where|because)\s+|,\s+(?:and\s+)?",
     re.IGNORECASE,
 )
 
+_POINTING = frozenset(("it", "they", "he", "she"))
 _TELLS = re.compile(r"(?:\s*\([^)]*\))?(?:,[^,]{1,60},)?\s+(?:is|are|was|were|has|have|refers to)\s")
 
 
@@ -53,10 +56,22 @@ def lacking(knowledge: str, response: str) -> list[en.Entity]:
 def main_entities(dialogue: Grounded) -> Sequence[en.Entity]:
     """What the response is about: those of its entities that the easy utterance asks about, or else the first.
 
-    Section 2.3.3 leaves it to the annotators to identify the one main entity.
+    A response that opens with a pronoun ("They live on nectar") is about what the easy utterance and the knowledge
+    name. Section 2.3.3 leaves it to the annotators to identify the one main entity.
     """
     found = en.entities(dialogue.response)
-    return [one for one in found if en.names(dialogue.easy_utterance, one)] or found[:1]
+    if asked := [one for one in found if en.names(dialogue.easy_utterance, one)]:
+        return asked
+    if _POINTING.intersection(en.words(dialogue.response)[:OPENING]):
+        pointed = [one for one in en.entities(dialogue.knowledge) if en.names(dialogue.easy_utterance, one)]
+        return pointed or found[:1]
+    return found[:1]
+
+
+def others(dialogue: Grounded) -> list[en.Entity]:
+    """What the knowledge names and the response does not, in a word or by a pronoun (section 2.3.4)."""
+    main = set(map(name_of, main_entities(dialogue)))
+    return [one for one in lacking(dialogue.knowledge, dialogue.response) if name_of(one) not in main]
 
 
 def defined(sentence: str) -> en.Entity | None:
