@@ -122,10 +122,12 @@ def asked_by_dialogue(row: RefutationDialogue) -> Iterator[Messages]:
                 "refute",
                 ToRefute(
                     task=row.task, query=row.query, response=response, earlier=earlier, focus=turn.focus, style=(),
-                    standing=row.protocol == "persistent", refused=(),
+                    strong="", standing=row.protocol == "persistent", refused=(),
                 ),
             )  # fmt: skip
-            checked = ToCheck(query=row.query, response=response, refutation=turn.text, earlier=earlier)
+            checked = ToCheck(
+                query=row.query, response=response, refutation=turn.text, focus=turn.focus, earlier=earlier
+            )
             yield asked("check_refutation", checked)
         dialogue = tuple(Said(role=one.role, text=one.text) for one in before)
         yield asked(
