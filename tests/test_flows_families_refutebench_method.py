@@ -292,7 +292,7 @@ def test_the_check_sees_the_focus_and_the_refuter_is_told_what_it_missed(tmp_pat
 def test_which_style_is_strong_is_drawn_once_a_dialogue(tmp_path: Path) -> None:
     """Figure 3's three at once are nobody's manner; one is strong in all refutations about a query, of any model."""
     speaker = Speaker()
-    held(tmp_path, speaker, evaluated=["first", "second"])
+    held(tmp_path, speaker, evaluated=["first", "second"], style=["ambiguous", "abstract", "emotional"])
     strong: dict[str, set[str]] = {}
     for name, asked, _ in speaker.asked:
         if name == "refute":

@@ -57,6 +57,7 @@ _BEFORE_NOUNS = re.compile(r"\b(?:an?|the|this|that|these|those|our|their|its|hi
 _BEFORE_VERBS = re.compile(r"\b(?:to|we|they|i|you|he|she|it|can|could|will|would|may|might|must|should|not)\s+$", re.I)
 _ARTICLE = re.compile(r"\b(an?)\s+$", re.IGNORECASE)
 _OPENS = re.compile(r"(?:^|[.!?:\n])[\s\"'“‘(#*-]*$")
+_LEADING = "(?:the|an?|two|in|at|from|for|with)"
 _TRANSLATE = re.compile(r"\btranslate\b.{0,100}\bChinese\b", re.IGNORECASE | re.DOTALL)
 _SUMMARISE = re.compile(r"\bsummari[sz]e (?:the|this|that|these)\b", re.IGNORECASE)
 
@@ -189,24 +190,27 @@ def _wanted(asked: ToRefute) -> Iterator[list[Requirement]]:
 
 
 def _nouns(text: str) -> list[str]:
-    """The nouns of a text that are words of their own and stand in it once."""
+    """The nouns of a text that are words of their own wherever they stand."""
     if language(text) == "en":
         found = {one.text.split()[-1] for one in en.entities(text) if not one.is_name}
-        return sorted(one for one in found if re.fullmatch(r"[a-z]{3,}", one) and _stands_once(one, text))
+        return sorted(one for one in found if re.fullmatch(r"[a-z]{3,}", one))
+    bounds = word_bounds(text)
     nouns = {word for word, tag in zh_text.tagged(text) if len(word) > 1 and tag[0] == "n" and not word.isascii()}
-    return sorted(one for one in nouns if text.count(one) == 1)
+    return sorted(one for one in nouns if all({at, at + len(one)} <= bounds for at in _places(text, one)))
 
 
 def _noun_phrases(text: str) -> list[str]:
-    """A noun with what describes it or leads to it ("the lake", 小房子), where it stands in the text once."""
+    """A noun or name with what describes it or leads to it ("the lake", "in Harlem", 小房子)."""
     if language(text) == "en":
-        found = {one.group() for noun in _nouns(text) for one in re.finditer(rf"\b(?:the|an?) {noun}\b", text)}
-        return sorted(one for one in found if _stands_once(one, text))
+        heads = [*_nouns(text), *(re.escape(one.text) for one in en.entities(text) if one.is_name)]
+        found = (one for head in heads for one in re.finditer(rf"\b{_LEADING} {head}\b", text))
+        return sorted({one.group() for one in found})
     tagged = zh_text.tagged(text)
+    tags = ["x", *(tag for _, tag in tagged)]
     pairs = {
         first + second
-        for (first, before), (second, tag) in pairwise(tagged)
-        if tag[0] in "nf" and before[0] in "nab" and not (first + second).isascii()
+        for ((first, before), (second, tag)), leading in zip(pairwise(tagged), tags, strict=False)
+        if tag[0] in "nf" and before[0] in "nab" and leading[0] not in "nab"
     }
     return sorted(one for one in pairs if text.count(one) == 1 and re.fullmatch(r"[\u4e00-\u9fff]+", one))
 

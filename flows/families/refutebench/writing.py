@@ -84,7 +84,7 @@ _TEXTS: dict[str, tuple[tuple[str, ...], ...]] = {
             "You speak about {0} as if there were nothing to lose; many people would lose a lot.",
         ),
         (
-            "There's also a price that you don't mention: somebody would have to look after {1} (and who would pay?).",
+            "There's also a price that you don't mention: somebody has to look after {1} (and somebody has to pay).",
             "There's a reason why we have {1}, and it hasn't gone away (I wish it had).",
         ),
         (
@@ -110,14 +110,14 @@ _TEXTS: dict[str, tuple[tuple[str, ...], ...]] = {
             "Who hasn't thought of {1} at some time, and who hasn't put the thought away again?",
         ),
         (
-            "However, it's the small things that count; with {2} it is the same.",
+            "However, it's the small things that count; and with {2} it is the same.",
             "However, there's more to it: one can't speak of {2} and leave the rest out.",
         ),
         ("What can be done? A good deal, because the first step is often the hardest!",
          "Is there a simple answer? Not always, but it's good to ask the question!"),
         (
-            "In the end it will help all of us. “Better late than never,” as they say.",
-            "In the end it's up to us. “Where there's a will, there's a way,” as they say.",
+            "In the end it will help all of us. “Better late than never,” as the saying goes.",
+            "In the end it's up to us. “Where there's a will, there's a way,” as the saying goes.",
         ),
     ),
 }  # fmt: skip
