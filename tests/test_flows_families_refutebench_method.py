@@ -289,20 +289,20 @@ def test_the_check_sees_the_focus_and_the_refuter_is_told_what_it_missed(tmp_pat
     assert rows(project, "dialogues")
 
 
-def test_which_style_is_strong_is_drawn_once_a_dialogue(tmp_path: Path) -> None:
+def test_which_style_is_strong_is_drawn_from_the_query_alone() -> None:
     """Figure 3's three at once are nobody's manner; one is strong in all refutations about a query, of any model."""
-    speaker = Speaker()
-    held(tmp_path, speaker, evaluated=["first", "second"], style=["ambiguous", "abstract", "emotional"])
-    strong: dict[str, set[str]] = {}
-    for name, asked, _ in speaker.asked:
-        if name == "refute":
-            strong.setdefault(asked.query, set()).add(asked.strong)
-            (system, _) = REFUTE.messages(asked)
-            assert system["content"].count("highly") == 1
-            assert f"Be highly {asked.strong}" in system["content"]
-    assert all(len(drawn) == 1 for drawn in strong.values())
-    drawn = [strong_of(f"query {number}", ("ambiguous", "abstract", "emotional")) for number in range(300)]
-    assert all(80 < drawn.count(one) < 120 for one in set(drawn))
+    style = ("ambiguous", "abstract", "emotional")
+    for strong in style:
+        asked = ToRefute(
+            task="writing", query="q", response="a", earlier=("No.",), focus="style", style=style, strong=strong,
+            standing=False, refused=(),
+        )  # fmt: skip
+        system, _ = REFUTE.messages(asked)
+        assert system["content"].count("highly") == 1
+        assert f"Be highly {strong}" in system["content"]
+        assert system["content"].count("Be a little") == 2
+    drawn = [strong_of(f"query {number}", style) for number in range(300)]
+    assert all(80 < drawn.count(one) < 120 for one in style)
     assert strong_of("query", ()) == ""
 
 
