@@ -46,7 +46,7 @@ def distractors(row: Row, name: Callable[[str], str] = str) -> dict[str, str]:
     """
     if not any(row.values.get(name(kind)) is not None for kind in DISTRACTOR_TYPES):
         return {}
-    found = {kind: row.text(name(kind)).strip() for kind in DISTRACTOR_TYPES}
+    found: dict[str, str] = {kind: row.text(name(kind)).strip() for kind in DISTRACTOR_TYPES}
     if blank := [name(kind) for kind, text in found.items() if not text]:
         raise row.error(f'expected a text in "{blank[0]}", found none', "give all five distractors, or none")
     return found

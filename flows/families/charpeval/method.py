@@ -251,7 +251,7 @@ async def open_authoring(pair: UtterancePair, slot: Slot, ctx: Context) -> Autho
         easy_utterance=pair.easy_utterance,
         knowledge=pair.knowledge,
         response=pair.response,
-        **pair.distractors,
+        **{str(kind): text for kind, text in pair.distractors.items()},
         published=bool(pair.distractors),
         source=pair.source,
         provenance=ctx.provenance(pair),

@@ -173,8 +173,8 @@ def _compared(rated: Dialogues, measure: Measure) -> Mapping[Line, Compared]:
     for lines in groups.values():
         common = sorted(set.intersection(*(set(measured[line]) for line in lines)))
         for line in lines:
-            values = [measured[line][query] for query in common]
-            columns = {name: [one[name] for one in values] for name in (values[0] if values else ())}
+            own = [measured[line][query] for query in common]
+            columns = {name: [one[name] for one in own] for name in (own[0] if own else ())}
             found[line] = Compared(columns, len(common), len(measured[line]))
     return {line: found[line] for line in measured}
 
@@ -209,14 +209,14 @@ def _persistent(dialogues: Sequence[Rated]) -> Mapping[str, Values]:
     return {query: _with_loss(by_count) for query, by_count in _by_count(dialogues).items()}
 
 
-def _with_loss(by_count: Mapping[int, float]) -> Values:
+def _with_loss(by_count: Values) -> Values:
     later = [count for count in by_count if count]
     found: dict[str | int, float] = {f"C = {count}": value for count, value in by_count.items()}
     names = {count: "Δ" if len(later) == 1 else f"Δ at C = {count}" for count in later}
     return found | {name: by_count[0] - by_count[count] for count, name in names.items()}
 
 
-def _by_count(dialogues: Sequence[Rated]) -> Mapping[str, Mapping[int, float]]:
+def _by_count(dialogues: Sequence[Rated]) -> Mapping[str, Values]:
     """By query whose persistent dialogues of every C are rated, R(a, r0) by C, in order.
 
     A query's dialogues of several C share its beginning: C = 0 is the mean of their R(a0', r0).
@@ -249,7 +249,7 @@ def _over(places: Sequence[tuple[int | None, int]]) -> Measure:
 def _over_c(dialogues: Sequence[Rated]) -> Mapping[str, Values]:
     found = _by_count(dialogues)
     # Of C = 0 and one other, the table says it all.
-    return {query: dict(by_count) for query, by_count in found.items() if len(by_count) > 2}
+    return {query: by_count for query, by_count in found.items() if len(by_count) > 2}
 
 
 # ---- cells ----
