@@ -8,7 +8,7 @@ import pytest
 from flows.construct.embed import SentenceBert
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import DECISION, REJECT, USABLE, check, check_utterances, unfit_authored
-from flows.families.charpeval.facts import lacking, main_entities, unused_facts
+from flows.families.charpeval.facts import lacking, main_entities, others, unused_facts
 from flows.families.charpeval.rubric import AUTHORING, UTTERANCE, WRITE_DISTRACTORS, WRITE_UTTERANCES
 from schemas.annotation import Finding
 from schemas.base import Provenance
@@ -165,3 +165,22 @@ def test_each_form_has_its_guideline_and_writes_fields_of_its_record(rubric: Any
     assert "stuck" in text
     if rubric is AUTHORING:
         assert all(f"## {place}. {kind}" in text for place, kind in enumerate(DISTRACTOR_TYPES, start=1))
+
+
+# ---- what a response is about, and what it leaves ----
+
+
+def test_a_response_with_a_pronoun_is_about_what_the_easy_utterance_names() -> None:
+    bees = authored(
+        easy_utterance="What do honey bees eat?",
+        knowledge="A honey bee lives on nectar and pollen, while a wasp hunts other insects.",
+        response="They live on nectar and pollen.",
+    )
+    assert [one.text for one in main_entities(bees)] == ["honey bee"]
+    assert [one.text for one in others(bees)] == ["wasp", "insects"]
+
+
+def test_a_sentence_of_which_no_clause_is_enough_is_a_fact_as_a_whole() -> None:
+    soba = "Soba noodles are made from buckwheat flour, often mixed with some wheat flour."
+    udon = "Udon are thick white noodles made from wheat flour, salt and water."
+    assert unused_facts(f"{soba} {udon}", soba) == [udon]

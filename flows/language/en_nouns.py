@@ -123,11 +123,18 @@ def _described(words: Tokens, place: int, entity: Entity) -> str:
 def names(text: str, entity: Entity) -> bool:
     """Whether `text` names the entity: a name in full or in part, a noun in the singular or plural."""
     if entity.is_name:
-        return bool(mentions(text, entity.text))
+        return bool(mentions(text, entity.text)) or _names_by_its_own_word(text, entity)
     if entity.kind:
         described = rf"(?<![\w-]){re.escape(entity.kind)}[\s-]+(\w+)"
         return any(_base(one.group(1)) == entity.head for one in re.finditer(described, text, re.IGNORECASE))
     return entity.head in _noun_forms(text)
+
+
+def _names_by_its_own_word(text: str, entity: Entity) -> bool:
+    """Whether the last word of a longer name stands there, where it is no common noun: "Etna" for Mount Etna."""
+    *before, last = entity.text.split()
+    is_own = bool(before) and last[:1].isupper() and not parts_of_speech(last.lower())
+    return is_own and re.search(rf"(?<![\w-]){re.escape(last)}(?![\w-])", text) is not None
 
 
 @lru_cache(_KEPT)

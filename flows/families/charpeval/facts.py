@@ -37,14 +37,21 @@ class Grounded(Protocol):
 
 
 def unused_facts(knowledge: str, response: str) -> list[str]:
-    """The clauses of the knowledge that say something the response does not say, in their order."""
+    """The clauses of the knowledge that say something the response does not say, in their order.
+
+    A sentence of which no clause does so by itself, but the whole, is one.
+    """
     said = en.content_words(response)
-    found = []
-    for clause in (clause for sentence in en.sentences(knowledge) for clause in _CLAUSE.split(sentence)):
-        words = en.content_words(clause)
+
+    def is_unused(text: str) -> bool:
+        words = en.content_words(text)
         least = max(LEAST_UNUSED, LEAST_UNUSED_SHARE * len(words))
-        if en.count(clause) >= LEAST_CLAUSE and len(words - said) >= least:
-            found.append(clause.strip())
+        return en.count(text) >= LEAST_CLAUSE and len(words - said) >= least
+
+    found: list[str] = []
+    for sentence in en.sentences(knowledge):
+        clauses = [clause.strip() for clause in _CLAUSE.split(sentence) if is_unused(clause)]
+        found += clauses or ([sentence] if is_unused(sentence) else [])
     return found
 
 

@@ -32,7 +32,8 @@ LEAST_SUPPORT = 0.7
 """Share of the response's content words, fillers aside, that the knowledge has, where the source does not vouch for
 it; read on Topical-Chat, where most responses rest on fun facts that are not in the data."""
 LEAST_SUPPORTED = 4
-"""How many such words it has, at least; all but one of them beside those of the user's last utterance."""
+"""How many such words it has, at least, where no utterances were written for it; all but one of them beside those of the
+user's last utterance."""
 FILLERS = word_set(
     "yes yeah yep no not oh ok wow lol haha hi hello hey well really actually great nice cool good sure know think "
     "guess hear like love read say tell see wonder believe thing lot right true interesting amazing crazy guy "
@@ -140,7 +141,9 @@ def _require_support(source: Dialogue, last: str) -> None:
     supported = response & knowledge
     share = len(supported) / len(response) if response else 0.0
     new = supported - en.content_words(last)
-    if share < LEAST_SUPPORT or len(supported) < LEAST_SUPPORTED or len(new) < LEAST_SUPPORTED - 1:
+    written_for = bool(source.hard_utterance and source.easy_utterance)  # a person read the response
+    too_few = len(supported) < LEAST_SUPPORTED or len(new) < LEAST_SUPPORTED - 1
+    if share < LEAST_SUPPORT or (too_few and not written_for):
         raise Drop("response not attributable", source.response, value=share)
     if source.response.rstrip().endswith("?"):
         raise Drop("response not attributable", f"it asks: {source.response}", value=share)

@@ -19,7 +19,7 @@ from flows.language import en
 from flows.llm.model import RuleSet
 
 EXPRESSIONS = Path(__file__).parent / "expressions.tsv"
-MOST_USED = 0.5
+MOST_USED = 0.6
 """Share of the response's content words in a sentence of the knowledge from which it is told apart."""
 LEAST_SHARED = 2
 """Content words of the response in a fact that looks like an answer; one alone is chance."""
