@@ -32,8 +32,8 @@ LEAST_SUPPORT = 0.7
 """Share of the response's content words, fillers aside, that the knowledge has, where the source does not vouch for
 it; read on Topical-Chat, where most responses rest on fun facts that are not in the data."""
 LEAST_SUPPORTED = 4
-"""How many such words it has, at least, where no utterances were written for it; all but one of them beside those of the
-user's last utterance."""
+"""How many such words it has, at least, where no utterances were written for it; all but one of them beside those of
+the user's last utterance."""
 FILLERS = word_set(
     "yes yeah yep no not oh ok wow lol haha hi hello hey well really actually great nice cool good sure know think "
     "guess hear like love read say tell see wonder believe thing lot right true interesting amazing crazy guy "
