@@ -200,7 +200,7 @@ def _nouns(text: str) -> list[str]:
 
 
 def _noun_phrases(text: str) -> list[str]:
-    """A noun or name with what describes it or leads to it ("the lake", "in Harlem", 小房子)."""
+    """A noun or name with what describes it or leads to it ("the lake", "in Harlem", 小房子, 一封短信)."""
     if language(text) == "en":
         heads = [*_nouns(text), *(re.escape(one.text) for one in en.entities(text) if one.is_name)]
         found = (one for head in heads for one in re.finditer(rf"\b{_LEADING} {head}\b", text))
@@ -210,7 +210,7 @@ def _noun_phrases(text: str) -> list[str]:
     pairs = {
         first + second
         for ((first, before), (second, tag)), leading in zip(pairwise(tagged), tags, strict=False)
-        if tag[0] in "nf" and before[0] in "nab" and leading[0] not in "nab"
+        if tag[0] in "nf" and before[0] in "nabmr" and leading[0] not in "nabmr"
     }
     return sorted(one for one in pairs if text.count(one) == 1 and re.fullmatch(r"[\u4e00-\u9fff]+", one))
 
