@@ -25,6 +25,10 @@ class UtterancePair(Record):
     """A dialogue whose response answers a hard last utterance (with the history) and an easy one (section 2.2)."""
 
     DEFINES: ClassVar[tuple[str, ...]] = (
+        "history", "last_utterance", "bot_turn", "hard_utterance", "easy_utterance", "knowledge", "response",
+        "distractors", "language",
+    )  # fmt: skip
+    SHOWS: ClassVar[tuple[str, ...]] = (
         "history", "last_utterance", "hard_utterance", "easy_utterance", "knowledge", "response", "language",
     )  # fmt: skip
 
@@ -32,16 +36,28 @@ class UtterancePair(Record):
         description="Turns before the last utterance, by turns of bot and user: the last is the bot's; may be empty"
     )
     last_utterance: str = Field(description="The user's as the source has it; empty where it has none")
-    hard_utterance: str = Field(description="Needs the history to be answered; empty: not written yet")
-    easy_utterance: str = Field(description="Is answered by the knowledge alone; empty: not written yet")
+    bot_turn: str = Field(
+        "", description="Of a source of one turn, the user's: what people have the bot say to it, before the utterances"
+    )
+    hard_utterance: str = Field(description="Needs the history to be answered; empty: not written")
+    easy_utterance: str = Field(description="Is answered by the knowledge alone; empty: not written")
     knowledge: str = Field(min_length=1)
     response: str = Field(min_length=1, description="The ground truth response to either")
+    distractors: Mapping[DistractorType, str] = Field(
+        default_factory=dict, description="One of each type, where the source is CHARPEval as published"
+    )
     drafts: Mapping[str, str] = Field(
         default_factory=dict, description="Utterance -> suggestion to those who write it, never part of an item"
     )
+    left_out: Mapping[str, str] = Field(default_factory=dict, description="Utterance -> why nothing is suggested")
     language: Literal["en"] = "en"
     source: str = Field(description="Format and name of the source: `charp:hCHARP.jsonl`")
     provenance: Provenance
+
+    @property
+    def before(self) -> tuple[str, ...]:
+        """The turns before the two utterances: of a source of one turn, that turn and what the bot says to it."""
+        return (self.last_utterance, self.bot_turn) if self.bot_turn else self.history
 
 
 class Authored(Record):
@@ -54,8 +70,8 @@ class Authored(Record):
     SHOWS: ClassVar[tuple[str, ...]] = ("history", "hard_utterance", "easy_utterance", "knowledge", "response")
 
     history: tuple[str, ...] = Field(description="As of the pair of utterances")
-    hard_utterance: str = Field(min_length=1)
-    easy_utterance: str = Field(min_length=1)
+    hard_utterance: str = Field(description="Empty only where one subset alone was published")
+    easy_utterance: str = Field(description="Empty only where one subset alone was published")
     knowledge: str = Field(min_length=1)
     response: str = Field(min_length=1, description="The ground truth response")
     KGIR: str = Field("", description="Knowledge irrelevant: a fact of the knowledge that does not answer (2.3.1)")
@@ -64,9 +80,11 @@ class Authored(Record):
     IECF: str = Field("", description="Irrelevant entity, common fact: on one that the response lacks (2.3.4)")
     COEX: str = Field("", description="Common expression that fits the conversation (2.3.5)")
     note: str = Field("", description="What the author says about it")
+    published: bool = Field(False, description="The five are as the source has them: nobody writes here")
     drafts: Mapping[str, str] = Field(
         default_factory=dict, description="Type -> suggestion to the author, never part of an item"
     )
+    left_out: Mapping[str, str] = Field(default_factory=dict, description="Type -> why nothing is suggested")
     language: Literal["en"] = "en"
     source: str = Field(description="Format and name of the source: `charp:hCHARP.jsonl`")
     provenance: Provenance
@@ -75,6 +93,12 @@ class Authored(Record):
     def distractors(self) -> dict[DistractorType, str]:
         """What is written, by type."""
         return {kind: text for kind in DISTRACTOR_TYPES if (text := getattr(self, kind).strip())}
+
+    @property
+    def subsets(self) -> tuple[Subset, ...]:
+        """Those whose last utterance is written."""
+        utterances = (self.hard_utterance, self.easy_utterance)
+        return tuple(subset for subset, text in zip(SUBSETS, utterances, strict=True) if text)
 
 
 class CharpEvalItem(Record):

@@ -192,6 +192,9 @@ class Task(Record):
     suggested: tuple[str, ...] = Field(
         (), description="Names of the drafts that a program suggests: they are no text of the record until handed in"
     )
+    left_out: Mapping[str, str] = Field(
+        default_factory=dict, description="By name of what is written, why a program suggests nothing for it"
+    )
     known: Mapping[str, str] = Field(
         default_factory=dict, description="By question, the right answer to a validation item; never shown"
     )
@@ -206,10 +209,12 @@ def task_of(
     sample: str = "",
     drafts: Mapping[str, str] | None = None,
     suggested: Iterable[str] = (),
+    left_out: Mapping[str, str] | None = None,
     known: Mapping[str, str] | None = None,
     why: str = "",
 ) -> Task:
-    """The task of a record; `drafts` are texts of its own, which people may mend, `suggested` those of a program."""
+    """The task of a record; `drafts` are texts of its own, which people may mend, `suggested` those of a program, and
+    `left_out` says why it has none for the others."""
     return Task(
         key=key_of("task", rubric.name, record.key, {"sample": sample} if sample else None),
         rubric=rubric.name,
@@ -221,6 +226,7 @@ def task_of(
         shown=shown,
         drafts=drafts or {},
         suggested=tuple(sorted(suggested)),
+        left_out=left_out or {},
         known=known or {},
         why=why,
     )

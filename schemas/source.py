@@ -1,5 +1,6 @@
 """What comes in: rows of somebody's data, in the shapes the families read."""
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -66,7 +67,7 @@ class Dialogue(Record):
     """A dialogue up to a user's utterance, with knowledge, and a response that follows from it (CHARPEval, 2.1)."""
 
     DEFINES: ClassVar[tuple[str, ...]] = (
-        "history", "last_utterance", "hard_utterance", "easy_utterance", "knowledge", "response",
+        "history", "last_utterance", "hard_utterance", "easy_utterance", "knowledge", "response", "distractors",
     )  # fmt: skip
 
     history: tuple[Turn, ...] = Field(description="Turns of `User` and `Bot` before the last utterance")
@@ -75,6 +76,9 @@ class Dialogue(Record):
     easy_utterance: str = Field("", description="One that the response answers without it; empty: not given")
     knowledge: str = Field(description="As the source has it; may be empty")
     response: str = Field(description="As the source has it; may be empty")
+    distractors: Mapping[str, str] = Field(
+        default_factory=dict, description="Type -> wrong response, as CHARPEval published it; empty: not given"
+    )
     attributed: bool = Field(False, description="The source vouches that the response follows from the knowledge")
     note: str = Field("", description="What a reader of the provenance should know: `the response is model output`")
     source: SourceRef

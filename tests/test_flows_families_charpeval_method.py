@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from annotation.label_studio.config import task_data
 from flows.compose import Project
 from flows.construct.engine import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import problems_of
+from flows.families.charpeval.layout import layout
 from flows.families.charpeval.method import CharpEvalSettings, ready
+from flows.families.charpeval.rubric import AUTHORING, WRITE_DISTRACTORS, WRITE_UTTERANCES
 from flows.families.charpeval.rules import expressions
 from flows.language import en
 from flows.llm.model import InvalidAnswer, Out, Prompt, Usage
@@ -21,6 +24,7 @@ from flows.settings import packaged
 from schemas.base import Record
 from schemas.charpeval import DISTRACTOR_TYPES, Authored, CharpEvalItem, UtterancePair
 from schemas.errors import WrongInput
+from schemas.rubric import Turn
 from tests.builds import write_config
 from tests.toy import run_all
 
@@ -164,7 +168,6 @@ def test_a_pair_that_people_complete_goes_on(tmp_path: Path) -> None:
         (TORTOISE | {"RECF": "a TORTOISE may live for more than eighty years"}, "RECF is the same as the response"),
         (TORTOISE | {"COEX": TORTOISE["KGIR"]}, "COEX is the same as KGIR"),
         (TORTOISE | {"IECF": "A tortoise is slow."}, "IECF names nothing"),
-        (TORTOISE | {"COEX": "Sleep on it, hamster."}, "COEX names something"),
         ({"response": "Another."}, "response is not for people to change"),
     ],
 )
@@ -226,23 +229,33 @@ def test_what_distractors_cannot_be_written_for_waits(tmp_path: Path, changes: d
     assert rows(project, "distractors") == []
 
 
-def test_a_single_turn_is_taken_for_the_bots_and_the_provenance_says_so(tmp_path: Path) -> None:
-    project = built(
-        tmp_path, table(tmp_path / "d.jsonl", [BREAD | {"history": ["I love bread."], "last_utterance": ""}])
-    )
-    (pair,) = rows(project, "utterances")
-    assert (pair.history, pair.last_utterance) == (("I love bread.",), "")
+def test_a_single_turn_stays_the_users_and_people_write_what_the_bot_says_to_it(tmp_path: Path) -> None:
     begin = {
         "model_name": "t5", "knowledge": BREAD["knowledge"], "message": "I love bread!",
         "response": BREAD["response"], "begin_label": "Fully attributable",
     }  # fmt: skip
     (tmp_path / "b.jsonl").write_text(json.dumps(begin) + "\n")
-    (pair,) = rows(built(tmp_path / "b", {"format": "begin", "path": str(tmp_path / "b.jsonl")}), "utterances")
-    assert pair.history == ("I love bread!",)
-    assert pair.provenance.notes[:2] == (
-        "the response is output of the model t5",
-        "the only turn of the source is taken for the bot's, before a last utterance to be written",
-    )
+    first = built(tmp_path / "b", {"format": "begin", "path": str(tmp_path / "b.jsonl")})
+    (pair,) = rows(first, "utterances")
+    assert (pair.history, pair.last_utterance) == ((), "I love bread!")
+    assert pair.provenance.notes == ("the response is output of the model t5",)
+    (task,) = WRITE_UTTERANCES.tasks([pair], 7)
+    assert task.shown["dialogue"] == (Turn(speaker="User", text="I love bread!"),)
+    assert "what the Bot says to it is missing" in str(task.shown["problem"])
+    assert "**User:** I love bread!" in FAMILY.show(pair)
+    texts = {
+        "bot_turn": "So do I. Do you bake?",
+        "hard_utterance": "Not yet. What would I need for it?",
+        "easy_utterance": "Not yet. What would I need for bread?",
+    }
+    without = {name: text for name, text in texts.items() if name != "bot_turn"}
+    with pytest.raises(WrongInput, match="what the Bot says to it is missing"):
+        decide(first, "utterances", (pair, "fix", without))
+    (first.out / "verdicts" / "charpeval-utterances.jsonl").unlink()
+    again = decide(first, "utterances", (pair, "fix", texts))
+    (opened,) = rows(again, "distractors")
+    assert opened.history == ("I love bread!", "So do I. Do you bake?")
+    assert faults(again, "distractors") == []
 
 
 def test_what_one_says_in_several_turns_is_one_turn(tmp_path: Path) -> None:
@@ -275,6 +288,42 @@ def test_both_subsets_of_charp_become_one_pair_whichever_comes_first(tmp_path: P
     summary = project.build.summary(FAMILY, FAMILY.part("utterances"))
     assert summary.dropped == {"join_subsets": {"joined with its hard utterance": 1}}
     assert [one.hard_utterance for one in rows(project, "distractors")] == ["What is in it?"]
+
+
+def test_published_rows_are_read_as_they_are_and_become_items(tmp_path: Path) -> None:
+    figure = {
+        "KGIR": "Well, the ingredients needed for making cake are sugar, eggs and flour.",
+        "KGUG": "Well, bread and water can make a simple meal in difficult times.",
+        "RECF": "Bread is a staple food prepared from a dough of flour and water, usually by baking.",
+        "IECF": "It is often served as a celebratory dish.",  # names nothing: what is published is not judged
+        "COEX": "The best thing since sliced bread.",
+    }
+    files = []
+    for subset, last in (("eCHARP", "What is in bread?"), ("hCHARP", "What is in it?")):
+        path = tmp_path / f"{subset}.jsonl"
+        both = {"row_idx": 0, "history": [*BREAD["history"], last], "knowledge": BREAD["knowledge"]}
+        alone = {"row_idx": 1, "history": ["What do you know?"], "knowledge": "Rye is a grain.", "response": "Rye is."}
+        rows_ = [both | {"response": BREAD["response"]}, *([alone] if subset == "eCHARP" else [])]
+        path.write_text("".join(json.dumps(one | figure) + "\n" for one in rows_))
+        files.append({"format": "charp", "path": str(path)})
+    project = built(tmp_path, *files)
+    items = rows(project, "items")
+    assert {(one.subset, one.last_utterance) for one in items} == {
+        ("hCHARP", "What is in it?"), ("eCHARP", "What is in bread?"), ("eCHARP", "What do you know?"),
+    }  # fmt: skip
+    assert all(one.distractors == figure for one in items)
+    assert [faults(project, part.name) for part in FAMILY.parts] == [[], [], []]
+    assert WRITE_UTTERANCES.tasks(rows(project, "utterances"), 7) == []
+    assert WRITE_DISTRACTORS.tasks(rows(project, "distractors"), 7) == []
+    summary = project.build.summary(FAMILY, FAMILY.part("distractors"))
+    assert (summary.kept, summary.waiting) == (2, 0)
+    changed = rows(project, "distractors")[0].revised(COEX="Practice makes perfect.")
+    assert "its distractors are not as they were published" in faults(project, "distractors", [changed])
+
+
+def test_a_published_row_has_all_five(tmp_path: Path) -> None:
+    with pytest.raises(WrongInput, match='expected a field "IECF"'):
+        built(tmp_path, table(tmp_path / "d.jsonl", [BREAD | {"KGIR": "One.", "KGUG": "Two.", "RECF": "Three."}]))
 
 
 def test_a_dialogue_in_another_case_is_a_duplicate(tmp_path: Path) -> None:
@@ -330,8 +379,24 @@ def test_a_draft_that_would_be_sent_back_is_not_given(tmp_path: Path) -> None:
         "KGUG": "a hamster lives for two or three years AND is awake at night",
     }
     project = drafted(tmp_path, Builder(**texts, hard_utterance="Well?", easy_utterance="well"))
-    assert row(project, "distractors", "eighty").drafts == {"KGIR": TORTOISE["KGIR"], "RECF": TORTOISE["RECF"]}
-    assert row(project, "utterances", "cheese").drafts == {"hard_utterance": "Well?"}
+    authored = row(project, "distractors", "eighty")
+    assert authored.drafts == {"KGIR": TORTOISE["KGIR"], "RECF": TORTOISE["RECF"]}
+    nothing = "names nothing that the knowledge names and the response does not (hamster, night, winter)"
+    left_out = {
+        "KGUG": f"the builder's, “{texts['KGUG']}”, is the same as KGIR",
+        "IECF": f"the builder's, “A tortoise is slow.”, {nothing}",
+        "COEX": "the builder had none",
+    }
+    assert authored.left_out == left_out
+    (task,) = WRITE_DISTRACTORS.tasks([authored], 7)
+    assert task.left_out == left_out
+    assert task_data(AUTHORING, task)["note_IECF"] == f"No suggestion: {left_out['IECF']}"
+    shown = FAMILY.show(authored)
+    assert f"- IECF: none, for {left_out['IECF']}" in shown
+    assert "no IECF suggested" in [line.label for line in layout(authored).lines]
+    cheese = row(project, "utterances", "cheese")
+    assert cheese.drafts == {"hard_utterance": "Well?"}
+    assert cheese.left_out == {"easy_utterance": "the builder's, “well”, is the same as hard utterance"}
 
 
 def test_a_builder_without_an_answer_loses_no_dialogue(tmp_path: Path) -> None:
@@ -339,7 +404,8 @@ def test_a_builder_without_an_answer_loses_no_dialogue(tmp_path: Path) -> None:
     assert len(rows(project, "distractors")) == 6
     one = row(project, "distractors", "eighty")
     assert one.drafts == {}
-    assert one.provenance.notes == ("no suggestions for the distractors: answer of the wrong form",)
+    why = "the builder gave no answer that can be read (answer of the wrong form)"
+    assert one.left_out == dict.fromkeys(DISTRACTOR_TYPES, why)
     assert one.provenance.prompts == ()
 
 
@@ -417,8 +483,8 @@ def test_damage_to_an_item_is_found(tmp_path: Path) -> None:
         ([damaged(hard, last_utterance=easy.last_utterance), easy], "its two items have the same last utterance"),
         ([damaged(hard, distractors=TORTOISE | {"COEX": "Time flies."}), easy], "COEX is not as people wrote it"),
         (
-            [damaged(hard, distractors=TORTOISE | {"COEX": "My hamster!"}), easy],
-            "COEX names something of the knowledge",
+            [damaged(hard, distractors=TORTOISE | {"IECF": "Nobody knows."}), easy],
+            "IECF names nothing that the knowledge names and the response does not",
         ),
         ([damaged(hard, dialogue_id="0"), easy], "no dialogue is called 0"),
         ([damaged(hard, history=()), easy], "its two items differ in history"),

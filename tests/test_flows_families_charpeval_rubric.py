@@ -8,7 +8,7 @@ import pytest
 from flows.construct.embed import SentenceBert
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import DECISION, REJECT, USABLE, check, check_utterances, unfit_authored
-from flows.families.charpeval.facts import lacking, main_entities, unused_facts
+from flows.families.charpeval.facts import lacking, main_entities, others, unused_facts
 from flows.families.charpeval.rubric import AUTHORING, UTTERANCE, WRITE_DISTRACTORS, WRITE_UTTERANCES
 from schemas.annotation import Finding
 from schemas.base import Provenance
@@ -25,9 +25,9 @@ FIGURE_1 = {
     "KGUG": "Well, bread and water can make a simple meal in difficult times.",
     "RECF": "Bread is a staple food prepared from a dough of flour and water, usually by baking.",
     "IECF": "Cake is often served as a celebratory dish on ceremonial occasions, such as weddings.",
-    "COEX": "Practice makes perfect.",
+    "COEX": "The best thing since sliced bread.",
 }
-"""The paper's figure 1, but for COEX, whose "The best thing since sliced bread" names bread."""
+"""The paper's figure 1."""
 
 
 def dialogue(**changes: Any) -> dict[str, Any]:
@@ -67,14 +67,15 @@ def test_figure_1_is_read_as_the_paper_reads_it() -> None:
     ]
 
 
-def test_figure_1_passes_without_a_word(embedder: SentenceBert) -> None:
-    assert findings(embedder, FIGURE_1 | {DECISION: USABLE}) == []
+def test_figure_1_passes(embedder: SentenceBert) -> None:
     assert unfit_authored(authored(**FIGURE_1)) is None
+    assert findings(embedder, FIGURE_1 | {DECISION: USABLE, "COEX": "Practice makes perfect."}) == []
 
 
-def test_its_expression_on_bread_is_sent_back(embedder: SentenceBert) -> None:
-    (found,) = findings(embedder, FIGURE_1 | {"COEX": "The best thing since sliced bread."})
-    assert (found.name, found.problem, found.rejects) == ("COEX", "names something of the knowledge (bread)", True)
+def test_its_expression_on_bread_is_told_to_the_reviewer_and_not_sent_back(embedder: SentenceBert) -> None:
+    (found,) = findings(embedder, FIGURE_1)
+    problem = "names something of the knowledge (bread): could it pass for an answer?"
+    assert (found.name, found.problem, found.rejects) == ("COEX", problem, False)
 
 
 # ---- what is said of each ----
@@ -88,7 +89,7 @@ def test_its_expression_on_bread_is_sent_back(embedder: SentenceBert) -> None:
         ("KGUG", "well you need flour water yeast and salt, to make bread", "is the same as the response", True),
         ("RECF", FIGURE_1["KGIR"].upper(), "is the same as KGIR", True),
         ("IECF", "Bread is eaten all over the world.", "names nothing that the knowledge names and", True),
-        ("COEX", "It is a piece of cake!", "names something of the knowledge (cake)", True),
+        ("COEX", "It is a piece of cake!", "names something of the knowledge (cake)", False),
         ("KGIR", "Paris is the capital of France, I believe.", "hardly draws on the knowledge", False),
         ("KGIR", "You need salt, yeast and water to make your bread.", "seems to answer", False),
         ("KGUG", "Cats are asleep for most of the day.", "shares no word with the response", False),
@@ -106,7 +107,7 @@ def test_each_rule_speaks_of_its_text(
 
 
 def test_text_that_the_embedder_does_not_read_is_judged_by_its_words(embedder: SentenceBert) -> None:
-    found = findings(embedder, FIGURE_1 | {"KGUG": "面包和水可以做一顿简单的饭。"})
+    found = findings(embedder, FIGURE_1 | {"COEX": "Practice makes perfect.", "KGUG": "面包和水可以做一顿简单的饭。"})
     assert {one.name for one in found} == {"KGUG"}
 
 
@@ -164,3 +165,22 @@ def test_each_form_has_its_guideline_and_writes_fields_of_its_record(rubric: Any
     assert "stuck" in text
     if rubric is AUTHORING:
         assert all(f"## {place}. {kind}" in text for place, kind in enumerate(DISTRACTOR_TYPES, start=1))
+
+
+# ---- what a response is about, and what it leaves ----
+
+
+def test_a_response_with_a_pronoun_is_about_what_the_easy_utterance_names() -> None:
+    bees = authored(
+        easy_utterance="What do honey bees eat?",
+        knowledge="A honey bee lives on nectar and pollen, while a wasp hunts other insects.",
+        response="They live on nectar and pollen.",
+    )
+    assert [one.text for one in main_entities(bees)] == ["honey bee"]
+    assert [one.text for one in others(bees)] == ["wasp", "insects"]
+
+
+def test_a_sentence_of_which_no_clause_is_enough_is_a_fact_as_a_whole() -> None:
+    soba = "Soba noodles are made from buckwheat flour, often mixed with some wheat flour."
+    udon = "Udon are thick white noodles made from wheat flour, salt and water."
+    assert unused_facts(f"{soba} {udon}", soba) == [udon]

@@ -122,10 +122,12 @@ def asked_by_dialogue(row: RefutationDialogue) -> Iterator[Messages]:
                 "refute",
                 ToRefute(
                     task=row.task, query=row.query, response=response, earlier=earlier, focus=turn.focus, style=(),
-                    standing=row.protocol == "persistent", refused=(),
+                    strong="", standing=row.protocol == "persistent", refused=(),
                 ),
             )  # fmt: skip
-            checked = ToCheck(query=row.query, response=response, refutation=turn.text, earlier=earlier)
+            checked = ToCheck(
+                query=row.query, response=response, refutation=turn.text, focus=turn.focus, earlier=earlier
+            )
             yield asked("check_refutation", checked)
         dialogue = tuple(Said(role=one.role, text=one.text) for one in before)
         yield asked(
@@ -158,13 +160,13 @@ def ends_with(row: RefutationDialogue) -> str | None:
 
 
 def sample_settings(per_task: int) -> dict[str, Any]:
-    """RefuteBench's block of the packaged sample, with so many seeds of each task."""
+    """RefuteBench's block of the packaged sample with one evaluated model, and so many seeds of each task."""
     config = yaml.safe_load((SAMPLES / "refutebench.yaml").read_text(encoding="utf-8"))
     family: dict[str, Any] = config["families"]["refutebench"]
     for specs in family["sources"].values():
         for spec in specs:
             spec["path"] = str(SAMPLES / spec["path"])
-    return {**family, "seeds_per_task": per_task}
+    return {**family, "evaluated": ["evaluated"], "forgetting": {}, "seeds_per_task": per_task}
 
 
 def config_of(folder: Path, server: ChatServer | None, per_task: int = 12, **model: object) -> Path:

@@ -12,8 +12,9 @@ from pydantic import BaseModel
 from flows.compose import Project
 from flows.construct.engine import VerifyContext
 from flows.families.refutebench import FAMILY, ready
-from flows.families.refutebench.dialogues import focus_of
+from flows.families.refutebench.dialogues import focus_of, strong_of
 from flows.families.refutebench.prompts import (
+    REFUTE,
     Checked,
     Refutation,
     ToAnswer,
@@ -252,6 +253,7 @@ def test_released_seeds_make_the_same_dialogues_in_a_build_of_another_seed(tmp_p
     ("checked", "reason"),
     [
         ({"met": True}, "refutation met already"),
+        ({"off_focus": True}, "refutation off its focus"),
         ({"aspects": 2}, "refutation of several aspects"),
         ({"aspects": 0}, "refutation of several aspects"),
     ],
@@ -268,6 +270,40 @@ def test_a_refutation_that_does_not_pass_is_asked_again_and_then_drops_the_dialo
     assert sorted(set(draws)) == [0, 1, 2]
     again = [asked for name, asked, draw in speaker.asked if name == "refute" and draw == 2]
     assert all(len(asked.refused) == 2 for asked in again)
+
+
+def test_the_check_sees_the_focus_and_the_refuter_is_told_what_it_missed(tmp_path: Path) -> None:
+    speaker = Speaker(
+        check_refutation=lambda asked, draw: Checked(
+            met=False, off_focus="0" in asked.refutation, aspects=1, repeats=0, contradicts=0
+        ),
+        refute=lambda asked, draw: Refutation(refutation=f"No. {len(asked.earlier) + 1}{draw} is what I am missing!"),
+    )
+    project = held(tmp_path, speaker, unrelated=[])
+    focuses = {(one.query, turn.text): turn.focus for one in rows(project, "dialogues") for turn in one.turns}
+    for name, asked, draw in speaker.asked:
+        if name == "check_refutation" and draw:
+            assert asked.focus == focuses[asked.query, asked.refutation]
+        if name == "refute" and draw:
+            assert [why for _, why in asked.refused] == [f"it asks for something else than a change in {asked.focus}"]
+    assert rows(project, "dialogues")
+
+
+def test_which_style_is_strong_is_drawn_from_the_query_alone() -> None:
+    """Figure 3's three at once are nobody's manner; one is strong in all refutations about a query, of any model."""
+    style = ("ambiguous", "abstract", "emotional")
+    for strong in style:
+        asked = ToRefute(
+            task="writing", query="q", response="a", earlier=("No.",), focus="style", style=style, strong=strong,
+            standing=False, refused=(),
+        )  # fmt: skip
+        system, _ = REFUTE.messages(asked)
+        assert system["content"].count("highly") == 1
+        assert f"Be highly {strong}" in system["content"]
+        assert system["content"].count("Be a little") == 2
+    drawn = [strong_of(f"query {number}", style) for number in range(300)]
+    assert all(80 < drawn.count(one) < 120 for one in style)
+    assert strong_of("query", ()) == ""
 
 
 def test_refutations_that_repeat_or_contradict_an_earlier_one_are_not_said(tmp_path: Path) -> None:

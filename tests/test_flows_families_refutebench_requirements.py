@@ -70,7 +70,7 @@ def test_how_it_is_said() -> None:
     assert (
         Requirement("translation", "公司", "company").in_words() == 'The word "company" should be translated as "公司".'
     )
-    assert Requirement("commas").in_words(standing=True).startswith("From now on, ")
+    assert Requirement("semicolons").in_words(standing=True).startswith("From now on, ")
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,7 @@ def test_what_is_no_plain_requirement_is_not_understood(said: str) -> None:
     ("wanted", "text", "share", "changed"),
     [
         (Requirement("exclamation marks"), "Stop! Really?! 好！", 0, "Stop. Really? 好。"),
-        (Requirement("question marks"), "Why? Who?! 谁？", 0, "Why. Who! 谁。"),
         (Requirement("semicolons"), "a; b；c", 0, "a, b，c"),
-        (Requirement("commas"), "In 1,000 towns, he said，好", 0, "In 1,000 towns; he said；好"),
         (
             Requirement("contractions"),
             "It's big; we don't know. Can’t he? John's dog",
@@ -213,7 +211,7 @@ def test_same_and_conflicting_are_mutual_and_exclude_each_other(one: Requirement
         (Requirement("word", "large", "big"), Requirement("word", "huge", "big")),  # two words in one place
         (Requirement("word", "large", "big"), Requirement("word", "big", "large")),  # there and back
         (Requirement("word", "large", "big"), Requirement("phrase", "a huge lot", "a big lot")),  # one within the other
-        (Requirement("commas"), Requirement("semicolons")),
+        (Requirement("quotation marks"), Requirement("quoted", "storm")),
         (Requirement("heading", "Summary"), Requirement("heading", "Draft")),
         (Requirement("closing", "The end!"), Requirement("exclamation marks")),  # what is put in is forbidden
         (Requirement("closing", "The end."), Requirement("words", number=30)),
@@ -234,7 +232,7 @@ def test_lengths_are_one_wish_and_a_word_is_the_same_word_as_a_phrase() -> None:
 # ---- the styles of a text ----
 
 
-def test_at_least_six_styles_can_be_asked_of_an_english_text_and_of_a_chinese_one() -> None:
+def test_eight_styles_can_be_asked_of_an_english_text_and_of_a_chinese_one() -> None:
     english = (
         'Let\'s go (now); "why?" he said, and went! It was a long and winding road that led him to the door, alas.'
     )
@@ -243,7 +241,7 @@ def test_at_least_six_styles_can_be_asked_of_an_english_text_and_of_a_chinese_on
     )
     for text in (english, chinese):
         found = of_style(text, "writing")
-        assert len({one.kind for one in found}) >= 10
+        assert len({one.kind for one in found}) >= 8
         assert all(one.met(text) < 1 and one.met(one.apply(text)) == 1 for one in found)
 
 

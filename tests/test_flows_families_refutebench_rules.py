@@ -1,6 +1,7 @@
 """RefuteBench's rules: what refuter, assistant and evaluator say, worked by hand and over whole dialogues."""
 
 import random
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -56,8 +57,8 @@ def refuted(
     standing: bool = False, refused: tuple[tuple[str, str], ...] = (),
 ) -> str:  # fmt: skip
     asked = ToRefute(
-        task=task, query=QUERY, response=response, earlier=tuple(earlier), focus=focus, style=(), standing=standing,
-        refused=refused,
+        task=task, query=QUERY, response=response, earlier=tuple(earlier), focus=focus, style=(), strong="",
+        standing=standing, refused=refused,
     )  # fmt: skip
     return refute(asked, random.Random(seed)).refutation
 
@@ -77,7 +78,7 @@ def test_every_prompt_has_its_rule() -> None:
 # ---- the evaluated model ----
 
 R0 = Requirement("word", "或许", "可能").in_words()
-R1 = Requirement("commas").in_words()
+R1 = Requirement("closing", "全文完。").in_words()
 R2 = Requirement("heading", "译文").in_words()
 
 
@@ -120,7 +121,7 @@ def test_requirements_are_applied_together() -> None:
     a1 = answered(R0, [QUERY, REFERENCE])
     assert a1 == "总统或许希望举行一次投票，但是人们没有表示支持。"
     a3 = answered(R2, [QUERY, REFERENCE, R0, a1, R1, "..."])
-    assert a3 == "# 译文\n\n总统或许希望举行一次投票；但是人们没有表示支持。"
+    assert a3 == "# 译文\n\n总统或许希望举行一次投票，但是人们没有表示支持。\n全文完。"
 
 
 def test_an_assistant_that_forgets_everything_meets_the_latest_alone() -> None:
@@ -150,7 +151,7 @@ def test_a_standing_requirement_holds_when_the_query_is_put_again_and_not_for_wh
 
 def test_what_is_asked_of_one_query_is_not_applied_to_another() -> None:
     dialogue = [QUERY, REFERENCE, R0, "...", "Another sentence", "可能。"]
-    assert answered(R1, dialogue, reference="可能，是。") == "可能；是。"
+    assert answered(R1, dialogue, reference="可能，是。") == "可能，是。\n全文完。"
 
 
 # ---- the refuter ----
@@ -170,7 +171,7 @@ def test_three_refutations_of_each_focus_can_be_met_one_after_the_other(focus: F
                 assert wanted.met(dialogue[-1]) < 1
                 assert wanted.old in dialogue[-1].lower()
                 found = check_refutation(
-                    ToCheck(query="", response=dialogue[-1], refutation=said, earlier=tuple(earlier)),
+                    ToCheck(query="", response=dialogue[-1], refutation=said, focus=focus, earlier=tuple(earlier)),
                     random.Random(0),
                 )
                 assert found == Checked(met=False, aspects=1, repeats=0, contradicts=0)
@@ -188,7 +189,7 @@ def test_what_was_refused_is_not_said_again_and_in_the_end_nothing_is_left() -> 
 
     def go_on() -> None:
         for _ in range(1000):
-            said = refuted("他可能来。", "word usage", refused=tuple(refused))
+            said = refuted("他可能来医院看医生。", "word usage", refused=tuple(refused))
             assert said not in [one for one, _ in refused]
             refused.append((said, "met already"))
 
@@ -219,7 +220,8 @@ def test_words_are_not_exchanged_where_the_others_would_not_fit(response: str, o
 
 def test_the_rules_refute_plainly_or_not_at_all() -> None:
     asked = ToRefute(
-        task="writing", query="", response="Go!", earlier=(), focus="style", style=("emotional",), standing=False,
+        task="writing", query="", response="Go!", earlier=(), focus="style", style=("emotional",), strong="emotional",
+        standing=False,
         refused=(),
     )  # fmt: skip
     with pytest.raises(Invalid, match="the rules refute plainly"):
@@ -242,11 +244,12 @@ def test_the_table_says_each_thing_once_and_never_the_same_for_itself() -> None:
         assert use in ("v", "n", "-", "f")
         assert language(old + new) == code
         if code == "en":
-            assert len(new.split()) == 1 if usage == "word" else 2 <= len(new.split()) <= 5, (old, new)
-            assert (old + new).replace(" ", "").isalpha()
+            assert len(new.split()) == 1 if usage == "word" else 2 <= len(new.split()) <= 6, (old, new)
+            assert re.sub("[ ,]", "", old + new).isalpha()
+            assert "," not in new or use == "f"
         # What is put in can be checked: applied, it is met.
         assert Requirement("word", new, old).met(Requirement("word", new, old).apply(old)) == 1
-    for code, usage, least in (("en", "word", 120), ("en", "phrase", 120), ("zh", "word", 120), ("zh", "phrase", 120)):
+    for code, usage, least in (("en", "word", 120), ("en", "phrase", 100), ("zh", "word", 120), ("zh", "phrase", 60)):
         assert sum(row[:2] == [code, usage] for row in rows) >= least
 
 
@@ -261,15 +264,17 @@ def test_verbs_and_nouns_are_exchanged_in_their_forms() -> None:
 
 
 def test_a_refutation_is_checked_by_its_words() -> None:
-    def found(refutation: str, response: str, *earlier: str) -> Checked:
+    def found(refutation: str, response: str, *earlier: str, focus: Focus = "word usage") -> Checked:
         return check_refutation(
-            ToCheck(query="", response=response, refutation=refutation, earlier=earlier), random.Random(0)
+            ToCheck(query="", response=response, refutation=refutation, focus=focus, earlier=earlier), random.Random(0)
         )
 
     assert found(R0, "或许。") == Checked(met=True, aspects=1, repeats=0, contradicts=0)
     assert found(R0, "可能。", R1, R0) == Checked(met=False, aspects=1, repeats=2, contradicts=0)
-    semicolons = Requirement("semicolons").in_words()
-    assert found(R1, "可能，是。", R0, semicolons) == Checked(met=False, aspects=1, repeats=0, contradicts=2)
+    shorter = Requirement("characters", number=40).in_words()
+    assert found(R1, "可能，是。", R0, shorter, focus="style").contradicts == 2
+    assert found(R0, "可能。", focus="style").off_focus
+    assert not found(R1, "可能。", focus="style").off_focus
     with pytest.raises(Invalid, match="refutation not understood"):
         found("It lacks soul.", "可能。")
 
@@ -317,7 +322,8 @@ def test_a_summary_is_rated_by_its_length_and_words() -> None:
 def test_a_text_is_rated_by_the_words_of_the_request() -> None:
     query = "Write a story about a lighthouse keeper who befriends a storm."
     text = answered("Write it", task="writing", text=query)
-    assert task_rated(query, text) == 5
+    assert task_rated(query, text) == 3  # lighthouse, keeper and storm, where five words of the request are wanted
     assert task_rated(query, "Nothing at all.") == 1
+    assert task_rated(query, "Lighthouse keeper storm, story befriends writes lighthouse.") == 1  # no sentences
     poem = "Write an essay about dolphins and the sea. Then summarize your essay into a poem."
     assert task_rated(poem, "Dolphins leap where the sea writes an essay in foam; a poem swims behind." * 3) == 5

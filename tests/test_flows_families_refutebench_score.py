@@ -160,7 +160,44 @@ def test_a_line_names_what_there_are_several_of_and_always_plain() -> None:
     ]
 
 
+# ---- several models ----
+
+
+def test_models_are_compared_on_the_seeds_that_all_of_them_finished() -> None:
+    """The second model fails on the two hard seeds, on which the first is bad: the first looks no worse for that."""
+    easy, hard = [f"easy {number}" for number in range(6)], ["hard 1", "hard 2"]
+    poor: Ratings = {**TRANSIENT, (0, 1): 1, (1, 2): 1, (2, 3): 1}
+    ratings = [rating for name in easy for rating in rated(dialogue(seed(name), "m"), TRANSIENT)]
+    ratings += [rating for name in hard for rating in rated(dialogue(seed(name), "m"), poor)]
+    ratings += [rating for name in reversed(easy) for rating in rated(dialogue(seed(name), "other"), TRANSIENT)]
+    found = scored(ratings, evaluated=("m", "other"))
+    for model in ("m", "other"):
+        assert value(found, "overall", f"{model} / writing", "mean") == (4, 6)
+        assert value(found, "over turns: the first refutation", f"{model} / writing", "3") == (2, 6)
+    assert value(found, "seeds compared", "m / writing", "overall") == (6, 8)
+    assert value(found, "seeds compared", "other / writing", "overall") == (6, 6)
+    assert found.notes[0] == (
+        "overall: m / writing: compared on 6 seeds, which all models finished; of 2 more it has the ratings, and "
+        "another model has not"
+    )
+    alone = scored([one for one in ratings if one.model == "m"])
+    assert value(alone, "overall", "m / writing", "mean") == (pytest.approx((6 * 4 + 2 * 1) / 8), 8)
+    assert "seeds compared" not in alone.frames
+
+
+def test_a_model_that_finished_nothing_takes_nothing_from_the_others() -> None:
+    ratings = [*rated(dialogue(seed("one")), TRANSIENT), *rated(dialogue(seed("one"), "other"), {(0, 1): 2})]
+    assert value(scored(ratings), "overall", "m / writing", "mean") == (4, 1)
+
+
 # ---- intervals ----
+
+
+@pytest.mark.parametrize(("number", "ends"), [(1, 0), (4, 0), (5, 5)])
+def test_fewer_than_five_seeds_give_no_interval(number: int, ends: int) -> None:
+    found = scored(rating for at in range(number) for rating in rated(dialogue(seed(f"{at}")), TRANSIENT))
+    assert value(found, "overall", "m / writing", "mean") == (4, number)
+    assert value(found, "overall", "m / writing", "low") == ((4, 5) if ends else (None, 0))
 
 
 def test_an_interval_is_a_point_where_all_are_rated_alike_and_nothing_for_one_dialogue() -> None:

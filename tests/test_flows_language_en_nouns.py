@@ -38,3 +38,37 @@ def test_a_noun_is_named_in_either_number_and_a_name_in_part() -> None:
     curie = en.entities("In 1903 Marie Curie won a prize.")[0]
     assert en.names("Curie had two daughters.", curie)
     assert not en.names("Pierre had two daughters.", curie)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Black tea is dried and takes boiling water.", ["tea", "water"]),
+        ("A barn owl hunts mice and makes no honey.", ["barn owl", "mice", "honey"]),
+        ("The lake is deep and freezes over in January.", ["lake"]),
+        ("It is so faint that it looks white to the eye.", ["eye"]),
+        ("They come about when particles from the sun hit gases.", ["particles", "sun", "gases"]),
+        ("It was bound into books.", ["books"]),
+        ("It motivates sports teams.", ["sports teams"]),
+        ("The look of the park is old.", ["look", "park"]),
+    ],
+)
+def test_a_verb_is_no_entity(text: str, found: list[str]) -> None:
+    assert [one.text for one in en.entities(text)] == found
+
+
+def test_things_of_one_noun_that_a_text_tells_apart_are_entities_of_their_own() -> None:
+    black, water, green = en.entities("Black tea takes boiling water, while green tea is made with less.")
+    assert [one.text for one in (black, water, green)] == ["black tea", "water", "green tea"]
+    assert en.names("Black tea is drunk in Britain.", black)
+    assert not en.names("Green tea is from China.", black)
+    assert not en.names("Tea is from China.", black)
+    (tea,) = en.entities("Green tea is best when that green tea is fresh.")
+    assert (tea.text, tea.kind) == ("tea", "")
+
+
+def test_a_name_is_named_by_its_own_word() -> None:
+    etna, *_ = en.entities("Mount Etna on Sicily is tall.")
+    assert en.names("How tall is Etna?", etna)
+    tower, *_ = en.entities("The Eiffel Tower is in Paris.")
+    assert not en.names("The Tokyo Tower is taller.", tower)

@@ -307,7 +307,9 @@ def task_data(rubric: Rubric, task: Task) -> dict[str, Any]:
     for write in rubric.writes:
         draft = task.drafts.get(write.name, "")
         data[f"draft_{write.name}"] = draft
-        data[f"note_{write.name}"] = SUGGESTED if draft and write.name in task.suggested else ""
+        left_out = task.left_out.get(write.name, "")
+        note = f"No suggestion: {left_out}" if left_out else ""
+        data[f"note_{write.name}"] = SUGGESTED if draft and write.name in task.suggested else note
     data[LISTED] = _listed(task.shown[rubric.lists_by])
     return data
 

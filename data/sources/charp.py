@@ -1,10 +1,14 @@
-"""CHARP: dialogues that need their history (hCHARP) and do not (eCHARP), with knowledge (Ghaddar et al. 2024)."""
+"""CHARP: dialogues that need their history (hCHARP) and do not (eCHARP), with knowledge (Ghaddar et al. 2024).
 
-from collections.abc import Iterator
+CHARPEval's rows are CHARP's with five wrong responses more, each in a field of its type's name.
+"""
+
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from data.sources.files import json_rows
 from data.sources.spec import Entry, Row, SourceSpec, turns
+from schemas.charpeval import DISTRACTOR_TYPES
 
 UTTERANCES = {"hCHARP": "hard_utterance", "eCHARP": "easy_utterance"}
 """What the last turn of a subset's history is."""
@@ -29,9 +33,23 @@ def dialogues(spec: SourceSpec) -> Iterator[Entry]:
             UTTERANCES[subset]: history[-1],
             "knowledge": row.text("knowledge").strip(),
             "response": response,
+            "distractors": distractors(row),
             "attributed": True,
         }
         yield Entry(f"{subset} {row.label('row_idx')}", values, evidence=response)
+
+
+def distractors(row: Row, name: Callable[[str], str] = str) -> dict[str, str]:
+    """The five wrong responses of a published row; nothing where it has none of their fields.
+
+    `name` tells what the field of a type is called.
+    """
+    if not any(row.values.get(name(kind)) is not None for kind in DISTRACTOR_TYPES):
+        return {}
+    found: dict[str, str] = {kind: row.text(name(kind)).strip() for kind in DISTRACTOR_TYPES}
+    if blank := [name(kind) for kind, text in found.items() if not text]:
+        raise row.error(f'expected a text in "{blank[0]}", found none', "give all five distractors, or none")
+    return found
 
 
 def _subset(row: Row, spec: SourceSpec) -> str:

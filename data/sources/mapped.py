@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from data.sources.charp import distractors
 from data.sources.spec import Entry, Row, SourceError, SourceSpec, nearest, shortened, turns
+from schemas.charpeval import DISTRACTOR_TYPES
 
 STATEMENT_FIELDS = ("text", "topic", "id")
 PASSAGE_FIELDS = ("text", "title", "id")
@@ -14,10 +16,12 @@ QUESTION_FIELDS = (*CELL_FIELDS, "answer_starts")
 """`answer_starts` is a list as long as the answers: where each starts in the evidence, in characters, or -1."""
 
 DIALOGUE_FIELDS = (
-    "history", "last_utterance", "hard_utterance", "easy_utterance", "knowledge", "response", "note", "id",
+    "history", "last_utterance", "hard_utterance", "easy_utterance", "knowledge", "response", *DISTRACTOR_TYPES, "note",
+    "id",
 )  # fmt: skip
 """`history` is a list of texts, the last of them the bot's; where there is no `last_utterance`, nor a hard or an
-easy one, the last of the history is the user's, as in CHARP. A text in place of the list is a single turn."""
+easy one, the last of the history is the user's, as in CHARP. A text in place of the list is a single turn.
+The five distractors stand in a published row of CHARPEval."""
 
 GIVEN_FIELDS = ("text", "headline", "post", "prompt", "request")
 """Of these an assignment has one, whose name says what its text is."""
@@ -79,6 +83,7 @@ def dialogues(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
             "history": turns(history),
             "knowledge": row.text(fields.name("knowledge")).strip(),
             "response": response,
+            "distractors": distractors(row, fields.name),
             "note": fields.optional(row, "note") or "",
         }
         yield Entry(fields.id(row), values, evidence=shortened(response))

@@ -378,6 +378,7 @@ def every(
     *,
     shown: Callable[[Any], Mapping[str, str | tuple[Turn, ...]]] | None = None,
     drafts: Callable[[Any], Mapping[str, str]] = lambda record: {},
+    left_out: Callable[[Any], Mapping[str, str]] = lambda record: {},
     checks: Callable[[Any, Mapping[str, str], Embedder], Sequence[Finding]] = lambda record, answers, embedder: (),
     review: Rubric | None = None,
     needed: Callable[[Any], bool] | None = None,
@@ -385,7 +386,8 @@ def every(
     """People decide on every record, or on those alone that `needed(record)` tells.
 
     `shown(record)` is what they see, by default the fields that the rubric names.
-    Texts to be corrected stand in their boxes; `drafts(record)` are suggestions, in place of those or for the others.
+    Texts to be corrected stand in their boxes; `drafts(record)` are suggestions, in place of those or for the others;
+    `left_out(record)` says why there is none.
     """
 
     def task(record: Any) -> Task:
@@ -397,6 +399,7 @@ def every(
             shown(record) if shown else {one.name: in_words(getattr(record, one.name)) for one in rubric.shows},
             drafts={**own, **suggestions},
             suggested=suggestions,
+            left_out=left_out(record),
         )
 
     def tasks(records: Iterable[Any], seed: int) -> list[Task]:

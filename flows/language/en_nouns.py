@@ -3,9 +3,11 @@
 There is no tagger behind it: what a word can be, the dictionary says; what it is where it stands, the words beside
 it. Of "Sugar and flour are used to make cake while bread is baked with water" the entities are sugar, flour, cake,
 bread and water. What a word alone cannot stand for ("time", "way", "kind") is no entity.
+Where a text tells things of one noun apart ("black tea ... green tea"), each of them is one.
 """
 
 import re
+from collections import defaultdict
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -44,11 +46,21 @@ _LIGHT = word_set(
     "half majority total average basis means manner aspect feature instance addition general particular respect "
     "week month hour minute second century decade moment date period age life world people person man woman guy "
     "one something anything nothing everything someone anyone everyone nobody anybody somebody everybody "
-    "first last next best good great new old high long short full right left being word idea sense matter issue "
+    "first last next best good great new old high long short full right left being young word idea sense matter issue "
     "problem question answer effect cause change start beginning middle member group thousand hundred million billion "
-    "percent percentage per area region size length height width weight share rate value home others known"
+    "percent percentage per area region size length height width weight share rate value home other known"
 )
 """Words that name nothing by themselves, or that stand in half of all idioms."""
+_MOSTLY_VERBS = word_set(
+    "be become begin believe belong bind blow bring come consider contain continue eat expect find freeze get give go "
+    "grow happen have hear help hit hold include keep know lay lead learn let lie live look lose love make mean meet "
+    "move need pay put read reach remain remember run say see seem sell send sing sit sleep speak stand stay take "
+    "talk tell think try turn understand use want watch wear win write hunt carry build bear burn break catch feed "
+    "kill melt occur refer require serve show sound taste smell touch wash work allow create follow form spend"
+)
+"""Base forms that name something only where they are made to: "the look", "a move"."""
+_PLURAL_FIRST = word_set("sports sales arms goods news savings works games women men")
+"""Plurals that stand before a noun: "sports teams". Any other word in -s that can be a verb is one there."""
 _PREPOSED = _DETERMINERS | PREPOSITIONS | {"and", "or", "as", "than"}
 _SCALES = frozenset(("hundred", "thousand", "million", "billion", "trillion", "dozen"))
 _ADJECTIVE_ENDINGS = ("ly", "ic", "ical", "al", "ous", "ed", "ive", "able", "ible", "ful", "less", "ish", "like")
@@ -64,13 +76,15 @@ class Entity(NamedTuple):
     head: str
     """The base form of a noun phrase's head, in lower case; of a name its last word."""
     is_name: bool
+    kind: str = ""
+    """What tells it from another thing of the same head in its text, in lower case: "black" of "black tea"."""
 
 
 @lru_cache(_KEPT)
 def entities(text: str) -> tuple[Entity, ...]:
     """The entities of `text`, each once, in the order in which they come up."""
     words = tokens(text)
-    found: dict[tuple[str, bool], Entity] = {}
+    every: list[tuple[Entity, str]] = []
     place = 0
     while place < len(words):
         last = _phrase(words, place)
@@ -78,17 +92,49 @@ def entities(text: str) -> tuple[Entity, ...]:
             place += 1
             continue
         if (entity := _entity(words, place, last)) is not None:
-            found.setdefault((entity.text.casefold() if entity.is_name else entity.head, entity.is_name), entity)
+            every.append((entity, "" if entity.is_name else _described(words, place, entity)))
         place = last + 1
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for entity, described in every:
+        if described:
+            kinds[entity.head].add(described)
+    found: dict[tuple[str, bool], Entity] = {}
+    for entity, described in every:
+        if entity.is_name:
+            found.setdefault((entity.text.casefold(), True), entity)
+        elif len(kinds[entity.head]) <= 1:
+            found.setdefault((entity.head, False), entity)
+        elif described:
+            own = entity._replace(text=f"{described} {entity.text.split()[-1]}", kind=described)
+            found.setdefault((f"{described} {entity.head}", False), own)
     return tuple(found.values())
+
+
+def _described(words: Tokens, place: int, entity: Entity) -> str:
+    """What stands before the head of the noun phrase that begins at `place`: its other nouns, or an adjective."""
+    if nouns := entity.text.split()[:-1]:
+        return " ".join(nouns).lower()
+    before = words.word(place - 1).lower() if place and words.adjacent(place - 1) else ""
+    can_describe = before.isalpha() and before not in _CLOSED | _SCALES | _LIGHT and "ADJ" in parts_of_speech(before)
+    return before if can_describe else ""
 
 
 @lru_cache(_KEPT)
 def names(text: str, entity: Entity) -> bool:
     """Whether `text` names the entity: a name in full or in part, a noun in the singular or plural."""
     if entity.is_name:
-        return bool(mentions(text, entity.text))
+        return bool(mentions(text, entity.text)) or _names_by_its_own_word(text, entity)
+    if entity.kind:
+        described = rf"(?<![\w-]){re.escape(entity.kind)}[\s-]+(\w+)"
+        return any(_base(one.group(1)) == entity.head for one in re.finditer(described, text, re.IGNORECASE))
     return entity.head in _noun_forms(text)
+
+
+def _names_by_its_own_word(text: str, entity: Entity) -> bool:
+    """Whether the last word of a longer name stands there, where it is no common noun: "Etna" for Mount Etna."""
+    *before, last = entity.text.split()
+    is_own = bool(before) and last[:1].isupper() and not parts_of_speech(last.lower())
+    return is_own and re.search(rf"(?<![\w-]){re.escape(last)}(?![\w-])", text) is not None
 
 
 @lru_cache(_KEPT)
@@ -168,6 +214,11 @@ def _is_verb(low: str, before: str, after: str) -> bool:  # noqa: PLR0911 - one 
     """Whether a word that can be a noun or a verb is a verb between these two."""
     if before in _BEFORE_VERBS or low.endswith("ed"):
         return True
+    if _verb_form(low) in _MOSTLY_VERBS:
+        return before not in _DETERMINERS and not _describes(before)
+    plural = _base(low) != low
+    if plural and low.endswith("s") and before not in _DETERMINERS and low not in _PLURAL_FIRST and _begins_noun(after):
+        return True  # "and hunts mice": the first noun of two stands in the singular
     opens_object = after in _DETERMINERS or after in ("it", "them", "him", "you", "me", "us")
     if before in _SCALES or before[:1].isdigit():
         return False
@@ -178,10 +229,22 @@ def _is_verb(low: str, before: str, after: str) -> bool:  # noqa: PLR0911 - one 
     if opens_object:
         return True
     after_noun = bool(before) and before not in _CLOSED and _can_be_noun(before)
-    plural = _base(low) != low
     if after_noun and (after in PREPOSITIONS or after == "to" or _can_be_noun(after)):
         return plural != (_base(before) != before)  # "the sun sets in", "bees make wax"; not "ice cream in"
     return False
+
+
+def _verb_form(low: str) -> str:
+    return next(iter(lemminflect.getAllLemmas(low).get("VERB", ())), low)
+
+
+def _describes(word: str) -> bool:
+    """Whether a word can only be an adjective."""
+    return bool(word) and word not in _CLOSED and parts_of_speech(word) == {"ADJ"}
+
+
+def _begins_noun(word: str) -> bool:
+    return _can_be_noun(word) and "ADV" not in parts_of_speech(word)
 
 
 def _can_be_noun(word: str) -> bool:

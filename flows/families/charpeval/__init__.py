@@ -56,10 +56,10 @@ FAMILY = Family(
             verify=verify_pairs,
             figures=pair_figures,
             steps=(
-                each(filter_dialogue, version=2),
-                all_(join_subsets),
-                all_(drop_duplicates),
-                each(draft_utterances, prompts=[DRAFT_UTTERANCES]),
+                each(filter_dialogue, version=3),
+                all_(join_subsets, version=2),
+                all_(drop_duplicates, version=2),
+                each(draft_utterances, version=2, prompts=[DRAFT_UTTERANCES]),
             ),
         ),
         Part(
@@ -70,8 +70,8 @@ FAMILY = Family(
             verify=verify_authored,
             figures=authored_figures,
             steps=(
-                expand(open_authoring, slots=when_ready, most=lambda settings: 1),
-                each(draft_distractors, prompts=[DRAFT_DISTRACTORS], prepare=collect_facts),
+                expand(open_authoring, version=2, slots=when_ready, most=lambda settings: 1),
+                each(draft_distractors, version=2, prompts=[DRAFT_DISTRACTORS], prepare=collect_facts),
             ),
         ),
         Part(

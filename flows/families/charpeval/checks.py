@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from rapidfuzz.fuzz import ratio
 
 from flows.construct.embed import Embedder
-from flows.families.charpeval.facts import Grounded, beyond, lacking, main_entities, unused_facts
+from flows.families.charpeval.facts import Grounded, beyond, main_entities, others, unused_facts
 from flows.language import en
 from flows.llm.model import Problem
 from schemas.annotation import Finding
 from schemas.charpeval import DISTRACTOR_TYPES, Authored, DistractorType, UtterancePair
 
 UTTERANCES = ("hard_utterance", "easy_utterance")
+BOT_TURN = "bot_turn"
 DECISION, USABLE, REJECT = "decision", "yes", "reject this dialogue"
 
 ALIKE_TEXT = 85
@@ -48,8 +49,9 @@ def check_utterances(record: UtterancePair, answers: Mapping[str, str], embedder
     """What is wrong with the two utterances, the knowledge and the response in `answers`."""
     if answers.get(DECISION) == REJECT:
         return []
-    texts = {name: answers.get(name, getattr(record, name)).strip() for name in (*UTTERANCES, "knowledge", "response")}
-    if (empty := next((name for name, text in texts.items() if not said(text)), None)) is not None:
+    needed = (*UTTERANCES, "knowledge", "response")
+    texts = {name: answers.get(name, getattr(record, name)).strip() for name in (*needed, BOT_TURN)}
+    if (empty := next((name for name in needed if not said(texts[name])), None)) is not None:
         return [Finding(name=empty, problem="is empty", rejects=True)]
     return [Finding(name=name, problem=said, rejects=True) for name, said in problems_of(record.revised(**texts))]
 
@@ -62,19 +64,24 @@ def said(text: str) -> str:
 def problems_of(pair: UtterancePair) -> list[tuple[str, str]]:
     """(field, why distractors cannot be written for the pair yet), each; none where they can.
 
-    A candidate has both utterances, and knowledge with a fact that the response does not use (for KGIR) and
-    an entity that it does not name (for IECF).
+    A candidate has both utterances, a turn of the bot before them, and knowledge with a fact that the response does
+    not use (for KGIR) and an entity that it does not name (for IECF). To what is published nothing is to be written.
     """
-    found = [
+    if pair.distractors:
+        return []
+    found = (
+        [] if pair.before else [(BOT_TURN, "The source has one turn, the User's: what the Bot says to it is missing.")]
+    )
+    found += [
         (name, f"The {kind} last utterance is not written yet.")
         for name, kind in zip(UTTERANCES, ("hard", "easy"), strict=True)
         if not said(getattr(pair, name))
     ]
-    if not found and said(pair.hard_utterance) == said(pair.easy_utterance):
+    if said(pair.hard_utterance) and said(pair.hard_utterance) == said(pair.easy_utterance):
         found.append(("easy_utterance", "The hard and the easy last utterance are the same."))
     if not unused_facts(pair.knowledge, pair.response):
         found.append(("knowledge", "The knowledge has no fact that the response does not use: add one."))
-    elif not lacking(pair.knowledge, pair.response):
+    elif not others(pair):
         found.append(
             ("knowledge", "The knowledge names nothing that the response does not: add a fact on another thing.")
         )
@@ -92,10 +99,11 @@ def unfit_authored(record: Authored) -> Problem:
     return (f"{found.name} {found.problem}", getattr(record, found.name)) if found else None
 
 
-def rejected_drafts(record: Authored, drafts: Mapping[DistractorType, str]) -> frozenset[str]:
-    """The names of the drafts that would be rejected; those that are not there are not judged."""
+def rejected_drafts(record: Authored, drafts: Mapping[DistractorType, str]) -> Mapping[DistractorType, str]:
+    """Why drafts would be rejected, by type; those that are not there are not judged."""
     texts = {kind: text.strip() for kind, text in drafts.items() if said(text)}
-    return frozenset(finding.name for finding in _rejections(record, texts))
+    problems = {finding.name: finding.problem for finding in _rejections(record, texts)}
+    return {kind: problems[kind] for kind in texts if kind in problems}
 
 
 # ---- what sends it back ----
@@ -115,14 +123,11 @@ def _rejections(record: Authored, texts: Mapping[DistractorType, str]) -> Iterat
 
 
 def _broken(record: Grounded, kind: DistractorType, text: str) -> str | None:
-    """The entity rules. Figure 1's own COEX, "The best thing since sliced bread", breaks that of COEX: its knowledge
-    is on bread. An expression that names what the knowledge is on could pass for an answer, so it is refused here."""
+    """The entity rule (section 2.3.4)."""
     if kind == "IECF":
-        others = lacking(record.knowledge, record.response)
-        if not any(en.names(text, one) for one in others):
-            return f"names nothing that the knowledge names and the response does not ({_list(others)})"
-    if kind == "COEX" and (named := [one for one in en.entities(record.knowledge) if en.names(text, one)]):
-        return f"names something of the knowledge ({_list(named)})"
+        found = others(record)
+        if not any(en.names(text, one) for one in found):
+            return f"names nothing that the knowledge names and the response does not ({_list(found)})"
     return None
 
 
@@ -169,6 +174,9 @@ def _rules(record: Authored, texts: Mapping[DistractorType, str], embedder: Embe
         yield _doubt("KGUG", "shares no word with the response")
     if (text := texts.get("RECF")) and not any(en.names(text, one) for one in main_entities(record)):
         yield _doubt("RECF", f"does not name what the response is about ({_list(main_entities(record))})")
+    coex = texts.get("COEX", "")
+    if named := [one for one in en.entities(record.knowledge) if en.names(coex, one)]:
+        yield _doubt("COEX", f"names something of the knowledge ({_list(named)}): could it pass for an answer?")
     outside: tuple[DistractorType, ...] = ("KGUG", "RECF", "IECF")
     for kind in outside:
         if (text := texts.get(kind)) and len(beyond(text, record.knowledge)) < LEAST_BEYOND:

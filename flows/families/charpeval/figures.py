@@ -30,15 +30,17 @@ def pair_figures(ctx: FigureContext) -> Sequence[Figure]:
 
 
 def authored_figures(ctx: FigureContext) -> Sequence[Figure]:
-    """How many distractors of each type are written, and how many were suggested."""
+    """How many distractors of each type are written, how many were suggested, and how many suggestions left out."""
     written: Counter[str] = Counter()
     suggested: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
     for record in ctx.records:
         written.update(record.distractors.keys())
         suggested.update(record.drafts.keys())
+        left_out.update(record.left_out.keys())
+    counted = {"Written": written, "Suggested by the builder": suggested, "Not suggested": left_out}
     return [
-        Bars(title="Written by people", counts={kind: written[kind] for kind in DISTRACTOR_TYPES}),
-        Bars(title="Suggested by the builder", counts={kind: suggested[kind] for kind in DISTRACTOR_TYPES}),
+        Bars(title=title, counts={kind: counts[kind] for kind in DISTRACTOR_TYPES}) for title, counts in counted.items()
     ]
 
 

@@ -21,10 +21,12 @@ def layout(record: Record) -> Sheet:
                 tags=(record.source, "waiting" if problems else "ready"),
                 lines=(
                     *_turns(record.history, record.last_utterance),
+                    *([Line("Bot", (record.bot_turn,))] if record.bot_turn else []),
                     Line("hard utterance", (record.hard_utterance or NOT_WRITTEN,)),
                     Line("easy utterance", (record.easy_utterance or NOT_WRITTEN,)),
                     Line("knowledge", (record.knowledge,)),
                     Line("response", (record.response,), strong=True),
+                    *_drafts(record),
                     *([Line("waits for", (problems,))] if problems else []),
                 ),
             )
@@ -38,7 +40,7 @@ def layout(record: Record) -> Sheet:
                     Line("knowledge", (record.knowledge,)),
                     Line("response", (record.response,), strong=True),
                     *(Line(kind, (getattr(record, kind) or NOT_WRITTEN,)) for kind in DISTRACTOR_TYPES),
-                    *(Line(f"suggested {kind}", (text,)) for kind, text in record.drafts.items()),
+                    *_drafts(record),
                 ),
             )
         case CharpEvalItem():
@@ -52,6 +54,16 @@ def layout(record: Record) -> Sheet:
                 ),
             )
     raise TypeError(f"CHARPEval has no {type(record).__name__}")
+
+
+def _drafts(record: UtterancePair | Authored) -> Sequence[Line]:
+    """What is suggested, and why nothing is."""
+    suggested = [Line(f"suggested {_plain(name)}", (text,)) for name, text in record.drafts.items()]
+    return [*suggested, *(Line(f"no {_plain(name)} suggested", (why,)) for name, why in record.left_out.items())]
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _turns(history: Sequence[str], last_utterance: str) -> Sequence[Line]:

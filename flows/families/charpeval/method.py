@@ -14,14 +14,14 @@ from data.sources import SourceSpec
 from flows.construct.engine import Context, Drop, FamilySettings, Records, SetContext, Slot, StepContext
 from flows.families.charpeval import checks
 from flows.families.charpeval.checks import said
-from flows.families.charpeval.facts import LEAST_UNUSED, beyond, defined, lacking, main_entities, name_of
+from flows.families.charpeval.facts import LEAST_UNUSED, beyond, defined, main_entities, name_of, others
 from flows.families.charpeval.inference import Shots
-from flows.families.charpeval.prompts import DRAFT_DISTRACTORS, DRAFT_UTTERANCES, ToAsk, ToDistract
+from flows.families.charpeval.prompts import DRAFT_DISTRACTORS, DRAFT_UTTERANCES, RefusedDraft, ToAsk, ToDistract
 from flows.language import en
 from flows.language.en_tokens import word_set
 from flows.llm.model import InvalidAnswer, Model
 from schemas.base import Provenance, content_hash
-from schemas.charpeval import DISTRACTOR_TYPES, SUBSETS, Authored, CharpEvalItem, Subset, UtterancePair
+from schemas.charpeval import DISTRACTOR_TYPES, SUBSETS, Authored, CharpEvalItem, DistractorType, Subset, UtterancePair
 from schemas.errors import WrongInput
 from schemas.rubric import Turn
 from schemas.source import Dialogue
@@ -32,13 +32,17 @@ LEAST_SUPPORT = 0.7
 """Share of the response's content words, fillers aside, that the knowledge has, where the source does not vouch for
 it; read on Topical-Chat, where most responses rest on fun facts that are not in the data."""
 LEAST_SUPPORTED = 4
-"""How many such words it has, at least; all but one of them beside those of the user's last utterance."""
+"""How many such words it has, at least, where no utterances were written for it; all but one of them beside those of
+the user's last utterance."""
 FILLERS = word_set(
     "yes yeah yep no not oh ok wow lol haha hi hello hey well really actually great nice cool good sure know think "
     "guess hear like love read say tell see wonder believe thing lot right true interesting amazing crazy guy "
     "more most many much one other some all may just only even first use make get go come"
 )
 """Base forms that a conversation has whatever it is about."""
+NO_DRAFT = "the builder had none"
+MOST_TRIES = 2
+"""Times that drafts are asked for: those that break a rule are asked for once more, with what was wrong."""
 MOST_FACTS = 12
 """Sentences of other dialogues that a builder is shown: for three of the five drafts, some to choose from."""
 FACT_WORDS = range(4, 41)
@@ -79,16 +83,18 @@ def ready(settings: CharpEvalSettings, models: Mapping[str, Model]) -> None:
 async def filter_dialogue(source: Dialogue, ctx: Context) -> UtterancePair:
     """Dialogues with a turn to go on, knowledge in sentences, and a response that follows from it.
 
-    Departure: of a dialogue of one turn (BEGIN has no others), that turn is taken for the bot's, so that the
-    user's last utterance can be written after it; the provenance says so.
+    Departure: a dialogue of one turn, the user's (BEGIN has no others), goes on, though no utterance can need a
+    history that is not there: people write what the bot says to it, and then the user's last utterance.
+    Rows that are published with their distractors are taken as they are.
     """
     history, last = _by_turns(source)
     notes = [source.note] if source.note else []
-    given = bool(source.hard_utterance or source.easy_utterance)
-    if not history and last and not given:
-        history, last = (last,), ""
-        notes.append("the only turn of the source is taken for the bot's, before a last utterance to be written")
-    if not history:
+    published = bool(source.distractors)
+    if published and source.distractors.keys() != set(DISTRACTOR_TYPES):
+        raise Drop("not one distractor of each type", ", ".join(source.distractors))
+    if published and not (source.hard_utterance or source.easy_utterance):
+        raise Drop("published without its last utterance", source.response)
+    if not history and not last and not published:
         raise Drop("too few turns", source.response)
     if not said(source.knowledge):
         raise Drop("no knowledge", source.response)
@@ -96,7 +102,7 @@ async def filter_dialogue(source: Dialogue, ctx: Context) -> UtterancePair:
         raise Drop("knowledge without sentences", source.knowledge)
     if not said(source.response):
         raise Drop("empty response", source.knowledge[:200])
-    if not source.attributed:
+    if not source.attributed and not published:
         _require_support(source, last)
     return UtterancePair(
         key=ctx.key,
@@ -106,6 +112,7 @@ async def filter_dialogue(source: Dialogue, ctx: Context) -> UtterancePair:
         easy_utterance=source.easy_utterance.strip(),
         knowledge=source.knowledge.strip(),
         response=source.response.strip(),
+        distractors={kind: source.distractors[kind] for kind in DISTRACTOR_TYPES} if published else {},
         source=f"{source.format}:{source.source.source}",
         provenance=ctx.provenance(source, sources=[source.source], notes=notes),
     )
@@ -134,7 +141,9 @@ def _require_support(source: Dialogue, last: str) -> None:
     supported = response & knowledge
     share = len(supported) / len(response) if response else 0.0
     new = supported - en.content_words(last)
-    if share < LEAST_SUPPORT or len(supported) < LEAST_SUPPORTED or len(new) < LEAST_SUPPORTED - 1:
+    written_for = bool(source.hard_utterance and source.easy_utterance)  # a person read the response
+    too_few = len(supported) < LEAST_SUPPORTED or len(new) < LEAST_SUPPORTED - 1
+    if share < LEAST_SUPPORT or (too_few and not written_for):
         raise Drop("response not attributable", source.response, value=share)
     if source.response.rstrip().endswith("?"):
         raise Drop("response not attributable", f"it asks: {source.response}", value=share)
@@ -162,7 +171,8 @@ async def join_subsets(pairs: Records[UtterancePair], ctx: SetContext) -> AsyncI
 
 
 def _but_utterances(pair: UtterancePair) -> str:
-    return content_hash([said(turn) for turn in pair.history], said(pair.knowledge), said(pair.response))
+    texts = [said(turn) for turn in pair.history], said(pair.knowledge), said(pair.response)
+    return content_hash(*texts, dict(pair.distractors))
 
 
 def _both(pair: UtterancePair, other: UtterancePair) -> Provenance:
@@ -184,9 +194,10 @@ async def drop_duplicates(pairs: Records[UtterancePair], ctx: SetContext) -> Asy
 
 
 async def draft_utterances(pair: UtterancePair, ctx: Context) -> UtterancePair:
-    """Suggestions for the utterances that are not written. A builder that has none costs nothing but them."""
-    missing = [name for name in checks.UTTERANCES if not said(getattr(pair, name))]
-    if not missing:
+    """Suggestions for what is not written, and why there is none. A builder that has none costs nothing but them."""
+    wanted = checks.UTTERANCES if pair.before else (checks.BOT_TURN, *checks.UTTERANCES)
+    missing = [name for name in wanted if not said(getattr(pair, name))]
+    if not missing or pair.distractors:
         return pair
     asked = ToAsk(
         history=pair.history, last_utterance=pair.last_utterance, knowledge=pair.knowledge, response=pair.response
@@ -194,39 +205,57 @@ async def draft_utterances(pair: UtterancePair, ctx: Context) -> UtterancePair:
     try:
         given = await ctx.ask(DRAFT_UTTERANCES, asked)
     except InvalidAnswer as invalid:
-        return pair.revised(provenance=_without(ctx.asked_of(pair.provenance), "utterances", invalid))
-    taken = {said(getattr(pair, name)) for name in checks.UTTERANCES}
+        return pair.revised(
+            left_out=dict.fromkeys(missing, _no_answer(invalid)), provenance=ctx.asked_of(pair.provenance)
+        )
+    taken = {said(text): what for what, text in _already_said(pair).items() if said(text)}
     drafts: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     for name in missing:
         text = " ".join(getattr(given, name).split())
-        if said(text) not in taken:
+        if not said(text):
+            left_out[name] = NO_DRAFT
+        elif (same := taken.get(said(text))) is not None:
+            left_out[name] = f"the builder's, “{text}”, is the same as {same}"
+        else:
             drafts[name] = text
-            taken.add(said(text))
-    return pair.revised(drafts=drafts, provenance=ctx.asked_of(pair.provenance))
+            taken[said(text)] = name.replace("_", " ")
+    return pair.revised(drafts=drafts, left_out=left_out, provenance=ctx.asked_of(pair.provenance))
 
 
-def _without(provenance: Provenance, what: str, invalid: InvalidAnswer) -> Provenance:
-    note = f"no suggestions for the {what}: {invalid.reason}"
-    return provenance.model_copy(update={"notes": (*provenance.notes, note)})
+def _already_said(pair: UtterancePair) -> Mapping[str, str]:
+    """What no suggestion may say again."""
+    return {
+        "the hard utterance": pair.hard_utterance,
+        "the easy utterance": pair.easy_utterance,
+        "the response": pair.response,
+        "the turn before": (pair.before or ("",))[-1],
+    }
+
+
+def _no_answer(invalid: InvalidAnswer) -> str:
+    return f"the builder gave no answer that can be read ({invalid.reason})"
 
 
 # ---- distractors: what authors start from (section 2.3) ----
 
 
 def when_ready(pair: UtterancePair, prepared: object) -> Sequence[Slot]:
-    """The pairs for which distractors can be written; the others wait among the utterances."""
+    """The pairs that have distractors, or for which they can be written; the others wait among the utterances."""
     return [] if checks.problems_of(pair) else [{}]
 
 
 async def open_authoring(pair: UtterancePair, slot: Slot, ctx: Context) -> Authored:
-    """The dialogue as an author gets it, with nothing written yet."""
+    """The dialogue as an author gets it, with nothing written yet; or with the five as they were published."""
     return Authored(
         key=ctx.key,
-        history=pair.history,
+        history=pair.before,
         hard_utterance=pair.hard_utterance,
         easy_utterance=pair.easy_utterance,
         knowledge=pair.knowledge,
         response=pair.response,
+        **{str(kind): text for kind, text in pair.distractors.items()},
+        published=bool(pair.distractors),
         source=pair.source,
         provenance=ctx.provenance(pair),
     )
@@ -245,7 +274,7 @@ class FactPool:
         In turns one of each entity, those that tell what it is first.
         """
         own = {said(sentence) for sentence in en.sentences(record.knowledge)}
-        wanted = [name_of(one) for one in (*main_entities(record), *lacking(record.knowledge, record.response))]
+        wanted = [name_of(one) for one in (*main_entities(record), *others(record))]
         found: dict[str, None] = {}
         lists = [[*self.subjects.get(name, ()), *self.others.get(name, ())] for name in dict.fromkeys(wanted)]
         for place in range(max(map(len, lists), default=0)):
@@ -258,7 +287,7 @@ class FactPool:
 
 def collect_facts(step: StepContext) -> FactPool:
     """The facts of the dialogues that authors get."""
-    return facts_of(record.knowledge for record in step.inputs)
+    return facts_of(record.knowledge for record in step.inputs if not record.published)
 
 
 def facts_of(knowledge: Iterable[str]) -> FactPool:
@@ -277,32 +306,50 @@ def facts_of(knowledge: Iterable[str]) -> FactPool:
 async def draft_distractors(record: Authored, ctx: Context) -> Authored:
     """Sections 2.3.1 to 2.3.5 as suggestions: those that break no rule that would send them back.
 
+    Those that do are asked for again with what is wrong; what is left out in the end is told with the reason.
     Departure: the paper's annotators start from nothing. Suggestions are shown as such, and are no part of an item.
     """
+    if record.published:
+        return record
     pool: FactPool = ctx.prepared
-    asked = ToDistract(
-        history=record.history,
-        hard_utterance=record.hard_utterance,
-        easy_utterance=record.easy_utterance,
-        knowledge=record.knowledge,
-        response=record.response,
-        facts=pool.on(record),
-    )
-    try:
-        texts = (await ctx.ask(DRAFT_DISTRACTORS, asked)).texts
-    except InvalidAnswer as invalid:
-        return record.revised(provenance=_without(ctx.asked_of(record.provenance), "distractors", invalid))
-    broken = checks.rejected_drafts(record, texts)
-    drafts = {kind: text for kind, text in texts.items() if said(text) and kind not in broken}
-    return record.revised(drafts=drafts, provenance=ctx.asked_of(record.provenance))
+    drafts: dict[DistractorType, str] = {}
+    refused: tuple[RefusedDraft, ...] = ()
+    left_out: dict[str, str] = dict.fromkeys(DISTRACTOR_TYPES, NO_DRAFT)
+    for draw in range(MOST_TRIES):
+        asked = ToDistract(
+            history=record.history,
+            hard_utterance=record.hard_utterance,
+            easy_utterance=record.easy_utterance,
+            knowledge=record.knowledge,
+            response=record.response,
+            facts=pool.on(record),
+            drafts=drafts,
+            refused=refused,
+        )
+        try:
+            texts = (await ctx.ask(DRAFT_DISTRACTORS, asked, draw=draw)).texts
+        except InvalidAnswer as invalid:
+            if not refused:
+                left_out = dict.fromkeys(DISTRACTOR_TYPES, _no_answer(invalid))
+            break
+        wanted = [one.type for one in refused] or DISTRACTOR_TYPES
+        texts = drafts | {kind: texts[kind] for kind in wanted if kind in texts and said(texts[kind])}
+        broken = checks.rejected_drafts(record, texts)
+        drafts = {kind: texts[kind] for kind in DISTRACTOR_TYPES if kind in texts and kind not in broken}
+        refused = tuple(RefusedDraft(type=kind, text=texts[kind], problem=why) for kind, why in broken.items())
+        left_out |= {one.type: f"the builder's, “{one.text}”, {one.problem}" for one in refused}
+        if not refused:
+            break
+    left_out = {kind: why for kind, why in left_out.items() if kind not in drafts}
+    return record.revised(drafts=drafts, left_out=left_out, provenance=ctx.asked_of(record.provenance))
 
 
 # ---- items (section 2.4) ----
 
 
 def when_written(record: Authored, prepared: object) -> Sequence[Slot]:
-    """Both subsets, once all five distractors are written."""
-    return [{"subset": subset} for subset in SUBSETS] if len(record.distractors) == len(DISTRACTOR_TYPES) else []
+    """Both subsets, once all five distractors are written; of what is published those that are."""
+    return [{"subset": subset} for subset in record.subsets] if len(record.distractors) == len(DISTRACTOR_TYPES) else []
 
 
 async def make_item(record: Authored, slot: Slot, ctx: Context) -> CharpEvalItem:
@@ -316,7 +363,7 @@ async def make_item(record: Authored, slot: Slot, ctx: Context) -> CharpEvalItem
 def items_of(record: Authored) -> list[CharpEvalItem]:
     """Both subsets' items of a dialogue as one author left it, to be weighed beside another author's (appendix B)."""
     options = [record.response, *record.distractors.values()]
-    return [_item(record, subset, options, record.key, record.provenance) for subset in SUBSETS]
+    return [_item(record, subset, options, record.key, record.provenance) for subset in record.subsets]
 
 
 def _item(record: Authored, subset: Subset, options: Sequence[str], key: str, provenance: Provenance) -> CharpEvalItem:

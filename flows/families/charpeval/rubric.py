@@ -24,7 +24,7 @@ REVIEW_GUIDELINE = "guideline.review.md"
 UTTERANCE = Rubric(
     name="charpeval-utterance",
     title="Write the user's last utterance, twice",
-    version=1,
+    version=2,
     guideline="guideline.utterance.md",
     shows=(
         Shown(name="problem", title="What is to be done"),
@@ -42,6 +42,13 @@ UTTERANCE = Rubric(
         ),
     ),
     writes=(
+        Written(
+            name="bot_turn",
+            title="Only where the conversation has one turn, the User's: what the Bot says to it",
+            hint="Lovely! I go there every summer.",
+            corrects=True,
+            note=True,
+        ),
         Written(
             name="hard_utterance",
             title="Last utterance, hard: what it asks about is told by the conversation alone",
@@ -62,7 +69,7 @@ UTTERANCE = Rubric(
 AUTHORING = Rubric(
     name="charpeval-authoring",
     title="Write five wrong responses, each wrong in its own way",
-    version=1,
+    version=2,
     guideline="guideline.authoring.md",
     shows=(
         Shown(name="dialogue", title="Conversation", kind="dialogue"),
@@ -111,7 +118,7 @@ AUTHORING = Rubric(
         Written(
             name="COEX",
             title="5. COEX: an idiom, proverb or stock phrase that fits here",
-            hint="It answers nothing, and names nothing that the knowledge names.",
+            hint="It answers nothing; best name nothing that the knowledge names.",
             corrects=True,
             required=True,
         ),
@@ -160,11 +167,18 @@ def drafts(record: Any) -> Mapping[str, str]:
     return given
 
 
+def left_out(record: Any) -> Mapping[str, str]:
+    """Why the builder suggests nothing."""
+    reasons: Mapping[str, str] = record.left_out
+    return reasons
+
+
 WRITE_UTTERANCES = every(
     UTTERANCE,
     unfit=unfit_pair,
     shown=shown_pair,
     drafts=drafts,
+    left_out=left_out,
     checks=check_utterances,
     review=review_of(UTTERANCE, REVIEW_GUIDELINE),
     needed=lambda pair: bool(problems_of(pair)),
@@ -175,6 +189,8 @@ WRITE_DISTRACTORS = every(
     unfit=unfit_authored,
     shown=shown_authored,
     drafts=drafts,
+    left_out=left_out,
     checks=check,
     review=review_of(AUTHORING, REVIEW_GUIDELINE),
+    needed=lambda record: not record.published,
 )

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flows.families.charpeval.checks import LEAST_BEYOND
-from flows.families.charpeval.facts import LEAST_UNUSED, beyond, defined, lacking, main_entities, name_of
+from flows.families.charpeval.facts import LEAST_UNUSED, beyond, defined, main_entities, name_of, others
 from flows.families.charpeval.prompts import Distractors, ToAsk, ToDistract, Utterances
 from flows.language import en
 from flows.llm.model import RuleSet
 
 EXPRESSIONS = Path(__file__).parent / "expressions.tsv"
-MOST_USED = 0.5
+MOST_USED = 0.6
 """Share of the response's content words in a sentence of the knowledge from which it is told apart."""
 LEAST_SHARED = 2
 """Content words of the response in a fact that looks like an answer; one alone is chance."""
@@ -48,6 +48,8 @@ def expressions() -> tuple[Expression, ...]:
 def draft_utterances(asked: ToAsk, rng: random.Random) -> Utterances:
     """The source's last utterance, where it is a question: easy if it names what is asked about, hard if it leans
     on a history that names it."""
+    if not asked.history:
+        return Utterances()
     last = asked.last_utterance
     asks = en.sentences(last)[-1:]
     if not asks or not asks[0].endswith("?") or asks[0].lower().startswith("did you know"):
@@ -65,10 +67,12 @@ def draft_distractors(asked: ToDistract, rng: random.Random) -> Distractors:
     facts = [
         fact for fact in asked.facts if en.count(fact) <= most and len(beyond(fact, asked.knowledge)) >= LEAST_BEYOND
     ]
-    main, others = main_entities(asked), lacking(asked.knowledge, asked.response)
+    if asked.refused:
+        return Distractors()  # by rule the same again
+    main, elsewhere = main_entities(asked), others(asked)
     recf = _first(fact for fact in facts if _tells_of(fact, main))
     left = [fact for fact in facts if fact != recf]
-    iecf = _first(fact for fact in left if _tells_of(fact, others) and not any(en.names(fact, one) for one in main))
+    iecf = _first(fact for fact in left if _tells_of(fact, elsewhere) and not any(en.names(fact, one) for one in main))
     said = en.content_words(asked.response)
     shared = {fact: len(en.content_words(fact) & said) for fact in left if fact != iecf}
     like = [fact for fact in shared if shared[fact] >= LEAST_SHARED and any(en.names(fact, one) for one in main)]

@@ -1,6 +1,6 @@
 """CHARPEval's records as a person reads them, in Markdown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from flows.families.charpeval.checks import problems_of
 from flows.families.charpeval.rubric import dialogue
@@ -16,7 +16,9 @@ def show(record: Record) -> str:
             said = _said(record.history, record.last_utterance)
             utterances = {"Hard": record.hard_utterance, "Easy": record.easy_utterance}
             written = "\n".join(f"- {name}: {text or '(not written)'}" for name, text in utterances.items())
-            parts = [said, written, _ground(record.knowledge, record.response), _drafts(record.drafts)]
+            if record.bot_turn:
+                said += f"\n\n**Bot** (written for it): {record.bot_turn}"
+            parts = [said, written, _ground(record.knowledge, record.response), _drafts(record)]
             return "\n\n".join(part for part in (*parts, f"*{problems}*" if problems else "") if part)
         case Authored():
             texts = [f"- {kind}: {getattr(record, kind) or '(not written)'}" for kind in DISTRACTOR_TYPES]
@@ -27,7 +29,7 @@ def show(record: Record) -> str:
                 _ground(record.knowledge, record.response),
                 "\n".join(texts),
                 note,
-                _drafts(record.drafts),
+                _drafts(record),
             ]
             return "\n\n".join(part for part in parts if part)
         case CharpEvalItem():
@@ -47,5 +49,8 @@ def _ground(knowledge: str, response: str) -> str:
     return f"> {quoted}\n\n**Bot** (the right response): {response}"
 
 
-def _drafts(drafts: Mapping[str, str]) -> str:
-    return "\n".join(["Suggestions:", "", *(f"- {name}: {text}" for name, text in drafts.items())]) if drafts else ""
+def _drafts(record: UtterancePair | Authored) -> str:
+    """What is suggested, and why nothing is."""
+    suggested = [f"- {name}: {text}" for name, text in record.drafts.items()]
+    left_out = [f"- {name}: none, for {why}" for name, why in record.left_out.items()]
+    return "\n".join(["Suggestions:", "", *suggested, *left_out]) if suggested or left_out else ""

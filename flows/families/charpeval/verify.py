@@ -30,17 +30,22 @@ def verify_authored(rows: Iterable[Authored], ctx: VerifyContext) -> Iterator[Fa
         pair = next((pairs[one] for one in row.provenance.parents if one in pairs), None)
         if pair is None:
             problems.append("it is of no pair of utterances")
-        elif any(
+        elif pair.before != row.history or any(
             getattr(pair, name) != getattr(row, name)
-            for name in ("history", "hard_utterance", "easy_utterance", "knowledge", "response")
+            for name in ("hard_utterance", "easy_utterance", "knowledge", "response")
         ):
             problems.append("its dialogue is not that of its pair of utterances")
+        if row.published and (pair is None or dict(pair.distractors) != row.distractors):
+            problems.append("its distractors are not as they were published")
+        if not row.published and not (row.hard_utterance and row.easy_utterance):
+            problems.append("a last utterance is not written")
         written: dict[DistractorType, str] = {
             kind: text for kind in DISTRACTOR_TYPES if (text := getattr(row, kind).strip())
         }
         if written:
             problems += [f"{kind} is not written" for kind in DISTRACTOR_TYPES if kind not in written]
-            problems += _rule_problems(row.knowledge, row.response, written)
+            problems += _same_problems(row.response, written)
+            problems += [] if row.published else _rule_problems(row, written)
         yield from (Fault(id=row.id, problem=problem) for problem in problems)
 
 
@@ -51,14 +56,16 @@ def verify_items(rows: Iterable[CharpEvalItem], ctx: VerifyContext) -> Iterator[
     found: dict[str, dict[str, CharpEvalItem]] = {}
     for row in rows:
         problems = [*_twice(row, seen), *_option_problems(row)]
-        problems += _rule_problems(row.knowledge, row.response, row.distractors)
-        problems += _authored_problems(row, authored.get(row.dialogue_id))
+        one = authored.get(row.dialogue_id)
+        problems += _same_problems(row.response, row.distractors)
+        problems += _rule_problems(one, row.distractors) if one is not None and not one.published else []
+        problems += _authored_problems(row, one)
         other = found.setdefault(row.dialogue_id, {}).setdefault(row.subset, row)
         if other is not row:
             problems.append(f"its dialogue has another item of {row.subset}")
         yield from (Fault(id=row.id, problem=problem) for problem in problems)
     for dialogue, subsets in found.items():
-        for problem in _pair_problems(subsets):
+        for problem in _pair_problems(subsets, authored.get(dialogue)):
             yield Fault(id=next(iter(subsets.values())).id, problem=f"dialogue {dialogue}: {problem}")
     for one in authored.values():
         if all(getattr(one, kind).strip() for kind in DISTRACTOR_TYPES) and one.key not in found:
@@ -93,7 +100,7 @@ def _option_problems(row: CharpEvalItem) -> Iterator[str]:
         yield f"the response is not option {row.gold_index}"
 
 
-def _rule_problems(knowledge: str, response: str, texts: Mapping[DistractorType, str]) -> Iterator[str]:
+def _same_problems(response: str, texts: Mapping[DistractorType, str]) -> Iterator[str]:
     seen = {tuple(en.words(response)): "the response"}
     for kind, text in texts.items():
         words = tuple(en.words(text))
@@ -102,11 +109,15 @@ def _rule_problems(knowledge: str, response: str, texts: Mapping[DistractorType,
         elif words in seen:
             yield f"{kind} is the same as {seen[words]}"
         seen.setdefault(words, kind)
-    known = en.entities(knowledge)
-    if (iecf := texts.get("IECF")) and not any(en.names(iecf, one) and not en.names(response, one) for one in known):
+
+
+def _rule_problems(row: Authored, texts: Mapping[DistractorType, str]) -> Iterator[str]:
+    """Section 2.3.4, of what was written here: that of a published row is as its annotators left it."""
+    known = en.entities(row.knowledge)
+    if (iecf := texts.get("IECF")) and not any(
+        en.names(iecf, one) and not en.names(row.response, one) for one in known
+    ):
         yield "IECF names nothing that the knowledge names and the response does not"
-    if (coex := texts.get("COEX")) and any(en.names(coex, one) for one in known):
-        yield "COEX names something of the knowledge"
 
 
 def _authored_problems(row: CharpEvalItem, one: Authored | None) -> Iterator[str]:
@@ -123,10 +134,12 @@ def _authored_problems(row: CharpEvalItem, one: Authored | None) -> Iterator[str
             yield f"{kind} is not as people wrote it"
 
 
-def _pair_problems(subsets: dict[str, CharpEvalItem]) -> Iterator[str]:
-    missing = [subset for subset in SUBSETS if subset not in subsets]
+def _pair_problems(subsets: dict[str, CharpEvalItem], one: Authored | None) -> Iterator[str]:
+    expected = one.subsets if one is not None and one.published else SUBSETS
+    missing = [subset for subset in expected if subset not in subsets]
     if missing:
         yield f"it has no item of {', '.join(missing)}"
+    if len(subsets) < len(SUBSETS):
         return
     hard, easy = (subsets[subset] for subset in SUBSETS)
     same = ("history", "knowledge", "response", "distractors")

@@ -190,6 +190,7 @@ class Talk:
             dialogue=tuple(Said(role=one.role, text=one.text) for one in self.turns),
             said=turn.text,
             task=seed.task,
+            kind=seed.kind,
             text=seed.text,
             reference=seed.reference,
             forgetting=self.ctx.settings.forgetting.get(self.opened.model, 0.0),
@@ -216,7 +217,7 @@ class Talk:
         return templates.refute(seed.text, seed.task, self.turns[-1].text, self._earlier, lexicon, rng, standing)
 
     async def _by_agent(self, standing: bool) -> tuple[str, str]:
-        """Figure 3, and what it asks for checked: not met yet, one aspect, no repetition, no contradiction.
+        """Figure 3, and what it asks for checked: not met yet, on focus, one aspect, no repetition, no contradiction.
 
         Departure: the paper's prompt says that several requirements may be given, and section 4.2 that each is about a
         certain aspect; one is asked for. It names no check: a refutation that does not pass is asked for again with the
@@ -233,6 +234,7 @@ class Talk:
                 earlier=self._earlier,
                 focus=focus,
                 style=settings.style,
+                strong=strong_of(self.opened.query, settings.style),
                 standing=standing,
                 refused=tuple(refused),
             )
@@ -240,14 +242,14 @@ class Talk:
                 text = " ".join((await self.ctx.ask(REFUTE, asked, draw=draw)).refutation.split())
             except InvalidAnswer as invalid:
                 raise Drop(f"refuter: {invalid.reason}", invalid.evidence) from invalid
-            problem = await self._problem(text)
+            problem = await self._problem(text, focus)
             if problem is None:
                 return text, focus
             refused.append((text, problem[1]))
             reason = problem[0]
         raise Drop(f"refutation {reason}", "; ".join(text for text, _ in refused))
 
-    async def _problem(self, text: str) -> Problem:
+    async def _problem(self, text: str, focus: Focus) -> Problem:
         if not any(character.isalnum() for character in text):
             return "without words", "it says nothing"
         earlier = self._earlier
@@ -256,9 +258,11 @@ class Talk:
             same = await asyncio.to_thread(self._said_in_other_words, text)
         if same is not None:
             return "repeated", f"it says again: {same}"
-        asked = ToCheck(query=self.opened.query, response=self.turns[-1].text, refutation=text, earlier=earlier)
+        asked = ToCheck(
+            query=self.opened.query, response=self.turns[-1].text, refutation=text, focus=focus, earlier=earlier
+        )
         try:
-            return _fault(await self.ctx.ask(CHECK_REFUTATION, asked), earlier)
+            return _fault(await self.ctx.ask(CHECK_REFUTATION, asked), focus, earlier)
         except InvalidAnswer as invalid:
             raise Drop(f"check of the refutation: {invalid.reason}", invalid.evidence) from invalid
 
@@ -285,9 +289,20 @@ def focus_of(query: str, number: int) -> Focus:
     return Random(content_hash("focus", query, number)).choice(FOCUSES)
 
 
-def _fault(checked: Checked, earlier: Sequence[str]) -> Problem:
+def strong_of(query: str, style: Sequence[str]) -> str:
+    """Which of the style rules is strong throughout a query's dialogues, whatever model is evaluated where.
+
+    Departure: figure 3 has each refutation highly ambiguous, highly abstract and highly emotional at once, which no
+    person is. One of them is, drawn from the query; the others are there in a lesser degree.
+    """
+    return Random(content_hash("strong", query)).choice(style) if style else ""
+
+
+def _fault(checked: Checked, focus: Focus, earlier: Sequence[str]) -> Problem:
     if checked.met:
         return "met already", "the answer does that already"
+    if checked.off_focus:
+        return "off its focus", f"it asks for something else than a change in {focus}"
     if checked.aspects != 1:
         return "of several aspects", f"it asks for {checked.aspects} things; ask for one"
     if 0 < checked.repeats <= len(earlier):

@@ -16,10 +16,10 @@ from flows.language import en, zh, zh_text
 from schemas.refutebench import Focus, SeedTask
 
 Ban = Literal[
-    "exclamation marks", "question marks", "semicolons", "commas", "contractions", "familiar you", "brackets",
+    "exclamation marks", "semicolons", "contractions", "familiar you", "brackets",
     "quotation marks", "lines",
 ]  # fmt: skip
-Exchange = Literal["word", "phrase", "translation"]
+Exchange = Literal["word", "phrase", "quoted", "quoted phrase", "translation"]
 Length = Literal["words", "characters"]
 Frame = Literal["opening", "heading", "closing"]
 Kind = Exchange | Ban | Length | Frame
@@ -32,13 +32,13 @@ STANDING = "From now on, "
 _SAID: dict[Kind, str] = {
     "word": 'use the word "{new}" instead of "{old}".',
     "phrase": 'say "{new}" where it says "{old}".',
+    "quoted": 'put the word "{new}" in quotation marks.',
+    "quoted phrase": 'put the phrase "{new}" in quotation marks.',
     "translation": 'the word "{old}" should be translated as "{new}".',
     "words": "keep the whole text shorter than {number} words.",
     "characters": "keep the whole text shorter than {number} Chinese characters and signs.",
     "exclamation marks": "calm down and do not use exclamation marks.",
-    "question marks": "ask nothing: there are to be no question marks.",
     "semicolons": "do without semicolons.",
-    "commas": "separate things by semicolons where there are commas.",
     "contractions": "be more formal and write contractions out in full.",
     "familiar you": "address the reader politely: 您 and never 你.",
     "brackets": "put nothing in brackets.",
@@ -48,6 +48,7 @@ _SAID: dict[Kind, str] = {
     "heading": 'put a heading above it that reads "{new}"',
     "closing": 'finish with a last line that reads "{new}"',
 }
+_QUOTED = ("quoted", "quoted phrase")
 _EXCHANGES: tuple[Exchange, ...] = get_args(Exchange)
 _LENGTHS: tuple[Length, ...] = get_args(Length)
 _FRAMES: tuple[Frame, ...] = get_args(Frame)
@@ -95,21 +96,26 @@ def _calm(found: re.Match[str]) -> str:
     return "." if found.group()[0].isascii() else "。"
 
 
+def _dashed(found: re.Match[str]) -> str:
+    """A dash for a bracket; nothing for a closing one before a mark, with which what was in brackets ends as well."""
+    bracket = found.group().strip()
+    if bracket in ")）" and found.string[found.end() :][:1] in tuple(".,;:!?。，；：！？"):
+        return ""
+    return {"(": " – ", "（": "——", ")": " –", "）": "——"}[bracket]
+
+
 def _broken(found: re.Match[str]) -> str:
     return found.group().rstrip(" \t") + "\n"
 
 
 _BANS: dict[Kind, _Rule] = {
     "exclamation marks": _Rule(re.compile("[!！]+"), _calm),
-    "question marks": _Rule(re.compile("[?？]+"), _calm),
     "semicolons": _Rule(re.compile("[;；]"), lambda found: "," if found.group() == ";" else "，"),
-    # A comma inside a number is none.
-    "commas": _Rule(re.compile(r"(?<!\d),|,(?!\d)|，"), lambda found: ";" if found.group() == "," else "；"),
     "contractions": _Rule(_CONTRACTION, _written_out),
     "familiar you": _Rule(re.compile("你们?"), lambda found: "您" if found.group() == "你" else "各位"),
     "brackets": _Rule(
         re.compile(r" ?[(（]|[)）]"),
-        lambda found: {"(": " – ", "（": "——", ")": " –", "）": "——"}[found.group().strip()],
+        _dashed,
     ),
     "quotation marks": _Rule(_QUOTES, lambda found: ""),
     "lines": _Rule(_BOUNDARY, _broken),
@@ -121,8 +127,8 @@ class Requirement:
     """What an answer is to be like.
 
     `new` are the words that are asked for, `old` those that they stand in for; of a translation the translation and the
-    English word. `number` is the length that is not to be reached, at least `LEAST_LENGTH`. No words hold a straight
-    double quotation mark.
+    English word; what is to be quoted is `new`. `number` is the length that is not to be reached, at least
+    `LEAST_LENGTH`. No words hold a straight double quotation mark.
     """
 
     kind: Kind
@@ -133,9 +139,19 @@ class Requirement:
     @property
     def focus(self) -> Focus:
         """What it is about."""
-        if self.kind in ("word", "translation"):
+        if self.kind in ("word", "quoted", "translation"):
             return "word usage"
-        return "phrase usage" if self.kind == "phrase" else "style"
+        return "phrase usage" if self.kind in ("phrase", "quoted phrase") else "style"
+
+    @property
+    def replaced(self) -> str:
+        """The words that have to give way; empty where none has."""
+        return self.new if self.kind in _QUOTED else self.old
+
+    @property
+    def put(self) -> str:
+        """The words that are to stand there; empty where none are."""
+        return f"“{self.new}”" if self.kind in _QUOTED else self.new
 
     def in_words(self, standing: bool = False) -> str:
         """The requirement as a sentence; `standing`: one that holds for later queries too."""
@@ -152,8 +168,8 @@ class Requirement:
         """
         if self.kind == "translation":
             return float(self.new in text)
-        if self.kind in ("word", "phrase"):
-            found = [one.lastgroup == "new" for one in _either(self.old, self.new).finditer(text)]
+        if self.kind in ("word", "phrase", *_QUOTED):
+            found = [one.lastgroup == "new" for one in _either(self.replaced, self.put).finditer(text)]
             return sum(found) / len(found) if found else 0.5
         if self.kind in _LENGTHS:
             most = self.number - 1
@@ -170,8 +186,8 @@ class Requirement:
         """
         if self.kind == "translation":
             return text if self.new in text else self._retranslated(text)
-        if self.kind in ("word", "phrase"):
-            return _either(self.old, self.new).sub(self._put, text)
+        if self.kind in ("word", "phrase", *_QUOTED):
+            return _either(self.replaced, self.put).sub(self._replace, text)
         if self.kind in _LENGTHS:
             return _cut(text, self.number, self.kind)
         if self.kind in _FRAMES:
@@ -187,8 +203,10 @@ class Requirement:
         bounds = word_bounds(text)
         return re.sub("|".join(others), lambda found: self.new if set(found.span()) <= bounds else found.group(), text)
 
-    def _put(self, found: re.Match[str]) -> str:
-        return found.group() if found.lastgroup == "new" else _cased(found.group(), self.new)
+    def _replace(self, found: re.Match[str]) -> str:
+        if found.lastgroup == "new":
+            return found.group()
+        return f"“{found.group()}”" if self.kind in _QUOTED else _cased(found.group(), self.new)
 
     def _frames(self, text: str) -> bool:
         if self.kind == "heading":
@@ -307,17 +325,17 @@ def conflicts(one: Requirement, other: Requirement) -> bool:
     if same(one, other):
         return False
     kinds = {one.kind, other.kind}
-    if kinds <= {"commas", "semicolons"} or ("closing" in kinds and kinds & {"words", "characters"}):
+    if "closing" in kinds and kinds & {"words", "characters"}:
         return True
     if one.kind == other.kind and one.kind in _FRAMES:
         return True
     if (
         one.kind in _EXCHANGES
         and other.kind in _EXCHANGES
-        and (_holds(one.old, other.old) or _holds(other.old, one.old))
+        and (_holds(one.replaced, other.replaced) or _holds(other.replaced, one.replaced))
     ):
         return True
-    return _changes(one, other.new) or _changes(other, one.new)
+    return _changes(one, other.put) or _changes(other, one.put)
 
 
 def goes_with(wanted: Requirement, before: Iterable[Requirement]) -> bool:

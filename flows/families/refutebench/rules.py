@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -29,20 +30,19 @@ from flows.families.refutebench.requirements import (
     sentence_end,
     word_bounds,
 )
+from flows.families.refutebench.writing import written
 from flows.language import en, zh, zh_text
 from flows.llm.model import Invalid, RuleSet, Text
-from schemas.base import content_hash
 from schemas.refutebench import RATINGS, TASKS
 
 WORDINGS = Path(__file__).parent / "wordings.tsv"
 LONG_DOCUMENT = 6
 """Sentences of a document from which on its summary has three, and not two."""
-MOST_TAKEN_UP = 12
-"""Words of a request that a written text takes up."""
-READ_OF_REQUEST = 600
-"""Characters of a request in which they are looked for: what is pasted below it can be a book."""
 ENOUGH_TAKEN_UP = 5
 """Words of a request whose presence shows that a text is about it."""
+JOINED_FROM = 0.35
+"""Share of small words (articles, prepositions, verbs of no meaning) from which on words are sentences; in a list of
+words there are few. English prose has 0.45 and more."""
 FAITHFUL_FROM = 0.8
 """Share of a summary's words that are the document's from which on it is faithful: others may have been asked for."""
 CHARACTERS_A_WORD = (0.8, 3.5)
@@ -57,42 +57,9 @@ _BEFORE_NOUNS = re.compile(r"\b(?:an?|the|this|that|these|those|our|their|its|hi
 _BEFORE_VERBS = re.compile(r"\b(?:to|we|they|i|you|he|she|it|can|could|will|would|may|might|must|should|not)\s+$", re.I)
 _ARTICLE = re.compile(r"\b(an?)\s+$", re.IGNORECASE)
 _OPENS = re.compile(r"(?:^|[.!?:\n])[\s\"'“‘(#*-]*$")
-_LATIN_WORD = re.compile(r"(?<![\w'’/.:-])[A-Za-z]{4,}(?![\w'’/:-])")
-"""No part of an address or of a compound."""
+_LEADING = "(?:the|an?|two|in|at|from|for|with)"
 _TRANSLATE = re.compile(r"\btranslate\b.{0,100}\bChinese\b", re.IGNORECASE | re.DOTALL)
 _SUMMARISE = re.compile(r"\bsummari[sz]e (?:the|this|that|these)\b", re.IGNORECASE)
-
-_ENGLISH: tuple[tuple[str, ...], ...] = (
-    ("Let's talk about {0} and {1}!", "Here's something about {0} and {1}!"),
-    (
-        "It's a big subject, and many people don't often think about {2}.",
-        "Many people say that they don't know much about {2}, but it's an important subject.",
-    ),
-    (
-        "However, {3} and {4} show that there's a good reason to look at {5} again.",
-        "But there's more: {3} and {4} are often part of the same story, and so is {5}.",
-    ),
-    (
-        "Have you ever asked yourself what {6} means to other people?",
-        "Why do we need {6}, and who wants it?",
-    ),
-    (
-        "We believe that {7} can help us understand {8}, but it won't be easy.",
-        "It can be difficult to find {7} without {8}, because the two begin and end together.",
-    ),
-    (
-        "In the end, {9}, {10} and {11} matter to all of us; that's why this is a good time to start!",
-        "So let's keep {9}, {10} and {11} in mind; it's a small change, and it can help many people!",
-    ),
-)
-_CHINESE: tuple[tuple[str, ...], ...] = (
-    ("让我们谈谈{0}和{1}吧！", "今天想和你说说{0}与{1}！"),
-    ("这是一个重要的问题，但是很多人没有认真想过{2}。", "人们可能认为{2}不重要，但是情况并不是这样。"),
-    ("因为{3}和{4}的关系，我们需要重新看待{5}。", "目前，{3}和{4}已经发生了变化，其中也包括{5}。"),
-    ("你是否知道{6}意味着什么？", "你有没有问过自己，{6}到底是什么？"),
-    ("我们希望{7}能够帮助大家了解{8}，虽然这很困难。", "如果没有{7}，{8}就可能无法继续。"),
-    ("最后，{9}、{10}和{11}都值得你关注；现在就开始吧！", "总之，{9}、{10}和{11}与你我有关；让我们一起努力吧！"),
-)
 
 
 # ---- the evaluated model ----
@@ -133,7 +100,9 @@ def _plain_answer(asked: ToAnswer) -> str:
         if not asked.reference:
             raise Invalid("no reference", "the rules translate by the source's own translation, and there is none")
         return asked.reference
-    return _extract(asked.text) if asked.task == "summarisation" else _written(asked.text)
+    return (
+        _extract(asked.text) if asked.task == "summarisation" else written(asked.kind, asked.text, language(asked.text))
+    )
 
 
 def _extract(document: str) -> str:
@@ -147,30 +116,6 @@ def _extract(document: str) -> str:
     others = sorted(range(1, len(sentences)), key=lambda at: (-weights[at], at))[:most]
     chosen = [sentences[at] for at in (0, *sorted(others))] if sentences else [document]
     return (" " if of is en else "").join(chosen)
-
-
-def _written(request: str) -> str:
-    """A short text that takes up words of the request."""
-    of = language(request)
-    words = _words(request, of) or ["it" if of == "en" else "它"]
-    draw = random.Random(content_hash(request))
-    frames = [draw.choice(ways) for ways in (_ENGLISH if of == "en" else _CHINESE)]
-    slots = [words[at % len(words)] for at in range(MOST_TAKEN_UP)]
-    return (" " if of == "en" else "").join(frames).format(*slots)
-
-
-def _words(request: str, of: Language) -> list[str]:
-    """The first words of a request that carry meaning, as they stand."""
-    beginning = request[:READ_OF_REQUEST]
-    if of == "zh":
-        found = [one for one in zh.content_words(beginning) if re.fullmatch(r"[\u4e00-\u9fff]{2,}", one)]
-        return sorted(found, key=lambda one: (beginning.find(one), one))[:MOST_TAKEN_UP]
-    words = [
-        one.group().lower() if _OPENS.search(beginning[: one.start()]) else one.group()
-        for one in _LATIN_WORD.finditer(beginning)
-    ]
-    distinct = {word.lower(): word for word in reversed(words) if word.lower() not in en.STOP_WORDS}
-    return list(reversed(distinct.values()))[:MOST_TAKEN_UP]
 
 
 # ---- the refuter ----
@@ -224,7 +169,10 @@ def refute(asked: ToRefute, rng: random.Random) -> Refutation:
 
 
 def _wanted(asked: ToRefute) -> Iterator[list[Requirement]]:
-    """What could be asked for, the better first: words of the first sentence, which a shorter answer keeps too."""
+    """What could be asked for, the better first: words of the first sentence, which a shorter answer keeps too.
+
+    Where the table has nothing for an answer, a word or phrase of it is to stand in quotation marks.
+    """
     if asked.focus == "style":
         yield of_style(asked.response, next(one for one in TASKS if one == asked.task))
         return
@@ -234,17 +182,41 @@ def _wanted(asked: ToRefute) -> Iterator[list[Requirement]]:
     first = text[: sentence_end(text)].lower()
     for near in (True, False):
         yield [Requirement(kind, one.new, one.old) for one in fitting if one.use != "f" and (one.old in first) is near]
-    yield [Requirement(kind, one.new, one.old) for one in fitting if one.use == "f"]
-    if language(text) == "zh":
-        yield [Requirement(kind, one.new, one.old) for one in _pointed_at(text, kind) if _fits(one, text)]
+    yield [Requirement(kind, one.new, one.old) for one in fitting if one.use == "f" and _stands_once(one.old, text)]
+    if kind == "word":
+        yield [Requirement("quoted", one) for one in _nouns(text)]
+    else:
+        yield [Requirement("quoted phrase", one) for one in _noun_phrases(text)]
 
 
-def _pointed_at(text: str, kind: Literal["word", "phrase"]) -> list[Wording]:
-    """The nouns of a Chinese text, names among them for a phrase, each with words that point at it."""
-    points = "此" if kind == "word" else "这里所说的"
-    tagged = ((word, tag) for word, tag in zh_text.tagged(text) if len(word) > 1)
-    nouns = {word for word, tag in tagged if tag == "n" or (kind == "phrase" and tag[0] == "n")}
-    return [Wording(one, points + one, "f") for one in sorted(nouns)]
+def _nouns(text: str) -> list[str]:
+    """The nouns of a text that are words of their own wherever they stand."""
+    if language(text) == "en":
+        found = {one.text.split()[-1] for one in en.entities(text) if not one.is_name}
+        return sorted(one for one in found if re.fullmatch(r"[a-z]{3,}", one))
+    bounds = word_bounds(text)
+    nouns = {word for word, tag in zh_text.tagged(text) if len(word) > 1 and tag[0] == "n" and not word.isascii()}
+    return sorted(one for one in nouns if all({at, at + len(one)} <= bounds for at in _places(text, one)))
+
+
+def _noun_phrases(text: str) -> list[str]:
+    """A noun or name with what describes it or leads to it ("the lake", "in Harlem", 小房子, 一封短信)."""
+    if language(text) == "en":
+        heads = [*_nouns(text), *(re.escape(one.text) for one in en.entities(text) if one.is_name)]
+        found = (one for head in heads for one in re.finditer(rf"\b{_LEADING} {head}\b", text))
+        return sorted({one.group() for one in found})
+    tagged = zh_text.tagged(text)
+    tags = ["x", *(tag for _, tag in tagged)]
+    pairs = {
+        first + second
+        for ((first, before), (second, tag)), leading in zip(pairwise(tagged), tags, strict=False)
+        if tag[0] in "nf" and before[0] in "nabmr" and leading[0] not in "nabmr"
+    }
+    return sorted(one for one in pairs if text.count(one) == 1 and re.fullmatch(r"[\u4e00-\u9fff]+", one))
+
+
+def _stands_once(words: str, text: str) -> bool:
+    return len(re.findall(rf"(?<![\w-]){re.escape(words)}(?![\w-])", text, re.IGNORECASE)) == 1
 
 
 def _is_free(wanted: Requirement, response: str, earlier: Sequence[Requirement]) -> bool:
@@ -288,6 +260,7 @@ def check_refutation(asked: ToCheck, rng: random.Random) -> Checked:
     earlier = [(number, one) for number, one in enumerate(map(parse, asked.earlier), 1) if one is not None]
     return Checked(
         met=wanted.met(asked.response) == 1,
+        off_focus=wanted.focus != asked.focus,
         aspects=1,
         repeats=next((number for number, one in earlier if same(wanted, one)), 0),
         contradicts=next((number for number, one in earlier if conflicts(wanted, one)), 0),
@@ -350,8 +323,15 @@ def _rate_writing(asked: ToRateTask) -> Text:
     of = en if language(asked.query) == "en" else zh
     words = of.content_words(asked.query)
     taken = len(words & of.content_words(asked.response))
-    share = taken / min(ENOUGH_TAKEN_UP, len(words)) if words else 1.0
-    return _rated(f"The answer takes up {taken} words of the request.", min(1.0, share))
+    share = min(1.0, taken / min(ENOUGH_TAKEN_UP, len(words))) if words else 1.0
+    said = f"The answer takes up {taken} words of the request"
+    if of is zh:
+        return _rated(f"{said}.", share)
+    tokens = en.words(asked.response)
+    joined = sum(word in en.STOP_WORDS for word in tokens) / (len(tokens) or 1)
+    if joined < JOINED_FROM:
+        return _rated(f"{said}, and is a list of words rather than sentences.", 0.0)
+    return _rated(f"{said}, in sentences.", share)
 
 
 RULES: RuleSet = {

@@ -1,10 +1,11 @@
 """RefuteBench's tables (tables 2 and 4 to 7, figure 6), from the ratings of finished dialogues.
 
-A rating that was not given is no score: what would need it leaves the dialogue out, and both are counted.
+A rating that was not given is no score: what would need it leaves the dialogue out, and both are counted. Models are
+compared on the seeds that all of them finished: a line's n, and how many more each model finished is told.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from statistics import fmean
@@ -25,6 +26,8 @@ from flows.scoring.tables import ScoreTables, Unit
 from schemas.base import content_hash, key_of
 from schemas.refutebench import PLAIN, RATINGS, TASKS, Rating, RefutationDialogue, Seed, style_of
 
+LEAST_FOR_INTERVAL = 5
+"""Seeds: of fewer, samples drawn anew show little but those few, and an interval would promise what it cannot hold."""
 TOKENS_TOLD = (
     "tokens are estimated from the texts: one a Chinese, Japanese or Korean character, one for four others; a "
     "dialogue's are all that the model was sent, the whole history with each message, and all that it said; its "
@@ -70,8 +73,19 @@ class Rated:
 
 
 Dialogues = Mapping[Line, Sequence[Rated]]
-Measured = dict[str, Sequence[float]]
-"""By column, a value for each dialogue."""
+Values = Mapping[str | int, float]
+"""By column, what one seed's dialogues come to."""
+Measure = Callable[[Sequence[Rated]], Mapping[str, Values]]
+"""By query, its values, where all that they need was rated."""
+
+
+class Compared(NamedTuple):
+    """A line's values over the seeds that all models of its group finished, in one order for all of them."""
+
+    columns: Mapping[str | int, Sequence[float]]
+    seeds: int
+    finished: int
+    """Of how many seeds this model has them."""
 
 
 def tables(ctx: HeldContext) -> ScoreTables:
@@ -85,12 +99,12 @@ def tables(ctx: HeldContext) -> ScoreTables:
     named = _names(conditions, {one.evaluator for one in ratings})
     rated = _by_line(ratings)
     rounds = settings.rounds
-    curves = {
+    curves: dict[str, Measure] = {
         "over turns: the first refutation": _over([(0, j) for j in range(1, rounds + 1)]),
         "over turns: the task": _over([(None, j) for j in range(rounds + 1)]),
         "over C": _over_c,
     }
-    means: dict[str, Callable[[Sequence[Rated]], Measured]] = {
+    means: dict[str, Measure] = {
         "overall": lambda own: _overall(own, rounds),
         "memory": lambda own: _first_and_last(own, (0, 1), (0, rounds), ("turn 1", f"turn {rounds}")),
         "task consistency": lambda own: _first_and_last(own, (None, 0), (None, rounds), ("initial", "final")),
@@ -98,10 +112,13 @@ def tables(ctx: HeldContext) -> ScoreTables:
     }
     if rounds == 1:
         del means["memory"]
-    frames = {name: _with_intervals(name, rated, measure, named, ctx.seed) for name, measure in means.items()}
-    frames |= {name: _curve(rated, measure, named) for name, measure in curves.items()}
+    compared = {name: _compared(rated, measure) for name, measure in {**means, **curves}.items()}
+    frames = {name: _with_intervals(name, compared[name], named, ctx.seed) for name in means}
+    frames |= {name: _curve(compared[name], named) for name in curves}
     units: dict[str, Unit] = dict.fromkeys(frames, "rating")
-    notes = []
+    if len({line.condition.model for line in rated}) > 1:
+        frames["seeds compared"] = _seeds_compared({name: compared[name] for name in means}, named)
+    notes = list(_left_out({name: compared[name] for name in means}, named))
     if dialogues:
         frames["statistics"] = _statistics(dialogues, ratings, named)
         notes.append(TOKENS_TOLD)
@@ -143,11 +160,35 @@ def _by_line(ratings: Iterable[Rating]) -> Dialogues:
 # ---- what is measured ----
 
 
-def _overall(dialogues: Sequence[Rated], rounds: int) -> Measured:
-    """Table 4: a dialogue's mean R(a_{i+1}, r_i) over the rounds that were rated."""
-    wanted = [(i, i + 1) for i in range(rounds)]
-    found = [[one.given[at] for at in wanted if at in one.given] for one in dialogues if one.protocol == "transient"]
-    return {"mean": [fmean(own) for own in found if own]}
+def _compared(rated: Dialogues, measure: Measure) -> Mapping[Line, Compared]:
+    """By line, its values over the seeds of which all models have them that were refuted and rated alike.
+
+    A model that has none at all is no line, and takes nothing from the others.
+    """
+    measured = {line: values for line, own in rated.items() if (values := measure(own))}
+    groups: dict[tuple[str, ...], list[Line]] = defaultdict(list)
+    for line in measured:
+        groups[line.condition.refuter, line.condition.style, line.evaluator, line.task].append(line)
+    found = {}
+    for lines in groups.values():
+        common = sorted(set.intersection(*(set(measured[line]) for line in lines)))
+        for line in lines:
+            own = [measured[line][query] for query in common]
+            columns = {name: [one[name] for one in own] for name in (own[0] if own else ())}
+            found[line] = Compared(columns, len(common), len(measured[line]))
+    return {line: found[line] for line in measured}
+
+
+def _transient(dialogues: Sequence[Rated], *wanted: tuple[int | None, int]) -> Mapping[str, Sequence[float]]:
+    """By query, these ratings of its transient dialogue, where all of them were given."""
+    transient = [one for one in dialogues if one.protocol == "transient"]
+    return {one.query: ratings for one in transient if (ratings := one.all_of(*wanted)) is not None}
+
+
+def _overall(dialogues: Sequence[Rated], rounds: int) -> Mapping[str, Values]:
+    """Table 4: a dialogue's mean R(a_{i+1}, r_i) over its rounds."""
+    found = _transient(dialogues, *((i, i + 1) for i in range(rounds)))
+    return {query: {"mean": fmean(ratings)} for query, ratings in found.items()}
 
 
 def _first_and_last(
@@ -155,60 +196,60 @@ def _first_and_last(
     first: tuple[int | None, int],
     last: tuple[int | None, int],
     names: tuple[str, str],
-) -> Measured:
+) -> Mapping[str, Values]:
     """Tables 5 and 6: two ratings of a transient dialogue, and how much lower the last is than the first."""
-    transient = [one for one in dialogues if one.protocol == "transient"]
-    pairs = [pair for one in transient if (pair := one.all_of(first, last)) is not None]
-    before, after = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    return {names[0]: before, names[1]: after, "Δ": _less(before, after)}
+    return {
+        query: {names[0]: before, names[1]: after, "Δ": before - after}
+        for query, (before, after) in _transient(dialogues, first, last).items()
+    }
 
 
-def _persistent(dialogues: Sequence[Rated]) -> Measured:
+def _persistent(dialogues: Sequence[Rated]) -> Mapping[str, Values]:
     """Table 7: the answer to the refutation, C = 0, and the answers after C unrelated pairs."""
-    found = _by_count(dialogues)
-    measured: Measured = {f"C = {count}": values for count, values in found.items()}
-    later = [count for count in found if count]
-    for count in later:
-        name = "Δ" if len(later) == 1 else f"Δ at C = {count}"
-        measured[name] = _less(found[0], found[count])
-    return measured
+    return {query: _with_loss(by_count) for query, by_count in _by_count(dialogues).items()}
 
 
-def _by_count(dialogues: Sequence[Rated]) -> dict[int, list[float]]:
-    """By C, in order, the ratings R(a, r0) of the queries whose persistent dialogues of every C are rated.
+def _with_loss(by_count: Values) -> Values:
+    later = [count for count in by_count if count]
+    found: dict[str | int, float] = {f"C = {count}": value for count, value in by_count.items()}
+    names = {count: "Δ" if len(later) == 1 else f"Δ at C = {count}" for count in later}
+    return found | {name: by_count[0] - by_count[count] for count, name in names.items()}
+
+
+def _by_count(dialogues: Sequence[Rated]) -> Mapping[str, Values]:
+    """By query whose persistent dialogues of every C are rated, R(a, r0) by C, in order.
 
     A query's dialogues of several C share its beginning: C = 0 is the mean of their R(a0', r0).
     """
     at_once: dict[str, list[float]] = defaultdict(list)
     later: dict[str, dict[int, float]] = defaultdict(dict)
-    counts = sorted({0, *(one.unrelated for one in dialogues if one.protocol == "persistent")})
+    counts = sorted({one.unrelated for one in dialogues if one.protocol == "persistent"} - {0})
     for one in dialogues:
         wanted = [(0, 1), (0, 2)] if one.unrelated else [(0, 1)]
         if one.protocol == "persistent" and (ratings := one.all_of(*wanted)) is not None:
             at_once[one.query].append(ratings[0])
             later[one.query][one.unrelated] = ratings[-1]
-    whole = [query for query in at_once if all(count in later[query] for count in counts if count)]
-    return {count: [later[query][count] if count else fmean(at_once[query]) for query in whole] for count in counts}
+    whole = [query for query in at_once if all(count in later[query] for count in counts)]
+    return {query: {0: fmean(at_once[query]), **{count: later[query][count] for count in counts}} for query in whole}
 
 
-def _over(places: Sequence[tuple[int | None, int]]) -> Callable[[Sequence[Rated]], Mapping[int, Sequence[float]]]:
+def _over(places: Sequence[tuple[int | None, int]]) -> Measure:
     """Figure 6: by answer, the ratings of the transient dialogues in which all of them were rated."""
 
-    def over(dialogues: Sequence[Rated]) -> Mapping[int, Sequence[float]]:
-        transient = [one for one in dialogues if one.protocol == "transient"]
-        found = [ratings for one in transient if (ratings := one.all_of(*places)) is not None]
-        return {place[1]: [ratings[number] for ratings in found] for number, place in enumerate(places)}
+    def over(dialogues: Sequence[Rated]) -> Mapping[str, Values]:
+        found = _transient(dialogues, *places)
+        return {
+            query: {place[1]: rating for place, rating in zip(places, ratings, strict=True)}
+            for query, ratings in found.items()
+        }
 
     return over
 
 
-def _over_c(dialogues: Sequence[Rated]) -> Mapping[int, Sequence[float]]:
+def _over_c(dialogues: Sequence[Rated]) -> Mapping[str, Values]:
     found = _by_count(dialogues)
-    return found if len(found) > 2 else {}  # of C = 0 and one other, the table says it all
-
-
-def _less(before: Sequence[float], after: Sequence[float]) -> list[float]:
-    return [one - other for one, other in zip(before, after, strict=True)]
+    # Of C = 0 and one other, the table says it all.
+    return {query: by_count for query, by_count in found.items() if len(by_count) > 2}
 
 
 # ---- cells ----
@@ -219,23 +260,21 @@ def _frame(lines: Iterable[tuple[str, str | int, float, int]]) -> pd.DataFrame:
 
 
 def _with_intervals(
-    table: str, rated: Dialogues, measure: Callable[[Sequence[Rated]], Measured], named: Callable[..., str], seed: int
+    table: str, compared: Mapping[Line, Compared], named: Callable[..., str], seed: int
 ) -> pd.DataFrame:
     """The means of each line, each beside the ends of its interval."""
     lines: list[tuple[str, str | int, float, int]] = []
-    for line, dialogues in rated.items():
-        measured = {name: values for name, values in measure(dialogues).items() if len(values)}
-        if not measured:
+    for line, own in compared.items():
+        if not own.seeds:
             continue
         row = named(line.condition, line.evaluator, line.task)
-        values = np.array(list(measured.values()), dtype=np.float64)
+        values = np.array(list(own.columns.values()), dtype=np.float64)
         low, high = bootstrap_means(values, content_hash(seed, table, *line.condition, *line[1:]))
-        number = values.shape[1]
-        ends = number if number > 1 else 0
-        for place, name in enumerate(measured):
-            several = len(measured) > 1
+        ends = own.seeds if own.seeds >= LEAST_FOR_INTERVAL else 0
+        for place, name in enumerate(own.columns):
+            several = len(own.columns) > 1
             lines += [
-                (row, name, float(values[place].mean()), number),
+                (row, name, float(values[place].mean()), own.seeds),
                 (row, f"{name} low" if several else "low", float(low[place]), ends),
                 (row, f"{name} high" if several else "high", float(high[place]), ends),
             ]
@@ -245,11 +284,11 @@ def _with_intervals(
 def bootstrap_means(values: NDArray[np.float64], seed: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The 95 % percentile interval of each mean over samples of the dialogues: `values` is (measures, dialogues).
 
-    All measures are taken over the same samples, so that a difference is one of pairs. `seed` is hexadecimal. Of one
-    dialogue there is no interval: not a number.
+    All measures are taken over the same samples, so that a difference is one of pairs. `seed` is hexadecimal. Of fewer
+    than `LEAST_FOR_INTERVAL` dialogues there is no interval: not a number.
     """
     measures, number = values.shape
-    if number < 2:
+    if number < LEAST_FOR_INTERVAL:
         return np.full(measures, np.nan), np.full(measures, np.nan)
     places = np.random.default_rng(int(seed, 16)).integers(0, number, size=(DRAWS, number))
     drawn = np.stack([one[places].mean(axis=1) for one in values])
@@ -257,17 +296,33 @@ def bootstrap_means(values: NDArray[np.float64], seed: str) -> tuple[NDArray[np.
     return low, high
 
 
-def _curve(
-    rated: Dialogues,
-    measure: Callable[[Sequence[Rated]], Mapping[int, Sequence[float]]],
-    named: Callable[..., str],
-) -> pd.DataFrame:
+def _curve(compared: Mapping[Line, Compared], named: Callable[..., str]) -> pd.DataFrame:
     return _frame(
-        (named(line.condition, line.evaluator, line.task), place, fmean(values), len(values))
-        for line, dialogues in rated.items()
-        for place, values in measure(dialogues).items()
-        if values
+        (named(line.condition, line.evaluator, line.task), place, fmean(values), own.seeds)
+        for line, own in compared.items()
+        for place, values in own.columns.items()
     )
+
+
+def _seeds_compared(tables: Mapping[str, Mapping[Line, Compared]], named: Callable[..., str]) -> pd.DataFrame:
+    """On how many seeds each line of each table stands; n is how many its model finished."""
+    return _frame(
+        (named(line.condition, line.evaluator, line.task), table, float(own.seeds), own.finished)
+        for table, compared in tables.items()
+        for line, own in compared.items()
+    )
+
+
+def _left_out(tables: Mapping[str, Mapping[Line, Compared]], named: Callable[..., str]) -> Iterator[str]:
+    """In a sentence a table and line, which seeds are not compared."""
+    for table, compared in tables.items():
+        for line, own in compared.items():
+            if own.seeds < own.finished:
+                yield (
+                    f"{table}: {named(line.condition, line.evaluator, line.task)}: compared on {own.seeds:,} seeds, "
+                    f"which all models finished; of {own.finished - own.seeds:,} more it has the ratings, and another "
+                    "model has not"
+                )
 
 
 # ---- how much was said (table 2) ----

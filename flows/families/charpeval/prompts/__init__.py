@@ -1,5 +1,6 @@
 """What CHARPEval asks of its builder: suggestions for those who write utterances and distractors."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ HERE = Path(__file__).parent
 
 
 class ToAsk(Frozen):
-    """A dialogue whose last utterance is to be written twice."""
+    """A dialogue whose last utterance is to be written twice; without history it has one turn, the last utterance."""
 
     history: tuple[str, ...]
     last_utterance: str
@@ -24,8 +25,17 @@ class ToAsk(Frozen):
 class Utterances(Frozen):
     """The two last utterances; one that cannot be written is empty."""
 
+    bot_turn: str = Field("", description="What the bot says to a dialogue's only turn; asked for where there is one")
     hard_utterance: str = Field("", description="Answered by the response only to those who know the history")
     easy_utterance: str = Field("", description="Answered by the response to anybody who has the knowledge")
+
+
+class RefusedDraft(Frozen):
+    """A draft that breaks a rule."""
+
+    type: DistractorType
+    text: str
+    problem: str
 
 
 class ToDistract(Frozen):
@@ -37,6 +47,8 @@ class ToDistract(Frozen):
     knowledge: str
     response: str
     facts: tuple[str, ...] = Field((), description="Sentences of other dialogues' knowledge on what this one is about")
+    drafts: Mapping[DistractorType, str] = Field(default_factory=dict, description="Those that are taken already")
+    refused: tuple[RefusedDraft, ...] = Field((), description="Those to be written anew, each with what is wrong")
 
 
 class Distractors(Frozen):
@@ -54,7 +66,7 @@ class Distractors(Frozen):
         return {kind: text for kind in DISTRACTOR_TYPES if (text := " ".join(getattr(self, kind).split()))}
 
 
-DRAFT_UTTERANCES = Prompt("draft_utterances", 1, Utterances, HERE, max_tokens=512, inputs=ToAsk)
-DRAFT_DISTRACTORS = Prompt("draft_distractors", 1, Distractors, HERE, max_tokens=1024, inputs=ToDistract)
+DRAFT_UTTERANCES = Prompt("draft_utterances", 2, Utterances, HERE, max_tokens=512, inputs=ToAsk)
+DRAFT_DISTRACTORS = Prompt("draft_distractors", 2, Distractors, HERE, max_tokens=1024, inputs=ToDistract)
 
 PROMPTS: tuple[Prompt[Any], ...] = (DRAFT_UTTERANCES, DRAFT_DISTRACTORS)

@@ -22,6 +22,7 @@ class ToAnswer(InDialogue):
 
     said: str
     task: str
+    kind: str = Field("", description="The form of the query: news, counter-argument, story, request")
     text: str
     reference: str
     forgetting: float = Field(description="Chance that an earlier requirement is let go of")
@@ -36,6 +37,7 @@ class ToRefute(Frozen):
     earlier: tuple[str, ...] = Field(description="The refutations before")
     focus: str
     style: tuple[str, ...] = Field(description="ambiguous, abstract, emotional: those that are asked for")
+    strong: str = Field(description="Which of them is strong; it is the same throughout a dialogue")
     standing: bool = Field(description="Whether it is to hold for later queries too")
     refused: tuple[tuple[str, str], ...] = Field(description="Refutations that did not pass, each with why")
 
@@ -52,6 +54,7 @@ class ToCheck(Frozen):
     query: str
     response: str
     refutation: str
+    focus: str
     earlier: tuple[str, ...]
 
 
@@ -59,6 +62,7 @@ class Checked(Frozen):
     """What is found of a refutation. Earlier ones are named by number, from 1; 0 is none."""
 
     met: bool = Field(description="The response does already what it asks for")
+    off_focus: bool = Field(False, description="It asks for a change in something else than it is to be about")
     aspects: int = Field(ge=0, description="How many things it asks to be changed")
     repeats: int = Field(ge=0, description="Number of the earlier refutation that asks for the same")
     contradicts: int = Field(ge=0, description="Number of the earlier refutation that cannot be met beside it")
@@ -98,9 +102,9 @@ def _check_rating(asked: ToRate | ToRateTask, given: Text) -> None:
 
 # Section 5: greedy search for the evaluated models. Evaluators and checks are asked greedily too.
 RESPOND = Prompt("respond", 1, Text, HERE, role=EVALUATED, temperature=0.0, max_tokens=ANSWER_TOKENS, inputs=ToAnswer)
-REFUTE = Prompt("refute", 1, Refutation, HERE, role=REFUTER, max_tokens=512, inputs=ToRefute)
+REFUTE = Prompt("refute", 2, Refutation, HERE, role=REFUTER, max_tokens=512, inputs=ToRefute)
 CHECK_REFUTATION = Prompt(
-    "check_refutation", 1, Checked, HERE, role=REFUTER, temperature=0.0, max_tokens=256, inputs=ToCheck
+    "check_refutation", 2, Checked, HERE, role=REFUTER, temperature=0.0, max_tokens=256, inputs=ToCheck
 )
 RATE_REFUTATION = Prompt(
     "rate_refutation", 1, Text, HERE, role=EVALUATOR, checks=(_check_rating,), temperature=0.0, max_tokens=1024,
