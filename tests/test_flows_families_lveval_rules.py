@@ -6,11 +6,10 @@ from collections.abc import Sequence
 import pytest
 
 from flows.families.lveval.naming import keywords_problem, rules_problem
-from flows.families.lveval.pool import Alternatives, names, pool_of
+from flows.families.lveval.pool import names, pool_of
 from flows.families.lveval.prompts import BUILDER_PROMPTS, ToMark, ToRename
-from flows.families.lveval.renaming import answer_keywords, chinese, replacement_rules
+from flows.families.lveval.renaming import answer_keywords, replacement_rules
 from flows.families.lveval.rules import RULES
-from flows.llm.model import Invalid
 from schemas.base import Provenance
 from schemas.lveval import Document, Pair, Rule
 
