@@ -444,7 +444,8 @@ def test_it_runs_in_an_empty_environment_and_tells_what_we_tell(family: str, fol
     printed = [line.split("\t") for line in done.stdout.splitlines()]
     if family == "lveval":  # in per cent, but for its counts
         cells = [
-            cell | {"value": f"{100 * cell['value']:.2f}"} if cell["table"] != lveval.SHARED else cell for cell in cells
+            cell if cell["table"] in (lveval.SHARED, lveval.FACTS) else cell | {"value": f"{100 * cell['value']:.2f}"}
+            for cell in cells
         ]
     assert printed == [
         ["table", "row", "column", "value", "n"],

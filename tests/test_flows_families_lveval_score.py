@@ -118,9 +118,9 @@ def test_scores_are_shown_in_per_cent_and_counts_as_they_are() -> None:
     rows = [row("1", HOTPOT), row("2", level="32k")]
     scored = score(rows, [*replies(rows), *replies(rows, prompting="no-cfi")], False, Settings())
     assert {name: scored.unit(name) for name in scored.frames} == {
-        **dict.fromkeys(scored.frames, "per cent"), "words shared with answers": "count",
+        **dict.fromkeys(scored.frames, "per cent"), "words shared with answers": "count", "confusing facts": "count",
     }  # fmt: skip
-    assert len(scored.frames) == 7
+    assert len(scored.frames) == 8
 
 
 def test_averages_weigh_every_dataset_alike() -> None:

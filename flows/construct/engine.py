@@ -139,14 +139,23 @@ class Context:
         prompt = self.step.prompts[prompt.name]
         took = Usage()
         try:
-            return await one.complete(prompt, inputs, draw=draw, usage=took)
+            answer = await one.complete(prompt, inputs, draw=draw, usage=took)
         finally:
             self.usage.setdefault(prompt.name, Usage()).add(took)
             self.step.called(took)
-            # Also of an answer that its prompt refused: a method may keep part of it.
-            ref = PromptRef(name=prompt.name, version=prompt.fingerprint, role=model or prompt.role, model=one.name)
-            if ref not in self.asked:
-                self.asked.append(ref)
+        self.note_asked(prompt, model=model)
+        return answer
+
+    def note_asked(self, prompt: Prompt[Any], *, model: str | None = None) -> None:
+        """Name a prompt in the record's provenance; `ask` does, but where every answer was refused.
+
+        A method that keeps a part of a refused answer does it itself.
+        """
+        role = model or prompt.role
+        used = self.step.prompts[prompt.name]
+        ref = PromptRef(name=used.name, version=used.fingerprint, role=role, model=self.step.models[role].name)
+        if ref not in self.asked:
+            self.asked.append(ref)
 
     def asked_of(self, provenance: Provenance) -> Provenance:
         """The provenance of a record that passed here unchanged, with what was asked about it."""

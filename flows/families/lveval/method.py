@@ -149,6 +149,7 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
         answer = _last(invalid)
         if all(_refusals(asked, answer, pair)):
             raise
+        ctx.note_asked(CONFUSING_FACTS)
     refused = _refusals(asked, answer, pair)
     if all(refused):
         raise Drop(refused[0], answer.subject)
@@ -286,6 +287,7 @@ async def propose_rules(pair: Pair, slot: Slot, ctx: Context) -> Replacements:
             rules, lost = naming.sift(asked, rules_in(refused.answer))
             if not naming.touches(asked, rules):
                 raise
+            ctx.note_asked(REPLACEMENT_RULES)
         if not rules:
             raise Drop("no name to be replaced", pair.question)
     olds = [rule.old for rule in rules]
