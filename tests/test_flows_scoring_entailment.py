@@ -1,5 +1,6 @@
 """Entailment by small cross-encoders of random weights, made here, and by a stand-in for the Hugging Face Hub."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ from flows.scoring.entailment import (
     TIE,
     Entailment,
     EntailmentModelUnusableError,
+    Judge,
     _logits,
     premise_and_hypothesis,
 )
@@ -143,6 +145,29 @@ def test_pairs_whose_logits_are_nearly_one_are_read_alone(folder: Path, monkeypa
     assert judge.entails(PAIRS) == expected
     distinct = len(set(PAIRS))
     assert read == [(distinct, 32), *[(1, 1)] * distinct]
+
+
+async def test_pairs_that_come_one_by_one_are_read_in_batches(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Entailment(str(folder))
+    together = model.entails(PAIRS)
+    read: list[int] = []
+
+    def entails(pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        read.append(len(pairs))
+        return Entailment.entails(model, pairs)
+
+    monkeypatch.setattr(model, "entails", entails)
+    judge = Judge(model)
+    assert await asyncio.gather(*map(judge.entails, PAIRS)) == together
+    assert sum(read) == len(PAIRS)
+    assert len(read) <= 2
+    assert await judge.entails(PAIRS[0]) == together[0]
+
+
+async def test_who_waits_for_a_judge_is_told_what_went_wrong(tmp_path: Path) -> None:
+    judge = Judge(Entailment(str(tmp_path / "nothing")))
+    told = await asyncio.gather(*map(judge.entails, PAIRS[:3]), return_exceptions=True)
+    assert [type(one) for one in told] == [EntailmentModelUnusableError] * 3
 
 
 def test_a_model_runs_on_a_gpu_where_there_is_one(folder: Path) -> None:

@@ -18,7 +18,7 @@ from rich.table import Table
 from data.sources.files import json_lines
 from flows.authors import author_versions
 from flows.cli.reading import open_build
-from flows.cli.terminal import Terminal, make_console, money, print_estimate
+from flows.cli.terminal import LogInterval, Terminal, make_console, money, print_estimate
 from flows.compose import Project
 from flows.construct.engine import Family
 from flows.estimate import Estimate, EstimateLine, summed
@@ -88,9 +88,13 @@ def evaluate_family(
                 weighs.load()
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task(f"{name} → {model}")
+            log = LogInterval(console)
 
             def show(done: int, total: int) -> None:
                 progress.update(task, completed=done, total=total)
+                if log.due():
+                    asked = usage.calls + usage.cached
+                    console.print(f"  {name} → {model}: {done:,} of {total:,} rows, {asked:,} calls")
 
             try:
                 if weighs is not None:

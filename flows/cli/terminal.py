@@ -136,6 +136,23 @@ class Running:
         return ", ".join(filter(None, (pieces, f"{self.calls:,} calls" if self.calls else "")))
 
 
+class LogInterval:
+    """Tells when a log is due another line on how far work is; a terminal shows it all the time."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._told = clock()
+
+    def due(self) -> bool:
+        """Whether `EVERY_S` seconds have passed since the last time that this was so."""
+        now = self._clock()
+        if self._console.is_terminal or now - self._told < EVERY_S:
+            return False
+        self._told = now
+        return True
+
+
 class Terminal:
     """Watches a build: a line a stage, with a bar for each that runs where the terminal can draw them.
 
@@ -152,7 +169,7 @@ class Terminal:
         self._clock = clock
         self._running: dict[StageRef, Running] = {}
         self._announced: TaskID | None = None
-        self._told = clock()
+        self._log = LogInterval(console, clock)
         self._shown = False
         self._lock = threading.RLock()
         self._progress = Progress(
@@ -209,10 +226,9 @@ class Terminal:
     def waited(self) -> None:
         """In a log, tell every so often how far each stage is."""
         with self._lock:
-            now = self._clock()
-            if self.console.is_terminal or now - self._told < EVERY_S:
+            if not self._log.due():
                 return
-            self._told = now
+            now = self._clock()
             for ref, running in self._running.items():
                 self.console.print(f"  {ref!s:<44} {running.counts:<28} after {now - running.began:.0f} s")
 

@@ -1,5 +1,6 @@
 """Entailment accuracy (ReEval, section 4.1): whether "question + output" entails "question + answer"."""
 
+import asyncio
 import os
 import re
 import threading
@@ -99,6 +100,40 @@ class Entailment:
     def _loaded(self) -> tuple[Any, int]:
         network = _load(self.model, self.device, self.hub_wait)
         return network, _label(self.model, network.model.config.id2label)
+
+
+class Judge:
+    """Has pairs judged that come one by one: those that come while a batch is read make the next. Of one event loop."""
+
+    def __init__(self, entailment: Entailment) -> None:
+        self._entailment = entailment
+        self._waiting: list[tuple[tuple[str, str], asyncio.Future[bool]]] = []
+        self._reading: asyncio.Task[None] | None = None
+
+    async def entails(self, pair: tuple[str, str]) -> bool:
+        """See `Entailment.entails`."""
+        verdict: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.append((pair, verdict))
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._read())
+        return await verdict
+
+    async def _read(self) -> None:
+        batch: list[tuple[tuple[str, str], asyncio.Future[bool]]] = []
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting, []
+                verdicts = await asyncio.to_thread(self._entailment.entails, [pair for pair, _ in batch])
+                for (_, waiting), verdict in zip(batch, verdicts, strict=True):
+                    if not waiting.done():  # else nobody waits for it any more
+                        waiting.set_result(verdict)
+        except Exception as error:  # noqa: BLE001 - it is handed to whoever waits
+            for _, waiting in (*batch, *self._waiting):
+                if not waiting.done():
+                    waiting.set_exception(error)
+            self._waiting = []
+        finally:
+            self._reading = None
 
 
 def _logits(network: Any, pairs: Sequence[tuple[str, str]], batch: int) -> "NDArray[np.float32]":

@@ -36,7 +36,7 @@ from flows.language.pointing import points_outside
 from flows.language.quotes import stretch_of
 from flows.llm.model import InvalidAnswer, Model
 from flows.llm.rules import Rules
-from flows.scoring.entailment import DEFAULT_MODEL, Entailment, premise_and_hypothesis
+from flows.scoring.entailment import DEFAULT_MODEL, Entailment, Judge, premise_and_hypothesis
 from flows.scoring.qa import exact_match
 from schemas.base import SourceRef, content_hash
 from schemas.errors import WrongInput
@@ -182,15 +182,15 @@ class Grader:
     """Tells whether the pivot's answer is right (section 4.1, "Generated Data")."""
 
     rule: Literal["em", "entailment", "either"]
-    entailment: Entailment | None
+    judge: Judge | None
 
-    def right(self, case: Case, output: str) -> bool:
+    async def right(self, case: Case, output: str) -> bool:
         """By exact match, or where "question + output" entails "question + answer"."""
         matches = exact_match(output, [case.answer, *case.aliases], case.language) == 1
         if self.rule == "em" or (self.rule == "either" and matches):
             return matches
-        assert self.entailment is not None
-        return self.entailment.entails([premise_and_hypothesis(case.question, output, case.answer)])[0]
+        assert self.judge is not None
+        return await self.judge.entails(premise_and_hypothesis(case.question, output, case.answer))
 
 
 def grader(step: StepContext) -> Grader | None:
@@ -198,7 +198,7 @@ def grader(step: StepContext) -> Grader | None:
     settings: ReEvalSettings = step.settings
     if settings.seeds == "all":
         return None
-    return Grader(settings.right, None if settings.right == "em" else entailment_model(settings.entailment))
+    return Grader(settings.right, None if settings.right == "em" else Judge(entailment_model(settings.entailment)))
 
 
 async def select_seed(case: Case, ctx: Context) -> Case:
@@ -218,7 +218,7 @@ async def _selected(case: Case, ctx: Context, evidence: str | None, *, wanted: b
     settings: ReEvalSettings = ctx.settings
     asked = answering(case.question, evidence, case.language)
     output = (await ctx.ask(STYLES[settings.style], asked, model=case.pivot)).text
-    if graded.right(case, output) != wanted:
+    if await graded.right(case, output) != wanted:
         raise Drop(refusal, evidence=f"{case.question} {output}")
     return case.revised(provenance=ctx.asked_of(case.provenance))
 
