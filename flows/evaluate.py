@@ -23,8 +23,8 @@ from flows.construct.engine import Choice, Family, FamilySettings, Held, HeldCon
 from flows.construct.stages import Anew, Build, FamilyBuild, StageRef, side_by_side
 from flows.estimate import expected_calls
 from flows.llm.endpoint import Endpoint
-from flows.llm.model import CUT_OFF, BudgetSpent, InvalidAnswer, Model, NoAnswer, Out, Prompt, Usage
-from flows.llm.options import Likelihood, LikelihoodModel, Options
+from flows.llm.model import CUT_OFF, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Out, Prompt, Usage
+from flows.llm.options import Likelihood, LikelihoodModel, Options, TooLong
 from flows.llm.truncation import Fitting, PretrainedTokenizer, middle_cut
 from flows.locks import one_evaluation
 from flows.scoring.attention import AttentionModel, ChunkedText, attention_tables, pointed_shares
@@ -566,35 +566,38 @@ async def _weigh(
     model: LikelihoodModel, asked: list[tuple[Record, Choice]], usage: Usage
 ) -> list[Prediction | BudgetSpent]:
     options = [Options(choice.prompt, tuple(choice.options.values())) for _, choice in asked]
-    weighed: list[tuple[Likelihood, ...] | BudgetSpent]
+    weighed: list[tuple[Likelihood, ...] | BudgetSpent | TooLong]
     try:
         weighed = [*await model.likelihoods(options, usage=usage)]
-    except BudgetSpent:  # what was paid for by then is kept, and costs nothing again
+    except (BudgetSpent, TooLong):  # what was paid for by then is kept, and costs nothing again
         weighed = [await _weighed_alone(model, one, usage) for one in options]
     predictions: list[Prediction | BudgetSpent] = []
     for (row, choice), likelihoods in zip(asked, weighed, strict=True):
         if isinstance(likelihoods, BudgetSpent):
             predictions.append(likelihoods)
             continue
-        predictions += (
-            Prediction(
-                id=row.id,
-                variant=name,
-                scores={kind: score(likelihood) for kind, likelihood in zip(choice.options, likelihoods, strict=True)},
-                model=model.name,
-                prompting=choice.prompting,
-                shots=choice.shots,
+        for name, score in SCORES.items():
+            told: dict[str, Any] = {"prediction": "", "failure": TOO_LONG}
+            if not isinstance(likelihoods, TooLong):
+                told = {"scores": {kind: score(one) for kind, one in zip(choice.options, likelihoods, strict=True)}}
+            predictions.append(
+                Prediction(
+                    id=row.id,
+                    variant=name,
+                    model=model.name,
+                    prompting=choice.prompting,
+                    shots=choice.shots,
+                    **told,
+                )
             )
-            for name, score in SCORES.items()
-        )
     return predictions
 
 
 async def _weighed_alone(
     model: LikelihoodModel, options: Options, usage: Usage
-) -> tuple[Likelihood, ...] | BudgetSpent:
+) -> tuple[Likelihood, ...] | BudgetSpent | TooLong:
     try:
         [likelihoods] = await model.likelihoods([options], usage=usage)
-    except BudgetSpent as spent:
-        return spent
+    except (BudgetSpent, TooLong) as error:
+        return error
     return likelihoods

@@ -43,8 +43,9 @@ class UtterancePair(Record):
     easy_utterance: str = Field(description="Is answered by the knowledge alone; empty: not written")
     knowledge: str = Field(min_length=1)
     response: str = Field(min_length=1, description="The ground truth response to either")
-    distractors: Mapping[DistractorType, str] = Field(
-        default_factory=dict, description="One of each type, where the source is CHARPEval as published"
+    distractors: Mapping[str, str] = Field(
+        default_factory=dict,
+        description="Type -> wrong response, one of each, where the source is CHARPEval as published",
     )
     drafts: Mapping[str, str] = Field(
         default_factory=dict, description="Utterance -> suggestion to those who write it, never part of an item"

@@ -142,8 +142,8 @@ class Scribe:
         name = message_hash([dict(message) for message in prompt.messages(inputs)])  # type: ignore[misc]
         try:
             output = await self._rules.complete(prompt, inputs, draw=draw, usage=usage)
-        except InvalidAnswer:
-            self.table[name] = "{}"
+        except InvalidAnswer as invalid:
+            self.table[name] = invalid.answer if invalid.answer.startswith("{") else "{}"
             raise
         self.table[name] = output.text if isinstance(output, Text) else json.dumps(output.model_dump(mode="json"))
         return output
@@ -165,8 +165,15 @@ async def scribed(config: Path, out: Path, limit: int | None = None) -> dict[str
 
 
 def served(table: Mapping[str, str]) -> Callable[[Messages], str]:
-    """An answer function over `table`; what is not in it gets an answer that holds nothing."""
-    return lambda messages: table.get(message_hash(messages), '{"statements": []}')
+    """An answer function over `table`; what is not in it gets an answer that holds nothing.
+
+    What is asked again, with what was wrong with the answer, gets the same answer: a rule has no other.
+    """
+
+    def answer(messages: Messages) -> str:
+        return table.get(message_hash(messages)) or table.get(message_hash(messages[:2]), '{"statements": []}')
+
+    return answer
 
 
 def wait_for(condition: Any, seconds: float = 60.0) -> None:

@@ -463,7 +463,7 @@ def read_predictions(path: Path, family: Family) -> Iterator[Prediction]:
             prediction = Prediction.model_validate(dict(row.values))
         except ValidationError as error:
             raise row.error(first_problem(error, "the row"), advice) from error
-        if (prediction.scores is None) != (wanted == "prediction"):
+        if prediction.failure is None and (prediction.scores is None) != (wanted == "prediction"):
             raise row.error(f"it has no {wanted}", advice)
         yield prediction
 

@@ -78,6 +78,8 @@ def require(problem: Problem) -> None:
 
 CUT_OFF = "answer cut off"
 """The reason of an answer that cannot be used, and ended at its limit of tokens."""
+TOO_LONG = "prompt longer than the model's window"
+"""The reason where a model cannot be asked, since the prompt does not fit."""
 
 
 class InvalidAnswer(Exception):  # noqa: N818
@@ -106,7 +108,7 @@ class PromptTooLong(NoAnswer):
     """
 
     def __init__(self, said: str, window: int | None, tokens: int) -> None:
-        super().__init__("prompt longer than the model's window", said)
+        super().__init__(TOO_LONG, said)
         self.window = window
         self.tokens = tokens
 

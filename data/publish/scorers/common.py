@@ -69,8 +69,8 @@ def rows_of(paths: Iterable[str], needed: Sequence[str], also: Sequence[str] = (
 
 def predictions_of(path: str, form: Row) -> Iterator[Row]:
     """The predictions of a JSONL file: rows such as `form`, of id, variant and either `prediction` or `scores`."""
-    answer = "scores" if "scores" in form else "prediction"
     for place, one in lines_of(path):
+        answer = "scores" if "scores" in form and one.get("failure") is None else "prediction"
         scores, shots = one.get("scores"), one.get("shots")
         right = {
             "id": isinstance(one.get("id"), str),

@@ -11,7 +11,6 @@ from functools import cache
 
 from flows.families.uraq.facts import Fact, column, facts, people, topics
 from flows.families.uraq.prompts import (
-    OTHER_TYPE,
     Contradiction,
     Manipulated,
     Question,
@@ -22,7 +21,6 @@ from flows.families.uraq.prompts import (
     ToContradict,
     ToManipulate,
     ToRead,
-    of_wanted_type,
 )
 from flows.families.uraq.questions import SERIES, Asked, Blocked, ask, assigned, patterns, questions
 from flows.language import CannotReplace, en
@@ -164,8 +162,6 @@ def ask_question(asked: ToAsk, rng: random.Random) -> Question:
     question = question_on(fact, value, asked.hops)
     if question is None:
         raise Invalid(f"no question of {asked.hops} steps on this statement", asked.original)
-    if not of_wanted_type(asked, question.pattern.program.answer_type):
-        raise Invalid(OTHER_TYPE, f"the table's question asks for a {question.pattern.program.answer_type}")
     original, manipulated = question.results(fact.value), question.results(value)
     program = question.pattern.program
     steps = tuple(
