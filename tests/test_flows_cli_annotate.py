@@ -132,7 +132,7 @@ def test_what_is_typed_from_push_to_status(server: Served, tmp_path: Path, prefe
     out = build(tmp_path, "typed", server.folder.parent)
     done = touchstone("annotate", "push", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "charpeval-authoring@1/a1" in done.stdout
+    assert "charpeval-authoring@2/a1" in done.stdout
     with one_writer(server.folder.parent):
         fails(1, "another push or pull is at work here", "pull", folder=tmp_path)
     done = touchstone("annotate", "pull", folder=tmp_path, COLUMNS="100")
@@ -211,7 +211,7 @@ def test_ctrl_c_during_a_push_leaves_what_the_next_push_completes(server: Served
         assert done.returncode == 0, done.stderr
         there = keys(server, name)
         assert set(there) == {
-            f"{name}/{rubric}@1/{by}" for rubric in ("charpeval-utterance", "charpeval-authoring") for by in PEOPLE
+            f"{name}/{rubric}@2/{by}" for rubric in ("charpeval-utterance", "charpeval-authoring") for by in PEOPLE
         }
         assert {number for tasks in there.values() for number in tasks.values()} == {1}
         assert len({key for queue, tasks in there.items() if "authoring" in queue for key in tasks}) == 6

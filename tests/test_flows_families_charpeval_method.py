@@ -326,6 +326,21 @@ def test_a_published_row_has_all_five(tmp_path: Path) -> None:
         built(tmp_path, table(tmp_path / "d.jsonl", [BREAD | {"KGIR": "One.", "KGUG": "Two.", "RECF": "Three."}]))
 
 
+def test_a_published_row_with_two_options_of_one_text_is_a_drop(tmp_path: Path) -> None:
+    five = {
+        "hard_utterance": "What is in it?",
+        "KGIR": "One.",
+        "KGUG": "Two.",
+        "RECF": "Three.",
+        "IECF": "Four.",
+        "COEX": "Five.",
+    }
+    rows = [BREAD | five, BREAD | five | {"COEX": "Four.", "id": "other", "knowledge": f"{BREAD['knowledge']} Yes."}]
+    project = built(tmp_path, table(tmp_path / "d.jsonl", rows))
+    summary = project.build.summary(FAMILY, FAMILY.part("utterances"))
+    assert summary.dropped == {"filter_dialogue": {"two options are the same text": 1}}
+
+
 def test_a_dialogue_in_another_case_is_a_duplicate(tmp_path: Path) -> None:
     lower = {
         name: [one.lower() for one in text] if isinstance(text, list) else text.lower() for name, text in BREAD.items()

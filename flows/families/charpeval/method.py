@@ -94,6 +94,9 @@ async def filter_dialogue(source: Dialogue, ctx: Context) -> UtterancePair:
         raise Drop("not one distractor of each type", ", ".join(source.distractors))
     if published and not (source.hard_utterance or source.easy_utterance):
         raise Drop("published without its last utterance", source.response)
+    options = [source.response, *source.distractors.values()]
+    if published and len(set(map(str.strip, options))) < len(options):
+        raise Drop("two options are the same text", next(one for one in options if options.count(one) > 1))
     if not history and not last and not published:
         raise Drop("too few turns", source.response)
     if not said(source.knowledge):
