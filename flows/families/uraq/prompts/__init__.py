@@ -162,7 +162,7 @@ MANIPULATE = Prompt(
 )
 ASK_QUESTION = Prompt(
     "ask_question",
-    2,
+    3,
     Question,
     HERE,
     checks=(_check_steps, _check_question, _check_single_hop),
