@@ -97,8 +97,14 @@ def serving(config: Path, **environment: str) -> Iterator[tuple["subprocess.Pope
 def start(api: str, deployment: str) -> str:
     """Ask for a run of a deployment now; its id."""
     found = httpx.get(f"{api}/deployments/name/{deployment}", timeout=10).raise_for_status().json()
-    run = httpx.post(f"{api}/deployments/{found['id']}/create_flow_run", json={}, timeout=10)
-    return str(run.raise_for_status().json()["id"])
+    replies: list[httpx.Response] = []
+
+    def taken() -> bool:  # a busy server's database is locked at times, and it asks to be asked again
+        replies.append(httpx.post(f"{api}/deployments/{found['id']}/create_flow_run", json={}, timeout=10))
+        return replies[-1].status_code != httpx.codes.SERVICE_UNAVAILABLE
+
+    wait_for(taken, 30)
+    return str(replies[-1].raise_for_status().json()["id"])
 
 
 def state(api: str, run: str) -> str:
