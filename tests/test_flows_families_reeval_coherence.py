@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from flows.construct.engine import Drop, VerifyContext
 from flows.families.reeval import checks, filters
+from flows.families.reeval.alternatives import AnswerPool
 from flows.families.reeval.passages import collect
 from flows.families.reeval.prompts import (
     ALTERNATIVE_ANSWER,
@@ -30,6 +31,7 @@ from flows.families.reeval.rules import alternative_answer
 from flows.families.reeval.verify import verify_swaps
 from flows.language import names_of
 from flows.language.agreement import contradiction, unexplained
+from flows.language.invented import invented_names
 from flows.language.pointing import points_outside, question_points_outside
 from flows.llm.model import Invalid, Prompt
 from schemas.base import Provenance, SourceRef
@@ -502,6 +504,47 @@ def test_the_rules_leave_a_number_with_its_conversion_alone() -> None:
     )  # fmt: skip
     with pytest.raises(Invalid, match="number beside its conversion"):
         alternative_answer(asked, random.Random(0))
+
+
+def offered(answer: str, question: str, evidence: str) -> tuple[str, ...]:
+    case = case_of(question, answer, evidence)
+    return AnswerPool({}, {}).candidates(case, random.Random(7))
+
+
+def test_a_person_is_replaced_by_one_whom_nobody_knows() -> None:
+    evidence = "The first director-general was the British biologist Julian Huxley, who took office in 1946."
+    invented = invented_names("en")
+    people = offered("Julian Huxley", "Who was the first director-general?", evidence)
+    assert people
+    for first, last in (name.split() for name in people):
+        assert first in invented["male"]
+        assert last in invented["surname"]
+
+
+def test_a_town_and_an_organisation_are_invented_and_keep_what_they_are() -> None:
+    towns = offered("Lima", "In which city is the centre?", "A research centre in Lima keeps potatoes for the world.")
+    assert towns
+    assert set(towns) <= set(invented_names("en")["town"])
+    colleges = offered("Gresham College", "At which college was it founded?", "It was founded at Gresham College then.")
+    assert colleges
+    assert all(one.endswith(" College") for one in colleges)
+
+
+def test_years_and_quantities_are_near() -> None:
+    years = offered("1793", "In which year was it opened?", "During the Revolution, in 1793, it was opened to all.")
+    assert years
+    assert all(1790 <= int(year) <= 1796 for year in years)
+    lengths = offered("1,230 kilometres", "How long is it?", "The river is about 1,230 kilometres long, they say.")
+    assert lengths
+    for length in lengths:
+        figure, unit = length.split()
+        assert unit == "kilometres"
+        assert 1160 <= int(figure.replace(",", "")) <= 1300
+
+
+def test_a_known_title_is_not_replaced_by_another() -> None:
+    novel = "The Last Man"
+    assert not offered(novel, "Which novel is about a plague?", f"Her later novel {novel} describes a plague.")
 
 
 # ---- passages ----

@@ -8,8 +8,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 
 from flows.families.lveval.naming import TRANSCRIBED, is_year, rules_problem
 from flows.families.lveval.pool import names as names_in
@@ -19,6 +18,7 @@ from flows.language.en_names import TITLES, classes, is_first_name, is_surname, 
 from flows.language.en_persons import personal_name
 from flows.language.en_phrases import is_dictionary_word
 from flows.language.en_tokens import MONTHS
+from flows.language.invented import invented_names
 from flows.language.keywords import occurs
 from flows.language.zh_text import is_known_word, tagged
 from flows.language.zh_types import surname as zh_surname
@@ -125,14 +125,6 @@ _WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 _NUMBER = re.compile(r"[0-9０-９]+(?:[.,．，][0-9０-９]+)*")
 
 
-@cache
-def packaged(language: str) -> dict[str, tuple[str, ...]]:
-    """The packaged names of a language by their kind (`names.en.tsv`, `names.zh.tsv`)."""
-    lines = Path(__file__).with_name(f"names.{language}.tsv").read_text(encoding="utf-8").splitlines()
-    table = dict(line.split("\t") for line in lines if not line.startswith("#"))
-    return {kind: tuple(names.split()) for kind, names in table.items()}
-
-
 def replacement_rules(asked: ToRename, rng: random.Random) -> RuleList:
     """Names of the question, then of the answers, each in all the forms in which the documents have it."""
     rules: list[Rule] = []
@@ -172,7 +164,7 @@ def _in_english(asked: ToRename, texts: str) -> Iterator[Maker]:
         if _of_somebody(name, asked) and (_is_person(name) or _is_born(name, texts)):
             yield partial(_person, name, (asked.question, *asked.answers, *_texts_of(asked)))
         elif place_class(name) == "city" and _telling_town(name) and _stands_alone(name, texts):
-            yield partial(_one_of, name, packaged("en")["town"])
+            yield partial(_one_of, name, invented_names("en")["town"])
         elif (telling := _telling(words)) is not None and _stands_alone(telling, texts):
             yield partial(_coined, telling)
     yield from (partial(_moved, year, "", texts) for year in _asked_years(asked))
@@ -271,7 +263,7 @@ def _one_of(name: str, others: Sequence[str], rng: random.Random) -> list[Rule]:
 
 def _coined(word: str, rng: random.Random) -> list[Rule]:
     """A word that nobody knows, with the ending of the given one."""
-    start = "".join(rng.sample(packaged("en")["syllable"], 2)).capitalize()
+    start = "".join(rng.sample(invented_names("en")["syllable"], 2)).capitalize()
     ending = re.search(r"[aeiouy]+[^aeiouy]*$", word.casefold())
     return [Rule(old=word, new=start + (ending[0] if ending else "a"))]
 
@@ -295,7 +287,7 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
         for one in re.findall(rf"([A-Z]\w+)(?: [A-Z]\.)? {re.escape(last)}", texts)
     ):
         return []  # a short form of the first name
-    names = packaged("en")
+    names = invented_names("en")
     new_first, middle = rng.sample(names[of], 2)
     new_last = rng.choice(names["surname"])
     forms = {
@@ -389,8 +381,8 @@ def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # n
         return partial(_foreigner, name, texts)
     if _is_chinese_person(name, asked, texts):
         return partial(_chinese_person, name, texts)
-    if name in packaged("zh")["city"] and _spelt_in_chinese(name, texts):
-        return partial(_one_of, name, packaged("zh")["place"])
+    if name in invented_names("zh")["city"] and _spelt_in_chinese(name, texts):
+        return partial(_one_of, name, invented_names("zh")["place"])
     stem, tail = next(((name[: -len(tail)], tail) for tail in _KINDS if name.endswith(tail)), ("", ""))
     if (
         len(stem) < 2
@@ -404,7 +396,7 @@ def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # n
     )
     if not foreign and (tail in _WORDS_TOO or not place):
         return None
-    return partial(_one_of, stem, packaged("zh")["foreign-place" if foreign else "place"])
+    return partial(_one_of, stem, invented_names("zh")["foreign-place" if foreign else "place"])
 
 
 def _spelt_in_chinese(name: str, texts: str) -> bool:
@@ -438,7 +430,7 @@ def _is_chinese_person(name: str, asked: ToRename, texts: str) -> bool:
 
 
 def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
-    names = packaged("zh")
+    names = invented_names("zh")
     if name[0] in texts.replace(name, ""):
         return []  # it may be the family name alone
     family = rng.choice([one for one in names["surname"] if one != name[0]])
@@ -451,7 +443,7 @@ def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
 
 def _foreigner(name: str, texts: str, rng: random.Random) -> list[Rule]:
     """A foreign name with a first name of the same gender and another family name; its parts where they stand alone."""
-    parts, names = _DOT.split(name), packaged("zh")
+    parts, names = _DOT.split(name), invented_names("zh")
     of = _gender_of(texts, ("他(?!们)", "她(?!们)")) or "male"
     first, *middle = rng.sample(names[f"foreign-{of}"], max(1, len(parts) - 1))
     last = rng.choice(names["foreign-surname"])

@@ -1,0 +1,13 @@
+"""Names that are nobody's and nothing's, to stand in the places of others (`invented_names.<language>.tsv`)."""
+
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def invented_names(language: str) -> dict[str, tuple[str, ...]]:
+    """The packaged names of a language by their kind."""
+    file = files("flows.language").joinpath(f"invented_names.{language}.tsv")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    table = dict(line.split("\t") for line in lines if not line.startswith("#"))
+    return {kind: tuple(names.split()) for kind, names in table.items()}
