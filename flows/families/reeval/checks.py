@@ -12,7 +12,7 @@ from rapidfuzz.distance import Levenshtein, Opcode, Postfix, Prefix
 from flows.families.reeval.filters import LANGUAGES, MOST_CHARACTERS
 from flows.language import Language, Mention, language_of
 from flows.language.agreement import WORD, contradiction, unexplained
-from flows.language.pointing import points_outside
+from flows.language.pointing import leans_on_what_is_asked, points_outside
 from flows.language.quotes import holds, same, stretch_of, tokens_of
 from flows.llm.model import Problem
 from schemas.base import odd_character
@@ -368,6 +368,11 @@ def resolved_problem(language_code: str, question: str, sentence: str, answer: s
     leaning = points_outside(language_code, resolved)
     if leaning is not None and not is_asked_about(language_code, question, leaning):
         return "supporting sentence cannot be understood alone", f"say by name who or what {leaning!r} is"
+    if (vague := leans_on_what_is_asked(language_code, question, answer, resolved)) is not None:
+        return (
+            "supporting sentence cannot be understood alone",
+            f"{vague!r} means something that the sentence does not name: name it, and what the question is about",
+        )
     if not holds(language, resolved, answer):
         return "resolved sentence lacks the answer", f"the sentence must still hold {answer!r}"
     said = language.content_words(sentence)

@@ -14,7 +14,7 @@ from flows.construct.engine import Fault, VerifyContext
 from flows.construct.retrieve import ngram_cosine
 from flows.language import Language, language_of, names_of
 from flows.language.agreement import contradiction, unexplained
-from flows.language.pointing import points_outside, question_points_outside
+from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside
 from flows.language.quotes import holds
 from schemas.reeval import Edit, EnrichedCase, PassageRef, SwapCase
 from schemas.source import Passage
@@ -258,6 +258,8 @@ def _support_problems(row: EnrichedCase, language: Language) -> Iterator[str]:
     asked = language.content_words(row.question)
     if leaning is not None and not (leaning.startswith("The ") and language.content_words(leaning) <= asked):
         yield f"nobody can tell who or what {leaning!r} is in the resolved supporting sentence"
+    elif vague := leans_on_what_is_asked(row.language, row.question, row.answer, row.supporting_sentence_resolved):
+        yield f"nobody can tell what {vague!r} means in the resolved supporting sentence"
 
 
 def _passage_problems(row: EnrichedCase, passages: Sequence[PassageRef], stock: dict[str, Passage]) -> Iterator[str]:
