@@ -31,7 +31,7 @@ from flows.families.reeval.prompts import (
 from flows.families.reeval.rules import alternative_answer, resolve_sentence
 from flows.families.reeval.verify import verify_swaps
 from flows.language import language_of, names_of
-from flows.language.agreement import contradiction, unexplained
+from flows.language.agreement import contradiction, foreign_number, unexplained
 from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside
 from flows.llm.model import Invalid, Prompt
 from schemas.base import Provenance, SourceRef
@@ -674,3 +674,27 @@ def test_the_prompt_says_that_a_chinese_semicolon_ends_a_sentence() -> None:
     asked = ToSelect(question="q", answer="a", evidence="e", language="zh")
     assert "semicolon (；)" in SELECT_SENTENCE.messages(asked)[0]["content"]
     assert len(language_of("zh").sentences("他生于北京；后来去了上海。")) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "answer", "alternative", "number"),
+    [
+        ("1895", "1555", "Marie Curie", "Otto Hahn", "1555"),
+        ("1895", "", "Marie Curie", "Otto Hahn", "1895"),
+        ("in 1895", "in 1762", "1895", "1762", None),
+        ("the 1890s, the 19th century", "the 1760s, the 18th century", "1895", "1762", None),
+        ("founded in 1895", "built in 1895", "Marie Curie", "Otto Hahn", None),
+    ],
+)
+def test_numbers_change_with_the_answer_alone(
+    old: str, new: str, answer: str, alternative: str, number: str | None
+) -> None:
+    assert foreign_number([(old, new)], answer, alternative) == number
+
+
+def test_a_text_that_adds_what_no_passage_says_is_refused() -> None:
+    sentence, condensed = "Marie Curie was born in Warsaw.", "Warsaw is the capital of Poland and lies on the Vistula."
+    merged = f"{sentence} {condensed}"
+    assert checks.merged_problem("en", sentence, condensed, "Warsaw", merged) is None
+    problem = checks.merged_problem("en", sentence, condensed, "Warsaw", f"{merged} Bananas are yellow.")
+    assert problem == ("text adds what the passages do not say", "leave this out: Bananas are yellow.")

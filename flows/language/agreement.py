@@ -6,6 +6,7 @@ text still speaks of the new answer as it could of the old one alone.
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
@@ -101,6 +102,33 @@ def unexplained(code: str, old: str, new: str, answer: str, alternative: str) ->
     lower = {word for word in WORD.findall(old) if word.islower()}
     freed = min(names_come, sum(word in lower for word in gone.elements()))
     return max(gone.total() - freed, come.total() + names_come - freed)
+
+
+def foreign_number(edits: Iterable[tuple[str, str]], answer: str, alternative: str) -> str | None:
+    """A number that came or went with the edits (old, new) though neither answer has it; None without one.
+
+    A decade or a century that follows from the answer's own year is its own.
+    """
+    gone: Counter[str] = Counter()
+    come: Counter[str] = Counter()
+    for old, new in edits:
+        gone.update(_NUMBER.findall(old))
+        come.update(_NUMBER.findall(new))
+    left = [*(come - gone - _own_numbers(alternative)), *(gone - come - _own_numbers(answer))]
+    return left[0] if left else None
+
+
+_NUMBER = re.compile(r"\d+")
+_MANY = 1000
+
+
+def _own_numbers(name: str) -> Counter[str]:
+    """The numbers of a name, and those that its years give: 1895 is in the 1890s, the 90s and the 19th century."""
+    own = set(_NUMBER.findall(name))
+    years = {year for year in own if len(year) == len("1895")}
+    own |= {f"{year[:3]}0" for year in years} | {year[2:] for year in years} | {f"{year[2]}0" for year in years}
+    own |= {str(int(year) // 100 + 1) for year in years} | {f"{year[:2]}00" for year in years}
+    return Counter(dict.fromkeys(own, _MANY))
 
 
 def _apart(text: str, name: str) -> tuple[Counter[str], int]:
