@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -25,14 +26,15 @@ from flows.families.reeval.prompts import (
     ToCondense,
     ToMerge,
     ToReplace,
+    ToResolve,
     ToSelect,
 )
-from flows.families.reeval.rules import alternative_answer
+from flows.families.reeval.rules import alternative_answer, resolve_sentence
 from flows.families.reeval.verify import verify_swaps
-from flows.language import names_of
-from flows.language.agreement import contradiction, unexplained
+from flows.language import language_of, names_of
+from flows.language.agreement import contradiction, foreign_number, unexplained
 from flows.language.invented import invented_names
-from flows.language.pointing import points_outside, question_points_outside
+from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside
 from flows.llm.model import Invalid, Prompt
 from schemas.base import Provenance, SourceRef
 from schemas.reeval import Case, SwapCase
@@ -565,3 +567,177 @@ def test_passages_on_another_matter_are_passed_over() -> None:
     drawn = collect([case], passages, None).passages(case, "evidence", 3)  # type: ignore[arg-type]
     assert texts[2] not in {passage.text for passage in drawn.passages}
     assert drawn.far == 1  # the stations may be passed over for another reason: each names a railway
+
+
+# ---- what people who tried it saw ----
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "sentence", "phrase"),
+    [
+        (
+            "Who wrote the words of The Magic Flute?",
+            "Emanuel Schikaneder",
+            "Emanuel Schikaneder, the director of the theatre, wrote the words.",
+            "the theatre",
+        ),
+        (
+            "Who was the first to set foot on the south summit of Denali?",
+            "Walter Harper",
+            "A party led by Hudson Stuck reached that summit in June 1913, and Walter Harper was the first on it.",
+            "that summit",
+        ),
+        (
+            "On what date did Edmund Hillary and Tenzing Norgay stand on the top of Mount Everest?",
+            "29 May 1953",
+            "Edmund Hillary and Tenzing Norgay were the first people known to have stood on the top, on 29 May 1953.",
+            "the top",
+        ),
+        (
+            "Who was the first president of the International Olympic Committee?",
+            "Demetrios Vikelas",
+            "The first president was the Greek writer Demetrios Vikelas.",
+            "The first president",
+        ),
+        (
+            "To which city was the seat of the International Olympic Committee moved during the First World War?",
+            "Lausanne",
+            "During the First World War he moved the seat of the committee to Lausanne in neutral Switzerland.",
+            "he",
+        ),
+        (
+            "Which composer visited Clara Schumann and her husband in 1853?",
+            "Johannes Brahms",
+            "In 1853 the couple were visited by the young composer Johannes Brahms.",
+            "the couple",
+        ),
+        (
+            "How high is the Eiffel Tower with its aerials?",
+            "330 metres",
+            "With its aerials the tower is 330 metres high.",
+            "the tower",
+        ),
+        (
+            "Which institution plans the observations of the Hubble Space Telescope?",
+            "Space Telescope Science Institute",
+            "The Space Telescope Science Institute in Baltimore plans the observations.",
+            "the observations",
+        ),
+        (
+            "In which building are most of the concerts of the Vienna Philharmonic given?",
+            "Musikverein",
+            "Since 1870 most of the concerts have been given in the Musikverein.",
+            "the concerts",
+        ),
+        # What names it, or leans on nothing, is understood.
+        ("Who wrote the words of The Magic Flute?", "Schikaneder", "Schikaneder wrote the Magic Flute's words.", None),
+        (
+            "With which composer did Ludwig van Beethoven go to Vienna to study?",
+            "Joseph Haydn",
+            "Beethoven moved to Vienna to study with Joseph Haydn, although the lessons soon ended.",
+            None,
+        ),
+        (
+            "Which organisation has organised the oldest yearly marathon since 1897?",
+            "Boston Athletic Association",
+            "The Boston Athletic Association has organised the oldest yearly marathon since 1897.",
+            None,
+        ),
+        (
+            "From what do the Uros people of Lake Titicaca build their floating islands?",
+            "totora reeds",
+            "The Uros people live on floating islands that they build from totora reeds.",
+            None,
+        ),
+    ],
+)
+def test_a_sentence_that_does_not_name_what_is_asked_about_must_lean_on_nothing(
+    question: str, answer: str, sentence: str, phrase: str | None
+) -> None:
+    assert leans_on_what_is_asked("en", question, answer, sentence) == phrase
+    problem = checks.resolved_problem("en", question, sentence, answer, sentence)
+    if phrase is None:
+        assert problem is None
+    else:
+        assert problem is not None
+        assert problem[0] == "supporting sentence cannot be understood alone"
+        assert phrase in problem[1]
+
+
+@pytest.mark.parametrize(
+    ("leaning", "sentence", "title", "passage", "resolved"),
+    [
+        ("It", "It rises in Germany.", "Danube", "The Danube is a river.", "The Danube rises in Germany."),
+        (
+            "Its rockets",
+            "Its rockets are launched from Kourou.",
+            "European Space Agency",
+            "The European Space Agency has 22 members.",
+            "The European Space Agency's rockets are launched from Kourou.",
+        ),
+        (
+            "it",
+            "In 1793, it was opened.",
+            "Louvre",
+            "The Louvre is a museum in Paris.",
+            "In 1793, the Louvre was opened.",
+        ),
+        ("It", "It feeds on krill.", "Blue whale", "The blue whale is a mammal.", "The blue whale feeds on krill."),
+        ("It", "It took back its name.", "Oslo", "Oslo is a city.", "Oslo took back its name."),
+    ],
+)
+def test_the_rules_take_the_article_along(leaning: str, sentence: str, title: str, passage: str, resolved: str) -> None:
+    asked = ToResolve(
+        question="q", sentence=sentence, leaning=leaning, before=passage, evidence=f"{passage} {sentence}",
+        title=title, answer="a", language="en",
+    )  # fmt: skip
+    assert resolve_sentence(asked, Random(0)).sentence == resolved
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "alternative", "word"),
+    [
+        ("Tyler met Megan in 1990. Megan sang. He died in 1999.", "John", "Megan", None),
+        ("Kwabena met Megan in 1990. Megan sang. He died in 1999.", "John", "Megan", None),
+        ("Megan sang. He died in 1999.", "John", "Megan", "He"),
+        ("Mrs Otto Hahn was born in 1867.", "Marie Curie", "Otto Hahn", "Mrs"),
+        ("Otto Hahn was the first woman to win it.", "Marie Curie", "Otto Hahn", "woman"),
+        ("Otto Hahn was the doctor of Queen Victoria.", "Marie Curie", "Otto Hahn", None),
+        ("Marie Curie was a host of the show.", "Otto Hahn", "Marie Curie", None),
+    ],
+)
+def test_a_contradiction_is_claimed_only_where_it_is_plain(
+    text: str, answer: str, alternative: str, word: str | None
+) -> None:
+    wrong = contradiction("en", text, answer, alternative)
+    assert (wrong.word if wrong else None) == word
+
+
+def test_the_prompt_says_that_a_chinese_semicolon_ends_a_sentence() -> None:
+    asked = ToSelect(question="q", answer="a", evidence="e", language="zh")
+    assert "semicolon (；)" in SELECT_SENTENCE.messages(asked)[0]["content"]
+    assert len(language_of("zh").sentences("他生于北京；后来去了上海。")) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "answer", "alternative", "number"),
+    [
+        ("1895", "1555", "Marie Curie", "Otto Hahn", "1555"),
+        ("1895", "", "Marie Curie", "Otto Hahn", "1895"),
+        ("in 1895", "in 1762", "1895", "1762", None),
+        ("the 1890s, the 19th century", "the 1760s, the 18th century", "1895", "1762", None),
+        ("founded in 1895", "built in 1895", "Marie Curie", "Otto Hahn", None),
+    ],
+)
+def test_numbers_change_with_the_answer_alone(
+    old: str, new: str, answer: str, alternative: str, number: str | None
+) -> None:
+    assert foreign_number([(old, new)], answer, alternative) == number
+
+
+def test_a_text_that_adds_what_no_passage_says_is_refused() -> None:
+    sentence, condensed = "Marie Curie was born in Warsaw.", "Warsaw is the capital of Poland and lies on the Vistula."
+    merged = f"{sentence} {condensed}"
+    assert checks.merged_problem("en", sentence, condensed, "Warsaw", merged) is None
+    problem = checks.merged_problem("en", sentence, condensed, "Warsaw", f"{merged} Bananas are yellow.")
+    assert problem == ("text adds what the passages do not say", "leave this out: Bananas are yellow.")

@@ -67,7 +67,7 @@ def test_every_part_adds_up_and_is_what_it_claims(small: Project) -> None:
         assert summary.planned == summary.kept + sum(sum(one.values()) for one in summary.dropped.values())
         assert faults(small, part.name) == []
     assert len(rows(small, "category1")) >= 75
-    assert len(rows(small, "category2")) >= 65  # a third of the questions have not three pages near them
+    assert len(rows(small, "category2")) >= 55  # few pages are near, and sentences must stand alone
 
 
 def test_a_swapped_case_says_the_new_answer_alone(small: Project) -> None:
@@ -406,6 +406,14 @@ SWAP_DAMAGE: dict[str, tuple[Callable[[SwapCase], dict[str, Any]], str]] = {
         lambda one: {"answer_position": "last" if one.answer_position != "last" else "first"},
         "does not start in the",
     ),
+    "changed year": (
+        lambda one: {
+            "original_evidence": f"{one.original_evidence} It ended in 1895.",
+            "evidence": f"{one.evidence} It ended in 1555.",
+            "agreement": (*one.agreement, Edit(old="1895", new="1555")),
+        },
+        "the number '1555' changed",
+    ),
     "too many edits": (
         lambda one: {"agreement": (Edit(old="a b c d e f", new="g h i j k l"),)},
         "words were changed that the new answer does not ask for",
@@ -431,6 +439,10 @@ ENRICHED_DAMAGE: dict[str, tuple[Callable[[EnrichedCase], dict[str, Any]], str]]
     "invented sentence": (
         lambda one: {"supporting_sentence": f"{one.answer} it is."},
         "supporting sentence is not in the original evidence",
+    ),
+    "sentence from nowhere": (
+        lambda one: {"evidence_question_focused": f"{one.evidence_question_focused} Bananas are yellow."},
+        "'Bananas are yellow.' is in none of the passages",
     ),
     "leaning sentence": (
         lambda one: {"supporting_sentence_resolved": f"He was seen with {one.answer}."},

@@ -6,6 +6,7 @@ text still speaks of the new answer as it could of the old one alone.
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
@@ -103,6 +104,33 @@ def unexplained(code: str, old: str, new: str, answer: str, alternative: str) ->
     return max(gone.total() - freed, come.total() + names_come - freed)
 
 
+def foreign_number(edits: Iterable[tuple[str, str]], answer: str, alternative: str) -> str | None:
+    """A number that came or went with the edits (old, new) though neither answer has it; None without one.
+
+    A decade or a century that follows from the answer's own year is its own.
+    """
+    gone: Counter[str] = Counter()
+    come: Counter[str] = Counter()
+    for old, new in edits:
+        gone.update(_NUMBER.findall(old))
+        come.update(_NUMBER.findall(new))
+    left = [*(come - gone - _own_numbers(alternative)), *(gone - come - _own_numbers(answer))]
+    return left[0] if left else None
+
+
+_NUMBER = re.compile(r"\d+")
+_MANY = 1000
+
+
+def _own_numbers(name: str) -> Counter[str]:
+    """The numbers of a name, and those that its years give: 1895 is in the 1890s, the 90s and the 19th century."""
+    own = set(_NUMBER.findall(name))
+    years = {year for year in own if len(year) == len("1895")}
+    own |= {f"{year[:3]}0" for year in years} | {year[2:] for year in years} | {f"{year[2]}0" for year in years}
+    own |= {str(int(year) // 100 + 1) for year in years} | {f"{year[:2]}00" for year in years}
+    return Counter(dict.fromkeys(own, _MANY))
+
+
 def _apart(text: str, name: str) -> tuple[Counter[str], int]:
     """The words of a text that are not of the name, and how many are; articles and signs are neither."""
     words, initials = _family(name)
@@ -162,10 +190,46 @@ def _is_counted(code: str, answer: str) -> bool:
 def contradiction(code: str, text: str, answer: str, alternative: str) -> Contradiction | None:
     """Where `text`, with `alternative` in the place of `answer`, speaks of it as it could of the old one alone.
 
-    A pronoun of the old person's gender, where the new person is of the other, and the last to be named
-    whom it could mean; a verb in the number of the old answer, right after the new one.
+    A title or "the first woman" right beside the new name; a pronoun of the old person's gender, where the new
+    person is of the other and nobody else is named before it whom it could mean; a verb in the number of the old
+    answer, right after the new one.
     """
-    return _of_gender(code, text, answer, alternative) or _of_number(code, text, answer, alternative)
+    return (
+        _of_title(code, text, answer, alternative)
+        or _of_gender(code, text, answer, alternative)
+        or _of_number(code, text, answer, alternative)
+    )
+
+
+_TITLES = frozenset(
+    ["mr", "mrs", "ms", "miss", "sir", "dame", "king", "queen", "prince", "princess", "duke", "duchess", "emperor"]
+) | {"empress", "lord", "lady"}
+_SAID = {
+    "male": frozenset(["man", "boy", "king", "prince", "husband", "father", "son", "brother"]),
+    "female": frozenset(["woman", "girl", "queen", "princess", "wife", "mother", "daughter", "sister", "actress"]),
+}
+"""What a person of the other gender is never called; women are hosts and heroes too."""
+_TITLE_BEFORE = re.compile(r"(?<!\w)([A-Z][a-z]+)\.?\s+$")
+_CALLED = re.compile(
+    r",?\s+(?:(?:is|was|became|remains|remained)\s+)?(?:the|an?)\s+(?:(?!of\b|to\b|for\b|in\b|by\b|and\b)[\w-]+\s+)?(\w+)\b"
+    r"(?!['’\w]|\s+of\s+the\s+match)"
+)
+
+
+def _of_title(code: str, text: str, answer: str, alternative: str) -> Contradiction | None:
+    """ "Mrs" right before a man's name, or "was the first woman" right after it."""
+    was, now = _gender(code, answer), _gender(code, alternative)
+    if code != "en" or was is None or now is None or was == now:
+        return None
+    for mention in en.mentions(text, alternative):
+        title = _TITLE_BEFORE.search(text, 0, mention.start)
+        called = _CALLED.match(text, mention.end)
+        for found, known in ((title, _TITLES & _NOUNS[was]), (called, _SAID[was])):
+            if found is not None and (word := found[1].casefold()) in known:
+                should = next(one[now == "female"] for one in _PAIRS if word in one)
+                should = should.capitalize() if found[1][0].isupper() else should
+                return Contradiction(found[1], _around(text, found.start(1)), should)
+    return None
 
 
 def _of_gender(code: str, text: str, answer: str, alternative: str) -> Contradiction | None:
@@ -181,10 +245,10 @@ def _of_gender(code: str, text: str, answer: str, alternative: str) -> Contradic
     for found in WORD.finditer(text):
         if found[0].casefold() not in _PERSONAL[was] or text.startswith("们", found.end()):
             continue
-        named = max((span for span in (*own, *others) if span[1] <= found.start()), default=None)
-        if (
-            named is not None and named in own and text[named[1] : found.start()] != " as "
-        ):  # "with Abercrombie as his second"
+        if any(end <= found.start() for _, end in others):
+            return None
+        named = max((span for span in own if span[1] <= found.start()), default=None)
+        if named is not None and text[named[1] : found.start()] != " as ":  # "with Abercrombie as his second"
             return Contradiction(found[0], _around(text, found.start()), _counterpart(found[0].casefold(), now))
     return None
 
@@ -196,16 +260,18 @@ def _people(code: str, text: str, gender: str) -> list[tuple[int, int]]:
     spoken = (
         found
         for found in WORD.finditer(text)
-        if found[0].casefold() in _NOUNS[gender] or (code == "en" and _may_be_name(text, found))
+        if found[0].casefold() in _NOUNS[gender] or (code == "en" and _may_be_name(text, found, gender))
     )
     return [*named, *((found.start(), found.end()) for found in spoken)]
 
 
-def _may_be_name(text: str, word: re.Match[str]) -> bool:
-    """Whether a capitalised word may name somebody of any gender: no word of the dictionary, and no place."""
+def _may_be_name(text: str, word: re.Match[str], gender: str) -> bool:
+    """Whether a capitalised word may name somebody of the gender: its first name, or no known word and no place."""
     if not word[0][:1].isupper() or len(word[0]) == 1 or _LOCATED.search(text, 0, word.start()):
         return False
     low = word[0].lower()
+    if low not in en.STOP_WORDS and en.gender(word[0]) == gender:
+        return True
     if (
         low in en.STOP_WORDS | PREPOSITIONS | _OPENERS
         or is_dictionary_word(low)

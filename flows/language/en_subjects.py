@@ -77,7 +77,7 @@ def dangling_subject(sentence: str) -> str | None:  # noqa: PLR0911 - one for ea
     if form in _PRONOUNS:
         return _pronoun(words, place, form)
     if form == "the":
-        return _bare_definite(words, place)
+        return bare_definite(words, place)
     return None
 
 
@@ -173,7 +173,7 @@ def _noun_goes_on(words: Tokens, place: int) -> bool:
     return "AUX" in parts_of_speech(follows) or follows in ("is", "was", "are", "were", "has", "had", "of")
 
 
-def _bare_definite(words: Tokens, place: int) -> str | None:
+def bare_definite(words: Tokens, place: int) -> str | None:
     """ "The film"; None for a definite that is complete in itself."""
     if place + 1 >= len(words) or not words.adjacent(place):
         return None

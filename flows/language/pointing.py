@@ -2,10 +2,11 @@
 
 import re
 
-from flows.language import language_of
+from flows.language import en, language_of
 from flows.language.en_names import classes
 from flows.language.en_numbers import date_of
-from flows.language.en_phrases import PREPOSITIONS, parts_of_speech
+from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word, parts_of_speech
+from flows.language.en_subjects import bare_definite
 from flows.language.en_tokens import Tokens, tokens, word_set
 from flows.language.zh_text import normal, tagged
 
@@ -74,6 +75,84 @@ def points_outside(code: str, sentence: str) -> str | None:
     if code == "zh":
         return _unnamed_in_chinese(sentence)
     return _unnamed(tokens(sentence)) or _this(sentence)
+
+
+def leans_on_what_is_asked(code: str, question: str, answer: str, sentence: str) -> str | None:
+    """The phrase of a sentence that nobody understands who has not read what the question is about; else None.
+
+    A sentence that holds every name of the question, or without names a noun of it, says what it speaks of. In
+    any other, "the summit", "that summit" and "she" must have their noun or person in the sentence itself.
+    Names are told by their capitals, which Chinese does not have.
+    """
+    if code != "en" or _names_what_is_asked(question, answer, sentence):
+        return None
+    words = tokens(sentence)
+    if (counted := _COUNTED.search(sentence)) is not None:
+        return counted[0]
+    persons = language_of(code).spans_of_type(sentence, "person")
+    for place in range(len(words)):
+        low = words.word(place).lower()
+        if low in _PERSONAL and not any(start < words.starts[place] for start, _ in persons):
+            return words.word(place)
+        phrase = bare_definite(words, place) if low == "the" else _that(words, place) if low == "that" else None
+        if phrase is None or phrase.split()[-1].lower() in _OF_ALL:
+            continue
+        earlier = {_base_form(words, at) for at in range(place)}
+        if en.lemma(phrase.split()[-1].lower()) not in earlier:
+            return phrase
+    return None
+
+
+_COUNTED = re.compile(r"\b[Tt]he (?:first|second|third|fourth|last|next|only) [a-z]+(?= (?:is|was|are|were|has|had)\b)")
+""" "The first president was ...": of what?"""
+_OF_ALL = word_set("north south east west end beginning time same others rest")
+"""Nouns that are clear with "the" wherever they stand."""
+
+
+def _base_form(words: Tokens, place: int) -> str:
+    return en.lemma(words.word(place).lower())
+
+
+def _that(words: Tokens, place: int) -> str | None:
+    """ "That" with its noun: "reached that summit in June"; not "said that it ...", "the book that people read"."""
+    before, noun = parts_of_speech(words.word(place - 1).lower()) if place else set(), words.word(place + 1)
+    if "NOUN" not in parts_of_speech(noun.lower()) or "NOUN" in before or noun[:1].isupper():
+        return None
+    ends = not words.adjacent(place + 1) or words.word(place + 2).lower() in PREPOSITIONS
+    return f"{words.word(place)} {noun}" if ends else None
+
+
+def _names_what_is_asked(question: str, answer: str, sentence: str) -> bool:
+    names, said = _names_in(question, answer), set(re.findall(r"[^\W_]+", sentence))
+    if names:
+        return all(name & said for name in names)
+    nouns = {word for word in en.content_words(question) - en.content_words(answer) if "NOUN" in parts_of_speech(word)}
+    return not nouns or bool(nouns & en.content_words(sentence))
+
+
+_IN_NAMES = word_set("van von der den de del della da di la le du")
+
+
+def _names_in(question: str, answer: str) -> list[set[str]]:
+    """The names of a question, each by its words with capitals; without the answer's own."""
+    words = tokens(question)
+    own = {word.casefold() for word in re.findall(r"[^\W_]+", answer)}
+    names: list[set[str]] = []
+    last = None
+    for place in range(len(words)):
+        word = words.word(place)
+        low = word.lower()
+        opens = place == 0 and (low in _GRAMMAR or is_dictionary_word(low))
+        if not word[:1].isupper() or opens or low in en.STOP_WORDS | _GRAMMAR or date_of(word) is not None:
+            continue
+        between = [words.word(at) for at in range(place if last is None else last + 1, place)]
+        goes_on = last is not None and all(words.adjacent(at) for at in range(last, place))
+        if not goes_on or any(word not in _IN_NAMES for word in between):
+            names.append(set())
+        names[-1] |= {part for part in re.findall(r"[^\W_]+", word) if len(part) > 1}
+        last = place
+    without = ({part for part in name if part.casefold() not in own} for name in names)
+    return [name for name in without if name]
 
 
 def question_points_outside(code: str, question: str, evidence: str = "") -> str | None:

@@ -11,8 +11,8 @@ from rapidfuzz.distance import Levenshtein, Opcode, Postfix, Prefix
 
 from flows.families.reeval.filters import LANGUAGES, MOST_CHARACTERS
 from flows.language import Language, Mention, language_of
-from flows.language.agreement import WORD, contradiction, unexplained
-from flows.language.pointing import points_outside
+from flows.language.agreement import WORD, contradiction, foreign_number, unexplained
+from flows.language.pointing import leans_on_what_is_asked, points_outside
 from flows.language.quotes import holds, same, stretch_of, tokens_of
 from flows.llm.model import Problem
 from schemas.base import odd_character
@@ -24,6 +24,8 @@ MOST_CONDENSED = 0.5
 """Length of a condensed text, as a share of the passages'."""
 LEAST_SUPPORT = 0.8
 """Share of the supporting sentence's content words that must stand together in the new evidence."""
+LEAST_KNOWN = 0.6
+"""Share of the content words of each sentence, condensed or merged, that stand in what it was made of."""
 LEAST_DRAWN = 3
 """Content words of a passage alone that a condensed text must hold, so that it draws on each."""
 RIVAL_ABOVE, UNSURE_ABOVE = 0.6, 0.4
@@ -132,6 +134,8 @@ def swap_problem(  # noqa: PLR0911 - one for each requirement
             "evidence changed beyond the answer",
             f"{alternative!r} does not ask for these changes, undo them: {shown}",
         )
+    if (number := foreign_number(((edit.old, edit.new) for edit in edits), names, alternative)) is not None:
+        return "evidence changed beyond the answer", f"{number!r} is none of the answer's numbers: leave it as it was"
     if (wrong := contradiction(language_code, new, answer, alternative)) is not None:
         return (
             "passage does not agree with the new answer",
@@ -368,6 +372,11 @@ def resolved_problem(language_code: str, question: str, sentence: str, answer: s
     leaning = points_outside(language_code, resolved)
     if leaning is not None and not is_asked_about(language_code, question, leaning):
         return "supporting sentence cannot be understood alone", f"say by name who or what {leaning!r} is"
+    if (vague := leans_on_what_is_asked(language_code, question, answer, resolved)) is not None:
+        return (
+            "supporting sentence cannot be understood alone",
+            f"{vague!r} means something that the sentence does not name: name it, and what the question is about",
+        )
     if not holds(language, resolved, answer):
         return "resolved sentence lacks the answer", f"the sentence must still hold {answer!r}"
     said = language.content_words(sentence)
@@ -410,6 +419,16 @@ def condensed_problem(language_code: str, passages: Sequence[str], condensed: st
         others = frozenset().union(*(other for at, other in enumerate(words) if at != place))
         if len(said & (own - others)) < min(LEAST_DRAWN, len(own - others)):
             return "condensed text leaves a passage out", f"say something of passage {place + 1} as well"
+    return _unknown_problem(language, condensed, passages)
+
+
+def _unknown_problem(language: Language, text: str, sources: Sequence[str]) -> Problem:
+    """A sentence of `text` of which the sources say too little for it to come from them."""
+    known = frozenset().union(*map(language.content_words, sources))
+    for sentence in language.sentences(text):
+        said = language.content_words(sentence)
+        if len(said & known) < LEAST_KNOWN * len(said):
+            return "text adds what the passages do not say", f"leave this out: {sentence}"
     return None
 
 
@@ -423,7 +442,7 @@ def merged_problem(language_code: str, sentence: str, condensed: str, answer: st
     said = language.content_words(condensed)
     if len(said & language.content_words(merged)) < LEAST_SUPPORT * len(said):
         return "condensed text is not in the new evidence", "keep what the second passage says"
-    return None
+    return _unknown_problem(language, merged, (sentence, condensed))
 
 
 def support_in(language: Language, text: str, sentence: str) -> float:

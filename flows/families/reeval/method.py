@@ -32,7 +32,7 @@ from flows.families.reeval.prompts import (
     ToSelect,
 )
 from flows.language import CannotReplace, language_of, names_of
-from flows.language.pointing import points_outside
+from flows.language.pointing import leans_on_what_is_asked, points_outside
 from flows.language.quotes import stretch_of
 from flows.llm.model import InvalidAnswer, Model
 from flows.llm.rules import Rules
@@ -383,7 +383,8 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
 
 async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
     """The sentence, understood on its own; asked for where any word of it may stand for what was named before."""
-    if not checks.may_lean(case.language, sentence):
+    vague = leans_on_what_is_asked(case.language, case.question, case.answer, sentence)
+    if vague is None and not checks.may_lean(case.language, sentence):
         return sentence
     leaning = points_outside(case.language, sentence)
     if leaning is not None and checks.is_asked_about(case.language, case.question, leaning):

@@ -121,11 +121,21 @@ def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
     name = referent(language, asked.leaning, asked.title, asked.before)
     if name is None:
         raise Invalid("supporting sentence cannot be understood alone", f"{asked.leaning}: {asked.sentence}")
+    if asked.language == "en":
+        name = _with_article(name, asked.evidence)
+        if asked.sentence.startswith(asked.leaning):
+            name = name[:1].upper() + name[1:]
     first, _, rest = asked.leaning.partition(" ")
     if first.casefold() in POSSESSIVES:
         name = f"{name}'s" + (f" {rest}" if rest else "")
     leaning = re.compile(rf"(?<!\w){re.escape(asked.leaning)}" + (r"(?!\w)" if asked.leaning.isascii() else ""))
     return Sentence(sentence=leaning.sub(lambda _: name, asked.sentence, count=1))
+
+
+def _with_article(name: str, passage: str) -> str:
+    """The name as the passage first writes it: "the Danube", "the blue whale"."""
+    found = re.search(rf"(?<!\w)([Tt]he\s+)?((?i:{re.escape(name)}))(?!\w|\s+[A-Z])", passage)
+    return f"the {found[2]}" if found is not None and found[1] else name
 
 
 def condense(asked: ToCondense, rng: random.Random) -> Passage:

@@ -13,8 +13,8 @@ from itertools import islice
 from flows.construct.engine import Fault, VerifyContext
 from flows.construct.retrieve import ngram_cosine
 from flows.language import Language, language_of, names_of
-from flows.language.agreement import contradiction, unexplained
-from flows.language.pointing import points_outside, question_points_outside
+from flows.language.agreement import contradiction, foreign_number, unexplained
+from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside
 from flows.language.quotes import holds
 from schemas.reeval import Edit, EnrichedCase, PassageRef, SwapCase
 from schemas.source import Passage
@@ -25,6 +25,8 @@ LEAST_SUPPORT = 0.8
 """Share of the supporting sentence's content words in two neighbouring sentences of the new evidence."""
 LEAST_DRAWN = 3
 """Content words of a passage alone that the new evidence holds."""
+LEAST_KNOWN = 0.5
+"""Share of a sentence's content words, in the new evidence, that its passages or the supporting sentence hold."""
 LEAST_NEAR = {"en": 0.3, "zh": 0.2}
 """Similarity of a passage to the question or the original evidence."""
 ROUNDING = 1e-4
@@ -177,6 +179,8 @@ def _coherence_problems(row: SwapCase, language: Language, names: Sequence[str])
     beyond = sum(unexplained(row.language, edit.old, edit.new, own, row.answer) for edit in edits)
     if beyond > min(MOST_UNEXPLAINED * len(_WORD.findall(row.original_evidence)), MOST_UNEXPLAINED_WORDS):
         yield f"{beyond} words were changed that the new answer does not ask for"
+    if number := foreign_number(((edit.old, edit.new) for edit in edits), own, row.answer):
+        yield f"the number {number!r} changed, which neither answer has"
     if wrong := contradiction(row.language, row.evidence, row.original_answer, row.answer):
         yield f"in {wrong.place!r}, {wrong.word!r} does not fit the new answer {row.answer!r}"
     if article := _wrong_article(row, language):
@@ -258,6 +262,8 @@ def _support_problems(row: EnrichedCase, language: Language) -> Iterator[str]:
     asked = language.content_words(row.question)
     if leaning is not None and not (leaning.startswith("The ") and language.content_words(leaning) <= asked):
         yield f"nobody can tell who or what {leaning!r} is in the resolved supporting sentence"
+    elif vague := leans_on_what_is_asked(row.language, row.question, row.answer, row.supporting_sentence_resolved):
+        yield f"nobody can tell what {vague!r} means in the resolved supporting sentence"
 
 
 def _passage_problems(row: EnrichedCase, passages: Sequence[PassageRef], stock: dict[str, Passage]) -> Iterator[str]:
@@ -286,6 +292,12 @@ def _expansion_problems(
     pairs = [one | other for one, other in zip(words, [*words[1:], frozenset()], strict=True)]
     if wanted and max((len(wanted & pair) for pair in pairs), default=0) < LEAST_SUPPORT * len(wanted):
         yield "the supporting fact is not there"
+    sources = [row.supporting_sentence_resolved, *(passage.text for passage in passages)]
+    known = frozenset().union(*map(language.content_words, sources))
+    for sentence in language.sentences(evidence):
+        own_words = language.content_words(sentence)
+        if len(own_words & known) < LEAST_KNOWN * len(own_words):
+            yield f"{sentence!r} is in none of the passages"
     most = sum(language.count(passage.text) for passage in passages) / 2
     length = language.count(evidence) - language.count(row.supporting_sentence_resolved)
     if length > most:

@@ -140,15 +140,15 @@ REPLACE_ANSWER = Prompt(
     "replace_answer", 2, Replaced, HERE, role="pivot", checks=(_check_replaced,), max_tokens=3072, inputs=ToReplace
 )
 SELECT_SENTENCE = Prompt(
-    "select_sentence", 2, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
+    "select_sentence", 3, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
 )
 RESOLVE_SENTENCE = Prompt(
-    "resolve_sentence", 2, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
+    "resolve_sentence", 3, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
 )
 CONDENSE = Prompt(
     "condense", 1, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
 )
-MERGE = Prompt("merge", 1, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
+MERGE = Prompt("merge", 2, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
 
 PROMPTS: tuple[Prompt[Any], ...] = (
     *ANSWERS, ALTERNATIVE_ANSWER, REPLACE_ANSWER, SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE,
