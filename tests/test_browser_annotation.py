@@ -129,11 +129,18 @@ class Bench:
         return list(self.project.build.accepted("charpeval", part))
 
     def queue(self, rubric: str, by: str) -> int:
-        return ours(self.served.client, "test")[f"test/{rubric}@1/{by}"].id
+        info = self._project(rubric, by)
+        assert info is not None, f"{by} has no project of {rubric}"
+        return int(info.id)
+
+    def _project(self, rubric: str, by: str) -> Any | None:
+        """The project of a form, of whatever version."""
+        projects = ours(self.served.client, "test").items()
+        return next((info for name, info in projects if re.fullmatch(rf"test/{rubric}@\d+/{by}", name)), None)
 
     def left(self, rubric: str, by: str) -> list[Mapping[str, Any]]:
         """The data of the tasks that a person has yet to do."""
-        info = ours(self.served.client, "test").get(f"test/{rubric}@1/{by}")
+        info = self._project(rubric, by)
         rows = held(self.served.client, info) if info else []
         return [row["data"] for row in rows if not is_retired(row) and not row["total_annotations"]]
 

@@ -227,7 +227,7 @@ WITHIN = 0.25
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("family", "limit"), [("reeval", 12), ("lveval", 12), ("charpeval", 60)])
+@pytest.mark.parametrize(("family", "limit"), [("reeval", 40), ("lveval", 24), ("charpeval", 60)])
 async def test_after_a_pilot_the_estimate_is_within_a_quarter(
     tmp_path: Path, family: str, limit: int, shared: Path
 ) -> None:

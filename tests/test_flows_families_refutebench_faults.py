@@ -47,7 +47,7 @@ LASTING = {
     "respond": {"refused": 0.02, "empty answer": 0.02, "cut": 0.02},
     "refute": {"answer is not JSON": 0.04, "answer cut off": 0.03, "refused": 0.02},
     "check_refutation": {"answer is not JSON": 0.03},
-    "rate_refutation": {"no rating": 0.05, "answer cut off": 0.03, "empty answer": 0.02, "refused": 0.02},
+    "rate_refutation": {"no rating": 0.05, "answer cut off": 0.05, "empty answer": 0.05, "refused": 0.05},
     "rate_task": {"no rating": 0.05, "refused": 0.02},
 }
 """The share of the messages of each prompt that never get an answer, and what they get instead."""
