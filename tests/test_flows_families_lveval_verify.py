@@ -17,6 +17,7 @@ from flows.construct.embed import FloatMatrix
 from flows.construct.engine import VerifyContext
 from flows.families.lveval import datasets
 from flows.families.lveval.verify import (
+    verify_conflicts,
     verify_contexts,
     verify_documents,
     verify_facts,
@@ -36,6 +37,7 @@ from schemas.lveval import (
     Position,
     Replacements,
     Rule,
+    RuleConflicts,
     SourceDocument,
 )
 
@@ -1006,6 +1008,33 @@ RULES = Replacements(
 def test_replacements(rules: str, message: str) -> None:
     assert found(verify_replacements, RULES) == []
     assert message in found(verify_replacements, RULES.revised(rules=rules))
+
+
+def test_conflicts_are_of_the_rules_that_were_proposed() -> None:
+    made = RuleConflicts(
+        key="1",
+        pair_id=RULES.pair_id,
+        dataset=RULES.dataset,
+        question=RULES.question,
+        answers=RULES.answers,
+        rules=RULES.rules,
+        conflicts=(),
+        language="en",
+        provenance=NOTHING.model_copy(update={"parents": (RULES.id,)}),
+    )
+    fewer = RULES.rules[:1]
+
+    def beside(proposed: Replacements, row: RuleConflicts) -> list[str]:
+        rows = {"replacements": (proposed,)}
+        context = VerifyContext(CONTEXT.settings, CONTEXT.embedder, lambda part: rows.get(part, ()))
+        return [fault.problem for fault in verify_conflicts([row], context)]
+
+    assert beside(RULES, made) == []
+    assert beside(RULES, made.revised(rules=fewer)) == []  # people may leave a rule out
+    assert found(verify_conflicts, made) == []  # nothing to compare with
+    fault = "it was not made from its pair's rules in 'replacements' as they stand there"
+    assert beside(RULES.revised(rules=fewer), made) == [fault]
+    assert beside(RULES.revised(pair_id="q"), made) == [fault]
 
 
 def test_replacements_are_of_a_pair_and_a_dataset_that_has_them() -> None:

@@ -74,6 +74,8 @@ _ADJECTIVE = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|ern|ist)$|^christmas$|^
 """Ends of words for peoples, languages and parts of the world, and feasts: by themselves they tell of no one thing."""
 _NUMERALS = frozenset("0123456789０１２３４５６７８９一二三四五六七八九十百千万亿两.,")
 _NAMES = ("nr", "ns", "nt", "nz")
+_PHRASES = (["i"], ["l"], ["v"])
+"""Parts of speech of the words that hold a name and are none: idioms, set phrases, verbs."""
 _NEAR = 12
 """Characters on either side of a Chinese keyword in which a longer word is looked for."""
 _SHOWN = 200
@@ -518,9 +520,17 @@ def _longer_word(text: str, start: int, end: int) -> str | None:
         return reaching_in + reaching_out
     for word, begin, stop in near:
         if begin <= start and end <= stop and stop - begin > end - start:
+            if _is_phrase(word, text[begin:start]):
+                return None
             name = word.rstrip("".join(TAILS))
             return word if begin < start or (TRANSCRIBED.fullmatch(name) and len(name) > end - start) else None
     return None
+
+
+def _is_phrase(word: str, before: str) -> bool:
+    """Whether a Chinese word is an idiom, or what is done to the name at its end ("一登龙门"), and so no name."""
+    tags = [tag for _, tag in tagged(before)] if before else []
+    return [tag for _, tag in tagged(word)] in _PHRASES or (len(tags) > 1 and tags[0] in "md" and tags[-1] == "v")
 
 
 def excerpt(texts: str, place: int, code: str) -> str:

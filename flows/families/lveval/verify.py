@@ -977,8 +977,16 @@ def verify_replacements(rows: Iterable[Replacements], ctx: VerifyContext) -> Ite
 
 
 def verify_conflicts(rows: Iterable[RuleConflicts], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each conflict is of one of the rules, and shows where."""
+    """Each conflict is of one of the rules, and shows where; the rules were made from those that were proposed.
+
+    People may have revised the rules since, so what is compared is the name of the record that they came from.
+    """
+    proposed = {one.id: one.pair_id for one in ctx.rows("replacements")}
     for row in rows:
+        if proposed and row.pair_id not in {proposed.get(parent) for parent in row.provenance.parents}:
+            yield Fault(
+                id=row.id, problem="it was not made from its pair's rules in 'replacements' as they stand there"
+            )
         keywords_of_rules = {rule.old for rule in row.rules}
         for conflict in row.conflicts:
             if conflict.old not in keywords_of_rules:
