@@ -145,8 +145,14 @@ async def test_what_the_user_sets_is_sent_and_is_known_by_it(tmp_path: Path) -> 
     [
         ({"parameters": {"temperature": 1}}, "temperature is set elsewhere"),
         ({"parameters": {"messages": []}}, "messages is set elsewhere"),
+        ({"parameters": {"top_p": float("nan")}}, "top_p is nothing that JSON can say"),
+        ({"parameters": {" top_p": 1}}, "' top_p' is no parameter's name"),
         ({"temperature": -1}, "greater than or equal to 0"),
+        ({"temperature": float("inf")}, "finite"),
         ({"max_tokens": {"told": 0}}, "greater than or equal to 1"),
+        ({"max_tokens": {"told": 10**20}}, "less than or equal to 1000000000"),
+        ({"reasoning_tokens": 10**20}, "less than or equal to 1000000000"),
+        ({"window": 2}, "greater than or equal to 16"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str) -> None:

@@ -215,7 +215,7 @@ def test_a_model_named_by_path_lies_beside_the_configuration(tmp_path: Path, mon
     path = tmp_path / "mine.yaml"
     path.write_text(
         "name: x\nembedder: {name: nli, languages: [en]}\nfamilies: {reeval: {entailment: nli}}\n"
-        "models: {default: {provider: endpoint, name: m, window: 9, tokenizer: nli}, other: {provider: rules}}\n"
+        "models: {default: {provider: endpoint, name: m, window: 900, tokenizer: nli}, other: {provider: rules}}\n"
     )
     monkeypatch.chdir(tmp_path / "elsewhere")
     config = load_config(path)

@@ -1,6 +1,7 @@
 """A model behind any server that speaks the OpenAI protocol. The only place that imports openai."""
 
 import asyncio
+import json
 import logging
 import os
 import re
@@ -15,7 +16,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from flows.llm.cache import Completion, CompletionCache, Kind, completion_key
-from flows.llm.chat_format import Reply, offered_window, read_log_probabilities, read_reply, reask
+from flows.llm.chat_format import MOST_TOKENS, Reply, offered_window, read_log_probabilities, read_reply, reask
 from flows.llm.dialect import Dialect, Form, Structured
 from flows.llm.limits import Budget, Limits
 from flows.llm.model import (
@@ -36,6 +37,7 @@ from flows.llm.model import (
 from flows.llm.options import Likelihood, Options, TooLong
 from flows.llm.prices import Price, Prices, UnknownPrice, estimate_prompt_tokens, estimate_tokens
 from flows.llm.refusal import RefusedRequest
+from flows.llm.truncation import FEWEST_TOKENS
 from schemas.base import Frozen, canonical_json
 from schemas.errors import WrongInput
 
@@ -108,21 +110,26 @@ class EndpointSettings(Frozen):
     structured: Structured = Field(
         "auto", description="How the answer's form is asked for; auto takes the best that the server offers"
     )
-    temperature: float | None = Field(None, ge=0, description="Of all prompts, in place of each one's own")
+    temperature: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Of all prompts, in place of each one's own"
+    )
     parameters: Mapping[str, Any] = Field(
         default_factory=dict, description="More that is asked for with every prompt, as the server has it: top_p, seed"
     )
-    max_tokens: Mapping[str, Annotated[int, Field(ge=1, strict=True)]] = Field(
+    max_tokens: Mapping[str, Annotated[int, Field(ge=1, le=MOST_TOKENS, strict=True)]] = Field(
         default_factory=dict, description="By prompt, tokens of an answer at most, in place of the prompt's own number"
     )
     reasoning_tokens: int | None = Field(
         None,
         ge=0,
+        le=MOST_TOKENS,
         strict=True,
         description=f"Room for thoughts on top of an answer's tokens; null: {REASONING_TOKENS:,}, once they are missed",
     )
     window: int | None = Field(
-        None, ge=2, description="Tokens of a prompt beyond which `touchstone evaluate` cuts it in its middle"
+        None,
+        ge=FEWEST_TOKENS,
+        description="Tokens of a prompt beyond which `touchstone evaluate` cuts it in its middle",
     )
     tokenizer: str | None = Field(
         None, min_length=1, description="By name or path: what tokens are, for `window`; else they are estimated"
@@ -142,9 +149,11 @@ class EndpointSettings(Frozen):
                 raise ValueError(
                     f"{name} is set elsewhere: temperature, max_tokens and structured are settings of their own"
                 )
+            if not name.isidentifier():
+                raise ValueError(f"{name!r} is no parameter's name")
             try:
-                orjson.dumps(value)
-            except TypeError as error:
+                json.dumps(value, allow_nan=False)
+            except (TypeError, ValueError) as error:
                 raise ValueError(f"{name} is nothing that JSON can say; put it in quotes") from error
         return parameters
 
