@@ -130,7 +130,7 @@ FAMILY = Family(
                 each(select_unknown, **SELECTS),
                 each(
                     enrich,
-                    version=5,
+                    version=6,
                     prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE],
                     asks={"pivot": "pivots"},
                     calls=lambda settings: {

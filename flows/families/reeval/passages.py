@@ -16,6 +16,8 @@ RANKED = 100
 LEAST_NEAR = {"en": 0.3, "zh": 0.2}
 """Similarity to the question or the evidence below which a passage is on another matter: by the packaged embedder,
 and by the bigrams of characters. Wikipedia has nearer ones to offer; what is configured may not."""
+LOOSELY_NEAR = {"en": 0.4, "zh": 0.25}
+"""Below it, a passage may well have little to do with the question: people are to look."""
 EXPANSIONS = ("question", "evidence")  # section 3.2: question-focused and evidence-focused
 
 
@@ -72,19 +74,21 @@ class Collection:
         shelf = self.shelves[case.language]
         if shelf.retriever is None:
             return Drawn((), (), ())
-        near: dict[int, float] = {}
+        rivals: dict[int, float] = {}
+        nearness: dict[int, float] = {}
         far: set[int] = set()
         similarity = shelf.retriever.similarity
 
         def refuse(place: int) -> bool:
-            if max(similarity(text, place) for text in (case.evidence, case.question)) < LEAST_NEAR[case.language]:
+            nearness[place] = max(similarity(text, place) for text in (case.evidence, case.question))
+            if nearness[place] < LEAST_NEAR[case.language]:
                 far.add(place)
                 return True
             if checks.opening(case.language, shelf.passages[place].text) is None:
                 return True
             rival = checks.rival(case, shelf.passages[place].text)
-            near[place] = rival[1] if rival else 0.0
-            return near[place] > checks.RIVAL_ABOVE
+            rivals[place] = rival[1] if rival else 0.0
+            return rivals[place] > checks.RIVAL_ABOVE
 
         places = diverse(
             self.ranks[case.key, expansion],
@@ -96,11 +100,12 @@ class Collection:
             most=most,
             refuse=refuse,
         )
-        doubts = [
-            f"passage {number} may bring another answer; to be reviewed"
-            for number, place in enumerate(places, 1)
-            if near[place] > checks.UNSURE_ABOVE
-        ]
+        doubts = []
+        for number, place in enumerate(places, 1):
+            if rivals[place] > checks.UNSURE_ABOVE:
+                doubts.append(f"passage {number} may bring another answer; to be reviewed")
+            if nearness[place] < LOOSELY_NEAR[case.language]:
+                doubts.append(f"passage {number} has little to do with the question; to be reviewed")
         return Drawn(
             tuple(shelf.passages[place] for place in places),
             tuple(doubts),
