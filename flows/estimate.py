@@ -68,7 +68,7 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
     ceiling = project.config.budget_usd
     above = ceiling is not None and total.cost_usd is not None and total.cost_usd > ceiling
     notes = [f"this may be more than budget_usd allows ({ceiling:g} USD): the build would stop there"] if above else []
-    notes += [f"the price of {name} is not known; give it under prices:" for name in unknown]
+    notes += [f"the price of {name} is not known: give it in a file, and name that under prices" for name in unknown]
     return Estimate((*lines, total), pilot is not None, tuple(notes))
 
 

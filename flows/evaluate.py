@@ -186,6 +186,11 @@ def evaluated_rows(project: Project, family: Family, limit: int | None) -> Evalu
             f"({', '.join(family.evaluation.parts)}); build one of them"
         )
     stages = [project.build.accepted(family.name, name) for name in parts]
+    if not any(map(len, stages)):
+        raise WrongInput(
+            f"{family.name}: this build has no rows to be put to a model: nothing was kept, or people have yet to "
+            "write what is theirs (`touchstone annotate push`)"
+        )
     selection = family.evaluation.selection
     if selection is None:
         return EvaluatedRows(stages, limit)

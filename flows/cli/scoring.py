@@ -191,22 +191,23 @@ def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
     console = make_console()
     project = open_build(out, console)
     lines: list[EstimateLine] = []
-    notes: list[str] = []
+    refused: dict[str, str] = {}
     try:
         for one in project.build.families.values():
             try:
                 weighs = _weighing_model(project, one.family, model)
                 lines += evaluation_lines(project, one.family, model, weighs, limit)
             except WrongInput as error:
-                notes.append(f"{one.family.name} is not in it: {error}")
+                refused[one.family.name] = str(error)
     finally:
         project.close()
     if not lines:
-        raise WrongInput("; ".join(notes))
+        raise WrongInput("; ".join(dict.fromkeys(refused.values())))
+    notes = [f"{family} is not estimated: {why}" for family, why in refused.items()]
     total = summed(lines)
     if total.cost_usd is None:
-        notes.append(f"the price of {model} is not known; give it under prices:")
-    basis = "by the rows of the build: nothing cached, answers of usual length, or else the longest"
+        notes.append(f"the price of {model} is not known: give it in a file, and name that under prices")
+    basis = "by the rows of the build: nothing cached, answers of usual length or else the longest, and no thoughts"
     print_estimate(Estimate((*lines, total), True, tuple(notes)), console, basis)
 
 
