@@ -14,6 +14,7 @@ from flows.families.lveval.facts import packaged_fact
 from flows.families.lveval.naming import (
     AMONG_RULES,
     ARTICLE,
+    COMMON,
     EXTRA,
     FOLLOWS,
     FORM,
@@ -103,6 +104,22 @@ def test_a_country_is_renamed_everywhere_or_nowhere(text: str, lines: list[str],
     assert [one.old for one in told] == lost
 
 
+@pytest.mark.parametrize(
+    ("text", "lines", "lost"),
+    [
+        ("Will Marsh will write.", ["Will Marsh -> Otto Brand", "Will -> Otto"], [("Will", COMMON)]),
+        ("Will Marsh will write.", ["Will Marsh -> Otto Brand"], []),
+        ("MARSH is Will Marsh, the poet.", ["Will Marsh -> Otto Brand", "Marsh -> Brand"], []),
+        ("She flew the Boeing 747, and the 747 was fast.", ["Boeing 747 -> Hallen 312"], [("Boeing 747", PART)]),
+        ("She flew the Boeing 747, and the 747 was fast.", ["Boeing 747 -> Hallen 747"], []),
+        ("Apollo 11 took 11 days.", ["Apollo 11 -> Meridian 4"], []),
+    ],
+)
+def test_what_else_a_rule_would_change_or_leave(text: str, lines: list[str], lost: list[tuple[str, str]]) -> None:
+    _, told = sift(asked_of(text, ["yes"], text), rules_of(*lines))
+    assert [(one.old, one.kind) for one in told] == lost
+
+
 def test_rules_beyond_those_asked_for_are_left_out() -> None:
     asked = CURIE.model_copy(update={"most": 1})
     kept, told = sift(asked, rules_of("Paris -> Corvath", "Apium -> Umbrium"))
@@ -158,10 +175,21 @@ def test_a_complaint_names_rule_and_reason_and_what_it_was_lost_for() -> None:
     assert problem is not None
     reason, told = problem
     assert reason == PART
-    assert (
-        "潘仕成: a part of the name goes on to stand there: since 潘 -> 陆 is left out: '潘' in: 潘仕成是商人" in told
+    assert told == (
+        "潘仕成 -> 陆怀瑾: since 潘 -> 陆 is left out: '潘' in: 潘仕成是商人，潘自行出资. And a number or a single "
+        "character is replaced: 潘 -> 陆: a single character stands in many words; take the characters beside it along. "
+        "Mend or leave out these rules, and keep the others"
     )
-    assert told.endswith("Mend or leave out these rules, and keep the others as they are")
+    assert reason not in told
+
+
+def test_a_complaint_says_each_reason_and_each_rule_once() -> None:
+    rules = rules_of("Paris -> a town", "Apium -> Marium", "Curie -> Lund", "Einstein -> Bell")
+    problem = rules_problem(CURIE, rules)
+    assert problem is not None
+    said = ": ".join(problem)
+    for once in (INSIDE, FORM, ARTICLE, NOWHERE, "Paris -> a town", "Apium -> Marium", "Curie -> Lund"):
+        assert said.count(once) == 1, once
 
 
 def test_spellings_of_one_name_are_renamed_together_or_not_at_all() -> None:

@@ -10,7 +10,16 @@ from itertools import accumulate
 import numpy as np
 
 from flows.families.lveval.library import BETWEEN, Library, Numbers, batches
-from flows.families.lveval.naming import INSIDE, STANDS, Texts, longer_name, objections, settle, sides_of
+from flows.families.lveval.naming import (
+    INSIDE,
+    STANDS,
+    Texts,
+    is_common_word,
+    longer_name,
+    objections,
+    settle,
+    sides_of,
+)
 from flows.language.keywords import PhraseFinder, occurs, readable
 from schemas.lveval import Conflict, Pair, Rule
 
@@ -81,7 +90,8 @@ def look_for_unfit(keywords: Iterable[str], library: Library) -> None:
         for which, start, end in finder.find(together):
             if len(found[which]) <= FREQUENT * len(library):
                 number = holding[first + bisect_right(ends, start)]
-                if number not in found[which] and longer_name(together, start, end, library.language):
+                common = library.language == "en" and is_common_word(together[start:end], wanted[which])
+                if number not in found[which] and (common or longer_name(together, start, end, library.language)):
                     found[which][number] = None
     for keyword, numbers in zip(wanted, found, strict=True):
         library.unfit[keyword] = np.fromiter(numbers, np.int64, len(numbers))

@@ -42,6 +42,7 @@ SHARED = "keyword and substitute share a name"
 KIND = "the substitute is of another kind"
 PLAIN = "a number or a single character is replaced"
 FORM = "keyword and substitute differ in form"
+COMMON = "the keyword stands there as a common word too"
 ARTICLE = "it does not go with the article before it"
 AMONG_RULES = "it does not go with another rule"
 INSIDE = "the keyword stands inside a longer name"
@@ -87,6 +88,8 @@ _NAME_LENGTHS = (2, 3)
 """Characters of a Chinese name whose first is the family's."""
 _TELLING = 4
 """Letters of a word by which alone a name is known."""
+_TELLING_DIGITS = 3
+"""Digits of a number by which alone a name is known ("the 747"); dates apart."""
 _SHORT = 2
 """Words of a name that one unusual word of it may stand for."""
 _ADJECTIVES = {"France": "French", "Wales": "Welsh", "Netherlands": "Dutch", "Greece": "Greek", "Iraq": "Iraqi"}
@@ -142,11 +145,31 @@ def rules_problem(asked: Renamed, rules: Sequence[Rule]) -> Problem:
     """What is wrong with a proposal: with which rules, and why; or that it leaves question and answers as they are."""
     kept, lost = sift(asked, rules)
     if lost:
-        told = "; ".join(map(str, lost[:_TOLD]))
-        return lost[0].kind, f"{told}. Mend or leave out these rules, and keep the others as they are"
+        return lost[0].kind, f"{_told(lost[:_TOLD], rules)}. Mend or leave out these rules, and keep the others"
     if not touches(asked, kept) and (names := _names_asked(asked)):
         return "question and answers stay as they are", f"replace one of their names at least: {', '.join(names)}"
     return None
+
+
+def _told(lost: Sequence[Conflict], rules: Sequence[Rule]) -> str:
+    """What is wrong with each rule, each reason said once; the first reason is said by whoever tells this."""
+    by_kind: dict[str, list[str]] = {}
+    for conflict in lost:
+        lines = by_kind.setdefault(conflict.kind, [])
+        if (line := _line(conflict, rules)) not in lines:
+            lines.append(line)
+    first, *others = by_kind
+    return ". ".join(("; ".join(by_kind[first]), *(f"And {kind}: {'; '.join(by_kind[kind])}" for kind in others)))
+
+
+def _line(conflict: Conflict, rules: Sequence[Rule]) -> str:
+    """The rule and what shows that it does harm."""
+    of_keyword = [rule for rule in rules if rule.old == conflict.old]
+    rule = next((rule for rule in of_keyword if conflict.excerpt.startswith(f"{rule}: ")), of_keyword[0])
+    shown = conflict.excerpt
+    for lead in (f"{rule}: ", f"{rule.old!r} -> {rule.new!r}: "):
+        shown = shown.removeprefix(lead)
+    return f"{rule}: {shown.rstrip('.。')}"
 
 
 def _names_asked(asked: Renamed) -> list[str]:
@@ -291,7 +314,7 @@ def settle(
         gone = [rule for rule in left if rule.old in harmful]
         if not gone:
             break
-        useless = {conflict.old for conflict in against if conflict.kind == NOWHERE}
+        useless = {conflict.old for conflict in against if conflict.kind in (NOWHERE, COMMON)}
         lost += [_because(conflict, [one for one in before if _related(one.old, conflict.old)]) for conflict in against]
         for rule in left:
             if rule.old not in harmful:
@@ -365,8 +388,12 @@ def objections(rules: Sequence[Rule], texts: Texts) -> Iterator[Conflict]:
     spans = {(edit.start, edit.end) for edit in edits}
     families = {rule.old.split()[-1] for rule in sound if " " in rule.old.strip()}
     inside: set[str] = set()
+    common: set[str] = set()
     for edit in edits:
         rule = _rule_of(edit, sound)
+        if texts.language == "en" and rule.old not in common and is_common_word(edit.old, rule.old):
+            common.add(rule.old)
+            yield Conflict(old=rule.old, kind=COMMON, excerpt=excerpt(own, edit.start, texts.language))
         longer = longer_name(own, edit.start, edit.end, texts.language, family=edit.old in families)
         beside = any(end in (edit.start - 1, edit.start) or start in (edit.end, edit.end + 1) for start, end in spans)
         if longer and not beside and rule.old not in inside:
@@ -374,6 +401,11 @@ def objections(rules: Sequence[Rule], texts: Texts) -> Iterator[Conflict]:
             yield Conflict(old=rule.old, kind=INSIDE, excerpt=f"{longer}: {excerpt(own, edit.start, texts.language)}")
     yield from _left_in_part(sound, edits, texts)
     yield from _unanswered(sound, texts)
+
+
+def is_common_word(found: str, keyword: str) -> bool:
+    """Whether what was found for an English name is a common word that is spelt like it: "will" for "Will"."""
+    return found.islower() and keyword[:1].isupper() and is_dictionary_word(found)
 
 
 def _readable(rule: Rule) -> bool:
@@ -444,6 +476,8 @@ def _telling_parts(rule: Rule, code: str) -> Iterator[str]:
                 yield stem
         return
     words = [word for word in old_words(rule) if word.casefold() not in ("a", "an", "the")]
+    kept = _words_of(rule.new)
+    yield from (word for word in words if word.isdigit() and len(word) >= _TELLING_DIGITS and word not in kept)
     for word in words if len(words) <= _SHORT else ():
         low = word.casefold()
         common = is_dictionary_word(low) or low in TITLES or _ADJECTIVE.search(low) or word in rule.new

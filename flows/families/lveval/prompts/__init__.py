@@ -103,10 +103,10 @@ CONFUSING_FACTS = Prompt(
     "confusing_facts", 2, ConfusingFacts, HERE, checks=(_check_facts,), max_tokens=1024, inputs=ToConfuse
 )
 REPLACEMENT_RULES = Prompt(
-    "replacement_rules", 2, RuleList, HERE, checks=(_check_rules,), max_tokens=1024, inputs=ToRename
+    "replacement_rules", 3, RuleList, HERE, checks=(_check_rules,), max_tokens=1024, inputs=ToRename
 )
 ANSWER_KEYWORDS = Prompt(
-    "answer_keywords", 2, Keywords, HERE, checks=(_check_keywords,), temperature=0.0, max_tokens=128, inputs=ToMark
+    "answer_keywords", 3, Keywords, HERE, checks=(_check_keywords,), temperature=0.0, max_tokens=128, inputs=ToMark
 )
 ANSWER_UNAIDED = Prompt("answer_unaided", 1, Text, HERE, temperature=0.0, max_tokens=64, inputs=ToAnswer)
 
