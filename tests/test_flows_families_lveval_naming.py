@@ -177,8 +177,8 @@ def test_a_complaint_names_rule_and_reason_and_what_it_was_lost_for() -> None:
     assert reason == PART
     assert told == (
         "潘仕成 -> 陆怀瑾: since 潘 -> 陆 is left out: '潘' in: 潘仕成是商人，潘自行出资. And a number or a single "
-        "character is replaced: 潘 -> 陆: a single character stands in many words; take the characters beside it along. "
-        "Mend or leave out these rules, and keep the others"
+        "character is replaced: 潘 -> 陆: a single character stands in many words; take the characters beside it "
+        "along. Mend or leave out these rules, and keep the others"
     )
     assert reason not in told
 
@@ -308,7 +308,7 @@ def test_keywords_mark_something(language: str, answer: str, keywords: str, reas
          ["Robert Z. Leonard (born 1889) was a director. Leonard made films; he died in 1968.", "Nothing is said."],
          ["Robert Z. Leonard", "Robert Leonard", "Leonard"]),
         ("Where is Kalenderhane Church?", "Berlin", ["Kalenderhane Church is in Berlin."], ["Kalenderhane", "Berlin"]),
-        ("When was the hall built?", "1931", ["The hall was built in 1931, before the war of 1939."], ["1931"]),
+        ("When was the hall built?", "1931", ["The hall was built in 1931, and rebuilt in 1939."], ["1931"]),
         ("Who was Mahbub ul Haq?", "a minister", ["Mahbub ul Haq was a minister."], []),
         ("What is Disney?", "a firm", ["Disney made the film with Disneynature."], []),
         ("When was it held?", "from 1986 to 2013", ["It was held from 1986 to 2013."], []),

@@ -31,6 +31,7 @@ from flows.language.en_persons import personal_name
 from flows.language.en_phrases import article, is_dictionary_word
 from flows.language.en_tokens import word_set
 from flows.language.keywords import Edit, met, occurs, problems, readable, replacer
+from flows.language.other_names import other_names
 from flows.language.zh_text import tagged, words
 from flows.llm.model import Problem
 from flows.scoring.words import WORDS, released_blacklist
@@ -47,6 +48,7 @@ ARTICLE = "it does not go with the article before it"
 AMONG_RULES = "it does not go with another rule"
 INSIDE = "the keyword stands inside a longer name"
 PART = "a part of the name goes on to stand there"
+OTHER = "another name of the same thing goes on to stand there"
 FOLLOWS = "the answer no longer follows"
 UNDONE = "it cannot be undone"
 TOGETHER = "another rule for the same name is left out"
@@ -423,15 +425,20 @@ def _plain(text: str) -> str:
 
 
 def _left_in_part(rules: Sequence[Rule], edits: Sequence[Edit], texts: Texts) -> Iterator[Conflict]:
-    """Rules for a name that goes on to stand in the texts by a part, a short form or another form."""
+    """Rules for what goes on to stand in the texts by a part of its name, another form of it or another name."""
     own = texts.together
     starts, ends = [edit.start for edit in edits], [edit.end for edit in edits]
     for rule in rules:
-        for start, end in forms_of(rule, own, texts.language):
-            if bisect_left(starts, end) <= bisect_right(ends, start):  # no edit reaches into it
-                said = f"{own[start:end]!r} in: {excerpt(own, start, texts.language)}"
-                yield Conflict(old=rule.old, kind=PART, excerpt=said)
-                break
+        by_kind = {
+            PART: forms_of(rule, own, texts.language),
+            OTHER: other_names(own, rule.old, texts.language),
+        }
+        for kind, forms in by_kind.items():
+            for start, end in forms:
+                if bisect_left(starts, end) <= bisect_right(ends, start):  # no edit reaches into it
+                    said = f"{own[start:end]!r} in: {excerpt(own, start, texts.language)}"
+                    yield Conflict(old=rule.old, kind=kind, excerpt=said)
+                    break
 
 
 def forms_of(rule: Rule, text: str, code: str) -> Iterator[tuple[int, int]]:

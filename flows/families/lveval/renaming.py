@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import partial
 
-from flows.families.lveval.naming import TRANSCRIBED, is_year, rules_problem
+from flows.families.lveval.naming import TRANSCRIBED, rules_problem
 from flows.families.lveval.pool import names as names_in
 from flows.families.lveval.prompts import Keywords, RuleList, ToMark, ToRename
 from flows.language import en, language_of, zh
 from flows.language.en_names import TITLES, classes, is_first_name, is_surname, place_class
+from flows.language.en_numbers import spelt
 from flows.language.en_persons import personal_name
 from flows.language.en_phrases import is_dictionary_word
-from flows.language.en_tokens import MONTHS
+from flows.language.en_tokens import MONTHS, word_set
 from flows.language.invented import invented_names
 from flows.language.keywords import occurs
 from flows.language.zh_text import is_known_word, tagged
@@ -32,16 +33,39 @@ THINGS = 3
 _DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|isms?|ists?|tions?|ity|ness|ology)$")
 """Ends of words for peoples, languages and what is thought or done, which are no names to be replaced."""
 _TIMES_AND_TONGUES = frozenset(MONTHS) | {"latin", "greek", "sunday", "monday"}
+_PEOPLES = word_set(
+    "arab berber celt croat czech dane finn gaul goth greek hindu inca islam islamist jew kurd magyar maya moor mongol "
+    "moslem muslim norse pole roman scot serb sikh slav slovak slovene sunni shia swede tatar thai turk viking"
+)
+"""Whose names, coined anew, would belong to nobody."""
 _NEIGHBOUR_YEARS = 9
 """Years by which a year is moved, at most."""
 _YEAR = re.compile(r"(?<![\d.,])(?:1[0-9]{3}|20[0-2][0-9])(?![\d.,]*\d|s|年代)")
 _ONLY_DATE = re.compile(r"(?:约|于|在)?[0-9]{4}年(?:[0-9]{1,2}月)?(?:[0-9]{1,2}[日号])?")
+_ONLY_DATE_EN = re.compile(
+    rf"(?:(?:in|on|about|around|circa|c\.) )?(?:(?:early|late|mid) )?(?:(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)})"
+    r"(?: \d{1,2})?,? )?\d{4}",
+    re.IGNORECASE,
+)
+_KNOWN_EVENT = re.compile(
+    r"(?i:\b(?:wars?|revolution|treaty|armistice|capitulated|surrendered|battle|invasion|invaded|independence|election|"
+    r"elected|president|olympics?|world cup|census|earthquake|super bowl|draft|championships?|season)\b)"
+    "|战争|大战|革命|条约|投降|起义|解放|独立|奥运|世界杯|选举|总统|地震|大选|赛季|抗战|事变"
+)
+"""What happened when everybody knows, or happens every so many years."""
+_COUNTS = {spelt(number): number for number in range(1, 100)} | {str(number): number for number in range(1, 1000)}
+_YEARS_LONG = re.compile(
+    r"(?<![\d,.-])(\d{1,3}|[a-z]+(?:-[a-z]+)?)(?: [a-z-]+)?[ -]years?\b|(?<!\d)(\d{1,3})(?:周年|年[后前来间])",
+    re.IGNORECASE,
+)
 _NAME_WORD = r"[^\W\d_a-z][\w'’-]*\.?"
 _LINK = r"(?:of|the|de|du|la|le|und|et|ul|al|von|van|y|e|i|di|da|del)"
 _RUN = rf"{_NAME_WORD}(?: {_LINK})*"
 _SOMEBODY = re.compile(r"(?<!\w)(?:[Bb]orn|he|He|she|She|his|His|her|Her)(?!\w)|\(\d{4} ?[–-] ?\d{4}\)")
 _MALE = r"\b(?:he|his|him|king|son|father|brother|actor)\b"
 _FEMALE = r"\b(?:she|her|hers|queen|daughter|mother|sister|actress)\b"
+_SAYS_HOW_CALLED = re.compile(r"\b(?:abbreviated|shortened)\b")
+_OTHER_SCRIPT = "[\u0370-\u1dff\u3040-\ud7ff]"
 _NEARLY = 0.7
 """How much of two words is the same from which on they may be two spellings of one name."""
 _DOT = re.compile(r"[·・•‧]")
@@ -75,6 +99,7 @@ _KINDS = (
     "乡",
     "村",
     "府",
+    "海峡",
     "湖",
     "山",
     "河",
@@ -161,6 +186,8 @@ def _in_english(asked: ToRename, texts: str) -> Iterator[Maker]:
             continue
         done.append(name)
         words = name.split()
+        if _called_otherwise(name, texts):
+            continue
         if _of_somebody(name, asked) and (_is_person(name) or _is_born(name, texts)):
             yield partial(_person, name, (asked.question, *asked.answers, *_texts_of(asked)))
         elif place_class(name) == "city" and _telling_town(name) and _stands_alone(name, texts):
@@ -180,6 +207,14 @@ def _names_of(asked: ToRename) -> list[str]:
             for name in (run, *run.split()):
                 places.setdefault(re.sub(r"['’]s$|[.,]$", "", name), place)
     return sorted(places, key=lambda name: (places[name], -len(name), name))
+
+
+def _called_otherwise(name: str, texts: str) -> bool:
+    """Whether the texts have an abbreviation of the name, or write it in another script."""
+    for sentence in en.sentences(texts):
+        if name in sentence and _SAYS_HOW_CALLED.search(sentence[sentence.index(name) :]):
+            return True
+    return re.search(rf"{re.escape(name)}[^.\n]{{0,40}}\([^()]*{_OTHER_SCRIPT}", texts) is not None
 
 
 def _is_person(name: str) -> bool:
@@ -226,6 +261,8 @@ def _stands_alone(word: str, texts: str) -> bool:
         beside = [one.strip(".'") for one in found[0].replace(word, " ", 1).split() if one[:1].isupper()]
         if not all(one.casefold() in classes("head") or is_dictionary_word(one.casefold()) for one in beside):
             return False
+    if re.search(rf"(?<!\w){word[0]}\. ?[a-z]{{3}}|(?<!\w){word[0]}[A-Z]{{1,4}}(?!\w)", texts):
+        return False  # the first letter of it stands for it: "A. pintoi", "RU"
     others = {one for one in re.findall(r"[^\W\d_a-z][^\W\d_]{3,}", texts) if one != word}
     return not any(_spelt_alike(word, one) for one in others)
 
@@ -249,6 +286,7 @@ def _telling(words: Sequence[str]) -> str | None:
         or is_first_name(word)
         or place_class(word)
         or _DEMONYM.search(word)
+        or word.casefold().removesuffix("s") in _PEOPLES
     )
     return word if fit and not known else None
 
@@ -290,6 +328,9 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
     names = invented_names("en")
     new_first, middle = rng.sample(names[of], 2)
     new_last = rng.choice(names["surname"])
+    inner = [word for word in words[1:-1] if len(word) > 2]
+    if any(re.search(rf"(?<!{re.escape(first)} ){re.escape(word)} {re.escape(last)}", texts) for word in inner):
+        return []  # called by another of the first names
     forms = {
         found[0]
         for found in re.finditer(rf"(?<!\w){_NAME_WORD}(?: {_NAME_WORD}){{0,4}}(?: {re.escape(last)})(?!\w)", texts)
@@ -310,8 +351,6 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
         bare = bare.replace(rule.old, " ")
     if occurs(bare, [last], "en"):
         made.append(Rule(old=last, new=new_last))
-    if re.search(rf"(?<!\w){re.escape(first)}(?! [A-Z])(?!\w)", bare):
-        made.append(Rule(old=first, new=new_first))
     for rule in made:
         bare = re.sub(rf"(?<!\w){re.escape(rule.old)}(?!\w)", " ", bare)
     return [] if re.search(rf"(?<!\w)(?:{re.escape(first)}|{re.escape(last)})", bare) else made
@@ -324,11 +363,29 @@ def _gender_of(texts: str, patterns: tuple[str, str]) -> str | None:
 
 
 def _asked_years(asked: ToRename) -> list[str]:
-    """The year that the answer is, with its day and month or without; none of a span, whose length may be told too."""
+    """The year that the answer is, with its day and month or without; none of a span, whose length may be told too.
+
+    None where a sentence has it beside what happened when everybody knows, or the texts count years from it.
+    """
     answer = asked.answers[0].strip(" .。")
     years = _YEAR.findall(answer)
-    dated = _ONLY_DATE.fullmatch(answer) if asked.language == "zh" else en.answer_type(answer) == "date"
-    return years if len(years) == 1 and (dated or is_year(answer)) else []
+    dated = (_ONLY_DATE if asked.language == "zh" else _ONLY_DATE_EN).fullmatch(answer)
+    asks_date = language_of(asked.language).answer_type(answer, asked.question) == "date"
+    if len(years) != 1 or not dated or not asks_date:
+        return []
+    texts = "\n".join(_texts_of(asked))
+    sentences = [one for one in language_of(asked.language).sentences(texts) if years[0] in one]
+    if any(_KNOWN_EVENT.search(one) for one in sentences) or _counted_from(int(years[0]), texts):
+        return []
+    return years
+
+
+def _counted_from(year: int, texts: str) -> bool:
+    """Whether the texts name another year, and how many years lie between."""
+    others = {int(one) for one in _YEAR.findall(texts)} - {year}
+    told = ((found[1] or found[2]).casefold() for found in _YEARS_LONG.finditer(texts))
+    counts = {_COUNTS[number] for number in told if number in _COUNTS}
+    return any(abs(year - other) in counts for other in others)
 
 
 def _moved(year: str, unit: str, texts: str, rng: random.Random) -> list[Rule]:
@@ -390,13 +447,16 @@ def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # n
         or not (_always_before_kind(stem, texts) and _spelt_in_chinese(stem, texts))
     ):
         return None
+    if "谁" in asked.question and any(name in answer for answer in asked.answers):
+        return None  # somebody whose name looks like that of a place: 滨田省吾
     foreign = TRANSCRIBED.fullmatch(stem) is not None
     place = [tag for _, tag in tagged(stem)] in (["ns"], ["nt"], ["nz"]) or any(
         text.startswith(name) for text in _texts_of(asked)
     )
     if not foreign and (tail in _WORDS_TOO or not place):
         return None
-    return partial(_one_of, stem, invented_names("zh")["foreign-place" if foreign else "place"])
+    others = invented_names("zh")["foreign-place" if foreign else "place"]
+    return partial(_one_of, stem, [other for other in others if not other.endswith(_KINDS)])
 
 
 def _spelt_in_chinese(name: str, texts: str) -> bool:
@@ -431,8 +491,9 @@ def _is_chinese_person(name: str, asked: ToRename, texts: str) -> bool:
 
 def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
     names = invented_names("zh")
-    if name[0] in texts.replace(name, ""):
-        return []  # it may be the family name alone
+    bare = texts.replace(name, "")
+    if name[0] in bare or (len(name) == 2 and name[1] in bare):
+        return []  # it may be the family name alone, or the given name
     family = rng.choice([one for one in names["surname"] if one != name[0]])
     given = "".join(rng.sample(names["given"], len(name) - 1))
     made = [Rule(old=name, new=family + given)]
@@ -449,6 +510,8 @@ def _foreigner(name: str, texts: str, rng: random.Random) -> list[Rule]:
     last = rng.choice(names["foreign-surname"])
     made = [Rule(old=name, new="·".join((first, *middle, last)))]
     bare = texts.replace(name, " ")
+    if parts[-1][0] in bare.replace(parts[-1], ""):
+        return []  # the family name may be spelt in another way: 韦伯 beside 韦比
     if len(parts[-1]) > 1 and parts[-1] in bare:
         made.append(Rule(old=parts[-1], new=last))
     if len(parts[0]) > 1 and parts[0] in bare.replace(parts[-1], " "):
