@@ -35,7 +35,8 @@ _DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|isms?|ists?|tions?|ity|ne
 _TIMES_AND_TONGUES = frozenset(MONTHS) | {"latin", "greek", "sunday", "monday"}
 _PEOPLES = word_set(
     "arab berber celt croat czech dane finn gaul goth greek hindu inca islam islamist jew kurd magyar maya moor mongol "
-    "moslem muslim norse pole roman scot serb sikh slav slovak slovene sunni shia swede tatar thai turk viking"
+    "moslem muslim norse pole roman salafi scot serb shia shiite sikh slav slovak slovene sufi sunni swede tatar thai "
+    "turk viking wahhabi"
 )
 """Whose names, coined anew, would belong to nobody."""
 _NEIGHBOUR_YEARS = 9
@@ -49,7 +50,7 @@ _ONLY_DATE_EN = re.compile(
 )
 _KNOWN_EVENT = re.compile(
     r"(?i:\b(?:wars?|revolution|treaty|armistice|capitulated|surrendered|battle|invasion|invaded|independence|election|"
-    r"elected|president|olympics?|world cup|census|earthquake|super bowl|draft|championships?|season)\b)"
+    r"elected|president|olympics?|world cup|census|earthquake|super bowl|draft|championships?|season|class of)\b)"
     "|战争|大战|革命|条约|投降|起义|解放|独立|奥运|世界杯|选举|总统|地震|大选|赛季|抗战|事变"
 )
 """What happened when everybody knows, or happens every so many years."""
@@ -64,7 +65,13 @@ _RUN = rf"{_NAME_WORD}(?: {_LINK})*"
 _SOMEBODY = re.compile(r"(?<!\w)(?:[Bb]orn|he|He|she|She|his|His|her|Her)(?!\w)|\(\d{4} ?[–-] ?\d{4}\)")
 _MALE = r"\b(?:he|his|him|king|son|father|brother|actor)\b"
 _FEMALE = r"\b(?:she|her|hers|queen|daughter|mother|sister|actress)\b"
-_SAYS_HOW_CALLED = re.compile(r"\b(?:abbreviated|shortened)\b")
+_OPENING = 80
+"""Characters of a text in which it says what it is about."""
+_OF_NAME = re.compile(
+    r"\b(?:abbreviated|shortened|spelled|spelt|stands for|short for|acronym|etymology|portmanteau|"
+    r"(?:the|its) name (?:is|was|comes|came|means|derives|refers)|named (?:after|for|from|in hono)|in hono\w+ of|"
+    r"(?:is|was) derived from|means \")"
+)
 _OTHER_SCRIPT = "[\u0370-\u1dff\u3040-\ud7ff]"
 _NEARLY = 0.7
 """How much of two words is the same from which on they may be two spellings of one name."""
@@ -145,6 +152,7 @@ _WORDS_TOO = frozenset("山河江湖路街桥城人语族")
 _WRITES_NAMES = re.compile(f"[·{TRANSCRIBED.pattern[1:-2]}]")
 _SUBJECT = re.compile(r"[《「]?([^\s（(，,。、《》「」：:]{2,12}?)[》」]?(?=[（(，,]|是|为|位于)")
 """What the first sentence of an encyclopedia's page is about."""
+_PRONOUNS = ("他(?!们)", "她(?!们)")
 _BORN = re.compile(r"[（(][^）)]{0,40}年|出生|字[^母]{1,3}，|生于|逝世")
 _WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 _NUMBER = re.compile(r"[0-9０-９]+(?:[.,．，][0-9０-９]+)*")
@@ -186,12 +194,15 @@ def _in_english(asked: ToRename, texts: str) -> Iterator[Maker]:
             continue
         done.append(name)
         words = name.split()
-        if _called_otherwise(name, texts):
+        if _in_another_script(name, texts):
             continue
         if _of_somebody(name, asked) and (_is_person(name) or _is_born(name, texts)):
             yield partial(_person, name, (asked.question, *asked.answers, *_texts_of(asked)))
+        elif _told_of_name(name, _texts_of(asked)):
+            continue
         elif place_class(name) == "city" and _telling_town(name) and _stands_alone(name, texts):
-            yield partial(_one_of, name, invented_names("en")["town"])
+            if not _acts(name, _texts_of(asked)):
+                yield partial(_one_of, name, invented_names("en")["town"])
         elif (telling := _telling(words)) is not None and _stands_alone(telling, texts):
             yield partial(_coined, telling)
     yield from (partial(_moved, year, "", texts) for year in _asked_years(asked))
@@ -209,12 +220,24 @@ def _names_of(asked: ToRename) -> list[str]:
     return sorted(places, key=lambda name: (places[name], -len(name), name))
 
 
-def _called_otherwise(name: str, texts: str) -> bool:
-    """Whether the texts have an abbreviation of the name, or write it in another script."""
-    for sentence in en.sentences(texts):
-        if name in sentence and _SAYS_HOW_CALLED.search(sentence[sentence.index(name) :]):
+def _told_of_name(name: str, documents: Sequence[str]) -> bool:
+    """Whether a text speaks of the name itself: what it means, whence it comes, how else it is written."""
+    for text in documents:
+        about = name in text[:_OPENING]
+        spoken = [one for one in en.sentences(text) if about or name in one]
+        if name in text and any(_OF_NAME.search(one) for one in spoken):
             return True
+    return False
+
+
+def _in_another_script(name: str, texts: str) -> bool:
     return re.search(rf"{re.escape(name)}[^.\n]{{0,40}}\([^()]*{_OTHER_SCRIPT}", texts) is not None
+
+
+def _acts(name: str, documents: Sequence[str]) -> bool:
+    """Whether what looks like a town is somebody: "Baran developed it during his research"."""
+    of_somebody = re.compile(rf"(?:^|\n){re.escape(name)} [^\n]*\b(?:his|her|he|she|himself|herself)\b")
+    return any(of_somebody.search(one) for text in documents for one in en.sentences(text))
 
 
 def _is_person(name: str) -> bool:
@@ -320,10 +343,8 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
         or not all(is_dictionary_word(word.casefold()) or word.casefold() in TITLES for word in before)
     ):
         return []
-    if any(
-        one[:2] == first[:2] and one != first
-        for one in re.findall(rf"([A-Z]\w+)(?: [A-Z]\.)? {re.escape(last)}", texts)
-    ):
+    called = re.findall(rf"((?:{_NAME_WORD} ){{1,4}}){re.escape(last)}(?!\w)", texts)
+    if any(one[:2] == first[:2] and one != first for run in called for one in run.split()):
         return []  # a short form of the first name
     names = invented_names("en")
     new_first, middle = rng.sample(names[of], 2)
@@ -495,7 +516,8 @@ def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
     if name[0] in bare or (len(name) == 2 and name[1] in bare):
         return []  # it may be the family name alone, or the given name
     family = rng.choice([one for one in names["surname"] if one != name[0]])
-    given = "".join(rng.sample(names["given"], len(name) - 1))
+    told = _gender_of(texts, _PRONOUNS)
+    given = "".join(rng.sample([*names["given"], *names[f"given-{told}"]] if told else names["given"], len(name) - 1))
     made = [Rule(old=name, new=family + given)]
     if len(name) == 3 and name[1:] in texts.replace(name, ""):
         made.append(Rule(old=name[1:], new=given))
@@ -505,11 +527,13 @@ def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
 def _foreigner(name: str, texts: str, rng: random.Random) -> list[Rule]:
     """A foreign name with a first name of the same gender and another family name; its parts where they stand alone."""
     parts, names = _DOT.split(name), invented_names("zh")
-    of = _gender_of(texts, ("他(?!们)", "她(?!们)")) or "male"
+    of = _gender_of(texts, _PRONOUNS) or "male"
     first, *middle = rng.sample(names[f"foreign-{of}"], max(1, len(parts) - 1))
     last = rng.choice(names["foreign-surname"])
     made = [Rule(old=name, new="·".join((first, *middle, last)))]
     bare = texts.replace(name, " ")
+    if any(not _spelt_in_chinese(part, bare) for part in parts):
+        return []
     if parts[-1][0] in bare.replace(parts[-1], ""):
         return []  # the family name may be spelt in another way: 韦伯 beside 韦比
     if len(parts[-1]) > 1 and parts[-1] in bare:
