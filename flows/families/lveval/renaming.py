@@ -33,7 +33,9 @@ THINGS = 3
 """Things that are renamed for one pair, at most."""
 _DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|isms?|ists?|tions?|ity|ness|ology)$")
 """Ends of words for peoples, languages and what is thought or done, which are no names to be replaced."""
-_TIMES_AND_TONGUES = frozenset(MONTHS) | {"latin", "greek", "sunday", "monday"}
+_TIMES_AND_TONGUES = frozenset(MONTHS) | word_set(
+    "sunday monday tuesday wednesday thursday friday saturday latin greek celsius fahrenheit kelvin"
+)
 _PEOPLES = word_set(
     "arab berber celt croat czech dane finn gaul goth greek hindu inca islam islamist jew kurd magyar maya moor mongol "
     "moslem muslim norse pole roman salafi scot serb shia shiite sikh slav slovak slovene sufi sunni swede tatar thai "
@@ -85,6 +87,7 @@ _OF_NAME = re.compile(
 _OTHER_SCRIPT = "[\u0370-\u1dff\u3040-\ud7ff]"
 _NEARLY = 0.7
 """How much of two words is the same from which on they may be two spellings of one name."""
+_ALIKE_LETTERS = 4
 _DOT = re.compile(r"[·・•‧]")
 _KINDS = (
     "自治州",
@@ -292,6 +295,8 @@ def _stands_alone(word: str, texts: str) -> bool:
     """
     if re.search(rf"(?<!\w){re.escape(word)}(?:\w|['’-]\w{{2}})", texts) or re.search(rf"\w-{re.escape(word)}", texts):
         return False
+    if re.search(rf"\b(?:al|bin|ibn|abu) {re.escape(word)}|{re.escape(word)} (?:al|el|bin|ibn)\b", texts):
+        return False
     for found in re.finditer(rf"(?<!\w)(?:{_RUN} )?{re.escape(word)}(?: (?:{_LINK} )*{_RUN})?(?!\w)", texts):
         beside = [one.strip(".'") for one in found[0].replace(word, " ", 1).split() if one[:1].isupper()]
         if not all(one.casefold() in classes("head") or is_dictionary_word(one.casefold()) for one in beside):
@@ -305,6 +310,8 @@ def _stands_alone(word: str, texts: str) -> bool:
 def _spelt_alike(word: str, other: str) -> bool:
     if word[0] != other[0] or is_dictionary_word(other.casefold()):
         return False
+    if len(word) > _ALIKE_LETTERS and word[:_ALIKE_LETTERS] == other[:_ALIKE_LETTERS]:
+        return True  # Myrtus, Myrtaceae
     return SequenceMatcher(None, word.casefold(), other.casefold(), autojunk=False).ratio() >= _NEARLY
 
 
@@ -317,7 +324,8 @@ def _telling(words: Sequence[str]) -> str | None:
     fit = len(word) > 3 and word.isalpha() and word[:1].isupper() and word[1:].islower()
     known = (
         is_dictionary_word(word.casefold())
-        or word.casefold() in _TIMES_AND_TONGUES
+        or not en.content_words(word)
+        or word.casefold().removesuffix("s") in _TIMES_AND_TONGUES
         or is_first_name(word)
         or place_class(word)
         or _DEMONYM.search(word)
@@ -327,7 +335,11 @@ def _telling(words: Sequence[str]) -> str | None:
 
 
 def _telling_town(name: str) -> bool:
-    return name.isalpha() and name.casefold() not in _TIMES_AND_TONGUES and not is_dictionary_word(name.casefold())
+    return (
+        name.isalpha()
+        and name.casefold() not in _TIMES_AND_TONGUES | _PEOPLES
+        and not is_dictionary_word(name.casefold())
+    )
 
 
 def _one_of(name: str, others: Sequence[str], rng: random.Random) -> list[Rule]:
@@ -337,8 +349,8 @@ def _one_of(name: str, others: Sequence[str], rng: random.Random) -> list[Rule]:
 def _coined(word: str, rng: random.Random) -> list[Rule]:
     """A word that nobody knows, with the ending of the given one."""
     start = "".join(rng.sample(invented_names("en")["syllable"], 2)).capitalize()
-    ending = re.search(r"[aeiouy]+[^aeiouy]*$", word.casefold())
-    return [Rule(old=word, new=start + (ending[0] if ending else "a"))]
+    ending = re.search(r"(?:[aeiou]{1,2}(?:[lmnrst]|ns?|rs?)?|ard|and|ell|ist|ing)$", word.casefold())
+    return [Rule(old=word, new=start + (ending[0] if ending else "en"))]
 
 
 def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rule]:
@@ -369,7 +381,9 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
     forms = {
         found[0]
         for found in re.finditer(rf"(?<!\w){_NAME_WORD}(?: {_NAME_WORD}){{0,4}}(?: {re.escape(last)})(?!\w)", texts)
-        if found[0][0] == first[0] and (found[0].split()[0] == first or found[0].split()[0].endswith("."))
+        if found[0][0] == first[0]
+        and not any(word.endswith(".") and len(word) > len("J.") for word in found[0].split())
+        and (found[0].split()[0] == first or found[0].split()[0].endswith("."))
     } | {name}
 
     def put(form: str) -> str:
@@ -519,6 +533,8 @@ def _always_before_kind(stem: str, texts: str) -> bool:
 def _is_chinese_person(name: str, asked: ToRename, texts: str) -> bool:
     """Whether a page tells of somebody so called, or the question asks who it was."""
     if len(name) not in (2, 3) or not zh_surname(name) or TRANSCRIBED.fullmatch(name):
+        return False
+    if not _spelt_in_chinese(name, texts):
         return False
     if is_known_word(name) and not all(tag.startswith("nr") for _, tag in tagged(name)):
         return False
