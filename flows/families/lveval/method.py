@@ -8,6 +8,7 @@ and documents are chosen in `selection.py` (sections 3.1 and 3.2.1), contexts ma
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from pydantic import ValidationError
 
@@ -32,6 +33,7 @@ from flows.families.lveval.prompts import (
 )
 from flows.families.lveval.settings import MOST_RULES, LVEvalSettings
 from flows.language import language_of
+from flows.language.boundaries import boundaries
 from flows.language.keywords import occurs
 from flows.llm.model import Invalid, InvalidAnswer, Model, first_json_object
 from flows.llm.rules import Rules
@@ -309,9 +311,15 @@ def _excerpts(pair: Pair) -> tuple[str, ...]:
     """The sentences that share most words with question and answers, in their order."""
     language = language_of(pair.language)
     asked = language.content_words(" ".join((pair.question, *pair.answers)))
-    sentences = [sentence for document in pair.documents for sentence in language.sentences(document.text)]
+    sentences = [sentence for document in pair.documents for sentence in _sure_sentences(document.text, pair.language)]
     ranked = sorted(range(len(sentences)), key=lambda at: (-len(asked & language.content_words(sentences[at])), at))
     return tuple(sentences[at] for at in sorted(ranked[:EXCERPTS]))
+
+
+def _sure_sentences(text: str, language: str) -> list[str]:
+    """The sentences of a text, cut where nothing speaks against it: not within "Who's Afraid of Virginia Woolf? "."""
+    ends = [0, *boundaries(text, language), len(text)]
+    return [sentence for start, end in pairwise(ends) if (sentence := text[start:end].strip())]
 
 
 async def find_conflicts(rules: Replacements, ctx: Context) -> RuleConflicts:

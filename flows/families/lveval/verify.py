@@ -26,6 +26,7 @@ from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.facts import packaged_fact
 from flows.language import Language, keywords, language_of
 from flows.language.boundaries import boundaries
+from flows.language.other_names import other_names
 from flows.scoring.words import WORDS, released_blacklist
 from schemas.base import content_hash
 from schemas.lveval import (
@@ -508,7 +509,7 @@ def _rule_problems(rules: Sequence[Rule], code: str) -> Iterator[str]:
 
 
 def _half_renamed(rules: Sequence[tuple[str, str]], text: str, language: Language, code: str) -> Iterator[str]:
-    """Each keyword's name is replaced in all its forms in `text`, which is as it was before."""
+    """What a keyword names is replaced in all forms of its name, and by all its names, in `text` as it was before."""
     edits = [(edit.start, edit.end) for edit in keywords.replacer(rules, code).edits(text)]
     for old, new in rules:
         for mention in language.mentions(text, old):
@@ -516,6 +517,10 @@ def _half_renamed(rules: Sequence[tuple[str, str]], text: str, language: Languag
             if not dated and not any(start < mention.end and mention.start < end for start, end in edits):
                 said = text[mention.start : mention.end]
                 yield f"{old!r} is replaced by {new!r}, and {said!r} is left: {_around(text[mention.start :], said)}"
+                break
+        for begin, stop in other_names(text, old, code):
+            if not any(start < stop and begin < end for start, end in edits):
+                yield f"{old!r} is replaced by {new!r}, and its other name is left: {text[begin:stop]!r}"
                 break
 
 
