@@ -36,10 +36,11 @@ _DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|isms?|ists?|tions?|ity|ne
 _TIMES_AND_TONGUES = frozenset(MONTHS) | word_set(
     "sunday monday tuesday wednesday thursday friday saturday latin greek celsius fahrenheit kelvin"
 )
+_SON_OF = word_set("al el abu bin ibn")
 _PEOPLES = word_set(
-    "arab berber celt croat czech dane finn gaul goth greek hindu inca islam islamist jew kurd magyar maya moor mongol "
-    "moslem muslim norse pole roman salafi scot serb shia shiite sikh slav slovak slovene sufi sunni swede tatar thai "
-    "turk viking wahhabi"
+    "arab berber breton briton celt croat czech dane finn frank gaul goth greek hindu inca islam islamist jew kurd "
+    "magyar maya moor mongol moslem muslim norman norse pole roman salafi saxon scot serb shia shiite sikh slav slovak "
+    "slovene sufi sunni swede tatar thai turk viking wahhabi"
 )
 """Whose names, coined anew, would belong to nobody."""
 _DWELLERS = {
@@ -59,8 +60,9 @@ _ONLY_DATE_EN = re.compile(
     re.IGNORECASE,
 )
 _KNOWN_EVENT = re.compile(
-    r"(?i:\b(?:wars?|revolution|treaty|armistice|capitulated|surrendered|battle|invasion|invaded|independence|election|"
-    r"elected|president|olympics?|world cup|census|earthquake|super bowl|draft|championships?|season|class of)\b)"
+    r"(?i:\b(?:wars?|revolution|treaty|armistice|capitulated|surrendered|battle|invasion|invaded|annexed|partition|"
+    r"crusade|siege|coup|congress|conference|independence|election|elected|president|olympics?|world cup|"
+    r"census|earthquake|super bowl|draft|championships?|season|class of)\b)"
     "|战争|大战|革命|条约|投降|起义|解放|独立|奥运|世界杯|选举|总统|地震|大选|赛季|抗战|事变"
 )
 """What happened when everybody knows, or happens every so many years."""
@@ -262,6 +264,7 @@ def _is_person(name: str) -> bool:
         and personal_name(name) is not None
         and is_first_name(words[0])
         and words[0].casefold() not in TITLES
+        and words[0].casefold() not in _SON_OF
         and len(words[-1]) > 2
         and not is_dictionary_word(words[0].casefold())
         and (is_surname(words[-1]) or not is_dictionary_word(words[-1].casefold()))
@@ -367,17 +370,11 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
         or not all(is_dictionary_word(word.casefold()) or word.casefold() in TITLES for word in before)
     ):
         return []
-    called = re.findall(rf"((?:{_NAME_WORD} ){{1,4}}){re.escape(last)}(?!\w)", texts)
-    if any(one[:2] == first[:2] and one != first for run in called for one in run.split()):
-        return []  # a short form of the first name
+    if _named_otherwise(words, texts):
+        return []
     names = invented_names("en")
     new_first, middle = rng.sample(names[of], 2)
     new_last = rng.choice(names["surname"])
-    inner = [word for word in words[1:-1] if len(word) > 2]
-    if any(re.search(rf"(?<!{re.escape(first)} ){re.escape(word)} {re.escape(last)}", texts) for word in inner):
-        return []  # called by another of the first names
-    if re.search(rf"{re.escape(last)} (?:y|i|e) [A-Z]", texts):
-        return []  # his mother's family name would go on to stand there
     forms = {
         found[0]
         for found in re.finditer(rf"(?<!\w){_NAME_WORD}(?: {_NAME_WORD}){{0,4}}(?: {re.escape(last)})(?!\w)", texts)
@@ -405,6 +402,24 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
     for rule in made:
         bare = re.sub(rf"(?<!\w){re.escape(rule.old)}(?!\w)", " ", bare)
     return [] if re.search(rf"(?<!\w)(?:{re.escape(first)}|{re.escape(last)})", bare) else made
+
+
+def _named_otherwise(words: Sequence[str], texts: str) -> bool:
+    """Whether the texts call the person by a name that goes beyond or beside the given one.
+
+    A short form of the first name ("Jim", who is James William), another of the first names, a further family name
+    behind the one given; or a genitive that is made with the name's own "s".
+    """
+    first, *inner, last = words
+    runs = [run.split() for run in re.findall(rf"((?:{_NAME_WORD} ){{1,4}}){re.escape(last)}(?!\w)", texts)]
+    following = re.findall(rf"{re.escape(last)} ([A-Z][a-z]+)", texts)
+    return (
+        any(word[:2] == first[:2] and word != first for run in runs for word in run)
+        or any(len(run) > 1 and first not in run and run[0][0] == first[0] for run in runs)
+        or any(run[-1] == word and first not in run for run in runs for word in inner if len(word) > len("J."))
+        or any(not is_dictionary_word(word.casefold()) for word in following)
+        or re.search(rf"{re.escape(last)} (?:y|i|e) [A-Z]|{re.escape(last)}['’](?!s)", texts) is not None
+    )
 
 
 def _gender_of(texts: str, patterns: tuple[str, str]) -> str | None:
