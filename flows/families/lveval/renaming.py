@@ -17,8 +17,8 @@ from flows.families.lveval.prompts import Keywords, RuleList, ToMark, ToRename
 from flows.language import en, language_of, zh
 from flows.language.en_names import TITLES, classes, is_first_name, is_surname, place_class
 from flows.language.en_numbers import spelt
-from flows.language.en_persons import personal_name
-from flows.language.en_phrases import is_dictionary_word
+from flows.language.en_persons import FUNCTION_WORDS, personal_name
+from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word
 from flows.language.en_tokens import MONTHS, word_set
 from flows.language.invented import invented_names
 from flows.language.keywords import occurs
@@ -36,11 +36,15 @@ _DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|isms?|ists?|tions?|ity|ne
 _TIMES_AND_TONGUES = frozenset(MONTHS) | word_set(
     "sunday monday tuesday wednesday thursday friday saturday latin greek celsius fahrenheit kelvin"
 )
+_JOINING = word_set(
+    "although because despite furthermore hence however moreover since therefore though thus unless whereas"
+)
+"""Words that open a sentence, and are in no list of names nor in the dictionary."""
 _SON_OF = word_set("al el abu bin ibn")
 _PEOPLES = word_set(
     "arab berber breton briton celt croat czech dane finn frank gaul goth greek hindu inca islam islamist jew kurd "
     "magyar maya moor mongol moslem muslim norman norse pole roman salafi saxon scot serb shia shiite sikh slav slovak "
-    "slovene sufi sunni swede tatar thai turk viking wahhabi"
+    "slovene soviet sufi sunni swede tatar thai turk viking wahhabi"
 )
 """Whose names, coined anew, would belong to nobody."""
 _DWELLERS = {
@@ -327,7 +331,7 @@ def _telling(words: Sequence[str]) -> str | None:
     fit = len(word) > 3 and word.isalpha() and word[:1].isupper() and word[1:].islower()
     known = (
         is_dictionary_word(word.casefold())
-        or not en.content_words(word)
+        or word.casefold() in FUNCTION_WORDS | PREPOSITIONS | _JOINING
         or word.casefold().removesuffix("s") in _TIMES_AND_TONGUES
         or is_first_name(word)
         or place_class(word)
@@ -412,12 +416,12 @@ def _named_otherwise(words: Sequence[str], texts: str) -> bool:
     """
     first, *inner, last = words
     runs = [run.split() for run in re.findall(rf"((?:{_NAME_WORD} ){{1,4}}){re.escape(last)}(?!\w)", texts)]
-    following = re.findall(rf"{re.escape(last)} ([A-Z][a-z]+)", texts)
+    following = re.findall(rf"{re.escape(last)} ({_NAME_WORD})", texts)
     return (
         any(word[:2] == first[:2] and word != first for run in runs for word in run)
         or any(len(run) > 1 and first not in run and run[0][0] == first[0] for run in runs)
         or any(run[-1] == word and first not in run for run in runs for word in inner if len(word) > len("J."))
-        or any(not is_dictionary_word(word.casefold()) for word in following)
+        or any(word.casefold() not in classes("head") and word[1:].islower() for word in following)
         or re.search(rf"{re.escape(last)} (?:y|i|e) [A-Z]|{re.escape(last)}['’](?!s)", texts) is not None
     )
 
