@@ -15,7 +15,7 @@ from flows.families.lveval.naming import TRANSCRIBED, rules_problem
 from flows.families.lveval.pool import names as names_in
 from flows.families.lveval.prompts import Keywords, RuleList, ToMark, ToRename
 from flows.language import en, language_of, zh
-from flows.language.en_names import TITLES, classes, is_first_name, is_surname, place_class
+from flows.language.en_names import TITLES, classes, is_familiar_place, is_first_name, is_surname, place_class
 from flows.language.en_numbers import spelt
 from flows.language.en_persons import FUNCTION_WORDS, personal_name
 from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word
@@ -34,7 +34,8 @@ THINGS = 3
 _DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|isms?|ists?|tions?|ity|ness|ology)$")
 """Ends of words for peoples, languages and what is thought or done, which are no names to be replaced."""
 _TIMES_AND_TONGUES = frozenset(MONTHS) | word_set(
-    "sunday monday tuesday wednesday thursday friday saturday latin greek celsius fahrenheit kelvin"
+    "sunday monday tuesday wednesday thursday friday saturday latin greek celsius fahrenheit kelvin sharia jihad koran "
+    "quran torah bible"
 )
 _JOINING = word_set(
     "although because despite furthermore hence however moreover since therefore though thus unless whereas"
@@ -77,6 +78,7 @@ _YEARS_LONG = re.compile(
     re.IGNORECASE,
 )
 _NAME_WORD = r"[^\W\d_a-z][\w'’-]*\.?"
+_GIVEN = r"[^\W\d_a-z](?:\.|[\w'’-]*)"
 _LINK = r"(?:of|the|de|du|la|le|und|et|ul|al|von|van|y|e|i|di|da|del)"
 _RUN = rf"{_NAME_WORD}(?: {_LINK})*"
 _SOMEBODY = re.compile(r"(?<!\w)(?:[Bb]orn|he|He|she|She|his|His|her|Her)(?!\w)|\(\d{4} ?[–-] ?\d{4}\)")
@@ -400,7 +402,7 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
     for rule in made:
         bare = bare.replace(rule.old, " ")
     if occurs(bare, [last], "en"):
-        if place_class(last):
+        if is_familiar_place(last):
             return []  # what is called so elsewhere would be renamed too: Washington
         made.append(Rule(old=last, new=new_last))
     for rule in made:
@@ -415,7 +417,7 @@ def _named_otherwise(words: Sequence[str], texts: str) -> bool:
     behind the one given; or a genitive that is made with the name's own "s".
     """
     first, *inner, last = words
-    runs = [run.split() for run in re.findall(rf"((?:{_NAME_WORD} ){{1,4}}){re.escape(last)}(?!\w)", texts)]
+    runs = [run.split() for run in re.findall(rf"((?:{_GIVEN} ){{1,4}}){re.escape(last)}(?!\w)", texts)]
     following = re.findall(rf"{re.escape(last)} ({_NAME_WORD})", texts)
     return (
         any(word[:2] == first[:2] and word != first for run in runs for word in run)
