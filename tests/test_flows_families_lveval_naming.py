@@ -21,6 +21,7 @@ from flows.families.lveval.naming import (
     INSIDE,
     KIND,
     NOWHERE,
+    OTHER,
     PART,
     PLAIN,
     SHARED,
@@ -113,6 +114,8 @@ def test_a_country_is_renamed_everywhere_or_nowhere(text: str, lines: list[str],
         ("She flew the Boeing 747, and the 747 was fast.", ["Boeing 747 -> Hallen 312"], [("Boeing 747", PART)]),
         ("She flew the Boeing 747, and the 747 was fast.", ["Boeing 747 -> Hallen 747"], []),
         ("Apollo 11 took 11 days.", ["Apollo 11 -> Meridian 4"], []),
+        ("Denali, also known as Mount McKinley, is high.", ["Denali -> Tanaro"], [("Denali", OTHER)]),
+        ("Denali, also known as Mount McKinley, is high.", ["Denali -> Tanaro", "McKinley -> Harlan"], []),
     ],
 )
 def test_what_else_a_rule_would_change_or_leave(text: str, lines: list[str], lost: list[tuple[str, str]]) -> None:
@@ -313,6 +316,24 @@ def test_keywords_mark_something(language: str, answer: str, keywords: str, reas
         ("What is Disney?", "a firm", ["Disney made the film with Disneynature."], []),
         ("When was it held?", "from 1986 to 2013", ["It was held from 1986 to 2013."], []),
         ("Where is France?", "in Europe", ["France is in Europe."], []),
+        # half a name, or what is known by heart, would go on to stand there
+        ("Where is Denali?", "Alaska", ["Denali, also known as Mount McKinley, stands in Alaska."], []),
+        ("Who is Johnny Galecki?", "an actor", ["Johnny Galecki", "John Mark Galecki (born 1975) acts. He does."], []),
+        ("Who is Wayne Garland?", "a pitcher", ["Marcus Wayne Garland (born 1950) is a pitcher. He threw."], []),
+        ("Who is Sergio Casal?", "a player", ["Sergio Casal Martínez (born 1962) is a player. He played."], []),
+        ("Who is Olga Morozova?", "a player", ["Olga Morozova (Russian: Ольга Морозова) is a player. She played."], []),
+        ("What is Zurracapote?", "a drink", ["Zurracapote (sometimes abbreviated as zurra) is a drink."], []),
+        ("What is Huernia?", "a genus", ["Huernia is a genus. The name is in honour of Justin Heurnius."], []),
+        ("What is Arachis?", "a genus", ['Arachis is a genus. Some, such as "A. pintoi", are grown.'], []),
+        ("Who lived in Warsaw?", "Poles", ["Warsaw was home to Poles. They are called Varsovians."], []),
+        ("Who did Baran write to?", "a firm", ["Baran showed it during his research to a firm."], []),
+        ("Who led Sudan?", "Hassan al-Turabi", ["Sudan was led by Hassan al-Turabi."], []),
+        ("What do Muslims call it?", "faith", ["Muslims call it faith."], []),
+        ("How warm is it, in Celsius?", "565", ["It is 565 in Celsius."], []),
+        ("When was it made?", "During the 1970s", ["During the 1970s it was made."], []),
+        ("When did the Louvre open?", "1793", ["During the French Revolution, in 1793, it opened to the public."], []),
+        ("How hot is it?", "1500 °C", ["It is 1500 °C hot."], []),
+        ("When was the club founded?", "1901", ["It was founded in 1901. After 52 years, in 1953, it was sold."], []),
     ],
 )  # fmt: skip
 def test_what_the_packaged_rules_rename(question: str, answer: str, documents: list[str], olds: list[str]) -> None:
@@ -324,6 +345,20 @@ def test_what_the_packaged_rules_rename(question: str, answer: str, documents: l
     made = replacement_rules(asked, random.Random(1)).rules
     assert {rule.old for rule in made} == set(olds)
     assert rules_problem(asked, made) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "document"),
+    [
+        ("他参加了谁的录制？", "滨田省吾", "他参加了滨田省吾的录制。"),
+        ("他什么时候加入？", "1990年", "他于1990年代加入。"),
+        ("他受谁的影响？", "卢骚", "他受哲学家卢骚（Rousseau）的影响。"),
+        ("雅芳河流入哪里？", "英伦海峡", "雅芳河注入英伦海峡。"),
+    ],
+)
+def test_what_answers_in_chinese_and_is_no_name_by_itself_stays(question: str, answer: str, document: str) -> None:
+    with pytest.raises(Invalid, match="no name to be replaced"):
+        replacement_rules(asked_of(question, [answer], document, language="zh"), random.Random(1))
 
 
 def test_a_year_is_moved_between_its_neighbours() -> None:
@@ -350,7 +385,13 @@ def test_the_packaged_rules_rename_in_chinese(question: str, answer: str, docume
 
 @pytest.mark.parametrize(
     ("question", "document"),
-    [("马赞德兰省在哪里？", "马赞德在马赞德兰省。"), ("蟒鳗的体色是什么？", "蟒鳗，又称血红拟蛇鱼，体色粉红。")],
+    [
+        ("马赞德兰省在哪里？", "马赞德在马赞德兰省。"),
+        ("蟒鳗的体色是什么？", "蟒鳗，又称血红拟蛇鱼，体色粉红。"),
+        ("侯活·韦比是哪国人？", "侯活·韦比是北部的球证。韦比1993年开始执法，韦伯退役。"),
+        ("佩维斯·埃里森是谁？", "佩维斯·埃里森生于北部，人称“永不紧张的佩维斯”（Never Nervous Pervis）。"),
+        ("举牌小人是谁画的？", "李翰生于北部，创立翰你设计。"),
+    ],
 )
 def test_what_is_no_name_by_itself_stays_in_chinese(question: str, document: str) -> None:
     asked = asked_of(question, ["北部"], document, language="zh")

@@ -334,21 +334,19 @@ def _telling(words: Sequence[str]) -> str | None:
     known = (
         is_dictionary_word(word.casefold())
         or word.casefold() in FUNCTION_WORDS | PREPOSITIONS | _JOINING
-        or word.casefold().removesuffix("s") in _TIMES_AND_TONGUES
+        or not {word.casefold(), word.casefold().removesuffix("s")}.isdisjoint(_TIMES_AND_TONGUES | _PEOPLES)
         or is_first_name(word)
         or place_class(word)
         or _DEMONYM.search(word)
-        or word.casefold().removesuffix("s") in _PEOPLES
     )
     return word if fit and not known else None
 
 
 def _telling_town(name: str) -> bool:
-    return (
-        name.isalpha()
-        and name.casefold() not in _TIMES_AND_TONGUES | _PEOPLES
-        and not is_dictionary_word(name.casefold())
-    )
+    low = name.casefold()
+    known = low in _TIMES_AND_TONGUES | _PEOPLES or is_dictionary_word(low)
+    somebody = is_first_name(name) and not is_familiar_place(name)
+    return name.isalpha() and not known and not somebody
 
 
 def _one_of(name: str, others: Sequence[str], rng: random.Random) -> list[Rule]:
