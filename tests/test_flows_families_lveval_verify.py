@@ -692,6 +692,11 @@ DAMAGE: dict[str, tuple[Callable[[LongContext], bool], Change, str]] = {
         ),
         "'Isaac Newton' is replaced by 'Quentin Zorro', and 'Newton' is left",
     ),
+    "other name left": (
+        every("tower"),
+        exchanged("Zorro was born", "Zorro, also known as Lord Hill, was born"),
+        "'Newton' is replaced by 'Zorro', and its other name is left: 'Lord Hill'",
+    ),
     "empty rule": (
         every("lake"),
         lambda row: row.revised(replacements=(Rule(old="?", new="!"),)),
