@@ -1,5 +1,6 @@
 """LV-Eval's replacement rules and keywords: what a person would not mind passes, what a person would mind is named."""
 
+import asyncio
 import gzip
 import json
 import random
@@ -10,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from flows.construct.engine import Drop
 from flows.families.lveval.facts import packaged_fact
+from flows.families.lveval.method import mark_keywords
 from flows.families.lveval.naming import (
     AMONG_RULES,
     ARTICLE,
@@ -35,7 +38,8 @@ from flows.families.lveval.prompts import ANSWER_KEYWORDS, REPLACEMENT_RULES, To
 from flows.families.lveval.renaming import replacement_rules
 from flows.language.keywords import apply
 from flows.llm.model import Invalid
-from schemas.lveval import Rule
+from schemas.base import Provenance
+from schemas.lveval import Document, Pair, Rule
 
 
 def asked_of(question: str, answers: Sequence[str], *documents: str, language: str = "en", most: int = 8) -> ToRename:
@@ -140,6 +144,7 @@ def test_rules_beyond_those_asked_for_are_left_out() -> None:
         ("When did Guns N Roses play?", "Guns N Roses played.", "Guns N Roses -> Knives N Lilies"),
         ("Who wrote A Christmas Story?", "He wrote A Christmas Story at Christmas.",
          "A Christmas Story -> A Harvest Tale"),
+        ("Who was Genghis Khan?", "Genghis Khan rode.", "Genghis Khan -> Torgul Khan"),
         ("Where is Addis Ababa?", "Addis Ababa lies high.", "Addis Ababa -> Tana Melka"),
         ("Who is Charles Eugène Jules Marie Nungesser?", "Charles Eugène Jules Marie Nungesser flew.",
          "Charles Eugène Jules Marie Nungesser -> Antoine Fulbert Aimé Rémi Vauclair"),
@@ -299,6 +304,17 @@ def test_recorded_keywords_pass(shared: Path) -> None:
 def test_keywords_mark_something(language: str, answer: str, keywords: str, reason: str | None) -> None:
     problem = keywords_problem(language, answer, keywords)
     assert (problem[0] if problem else None) == reason
+
+
+def test_nobody_is_asked_about_an_answer_of_which_no_word_counts() -> None:
+    pair = Pair(
+        key="1", dataset="lic-mixup", question="他去了吗？", answers=("是",),
+        documents=(Document(id="1", text="他去了。"),), language="zh", source="s", row="1",
+        provenance=Provenance(seed=1),
+    )  # fmt: skip
+    nobody: Any = None
+    with pytest.raises(Drop, match="no word of the answer counts"):
+        asyncio.run(mark_keywords(pair, {}, nobody))
 
 
 # ---- the packaged rules ----

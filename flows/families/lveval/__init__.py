@@ -221,7 +221,7 @@ FAMILY = Family(
             item=AnswerKeywords,
             people=every(KEYWORDS, unfit_keywords),
             verify=verify_keywords,
-            steps=(expand(mark_keywords, slots=where_marked, most=_marked, version=2, prompts=[ANSWER_KEYWORDS]),),
+            steps=(expand(mark_keywords, slots=where_marked, most=_marked, version=3, prompts=[ANSWER_KEYWORDS]),),
         ),
         Part(
             "contexts",

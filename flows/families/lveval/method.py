@@ -358,6 +358,8 @@ async def mark_keywords(pair: Pair, slot: Slot, ctx: Context) -> AnswerKeywords:
     """
     if pair.written is not None:
         keywords = pair.written.keywords
+    elif not naming.marks(pair.language, pair.answers[0]):
+        raise Drop("no word of the answer counts in the score", pair.answers[0])
     else:
         asked = ToMark(question=pair.question, answer=pair.answers[0], language=pair.language)
         keywords = (await ctx.ask(ANSWER_KEYWORDS, asked)).keywords

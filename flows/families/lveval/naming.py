@@ -58,6 +58,8 @@ _SENTENCE_ENDS = re.compile(r"[?!;。？！；]")
 _BEFORE = re.compile(r"([A-Z][\w’'.-]*)[ \u00a0]$")
 _AFTER = re.compile(r"[ \u00a0]([A-Z][\w’'-]*)")
 _ARTICLE = re.compile(r"\b(an?)\s$", re.IGNORECASE)
+_RANKS = word_set("khan pasha bey raja rani maharaja shogun mirza")
+"""Words of rank behind a name, which may stay as titles may."""
 _DIRECTIONS = word_set("new north south east west northern southern eastern western great old upper lower")
 """Words that make another place of the one they stand before."""
 _DOTS = "·・•‧"
@@ -290,7 +292,7 @@ def _is_generic_zh(word: str) -> bool:
 
 def _is_name_en(word: str, *, of_person: bool) -> bool:
     low = word.casefold()
-    if not word[:1].isupper() or len(word) < 2 or low in classes("head") or low in TITLES:
+    if not word[:1].isupper() or len(word) < 2 or low in classes("head") or low in TITLES or low in _RANKS:
         return False
     if of_person:
         return low not in SUFFIXES and low not in PARTICLES
