@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from flows.construct.engine import VerifyContext
 from flows.construct.stages import StageRef
 from flows.families.uraq import FAMILY
 from flows.families.uraq.method import ANSWER_SHARES, UraqSettings, expected_answers, messages
-from flows.families.uraq.prompts import OTHER_TYPE, ToAsk
-from flows.llm.model import Prompt, Text, Usage
+from flows.families.uraq.prompts import OTHER_TYPE, Manipulated, Question, ToAsk, ToManipulate
+from flows.llm.model import Invalid, Prompt, Text, Usage
 from flows.llm.rules import Rules
 from flows.outputs import write_outputs
 from schemas.base import Provenance
@@ -254,6 +255,48 @@ async def test_types_of_answers_are_asked_for_by_their_shares(tmp_path: Path) ->
         # The rules have one question on each fact. What is refused is asked for again as another wanted type.
         assert (dropped.get(OTHER_TYPE, 0) > 0) == (shares is not None)
     assert types == {"all": {"number", "entity", "boolean"}, "guessed": {"boolean"}, "not": {"number", "entity"}}
+
+
+async def test_yes_or_no_is_asked_first_of_pairs_that_carry_nothing_else(tmp_path: Path) -> None:
+    letters, rivers = "ABCDEFGHIJ", ("Loire", "Tagus", "Congo", "Shannon", "Douro", "Hudson")
+    facts = {
+        **{f"Team {letter} has {number} players.": "number" for number, letter in enumerate(letters, 5)},
+        **{f"The river {name} flows into the Atlantic Ocean.": "entity" for name in rivers},
+        "Penguins cannot fly.": None, "Cats can swim.": None, "Bats are blind.": None, "Owls can see at night.": None,
+    }  # fmt: skip
+    source = tmp_path / "facts.jsonl"
+    source.write_text("".join(json.dumps({"text": fact}) + "\n" for fact in facts))
+    wishes: dict[str, str | None] = {}
+
+    def manipulate(asked: ToManipulate, rng: Random) -> Manipulated:
+        for one, other in (
+            (" cannot ", " can "),
+            (" can ", " cannot "),
+            (" are ", " are not "),
+            ("Atlantic", "Pacific"),
+        ):
+            if one in asked.statement:
+                return Manipulated(manipulated=asked.statement.replace(one, other), manipulation="negation")
+        number = next(word for word in asked.statement.split() if word.isdigit())
+        return Manipulated(
+            manipulated=asked.statement.replace(number, str(int(number) + 20)), manipulation="substitution"
+        )
+
+    def ask(asked: ToAsk, rng: Random) -> Question:
+        wishes.setdefault(asked.original, asked.answer_type)
+        raise Invalid("no question", asked.original)
+
+    spec = {"format": "jsonl", "path": str(source), "fields": {"text": "text"}}
+    uraq = {"statements_from": spec, "parts": ["items"], "cosine_above": 0.99}
+    project = Project(write_config(tmp_path, store=str(tmp_path / "store"), families={"uraq": uraq}), tmp_path / "out")
+    family = project.build.families["uraq"]
+    rules = Rules({"manipulate": manipulate, "ask_question": ask}, 7)
+    family.models.update(dict.fromkeys(family.models, rules))  # type: ignore[attr-defined]
+    await run_all(project.build)
+    assert Counter(wishes.values()) == {"number": 8, "entity": 7, "boolean": 5}
+    for fact, detail in facts.items():
+        assert detail is not None or wishes[fact] == "boolean"
+        assert detail != "entity" or wishes[fact] == "entity"
 
 
 def test_numbers_and_entities_are_most_of_what_is_asked_for() -> None:
