@@ -102,7 +102,8 @@ def counts() -> tuple[Program, ...]:
         Program("count-total", "count", "number",
             (N, N_B, N_C, arithmetic("add", 1, 2, 3, text="the three numbers added up")),
             ("What is the total number of {p}, {b} and {c}?",
-             "What do the numbers of {p}, of {b} and of {c} add up to?"),
+             "What do the numbers of {p}, of {b} and of {c} add up to?",
+             "How many {p}, {b} and {c} are there in all?"),
             TWO, pooled=True),
         # other numbers of steps
         Program("count-more-2", "count", "boolean",
@@ -435,7 +436,7 @@ def persons() -> tuple[Program, ...]:
 
 # ---- countries ----
 
-LAND = recall("value", text="which country is meant by {p}")
+LAND = recall("value", text="{p}")
 SEAT = recall("capital", 1, text="the capital of that country")
 OTHERS = {"a": "country", "b": "country"}
 
@@ -506,7 +507,7 @@ def countries() -> tuple[Program, ...]:
 
 # ---- elements ----
 
-STUFF = recall("value", text="which element is meant by {p}")
+STUFF = recall("value", text="{p}")
 PROTONS = recall("element place", 1, text="the atomic number of that element")
 R_PROTONS = recall("element place", "@r", text="the atomic number of {r}")
 
@@ -550,7 +551,7 @@ def elements() -> tuple[Program, ...]:
 
 # ---- animals ----
 
-BEAST = recall("value", text="which animal is meant by {p}")
+BEAST = recall("value", text="{p}")
 CLASS = recall("class", 1, text="the class of animals it belongs to")
 LEGS = recall("legs", 1, text="the number of its legs")
 
@@ -591,11 +592,11 @@ def animals() -> tuple[Program, ...]:
 
 # ---- states, months, planets ----
 
-STATE = recall("value", text="which state is meant by {p}")
+STATE = recall("value", text="{p}")
 JOINED = recall("admission", 1, text="the year that state joined the Union")
-MONTH = recall("value", text="which month is meant by {p}")
+MONTH = recall("value", text="{p}")
 PLACE = recall("month place", 1, text="the number of that month in the year")
-WORLD = recall("value", text="which planet is meant by {p}")
+WORLD = recall("value", text="{p}")
 ORBIT = recall("planet place", 1, text="its place counted from the Sun")
 
 
@@ -678,7 +679,8 @@ def yesno() -> tuple[Program, ...]:
              "Of {x}, {p} and {y}, how many {has}?",
              "Among {y}, {x} and {p}, how many {has}?",
              "How many of {y}, {p} and {x} {has}?",
-             "How many of {p}, {y} and {x} count among {group}?"),
+             "How many of {p}, {y} and {x} count among {group}?",
+             "Of the three, {y}, {p} and {x}, how many {has}?"),
             THINGS),
         Program("yesno-all", "yesno", "boolean",
             (*three, logic("all", 1, 2, 3, text="whether it holds of all three")),

@@ -20,7 +20,7 @@ Slot = Fact | int | str | tuple[str, bool]
 """What fills a slot of a question: another fact, a number, a name, or a thing that has a property or not."""
 DRAWS = 60
 """How often slots are drawn anew for one fact and program before the program counts as not applicable."""
-MAX_USES = 5
+MAX_USES = 6
 """No pattern stands more often than this among the four-hop questions of the whole table."""
 MEASURES = frozenset(
     [
