@@ -15,7 +15,7 @@ from flows.compose import Project, rules_of
 from flows.construct.engine import VerifyContext
 from flows.construct.stages import StageRef
 from flows.families.uraq import FAMILY
-from flows.families.uraq.method import ANSWER_SHARES, UraqSettings, expected_answers, messages
+from flows.families.uraq.method import ANSWER_SHARES, UraqSettings, batches, expected_answers, messages
 from flows.families.uraq.prompts import OTHER_TYPE, Manipulated, Question, ToAsk, ToManipulate
 from flows.llm.model import Invalid, Prompt, Text, Usage
 from flows.llm.rules import Rules
@@ -175,6 +175,16 @@ def test_the_verifier_passes_and_finds_planted_damage(small: Project) -> None:
     assert any("cosine" in one for one in faults(small, "statements", [pair, twin]))
     same = pair.revised(manipulated=pair.original)
     assert "say the same" in faults(small, "statements", [same])[0]
+
+
+@pytest.mark.parametrize("statements", [12, 40, 200])
+async def test_calls_that_write_statements_are_estimated_round_by_round(tmp_path: Path, statements: int) -> None:
+    project = await built(tmp_path, statements=statements, parts=["statements"])
+    manifest = project.build.manifest(StageRef("uraq", "statements", "write_statements"))
+    assert manifest is not None
+    took = manifest.usage["write_statements"].calls
+    assert batches(UraqSettings(statements=statements)) == pytest.approx(took, rel=0.25)
+    assert batches(UraqSettings(statements=5000)) >= 250  # no more than 26 topics of 20 statements a round
 
 
 async def test_the_paper_variant_removes_both_of_a_pair(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ TOPICS = (
 """What statements are asked about. The paper names no topics, only "general facts" (appendix A.1)."""
 BATCH = 20
 """Statements asked for in one call, at most."""
+USUAL_SURVIVORS = 0.9
+"""Share of the statements written that are no near-duplicates, for estimates: what is missing is asked for again."""
 SHARES_WITHIN = 1e-6
 DRY_TURNS = 3
 DRY_YIELD = 0.01
@@ -138,8 +140,8 @@ async def write_statements(statements: Records[Statement], ctx: SetContext) -> A
     survivors = dry = 0
     for round_ in count():
         missing = wanted - survivors
-        size = min(BATCH, math.ceil(missing / len(settings.topics)))
-        topics = tuple(islice(turns, min(len(settings.topics), math.ceil(missing / size))))
+        size, number = _spread(missing, len(settings.topics))
+        topics = tuple(islice(turns, number))
         asked = [_written(topic, size, round_, written, ctx) for topic in topics]
         for statement in (one for batch in await asyncio.gather(*asked) for one in batch):
             if (refusal := checks.statement_refusal(statement.text)) is not None:
@@ -182,9 +184,20 @@ async def _written(
 
 
 def batches(settings: UraqSettings) -> int:
-    """Calls that writing takes if every statement survives."""
-    size = min(BATCH, math.ceil(settings.statements / len(settings.topics)))
-    return 0 if settings.statements_from is not None else math.ceil(settings.statements / size)
+    """Calls that writing takes if `USUAL_SURVIVORS` of what is written survive, round by round."""
+    missing = 0 if settings.statements_from is not None else settings.statements
+    calls = 0
+    while missing > 0:
+        size, topics = _spread(missing, len(settings.topics))
+        calls += topics
+        missing -= math.ceil(USUAL_SURVIVORS * min(missing, size * topics))
+    return calls
+
+
+def _spread(missing: int, topics: int) -> tuple[int, int]:
+    """How many statements a round asks for at once, and of how many topics."""
+    size = min(BATCH, math.ceil(missing / topics))
+    return size, min(topics, math.ceil(missing / size))
 
 
 # ---- A.2 redundancy filtering ----
