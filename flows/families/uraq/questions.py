@@ -392,7 +392,6 @@ OPS: Mapping[str, Callable[..., Result]] = {
     "count yes": lambda *answers: answers.count("yes"),
     "any": lambda *answers: yes("yes" in answers),
     "all": lambda *answers: yes("no" not in answers),
-    "exactly one": lambda *answers: yes(answers.count("yes") == 1),
     "exactly two": lambda *answers: yes(answers.count("yes") == 2),
     "most": lambda *answers: yes(answers.count("yes") > len(answers) / 2),
     "opposite": lambda answer: yes(answer == "no"),
