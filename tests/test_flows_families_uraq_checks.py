@@ -24,7 +24,7 @@ from flows.families.uraq.prompts import (
 )
 from flows.families.uraq.verify import _goes_together, _says_the_same
 from flows.llm.model import Invalid, Prompt
-from schemas.uraq import Step, StepKind
+from schemas.uraq import AnswerType, Step, StepKind
 
 
 def refusal(prompt: Prompt[Any], asked: Any, answer: Any) -> str | None:
@@ -105,7 +105,69 @@ def test_the_verifier_tells_by_itself_which_statements_say_the_same_or_go_togeth
     assert _says_the_same("Beethoven composed nine symphonies.", "Nine symphonies were composed by Beethoven.")
 
 
+@pytest.mark.parametrize(
+    ("original", "manipulated", "detail"),
+    [
+        ("Spiders have eight legs.", "Spiders have six legs.", "number"),
+        ("People first walked on the Moon in 1969.", "People first walked on the Moon in 1975.", "number"),
+        ("Pablo Picasso painted Guernica.", "Claude Monet painted Guernica.", "entity"),
+        ("Insulin is produced in the pancreas.", "Insulin is produced in the liver.", "entity"),
+        (
+            "The femur is the longest bone in the human body.",
+            "The tibia is the longest bone in the human body.",
+            "entity",
+        ),
+        ("Honey is produced by bees.", "Honey is produced by butterflies.", "entity"),
+        ("Penguins are birds that cannot fly.", "Penguins are birds that can fly.", None),
+        ("Light travels faster than sound.", "Sound travels faster than light.", None),
+        ("Ice floats on liquid water.", "Ice sinks in liquid water.", None),
+        ("The Nile is the longest river in Africa.", "The Nile is the shortest river in Africa.", None),
+    ],
+)
+def test_what_a_pair_differs_in_tells_what_can_be_asked_of_it(
+    original: str, manipulated: str, detail: str | None
+) -> None:
+    assert checks.carries(original, manipulated) == detail
+
+
 # ---- A.4, A.5: questions, steps, answers ----
+
+EXAMPLE = re.compile(
+    r"^(?P<pair>\S.* / .*)\n  (?P<question>.*\?)\n  (?P<steps>(?s:.*?))\n  Simple: (?P<simple>.*)$", re.M
+)
+
+
+def examples(wanted: AnswerType | None) -> list[tuple[ToAsk, Question]]:
+    """The worked examples of the prompt, written out as an answer would be."""
+    asked = ToAsk(original="o", manipulated="m", hops=4, answer_type=wanted)
+    found = []
+    for one in EXAMPLE.finditer(ASK_QUESTION.messages(asked)[0]["content"].partition("Examples")[2]):
+        steps = []
+        for step in " ".join(one["steps"].split()).split("; "):
+            kind, text, result = step.split(": ")
+            original, _, manipulated = result.partition(" / ")
+            steps.append({"kind": kind, "text": text, "original": original, "manipulated": manipulated or original})
+        original, manipulated = steps[-1]["original"], steps[-1]["manipulated"]
+        simple, _, answer = one["simple"].partition("? ")
+        pair = one["pair"].split(" / ")
+        values = {
+            "question": one["question"], "steps": steps, "answer_type": checks.type_of(original),
+            "answer_original": original, "answer_manipulated": manipulated, "single_hop_question": f"{simple}?",
+            "single_hop_answer": answer,
+        }  # fmt: skip
+        told = ToAsk(original=pair[0], manipulated=pair[1], hops=4, answer_type=wanted)
+        found.append((told, Question.model_validate(values)))
+    return found
+
+
+@pytest.mark.parametrize(("wanted", "number"), [(None, 5), ("number", 3), ("entity", 3), ("boolean", 2)])
+def test_the_worked_examples_of_the_prompt_keep_its_rules(wanted: AnswerType | None, number: int) -> None:
+    found = examples(wanted)
+    assert len(found) == number
+    for asked, answer in found:
+        assert refusal(ASK_QUESTION, asked, answer) is None
+        assert checks.manipulation_problem(asked.original, asked.manipulated) is None
+        assert checks.statement_refusal(asked.original) is None
 
 
 @pytest.mark.parametrize(
@@ -172,12 +234,14 @@ def test_a_possessive_gives_no_letter_away() -> None:
     assert given_away is not None
 
 
-def test_yes_or_no_is_asked_for_where_it_is_wanted_and_only_there() -> None:
-    for wanted, accepted in (("boolean", True), ("number", False), ("entity", False), (None, True)):
-        asked = ASKED.model_copy(update={"answer_type": wanted})
-        problem = refusal(ASK_QUESTION, asked, question())
-        assert (problem is None) == accepted
-        assert accepted or str(problem).startswith(OTHER_TYPE)
+def test_another_type_of_answer_is_refused_where_nothing_else_will_do() -> None:
+    wishes: tuple[AnswerType | None, ...] = ("boolean", "number", "entity", None)
+    for wished in wishes:
+        asked = ASKED.model_copy(update={"answer_type": wished})
+        assert refusal(ASK_QUESTION, asked, question()) is None
+        problem = refusal(ASK_QUESTION, asked.model_copy(update={"only": True}), question())
+        assert (problem is None) == (wished == "boolean")
+        assert problem is None or problem.startswith(OTHER_TYPE)
 
 
 Told = tuple[StepKind, str, str, str]

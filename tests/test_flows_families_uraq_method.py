@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,9 @@ from flows.compose import Project, rules_of
 from flows.construct.engine import VerifyContext
 from flows.construct.stages import StageRef
 from flows.families.uraq import FAMILY
-from flows.families.uraq.method import ANSWER_SHARES, UraqSettings, expected_answers, messages
-from flows.families.uraq.prompts import OTHER_TYPE, ToAsk
-from flows.llm.model import Prompt, Text, Usage
+from flows.families.uraq.method import ANSWER_SHARES, UraqSettings, batches, expected_answers, messages
+from flows.families.uraq.prompts import OTHER_TYPE, Manipulated, Question, ToAsk, ToManipulate
+from flows.llm.model import Invalid, Prompt, Text, Usage
 from flows.llm.rules import Rules
 from flows.outputs import write_outputs
 from schemas.base import Provenance
@@ -79,7 +80,7 @@ def test_survivors_are_apart_and_each_removed_statement_is_near_the_one_it_names
 
 def test_items_have_four_steps_and_two_answers_of_one_type(small: Project) -> None:
     items = rows(small, "items")
-    assert len(items) > 30
+    assert len(items) > 25
     for item in items:
         assert item.hops == len(item.steps) == 4
         assert item.answer_original != item.answer_manipulated
@@ -176,6 +177,16 @@ def test_the_verifier_passes_and_finds_planted_damage(small: Project) -> None:
     assert "say the same" in faults(small, "statements", [same])[0]
 
 
+@pytest.mark.parametrize("statements", [12, 40, 200])
+async def test_calls_that_write_statements_are_estimated_round_by_round(tmp_path: Path, statements: int) -> None:
+    project = await built(tmp_path, statements=statements, parts=["statements"])
+    manifest = project.build.manifest(StageRef("uraq", "statements", "write_statements"))
+    assert manifest is not None
+    took = manifest.usage["write_statements"].calls
+    assert batches(UraqSettings(statements=statements)) == pytest.approx(took, rel=0.25)
+    assert batches(UraqSettings(statements=5000)) >= 250  # no more than 26 topics of 20 statements a round
+
+
 async def test_the_paper_variant_removes_both_of_a_pair(tmp_path: Path) -> None:
     facts = ["The sun is a star.", "The Sun is a star of our galaxy.", "Cats purr.", "Iron rusts in damp air."]
     source = tmp_path / "facts.jsonl"
@@ -254,6 +265,48 @@ async def test_types_of_answers_are_asked_for_by_their_shares(tmp_path: Path) ->
         # The rules have one question on each fact. What is refused is asked for again as another wanted type.
         assert (dropped.get(OTHER_TYPE, 0) > 0) == (shares is not None)
     assert types == {"all": {"number", "entity", "boolean"}, "guessed": {"boolean"}, "not": {"number", "entity"}}
+
+
+async def test_yes_or_no_is_asked_first_of_pairs_that_carry_nothing_else(tmp_path: Path) -> None:
+    letters, rivers = "ABCDEFGHIJ", ("Loire", "Tagus", "Congo", "Shannon", "Douro", "Hudson")
+    facts = {
+        **{f"Team {letter} has {number} players.": "number" for number, letter in enumerate(letters, 5)},
+        **{f"The river {name} flows into the Atlantic Ocean.": "entity" for name in rivers},
+        "Penguins cannot fly.": None, "Cats can swim.": None, "Bats are blind.": None, "Owls can see at night.": None,
+    }  # fmt: skip
+    source = tmp_path / "facts.jsonl"
+    source.write_text("".join(json.dumps({"text": fact}) + "\n" for fact in facts))
+    wishes: dict[str, str | None] = {}
+
+    def manipulate(asked: ToManipulate, rng: Random) -> Manipulated:
+        for one, other in (
+            (" cannot ", " can "),
+            (" can ", " cannot "),
+            (" are ", " are not "),
+            ("Atlantic", "Pacific"),
+        ):
+            if one in asked.statement:
+                return Manipulated(manipulated=asked.statement.replace(one, other), manipulation="negation")
+        number = next(word for word in asked.statement.split() if word.isdigit())
+        return Manipulated(
+            manipulated=asked.statement.replace(number, str(int(number) + 20)), manipulation="substitution"
+        )
+
+    def ask(asked: ToAsk, rng: Random) -> Question:
+        wishes.setdefault(asked.original, asked.answer_type)
+        raise Invalid("no question", asked.original)
+
+    spec = {"format": "jsonl", "path": str(source), "fields": {"text": "text"}}
+    uraq = {"statements_from": spec, "parts": ["items"], "cosine_above": 0.99}
+    project = Project(write_config(tmp_path, store=str(tmp_path / "store"), families={"uraq": uraq}), tmp_path / "out")
+    family = project.build.families["uraq"]
+    rules = Rules({"manipulate": manipulate, "ask_question": ask}, 7)
+    family.models.update(dict.fromkeys(family.models, rules))  # type: ignore[attr-defined]
+    await run_all(project.build)
+    assert Counter(wishes.values()) == {"number": 8, "entity": 7, "boolean": 5}
+    for fact, detail in facts.items():
+        assert detail is not None or wishes[fact] == "boolean"
+        assert detail != "entity" or wishes[fact] == "entity"
 
 
 def test_numbers_and_entities_are_most_of_what_is_asked_for() -> None:

@@ -159,6 +159,12 @@ def name(question: Asked, slot: str) -> str:
     return other
 
 
+def told(question: Asked, slot: str) -> str:
+    other = question.slots[slot]
+    assert isinstance(other, Fact)
+    return other.value
+
+
 def yes(condition: bool) -> str:
     return "yes" if condition else "no"
 
@@ -188,20 +194,15 @@ def capital(country: str) -> str:
     return cell("known_countries", "name", country, "capital")
 
 
+PLANETS = ("Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune")
 ORACLES: Mapping[str, Callable[[Asked, str], object]] = {
     "count-together": lambda q, v: yes(int(v) + year(q, "b") > int(str(q.slots["k"]))),
-    "count-share": lambda q, v: yes(int(v) % year(q, "b") != 0),
     "count-nearer": lambda q, v: yes(abs(int(v) - year(q, "b")) < abs(int(v) - year(q, "c"))),
     "count-between": lambda q, v: yes(sorted([int(v), year(q, "b"), year(q, "c")])[1] == int(v)),
     "count-within": lambda q, v: yes(year(q, "b") < int(v) < year(q, "c")),
     "count-times": lambda q, v: yes(int(v) > int(str(q.slots["m"])) * year(q, "b")),
     "count-middle": lambda q, v: sorted([int(v), year(q, "b"), year(q, "c")])[1],
-    "count-dozens": lambda q, v: (int(v) + year(q, "b")) // 12,
-    "count-element-sum": lambda q, v: table("known_elements")[int(v) + year(q, "b") - 1]["name"],
-    "count-state-difference": lambda q, v: table("known_states")[abs(int(v) - year(q, "b")) - 1]["name"],
-    "count-president-capital": lambda q, v: cell(
-        "known_states", "name", table("known_presidents")[int(v) - 1]["state"], "capital"
-    ),
+    "count-total": lambda q, v: int(v) + year(q, "b") + year(q, "c"),
     "year-alive": lambda q, v: yes(
         (people()[name(q, "r")].birth or 0) < int(v) < (people()[name(q, "r")].death or 0)
     ),
@@ -213,6 +214,12 @@ ORACLES: Mapping[str, Callable[[Asked, str], object]] = {
     "year-next-house": lambda q, v: next_of("monarchs", in_office("monarchs", int(v)))["house"],
     "year-games-country": lambda q, v: first_after("games", int(v))["country"],
     "year-cup-capital": lambda q, v: capital(first_after("cups", int(v))["winner"]),
+    "year-since-birth": lambda q, v: int(v) - (people()[told(q, "w")].birth or 0),
+    "year-since-death": lambda q, v: abs(int(v) - (people()[told(q, "w")].death or 0)),
+    "year-lived-to-see": lambda q, v: yes(
+        (people()[told(q, "w")].birth or 0) < int(v) < (people()[told(q, "w")].death or 0)
+    ),
+    "year-born-by": lambda q, v: yes((people()[told(q, "w")].birth or 0) < int(v)),
     "person-born-before": lambda q, v: yes(
         (people()[v].birth or 0) < (people()[name(q, "r")].birth or 0)
     ),
@@ -221,7 +228,6 @@ ORACLES: Mapping[str, Callable[[Asked, str], object]] = {
     "person-same-home": lambda q, v: yes(home(v) == home(name(q, "r"))),
     "person-river": lambda q, v: cell("known_countries", "name", home(v), "river"),
     "country-mouth": lambda q, v: cell("known_countries", "name", v, "mouth"),
-    "country-river-letters": lambda q, v: len(cell("known_countries", "name", v, "river")),
     "country-parallel": lambda q, v: yes(
         int(cell("known_countries", "name", v, "latitude")) > int(str(q.slots["k"]))
     ),
@@ -230,12 +236,17 @@ ORACLES: Mapping[str, Callable[[Asked, str], object]] = {
     ),
     "animal-legs-together": lambda q, v: int(cell("known_animals", "name", v, "legs"))
     + int(cell("known_animals", "name", name(q, "a"), "legs")),
+    "animal-legs-apart": lambda q, v: abs(
+        int(cell("known_animals", "name", v, "legs")) - int(cell("known_animals", "name", name(q, "a"), "legs"))
+    ),
+    "planet-next": lambda q, v: PLANETS[PLANETS.index(v) + int(str(q.slots["o"]))],
     "state-before": lambda q, v: yes(
         int(cell("known_states", "name", v, "year")) < int(cell("known_states", "name", name(q, "s"), "year"))
     ),
     "yesno-count": lambda q, v: [v == "yes", *(slot[1] for slot in q.slots.values() if isinstance(slot, tuple))].count(
         True
     ),
+    "yesno-any": lambda q, v: yes(v == "yes" or any(slot[1] for slot in q.slots.values() if isinstance(slot, tuple))),
     "yesno-two": lambda q, v: yes(
         [v == "yes", *(slot[1] for slot in q.slots.values() if isinstance(slot, tuple))].count(True) == 2
     ),
@@ -255,7 +266,7 @@ def test_both_answers_are_those_of_an_independent_computation(program: str) -> N
 
 def test_most_facts_have_a_question_of_every_length() -> None:
     for hops in HOPS:
-        assert len(assigned(hops)) > 0.75 * len(facts())
+        assert len(assigned(hops)) > 0.7 * len(facts())
 
 
 def test_questions_are_told_apart_by_their_text() -> None:
@@ -294,7 +305,7 @@ def test_what_the_table_does_not_hold_is_refused(original: str) -> None:
 def test_no_pattern_of_four_hops_is_used_too_often_in_the_whole_table() -> None:
     # Hence in no part of it either, whatever dedupe leaves.
     uses = Counter(question.pattern.id for question in assigned(4).values())
-    assert max(uses.values()) <= MAX_USES == 5
+    assert max(uses.values()) <= MAX_USES == 6
     assert len(uses) >= 70
 
 

@@ -30,6 +30,7 @@ from flows.families.uraq.method import (
     pool_contexts,
     prescreen,
     to_read,
+    wish_types,
     write_statements,
 )
 from flows.families.uraq.prompts import (
@@ -85,7 +86,13 @@ FAMILY = Family(
             source=StatementPair,
             item=UraqItem,
             steps=(
-                each(ask_question, version=2, prompts=[ASK_QUESTION], settings=["hops", "answer_shares"]),
+                each(
+                    ask_question,
+                    version=3,
+                    prompts=[ASK_QUESTION],
+                    prepare=wish_types,
+                    settings=["hops", "answer_shares"],
+                ),
                 each(
                     prescreen,
                     version=2,

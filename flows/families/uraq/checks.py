@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
+from typing import Literal
 
 import lemminflect
 
@@ -160,6 +161,36 @@ def may_both_hold(original: str, manipulated: str) -> bool:
     opening = [word for word in one[:start] if word not in _ARTICLES]
     is_subject = end > 0 and not any(_can_be_verb(word) for word in opening)
     return is_subject and not _holds_of_one(original, shared, is_singular=not gone.endswith("s"))
+
+
+def carries(original: str, manipulated: str) -> Literal["number", "entity"] | None:
+    """What kind of detail a pair differs in; None where it is neither a number nor a thing.
+
+    Questions for a number or an entity can rest on such a detail. On an ability that is denied, or on a property turned
+    round, little but yes or no can be asked without a riddle.
+    """
+    if manipulation_of(original, manipulated) == "negation" or exchanges(original, manipulated):
+        return None
+    one, other = en.words(original), en.words(manipulated)
+    start, end = _difference(one, other)
+    gone, come = one[start : len(one) - end], other[start : len(other) - end]
+    if all(any(number_value(word) is not None for word in words) for words in (gone, come)):
+        return "number"
+    names = {word.lower() for word in re.findall(r"(?<!^)\b[A-Z]\w*", original)}
+    opens_noun = not _ARTICLES.isdisjoint(one[:start][-1:]) or not _PREPOSITIONS.isdisjoint(one[:start][-1:])
+    told = ([word for word in words if word not in en.STOP_WORDS] for words in (gone, come))
+    is_thing = (
+        not start or not names.isdisjoint(gone) or all(words and _is_noun(words[-1], opens_noun) for words in told)
+    )
+    return "entity" if is_thing else None
+
+
+def _is_noun(word: str, opens_noun: bool) -> bool:
+    """Whether a word is a noun; one that may be a verb or an adjective is where what stands before opens a noun."""
+    lemmas = lemminflect.getAllLemmas(word)
+    if "VERB" not in lemmas and "ADJ" not in lemmas:
+        return True  # what the dictionary lacks is a name
+    return opens_noun and "NOUN" in lemmas
 
 
 def _can_be_verb(word: str) -> bool:

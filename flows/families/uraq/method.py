@@ -34,9 +34,7 @@ from flows.families.uraq.prompts import (
     ASK_QUESTION,
     CONTRADICT,
     MANIPULATE,
-    OTHER_TYPE,
     WRITE_STATEMENTS,
-    Question,
     StatementsWanted,
     ToAnswer,
     ToAsk,
@@ -77,6 +75,8 @@ TOPICS = (
 """What statements are asked about. The paper names no topics, only "general facts" (appendix A.1)."""
 BATCH = 20
 """Statements asked for in one call, at most."""
+USUAL_SURVIVORS = 0.9
+"""Share of the statements written that are no near-duplicates, for estimates: what is missing is asked for again."""
 SHARES_WITHIN = 1e-6
 DRY_TURNS = 3
 DRY_YIELD = 0.01
@@ -140,8 +140,8 @@ async def write_statements(statements: Records[Statement], ctx: SetContext) -> A
     survivors = dry = 0
     for round_ in count():
         missing = wanted - survivors
-        size = min(BATCH, math.ceil(missing / len(settings.topics)))
-        topics = tuple(islice(turns, min(len(settings.topics), math.ceil(missing / size))))
+        size, number = _spread(missing, len(settings.topics))
+        topics = tuple(islice(turns, number))
         asked = [_written(topic, size, round_, written, ctx) for topic in topics]
         for statement in (one for batch in await asyncio.gather(*asked) for one in batch):
             if (refusal := checks.statement_refusal(statement.text)) is not None:
@@ -184,9 +184,20 @@ async def _written(
 
 
 def batches(settings: UraqSettings) -> int:
-    """Calls that writing takes if every statement survives."""
-    size = min(BATCH, math.ceil(settings.statements / len(settings.topics)))
-    return 0 if settings.statements_from is not None else math.ceil(settings.statements / size)
+    """Calls that writing takes if `USUAL_SURVIVORS` of what is written survive, round by round."""
+    missing = 0 if settings.statements_from is not None else settings.statements
+    calls = 0
+    while missing > 0:
+        size, topics = _spread(missing, len(settings.topics))
+        calls += topics
+        missing -= math.ceil(USUAL_SURVIVORS * min(missing, size * topics))
+    return calls
+
+
+def _spread(missing: int, topics: int) -> tuple[int, int]:
+    """How many statements a round asks for at once, and of how many topics."""
+    size = min(BATCH, math.ceil(missing / topics))
+    return size, min(topics, math.ceil(missing / size))
 
 
 # ---- A.2 redundancy filtering ----
@@ -250,17 +261,57 @@ async def manipulate(statement: Statement, ctx: Context) -> StatementPair:
 # ---- A.4 to A.6 question, two answers, ground truth ----
 
 
+SUITED: Mapping[str | None, tuple[AnswerType, ...]] = {
+    None: ("boolean", "entity", "number"),
+    "number": ("number", "boolean", "entity"),
+    "entity": ("entity", "number", "boolean"),
+}
+"""By what a pair differs in, the types of answer that questions on it can ask for, the most natural first."""
+
+
+def wish_types(step: StepContext) -> Mapping[str, AnswerType]:
+    """By pair, the type of answer to be asked for, so that `answer_shares` hold over the lot.
+
+    The paper leaves the type to the builder, which left to itself asks for yes or no more often than not, and a yes/no
+    question is half guessed. Which pair gets which type follows from what it differs in (`checks.carries`): a number,
+    a thing, or neither. Of the last kind yes or no is asked, even where that makes more of it than its share.
+    """
+    settings: UraqSettings = step.settings
+    shares = {type_: share for type_, share in settings.answer_shares.items() if share > 0}
+    pairs = sorted(step.inputs, key=lambda pair: seeded(step.seed, "answer type", pair.key).random())
+    by_detail: dict[str | None, list[str]] = {None: [], "number": [], "entity": []}
+    for pair in pairs:
+        by_detail[checks.carries(pair.original, pair.manipulated)].append(pair.key)
+    left = {type_: share * len(pairs) for type_, share in shares.items()}
+    wished: dict[str, AnswerType] = {}
+    for detail, keys in by_detail.items():
+        suited = [type_ for type_ in SUITED[detail] if type_ in shares]
+        for key in keys:
+            type_ = next((one for one in suited if left[one] >= 0.5), suited[0])  # the nearest whole number of each
+            left[type_] -= 1
+            wished[key] = type_
+    return wished
+
+
 async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
     """A.4 and A.5: a question of several steps with one answer from either statement.
 
     Departure: the paper asks for one to five steps and keeps the questions of four. We ask for a number
     that will be kept (drawn where several are), so that no call is spent on a question to be thrown away.
-    It leaves the type of the answer to the builder; we draw it by `answer_shares`, since a builder left to itself
-    asks for yes or no more often than not. The original's answer is the ground truth (A.6).
+    The type of the answer is wished for (`wish_types`): a pair that gives no natural question for it is asked another.
+    The original's answer is the ground truth (A.6).
     """
     settings: UraqSettings = ctx.settings
     hops = ctx.random(pair.key).choice(sorted(set(settings.hops)))
-    answer = await _question(pair, hops, ctx)
+    wanted = {type_ for type_, share in settings.answer_shares.items() if share > 0}
+    asked = ToAsk(
+        original=pair.original,
+        manipulated=pair.manipulated,
+        hops=hops,
+        answer_type=ctx.prepared[pair.key],
+        only="boolean" not in wanted or wanted == {"boolean"},
+    )
+    answer = await ctx.ask(ASK_QUESTION, asked)
     return UraqItem(
         key=ctx.key,
         original=pair.original,
@@ -277,23 +328,6 @@ async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
         topic=pair.topic,
         provenance=ctx.provenance(pair),
     )
-
-
-async def _question(pair: StatementPair, hops: int, ctx: Context) -> Question:
-    """A question of the type drawn; where the pair gives none, of another type that is wanted."""
-    settings: UraqSettings = ctx.settings
-    shares = {type_: share for type_, share in sorted(settings.answer_shares.items()) if share > 0}
-    drawn = ctx.random(pair.key, "answer type").choices(list(shares), list(shares.values()))[0]
-    others = [type_ for type_ in shares if (type_ == "boolean") != (drawn == "boolean")]
-    for type_ in (drawn, *others[:1]):
-        asked = ToAsk(original=pair.original, manipulated=pair.manipulated, hops=hops, answer_type=type_)
-        try:
-            return await ctx.ask(ASK_QUESTION, asked)
-        except InvalidAnswer as invalid:
-            refused = invalid
-            if invalid.reason != OTHER_TYPE:
-                break
-    raise refused
 
 
 async def prescreen(item: UraqItem, ctx: Context) -> UraqItem:

@@ -9,9 +9,10 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 
 from flows.families.uraq.facts import WITH_ARTICLE, Fact, Kind, column, facts, of_kind, people, properties, reigns, rows
+from flows.language import en
 from schemas.uraq import MAX_HOPS, AnswerType, StepKind
 
 Result = int | str
@@ -19,7 +20,7 @@ Slot = Fact | int | str | tuple[str, bool]
 """What fills a slot of a question: another fact, a number, a name, or a thing that has a property or not."""
 DRAWS = 60
 """How often slots are drawn anew for one fact and program before the program counts as not applicable."""
-MAX_USES = 5
+MAX_USES = 6
 """No pattern stands more often than this among the four-hop questions of the whole table."""
 MEASURES = frozenset(
     [
@@ -47,72 +48,15 @@ MEASURES = frozenset(
     ]
 )
 """First words of phrases that measure rather than count; these are compared, not pooled with other things."""
-SHARERS = frozenset(
-    [
-        "players",
-        "musicians",
-        "swimmers",
-        "rowers",
-        "astronauts",
-        "apostles",
-        "dwarfs",
-        "dwarves",
-        "jurors",
-        "gunmen",
-        "thieves",
-        "people",
-        "signers",
-        "witches",
-    ]
-)
-"""First words of phrases for somebody who could share something out."""
-SHAREABLE = frozenset(
-    ["cards", "pieces", "tiles", "balls", "pins", "sheets", "crayons", "items", "loaves", "keys", "letters", "books"]
-)
-"""First words of phrases for things that could be shared out."""
 FEW_OF_A_TOPIC = 5
 """With so many counts of one topic, questions on it keep to the topic."""
 TIMES = ((2, "twice"), (3, "three times"), (4, "four times"), (5, "five times"), (10, "ten times"))
+ORDINALS = ("next", "second", "third")
 SERIES: Mapping[str, tuple[str, ...]] = {
     "planet": ("Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune"),
     "month": (
         "January", "February", "March", "April", "May", "June",
         "July", "August", "September", "October", "November", "December",
-    ),
-    "letter": tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
-    "greek": (
-        "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu",
-        "nu", "xi", "omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
-    ),
-    "zodiac": (
-        "Aries", "Taurus", "Gemini", "Cancer", "Leo", "Virgo",
-        "Libra", "Scorpio", "Sagittarius", "Capricorn", "Aquarius", "Pisces",
-    ),
-    "chinese": (
-        "rat", "ox", "tiger", "rabbit", "dragon", "snake",
-        "horse", "goat", "monkey", "rooster", "dog", "pig",
-    ),
-    "mohs": (
-        "talc", "gypsum", "calcite", "fluorite", "apatite", "orthoclase", "quartz", "topaz", "corundum", "diamond",
-    ),
-    "polygon": (
-        "", "", "triangle", "quadrilateral", "pentagon", "hexagon", "heptagon", "octagon", "nonagon", "decagon",
-        "hendecagon", "dodecagon",
-    ),
-    "bible": (
-        "Genesis", "Exodus", "Leviticus", "Numbers", "Deuteronomy", "Joshua", "Judges", "Ruth", "1 Samuel",
-        "2 Samuel", "1 Kings", "2 Kings", "1 Chronicles", "2 Chronicles", "Ezra", "Nehemiah", "Esther", "Job",
-        "Psalms", "Proverbs", "Ecclesiastes", "Song of Solomon", "Isaiah", "Jeremiah", "Lamentations", "Ezekiel",
-    ),
-    "nato": (
-        "Alfa", "Bravo", "Charlie", "Delta", "Echo", "Foxtrot", "Golf", "Hotel", "India", "Juliett", "Kilo",
-        "Lima", "Mike", "November", "Oscar", "Papa", "Quebec", "Romeo", "Sierra", "Tango", "Uniform", "Victor",
-        "Whiskey", "X-ray", "Yankee", "Zulu",
-    ),
-    "gift": (
-        "partridge in a pear tree", "turtle doves", "French hens", "calling birds", "gold rings",
-        "geese a-laying", "swans a-swimming", "maids a-milking", "ladies dancing", "lords a-leaping",
-        "pipers piping", "drummers drumming",
     ),
 }  # fmt: skip
 
@@ -324,13 +268,6 @@ def strictly(condition: Callable[..., bool]) -> Callable[..., Result]:
     return compare
 
 
-def outnumbering(first: int, *rest: int) -> Result:
-    """How many of `rest` are greater than `first`; blocked where one is equal."""
-    if first in rest:
-        raise Blocked("as many as")
-    return sum(one > first for one in rest)
-
-
 def ranked(pick: Callable[[list[int]], int]) -> Callable[..., Result]:
     """One of several numbers by its size; blocked where two are equal."""
 
@@ -340,13 +277,6 @@ def ranked(pick: Callable[[list[int]], int]) -> Callable[..., Result]:
         return pick(sorted(numbers))
 
     return choose
-
-
-def divided(one: int, other: int) -> tuple[int, int]:
-    """Quotient and remainder, where there is at least as much as there are shares."""
-    if other < 2 or one < other:
-        raise Blocked("nothing to share out")
-    return divmod(one, other)
 
 
 def apart(one: int, other: int) -> Result:
@@ -361,19 +291,6 @@ def after(later: int, earlier: int) -> Result:
     if later <= earlier:
         raise Blocked("not after")
     return later - earlier
-
-
-def letters(name: str) -> Result:
-    """How many letters a name of one word has."""
-    if not name.isalpha():
-        raise Blocked("more than one word")
-    return len(name)
-
-
-def first_letter(name: str) -> Result:
-    """The first letter of a name, if it is one of the English alphabet."""
-    letter = name[0].upper()
-    return known(letter if letter in SERIES["letter"] else None)
 
 
 def of_each(field_: str) -> Callable[..., Result]:
@@ -445,34 +362,21 @@ OPS: Mapping[str, Callable[..., Result]] = {
     "birth state": of_reign("known_presidents", lambda reign: getattr(reign, "house", "")),
     "party": of_reign("known_presidents", lambda reign: getattr(reign, "party", "")),
     "left office": of_reign("known_presidents", lambda reign: getattr(reign, "end", "")),
-    "took office": of_reign("known_presidents", lambda reign: getattr(reign, "start", "")),
-    "first letter": first_letter,
     "nato": lambda letter: SERIES["nato"][SERIES["letter"].index(letter)],
-    "letters": letters,
-    "letter after": lambda letter: at_place("letter")(SERIES["letter"].index(letter) + 2),
-    "letter code": lambda name: SERIES["nato"][SERIES["letter"].index(str(first_letter(name)))],
     "city country": looked_up("known_games", "city", "country"),
     "cradle": lambda language: known(CRADLES.get(language)),
     "science": lambda animals: known(SCIENCES.get(animals)),
     "continents of": of_each("continent"),
     "sides of": of_each("side"),
     "languages of": of_each("language"),
-    "classes of": lambda *names: ", ".join(str(looked_up("known_animals", "name", "class")(name)) for name in names),
-    "places of": lambda *names: ", ".join(str(place_in("element")(name)) for name in names),
     "count in": lambda one, listed: listed.split(", ").count(one),
-    "count above": lambda one, listed: outnumbering(one, *map(int, listed.split(", "))),
     "latitude of capital": latitude_of_capital,
     "capitals north": capitals_north,
-    "longer capitals": lambda length, *names: sum(
-        int(letters(str(looked_up("known_countries", "name", "capital")(name)))) > length for name in names
-    ),
     "months on": lambda month, further: (month + further - 1) % 12 + 1,
     "add": lambda *numbers: sum(numbers),
     "apart": apart,
     "after": after,
     "times": lambda one, other: one * other,
-    "quotient": lambda one, other: divided(one, other)[0],
-    "remainder": lambda one, other: divided(one, other)[1],
     "more": lambda one, other: yes(one > other),
     "less": strictly(lambda one, other: one < other),
     "greater": strictly(lambda one, other: one > other),
@@ -482,17 +386,12 @@ OPS: Mapping[str, Callable[..., Result]] = {
     "above all": strictly(lambda one, *rest: one > max(rest)),
     "nearer": nearer,
     "same": lambda one, other: yes(one == other),
-    "outnumbering": outnumbering,
-    "outnumbered": lambda first, *rest: len(rest) - int(outnumbering(first, *rest)),
     "smallest": ranked(lambda numbers: numbers[0]),
     "largest": ranked(lambda numbers: numbers[-1]),
     "middle": ranked(lambda numbers: numbers[len(numbers) // 2]),
-    "count same": lambda first, *rest: sum(one == first for one in rest),
     "count yes": lambda *answers: answers.count("yes"),
-    "count no": lambda *answers: answers.count("no"),
+    "any": lambda *answers: yes("yes" in answers),
     "all": lambda *answers: yes("no" not in answers),
-    "none": lambda *answers: yes("yes" not in answers),
-    "exactly one": lambda *answers: yes(answers.count("yes") == 1),
     "exactly two": lambda *answers: yes(answers.count("yes") == 2),
     "most": lambda *answers: yes(answers.count("yes") > len(answers) / 2),
     "opposite": lambda answer: yes(answer == "no"),
@@ -535,7 +434,7 @@ def slot_value(slot: Slot) -> Result:
     """What a step reads out of a slot."""
     match slot:
         case Fact():
-            return int(slot.value)
+            return slot.value if slot.kind == "person" else int(slot.value)
         case (_, has):
             return yes(has)
         case _:
@@ -561,12 +460,24 @@ def fill(text: str, fact: Fact, slots: Mapping[str, Slot]) -> str:
     names = {name: name_of(slot) for name, slot in slots.items()}
     if "m" in slots:
         names["m"] = dict(TIMES)[int(slot_value(slots["m"]))]
+    if "o" in slots:
+        names["o"] = ORDINALS[int(slot_value(slots["o"])) - 1]
     names["single"] = fact.question
     if fact.feature:
         own = properties()[fact.feature]
-        names |= {"has": own.predicate, "group": own.group}
+        names |= {"has": own.predicate, "group": own.group} | dict(
+            zip(("do", "so"), inverted(own.predicate), strict=True)
+        )
     filled = text.format(p=fact.phrase, **names)
     return filled[0].upper() + filled[1:]
+
+
+def inverted(predicate: str) -> tuple[str, str]:
+    """A plural predicate taken apart for a question: "are metals" gives "Are" and "metals"."""
+    verb, _, rest = predicate.partition(" ")
+    if verb in ("are", "were", "can"):
+        return verb.capitalize(), rest
+    return ("Do", predicate) if en.lemma(verb) == verb else ("Did", f"{en.lemma(verb)} {rest}")
 
 
 def measures(fact: Fact) -> bool:
@@ -615,14 +526,6 @@ def small_counts(fact: Fact) -> Sequence[Slot]:
     return [other for other in comparable_counts(fact) if int(other.value) < 40]
 
 
-def sharers(fact: Fact) -> Sequence[Slot]:
-    """Counts of people, fewer than there are things, where those can be shared out at all."""
-    if fact.phrase.split()[0] not in SHAREABLE:
-        return ()
-    groups = [other for other in of_kind("count") if other.phrase.split()[0] in SHARERS]
-    return [group for group in groups if int(group.value) < int(fact.value)]
-
-
 def centre(fact: Fact) -> tuple[int, int]:
     """The year around which a fact's events are sought, and how far around it."""
     if fact.kind == "year":
@@ -650,6 +553,19 @@ def contemporaries(fact: Fact) -> Sequence[Slot]:
         and abs(person.birth - middle) <= 70
         and person.name not in (fact.value, *fact.others)
         and not set(re.findall(r"\w{4,}", person.name.lower())) & words_of(fact)
+    ]
+
+
+def told_people(fact: Fact, *, born_before: bool) -> Sequence[Slot]:
+    """People of the table, told by what they did, whose life lies near the year of the fact, and its wrong ones."""
+    years = [int(year) for year in (fact.value, *fact.others)]
+    low, high = min(years) - 110, min(years) - 15 if born_before else max(years) + 40
+    return [
+        one
+        for one in far_from(fact, "person")
+        if (born := people()[one.value].birth) is not None
+        and low <= born <= high
+        and people()[one.value].death is not None
     ]
 
 
@@ -691,10 +607,11 @@ def one_of(*values: int | str) -> Callable[[Fact], Sequence[Slot]]:
 CANDIDATES: Mapping[str, Callable[[Fact], Sequence[Slot]]] = {
     "count": similar_counts,
     "small": small_counts,
-    "sharers": sharers,
     "event": events,
     "person": contemporaries,
     "later person": later_people,
+    "person before": partial(told_people, born_before=True),
+    "person about": partial(told_people, born_before=False),
     "year nearby": years_nearby,
     "thing": things,
     "country": names_in("known_countries"),
@@ -706,7 +623,6 @@ CANDIDATES: Mapping[str, Callable[[Fact], Sequence[Slot]]] = {
     "times": one_of(*(number for number, _ in TIMES)),
     "few": one_of(2, 3, 4, 5),
     "step": one_of(1, 2, 3),
-    "group": one_of(5, 10, 20),
     "presidents' state": one_of("Virginia", "Ohio", "New York", "Texas", "Massachusetts", "Vermont"),
     "royal house": one_of("Tudor", "Stuart", "Hanover", "Windsor"),
     "of a continent": one_of("Europe", "North America", "Asia", "South America", "Africa"),

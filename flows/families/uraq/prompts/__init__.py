@@ -11,7 +11,6 @@ from schemas.uraq import AnswerType, Manipulation, Need, Step
 
 HERE = Path(__file__).parent
 OTHER_TYPE = "answer is not of the type asked for"
-"""Why a question is refused whose pair may give one of another type."""
 
 
 class StatementsWanted(Frozen):
@@ -51,6 +50,7 @@ class ToAsk(Frozen):
     answer_type: AnswerType | None = Field(
         None, description="What is to be asked for (a number and an entity stand for each other); anything by default"
     )
+    only: bool = Field(False, description="Nothing else will do, even where the pair gives no natural question for it")
 
 
 class Question(Frozen):
@@ -133,8 +133,8 @@ def _check_steps(asked: ToAsk, answer: Question) -> None:
 
 
 def of_wanted_type(asked: ToAsk, answer_type: AnswerType) -> bool:
-    """Whether a question of this type is what was asked for."""
-    return asked.answer_type is None or (asked.answer_type == "boolean") == (answer_type == "boolean")
+    """Whether a question of this type will do."""
+    return not asked.only or (asked.answer_type == "boolean") == (answer_type == "boolean")
 
 
 def _check_question(asked: ToAsk, answer: Question) -> None:
@@ -156,13 +156,13 @@ def _check_contradiction(asked: ToContradict, answer: Contradiction) -> None:
     require(conflicts.contradiction_problem(asked.question, asked.answer, asked.evidence, answer))
 
 
-WRITE_STATEMENTS = Prompt("write_statements", 1, Statements, HERE, max_tokens=2048, inputs=StatementsWanted)
+WRITE_STATEMENTS = Prompt("write_statements", 2, Statements, HERE, max_tokens=2048, inputs=StatementsWanted)
 MANIPULATE = Prompt(
-    "manipulate", 2, Manipulated, HERE, checks=(_check_manipulation,), max_tokens=256, inputs=ToManipulate
+    "manipulate", 3, Manipulated, HERE, checks=(_check_manipulation,), max_tokens=256, inputs=ToManipulate
 )
 ASK_QUESTION = Prompt(
     "ask_question",
-    3,
+    4,
     Question,
     HERE,
     checks=(_check_steps, _check_question, _check_single_hop),
