@@ -26,6 +26,7 @@ class ToAnswer(InDialogue):
     text: str
     reference: str
     forgetting: float = Field(description="Chance that an earlier requirement is let go of")
+    ignoring: float = Field(0.0, description="Chance that the latest requirement is not followed")
 
 
 class ToRefute(Frozen):
