@@ -197,9 +197,9 @@ def _in_text(one: Wording, text: str, nouns: str) -> Iterator[Wording]:
     parts = _SLOT.split(one.old)
     pattern = "".join(f"({slots[part]})" if at % 2 else re.escape(part) for at, part in enumerate(parts))
     for found in re.finditer(bounds.format(f"(?i:{pattern})"), text):
-        said = iter(found.groups())
-        new = _SLOT.sub(lambda slot, said=said: next(said), one.new)
-        old = found.group()
+        old, new = found.group(), one.new
+        for slot, said in zip(parts[1::2], found.groups(), strict=True):
+            new = new.replace(f"<{slot}>", said, 1)
         yield Wording(old[0].lower() + old[1:], new, "-")
 
 
