@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import problems_of
 from flows.families.charpeval.layout import layout
 from flows.families.charpeval.method import CharpEvalSettings, ready
+from flows.families.charpeval.prompts import ToDistract
 from flows.families.charpeval.rubric import AUTHORING, WRITE_DISTRACTORS, WRITE_UTTERANCES
-from flows.families.charpeval.rules import expressions
+from flows.families.charpeval.rules import KINDS, draft_distractors, expressions
 from flows.language import en
 from flows.llm.model import InvalidAnswer, Out, Prompt, Usage
 from flows.outputs import write_outputs
@@ -451,11 +453,31 @@ def test_the_rules_take_the_sources_own_utterance_for_what_it_is(sample: Project
     assert row(sample, "utterances", "tomatoes").drafts == {"easy_utterance": "How much sun do tomatoes need?"}
 
 
+@pytest.mark.parametrize(
+    ("last", "kind"),
+    [
+        ("How long will he have to look after it?", "how long"),
+        ("And how do I hold it?", "how to"),
+        ("Which one do you like?", "choice"),
+        ("Is it far?", "yes or no"),
+        ("I see. What do mine eat, then?", "question"),
+        ("My neighbour keeps wasps.", "statement"),
+    ],
+)
+def test_an_expression_goes_with_the_last_utterance(last: str, kind: str) -> None:
+    asked = ToDistract(
+        history=("Hello.",), hard_utterance=last, easy_utterance=last, knowledge="Bees eat nectar.", response="Nectar."
+    )
+    for seed in range(20):
+        drafted = draft_distractors(asked, random.Random(seed)).COEX
+        assert next(one.after for one in expressions() if one.text == drafted) == kind
+
+
 def test_the_expressions_are_many_and_stand_once() -> None:
     texts = [one.text for one in expressions()]
-    assert len(texts) >= 60
+    assert len(texts) >= 40
     assert len(set(texts)) == len(texts)
-    assert {one.after for one in expressions()} == {"question", "statement", "any"}
+    assert {one.after for one in expressions()} == {"question", "statement", *KINDS}
 
 
 # ---- damage is found ----

@@ -10,23 +10,21 @@ from hypothesis import strategies as st
 from flows.families.refutebench.lexicon import TABLE, packaged
 from flows.families.refutebench.requirements import (
     LEAST_LENGTH,
-    Ban,
+    Manner,
     Requirement,
+    SentenceLength,
     apply_all,
     conflicts,
     is_standing,
     language,
     of_style,
     parse,
+    register,
     same,
 )
+from schemas.refutebench import SeedTask
 
-BANS = [Requirement(kind) for kind in get_args(Ban)]
-FRAMES = [
-    Requirement("opening", "In short:"),
-    Requirement("heading", "Summary"),
-    Requirement("closing", "That is the gist."),
-]
+MANNERS = [Requirement(kind) for kind in get_args(Manner)]
 EXCHANGES = [
     Requirement("word", "large", "big"),
     Requirement("phrase", "a good many", "many"),
@@ -34,12 +32,13 @@ EXCHANGES = [
     Requirement("phrase", "以往的日子", "过去"),
 ]
 LENGTHS = [Requirement("words", number=25), Requirement("characters", number=40)]
-EVERY = [*BANS, *FRAMES, *EXCHANGES, *LENGTHS]
+SENTENCES = [Requirement(kind, number=15) for kind in get_args(SentenceLength)]
+EVERY = [*MANNERS, *EXCHANGES, *LENGTHS, *SENTENCES]
 
 PIECES = [
     "big", "Many", "it's", "don't", "Mr.", "U.S.", "1,000", "state-of-the-art", "(MPT)", "你", "你们", "可能", "过去",
-    "教堂", "的", ",", "，", "; ", "；", ". ", "! ", "? ", "。", "！", "？", "!?", "… ", '"', "“", "”", "(", "）",
-    " ", " ", "\n", "e.g. ", "a", "B",
+    "教堂", "的", "do not", "I am", "they will", "twelve", "每天", "因此", ", but it", "，但是", "- ", ",", "，", "; ",
+    "；", ". ", "! ", "? ", "。", "！", "？", "!?", "… ", '"', "“", "”", "(", "）", " ", " ", "\n", "e.g. ", "a", "B",
 ]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(PIECES), min_size=1, max_size=60).map(" ".join) | st.lists(
     st.sampled_from(PIECES), min_size=1, max_size=60
@@ -53,9 +52,9 @@ WORDS = st.text(st.sampled_from("abcdef 国家可能"), min_size=1, max_size=12)
 @given(
     st.one_of(
         st.builds(Requirement, st.sampled_from(["word", "phrase", "translation"]), WORDS, WORDS),
-        st.builds(Requirement, st.sampled_from(["opening", "heading", "closing"]), WORDS),
         st.builds(Requirement, st.sampled_from(["words", "characters"]), number=st.integers(LEAST_LENGTH, 99_999)),
-        st.sampled_from(BANS),
+        st.builds(Requirement, st.sampled_from(get_args(SentenceLength)), number=st.integers(10, 99)),
+        st.sampled_from(MANNERS),
     ),
     st.booleans(),
 )
@@ -78,9 +77,9 @@ def test_how_it_is_said() -> None:
     [
         "I do not like it.",
         "",
-        "Translate the following sentence into Chinese: do without semicolons.",
-        "Please keep the whole text shorter than 3 words.",  # shorter than an opening may be
-        "Please do without semicolons. Please drop all quotation marks.",
+        "Translate the following sentence into Chinese: make it sound more formal.",
+        "Please make it shorter, under 3 words in all.",  # shorter than an answer may be
+        "Please make it sound more formal. Please write all numbers above ten as figures.",
     ],
 )
 def test_what_is_no_plain_requirement_is_not_understood(said: str) -> None:
@@ -94,7 +93,7 @@ def test_what_is_no_plain_requirement_is_not_understood(said: str) -> None:
     ("wanted", "text", "share", "changed"),
     [
         (Requirement("exclamation marks"), "Stop! Really?! 好！", 0, "Stop. Really? 好。"),
-        (Requirement("semicolons"), "a; b；c", 0, "a, b，c"),
+        (Requirement("semicolons"), "a; “but b；c", 0, "a. “But b。C"),
         (
             Requirement("contractions"),
             "It's big; we don't know. Can’t he? John's dog",
@@ -103,21 +102,41 @@ def test_what_is_no_plain_requirement_is_not_understood(said: str) -> None:
         ),
         (Requirement("familiar you"), "你和你们", 0, "您和各位"),
         (Requirement("brackets"), "training (MPT) is（好）", 0, "training – MPT – is——好——"),
-        (Requirement("quotation marks"), "“好” \"it's\"", 0, "好 it's"),
         (
-            Requirement("lines"),
+            Requirement("stiffness"),
+            "I am sure; they do not know, and we will not say who you are.",
+            0,
+            "I'm sure; they don't know, and we won't say who you are.",
+        ),
+        (Requirement("questions"), 'Go. Is it so? "Why?" he said.', 0, 'Go. "Why?" he said.'),
+        (Requirement("figures"), "Twelve hundred of sixty-one, ten or one", 0, "1,200 of 61, ten or one"),
+        (Requirement("figures"), "one hundred and five twenty-year-olds", 0, "105 twenty-year-olds"),
+        (Requirement("formal"), "我每天早上坐火车去城市，但是睡不着。", 0, "我每日清晨乘火车前往城市，然而无法入睡。"),
+        (Requirement("casual"), "她独自住着，仍然无法走。", 0, "她一个人住着，还是没法走。"),
+        (Requirement("concise"), "她仍然每天都写一封新的信，但是太长了。", 0, "她仍每天都写新信，但太长了。"),
+        (
+            Requirement("bullets"),
             'Mr. Adams of the U.S. army left. "Why?" Nobody knew.',
             0,
-            'Mr. Adams of the U.S. army left.\n"Why?"\nNobody knew.',
+            '- Mr. Adams of the U.S. army left.\n- "Why?"\n- Nobody knew.',
         ),
-        (Requirement("lines"), "他说：“好。”然后走了。", 0, "他说：“好。”\n然后走了。"),
+        (
+            Requirement("sentence words", number=4),
+            "The boat left, but it came back; the sea, which was calm, and the wind went.",
+            0,
+            "The boat left. But it came back. The sea, which was calm, and the wind went.",
+        ),
+        (
+            Requirement("sentence characters", number=9),
+            "学校关闭了，因为水太近了。他们走，所以我来。",
+            0.5,
+            "学校关闭了。这是因为水太近了。他们走，所以我来。",
+        ),
+        (Requirement("sentence characters", number=8), "因为水太近了，所以关了。", 0, "因为水太近了，所以关了。"),
         (Requirement("word", "large", "big"), "Big or large? bigger, big-ish", 0.5, "Large or large? bigger, big-ish"),
         (Requirement("word", "可能性", "可能"), "可能有可能性", 0.5, "可能性有可能性"),
         (Requirement("word", "large", "big"), "neither", 0.5, "neither"),
         (Requirement("phrase", "so as to", "in order to"), "In order\nto win", 0, "So as to win"),
-        (Requirement("opening", "In short:"), "# Summary\n\nIt works.", 0, "# Summary\n\nIn short: It works."),
-        (Requirement("heading", "摘要"), "# 正文\n\n好。", 0, "# 摘要\n\n好。"),
-        (Requirement("closing", "全文完。"), "好。\n", 0, "好。\n全文完。"),
     ],
 )  # fmt: skip
 def test_a_requirement_is_checked_and_applied(wanted: Requirement, text: str, share: float, changed: str) -> None:
@@ -153,7 +172,7 @@ def test_the_language_of_an_answer() -> None:
 # ---- properties ----
 
 
-@given(TEXTS, st.sampled_from([*BANS, *FRAMES, *LENGTHS]))
+@given(TEXTS, st.sampled_from([*MANNERS, *LENGTHS]))
 def test_a_style_applied_is_met_and_applied_again_changes_nothing(text: str, wanted: Requirement) -> None:
     after = wanted.apply(text)
     assert wanted.met(after) == 1
@@ -168,7 +187,7 @@ def test_words_applied_are_met_where_they_stand(text: str, wanted: Requirement) 
     assert wanted.apply(after) == after
 
 
-@given(TEXTS, st.sampled_from([*BANS, *FRAMES, *EXCHANGES]), st.sampled_from([*BANS, *FRAMES]))
+@given(TEXTS, st.sampled_from([*MANNERS, *EXCHANGES]), st.sampled_from(MANNERS))
 def test_what_is_met_stays_met_when_another_style_is_applied(text: str, one: Requirement, other: Requirement) -> None:
     if conflicts(one, other) or same(one, other):
         return
@@ -176,7 +195,7 @@ def test_what_is_met_stays_met_when_another_style_is_applied(text: str, one: Req
     assert one.met(other.apply(before)) >= one.met(before)
 
 
-@given(TEXTS, st.lists(st.sampled_from([*BANS, *FRAMES, *EXCHANGES, *LENGTHS]), max_size=5))
+@given(TEXTS, st.lists(st.sampled_from([*MANNERS, *EXCHANGES, *LENGTHS]), max_size=5))
 def test_all_that_do_not_conflict_are_met_together(text: str, wanted: list[Requirement]) -> None:
     if any(conflicts(one, other) for one in wanted for other in wanted):
         return
@@ -211,10 +230,9 @@ def test_same_and_conflicting_are_mutual_and_exclude_each_other(one: Requirement
         (Requirement("word", "large", "big"), Requirement("word", "huge", "big")),  # two words in one place
         (Requirement("word", "large", "big"), Requirement("word", "big", "large")),  # there and back
         (Requirement("word", "large", "big"), Requirement("phrase", "a huge lot", "a big lot")),  # one within the other
-        (Requirement("quotation marks"), Requirement("quoted", "storm")),
-        (Requirement("heading", "Summary"), Requirement("heading", "Draft")),
-        (Requirement("closing", "The end!"), Requirement("exclamation marks")),  # what is put in is forbidden
-        (Requirement("closing", "The end."), Requirement("words", number=30)),
+        (Requirement("formal"), Requirement("casual")),
+        (Requirement("stiffness"), Requirement("contractions")),
+        (Requirement("formal"), Requirement("word", "每天", "天天")),  # what is put in is not formal
         (Requirement("translation", "说", "say"), Requirement("translation", "表示", "say")),
         (Requirement("translation", "说", "say"), Requirement("word", "如是表示", "说")),
     ],
@@ -225,6 +243,8 @@ def test_what_cannot_be_met_together_conflicts(one: Requirement, other: Requirem
 
 def test_lengths_are_one_wish_and_a_word_is_the_same_word_as_a_phrase() -> None:
     assert same(Requirement("words", number=30), Requirement("words", number=40))
+    assert same(Requirement("sentence words", number=20), Requirement("sentence words", number=15))
+    assert not same(Requirement("sentence words", number=20), Requirement("words", number=20))
     assert same(Requirement("word", "large", "big"), Requirement("phrase", "Large", "big"))
     assert not same(Requirement("word", "large", "big"), Requirement("word", "huge", "big"))
 
@@ -232,24 +252,46 @@ def test_lengths_are_one_wish_and_a_word_is_the_same_word_as_a_phrase() -> None:
 # ---- the styles of a text ----
 
 
-def test_eight_styles_can_be_asked_of_an_english_text_and_of_a_chinese_one() -> None:
+def test_styles_that_can_be_asked_of_a_text_are_met_better_by_what_they_make_of_it() -> None:
     english = (
-        'Let\'s go (now); "why?" he said, and went! It was a long and winding road that led him to the door, alas.'
+        'Let\'s go (now); "why?" he said, and went! It was a long and winding road that led him to the door, but he '
+        "did not mind the twelve miles at all. Who would have?"
     )
     chinese = (
-        "“你好！”他（先生）说，“为什么？”然后就走了；没有人知道。后来大家都说他已经到了很远很远的地方，再也没有回来过。"
+        "“你好！”他（先生）说，“为什么？”然后就走了；没有人知道。后来大家都说他已经到了很远很远的地方，但是他每天都没有回来过，"
+        "因此仍然没有人知道他在哪里。"
     )
-    for text in (english, chinese):
-        found = of_style(text, "writing")
-        assert len({one.kind for one in found}) >= 8
-        assert all(one.met(text) < 1 and one.met(one.apply(text)) == 1 for one in found)
-
-
-def test_a_translation_is_not_asked_to_be_shorter() -> None:
-    text = "很长的一句话在这里说了又说，一直说到最后为止。第二句话也在这里说了又说。"
-    assert {one.kind for one in of_style(text, "writing")} - {one.kind for one in of_style(text, "translation")} == {
-        "characters"
+    both = {"exclamation marks", "brackets", "semicolons"}
+    wanted = {
+        english: both | {"contractions", "stiffness", "figures", "questions", "sentence words", "words"},
+        chinese: both | {"familiar you", "formal", "casual", "concise", "sentence characters", "characters"},
     }
+    for text, kinds in wanted.items():
+        found = of_style(text, "writing")
+        assert {one.kind for one in found} == kinds
+        assert all(one.focus == "style" and one.met(one.apply(text)) > one.met(text) for one in found)
+
+
+def test_what_is_asked_goes_with_the_task() -> None:
+    """A translation loses no sentence, and a list is a form of summaries alone."""
+    text = "很长的一句话在这里说了又说，一直说到最后为止。第二句话也在这里说了又说，可是为什么？"
+
+    def kinds(task: SeedTask) -> set[str]:
+        return {one.kind for one in of_style(text, task)}
+
+    assert kinds("writing") - kinds("translation") == {"characters", "questions"}
+    assert kinds("summarisation") - kinds("translation") == {"characters", "bullets"}
+
+
+@pytest.mark.parametrize("manner", ["formal", "casual", "concise"])
+def test_nothing_that_a_register_puts_in_gives_way_itself(manner: str) -> None:
+    own = register(manner)
+    assert len(own) >= 25
+    assert not [new for new in own.values() if any(old in new for old in own)]
+    if manner != "concise":  # the two are opposites; it goes with both
+        concise = register("concise")
+        assert not [new for new in own.values() if any(old in new for old in concise)]
+        assert not [new for new in concise.values() if any(old in new for old in own)]
 
 
 # ---- the packaged table ----

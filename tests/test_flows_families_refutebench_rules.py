@@ -40,14 +40,22 @@ NEWS = (
 )
 
 
+REPORT = (
+    "Nearly twenty thousand people took part in the festival in the centre of Harlem on Friday, and they don't want it "
+    "to close, but the council (of the city) said that it will pay for a study. Experts hurt by the weather in 2019 "
+    "think about every problem."
+)
+SENTENCE = "政府将在夏天结束之前在车站附近开设一个新的市场，但是这位医生每天都给家属写一封短信，她（大概）睡不着！"
+
+
 def answered(
     said: str, dialogue: Sequence[str] = (), task: str = "translation", forgetting: float = 0.0, seed: int = 0,
-    reference: str = REFERENCE, text: str = NEWS,
+    reference: str = REFERENCE, text: str = NEWS, ignoring: float = 0.0,
 ) -> str:  # fmt: skip
     roles: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
     before = tuple(Said(role=roles[at % 2], text=one) for at, one in enumerate(dialogue))
     asked = ToAnswer(
-        dialogue=before, said=said, task=task, text=text, reference=reference, forgetting=forgetting
+        dialogue=before, said=said, task=task, text=text, reference=reference, forgetting=forgetting, ignoring=ignoring
     )  # fmt: skip
     return respond(asked, random.Random(seed)).text
 
@@ -78,8 +86,8 @@ def test_every_prompt_has_its_rule() -> None:
 # ---- the evaluated model ----
 
 R0 = Requirement("word", "或许", "可能").in_words()
-R1 = Requirement("closing", "全文完。").in_words()
-R2 = Requirement("heading", "译文").in_words()
+R1 = Requirement("formal").in_words()
+R2 = Requirement("sentence characters", number=20).in_words()
 
 
 def test_the_first_translation_is_the_reference_and_without_one_there_is_none() -> None:
@@ -121,12 +129,12 @@ def test_requirements_are_applied_together() -> None:
     a1 = answered(R0, [QUERY, REFERENCE])
     assert a1 == "总统或许希望举行一次投票，但是人们没有表示支持。"
     a3 = answered(R2, [QUERY, REFERENCE, R0, a1, R1, "..."])
-    assert a3 == "# 译文\n\n总统或许希望举行一次投票，但是人们没有表示支持。\n全文完。"
+    assert a3 == "总统或许希望举行一次投票。然而民众没有表示支持。"
 
 
 def test_an_assistant_that_forgets_everything_meets_the_latest_alone() -> None:
     dialogue = [QUERY, REFERENCE, R0, "...", R1, "..."]
-    assert answered(R2, dialogue, forgetting=1.0) == f"# 译文\n\n{REFERENCE}"
+    assert answered(R2, dialogue, forgetting=1.0) == "总统可能希望举行一次投票。但是人们没有表示支持。"
 
 
 def test_each_earlier_requirement_is_forgotten_at_the_planted_chance() -> None:
@@ -136,6 +144,13 @@ def test_each_earlier_requirement_is_forgotten_at_the_planted_chance() -> None:
         assert wanted is not None
         kept = sum(wanted.met(one) == 1 for one in answers) / len(answers)
         assert kept == pytest.approx(0.7, abs=0.05)  # five standard errors
+
+
+def test_the_latest_is_not_followed_at_the_planted_chance_and_is_remembered_later() -> None:
+    dialogue = [QUERY, REFERENCE]
+    answers = [answered(R0, dialogue, ignoring=0.2, seed=seed) for seed in range(2000)]
+    assert sum("或许" in one for one in answers) / len(answers) == pytest.approx(0.8, abs=0.045)  # five standard errors
+    assert "或许" in answered(R1, [QUERY, REFERENCE, R0, REFERENCE], ignoring=1.0)
 
 
 def test_a_standing_requirement_holds_when_the_query_is_put_again_and_not_for_what_comes_between() -> None:
@@ -151,7 +166,7 @@ def test_a_standing_requirement_holds_when_the_query_is_put_again_and_not_for_wh
 
 def test_what_is_asked_of_one_query_is_not_applied_to_another() -> None:
     dialogue = [QUERY, REFERENCE, R0, "...", "Another sentence", "可能。"]
-    assert answered(R1, dialogue, reference="可能，是。") == "可能，是。\n全文完。"
+    assert answered(R1, dialogue, reference="可能，但是。") == "可能，然而。"
 
 
 # ---- the refuter ----
@@ -159,9 +174,9 @@ def test_what_is_asked_of_one_query_is_not_applied_to_another() -> None:
 
 @pytest.mark.parametrize("focus", FOCUSES)
 def test_three_refutations_of_each_focus_can_be_met_one_after_the_other(focus: Focus) -> None:
-    for task, text in (("translation", REFERENCE), ("summarisation", NEWS), ("writing", NEWS)):
+    for task, text in (("translation", SENTENCE), ("summarisation", REPORT), ("writing", NEWS)):
         for seed in range(5):
-            dialogue = ["the query", answered("the query", task=task, text=text)]
+            dialogue = ["the query", answered("the query", task=task, text=text, reference=text)]
             for _ in range(3):
                 earlier = dialogue[2::2]
                 said = refuted(dialogue[-1], focus, earlier, task, seed)
@@ -169,15 +184,54 @@ def test_three_refutations_of_each_focus_can_be_met_one_after_the_other(focus: F
                 assert wanted is not None
                 assert wanted.focus == focus
                 assert wanted.met(dialogue[-1]) < 1
-                assert wanted.old in dialogue[-1].lower()
+                assert wanted.old.lower() in dialogue[-1].lower()
+                if focus == "phrase usage" and wanted.old.isascii():
+                    assert len(wanted.old.split()) > 1
                 found = check_refutation(
                     ToCheck(query="", response=dialogue[-1], refutation=said, focus=focus, earlier=tuple(earlier)),
                     random.Random(0),
                 )
                 assert found == Checked(met=False, aspects=1, repeats=0, contradicts=0)
-                answer = answered(said, dialogue, task, text=text)
-                assert all(rated(one, answer) == 5 for one in (*earlier, said))
+                answer = answered(said, dialogue, task, text=text, reference=text)
+                assert wanted.met(answer) > wanted.met(dialogue[-1])
+                assert all((rated(one, answer) or 0) >= (rated(one, dialogue[-1]) or 0) for one in earlier)
                 dialogue += [said, answer]
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("About five thousand people came.", "about five thousand", "something like five thousand"),
+        ("It was closed in 1934.", "in 1934", "back in 1934"),
+        ("They met near the old station.", "near the old station", "close to the old station"),
+        ("It happened at the end of October.", "at the end of October", "in late October"),
+        ("Some residents want to keep it.", "want to", "would like to"),
+        ("Who will pay for it?", "pay for", "foot the bill for"),
+        ("对这些村庄来说，水很重要。", "对这些村庄来说", "就这些村庄而言"),
+        ("这里有三百多名学生。", "三百多名学生", "超过三百名学生"),
+        ("她写了关于新学校的信。", "关于新学校的信", "有关新学校的信"),
+    ],
+)
+def test_a_phrase_is_of_several_words_with_what_the_answer_has_in_it(text: str, old: str, new: str) -> None:
+    found = {refuted(text, "phrase usage", seed=seed) for seed in range(20)}
+    assert Requirement("phrase", new, old).in_words() in found
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        ("It happened about 1934.", "about 1934"),  # a year
+        ("They met on Friday night.", "on Friday"),  # this week night
+        ("They do not want to go.", "want to"),  # do not would like
+        ("It is paid for by the city.", "paid for"),  # is footed the bill for by
+    ],
+)
+def test_a_phrase_is_not_exchanged_where_the_other_would_not_fit(text: str, old: str) -> None:
+    for seed in range(10):
+        try:
+            assert f'"{old}"' not in refuted(text, "phrase usage", seed=seed)
+        except Invalid:
+            return
 
 
 def test_a_standing_refutation_says_so() -> None:
@@ -241,15 +295,15 @@ def test_the_table_says_each_thing_once_and_never_the_same_for_itself() -> None:
     assert len({(code, usage, old) for code, usage, old, _, _ in rows}) == len(rows)
     for code, usage, old, new, use in rows:
         assert old != new
-        assert use in ("v", "n", "-", "f")
-        assert language(old + new) == code
+        assert use in ("v", "n", "p", "b", "-")
+        assert language(re.sub("<[a-z]+>", "", old + new)) == code
+        assert sorted(re.findall("<[a-z]+>", old)) == sorted(re.findall("<[a-z]+>", new))
         if code == "en":
-            assert len(new.split()) == 1 if usage == "word" else 2 <= len(new.split()) <= 6, (old, new)
-            assert re.sub("[ ,]", "", old + new).isalpha()
-            assert "," not in new or use == "f"
+            assert all(len(one.split()) == 1 if usage == "word" else 2 <= len(one.split()) <= 7 for one in (old, new))
+            assert re.sub("[ <>'-]", "", old + new).isalpha()
         # What is put in can be checked: applied, it is met.
         assert Requirement("word", new, old).met(Requirement("word", new, old).apply(old)) == 1
-    for code, usage, least in (("en", "word", 120), ("en", "phrase", 100), ("zh", "word", 120), ("zh", "phrase", 60)):
+    for code, usage, least in (("en", "word", 120), ("en", "phrase", 150), ("zh", "word", 120), ("zh", "phrase", 80)):
         assert sum(row[:2] == [code, usage] for row in rows) >= least
 
 
@@ -257,7 +311,7 @@ def test_verbs_and_nouns_are_exchanged_in_their_forms() -> None:
     found = {one.old: one.new for one in wordings("en", "word usage")}
     assert found["used"] == "employed"
     assert found["methods"] == "techniques"
-    assert {one.old: one.new for one in wordings("en", "phrase usage")}["uses"] == "makes use of"
+    assert {one.old: one.new for one in wordings("en", "phrase usage")}["looks after"] == "takes care of"
 
 
 # ---- the checks ----
@@ -271,8 +325,8 @@ def test_a_refutation_is_checked_by_its_words() -> None:
 
     assert found(R0, "或许。") == Checked(met=True, aspects=1, repeats=0, contradicts=0)
     assert found(R0, "可能。", R1, R0) == Checked(met=False, aspects=1, repeats=2, contradicts=0)
-    shorter = Requirement("characters", number=40).in_words()
-    assert found(R1, "可能，是。", R0, shorter, focus="style").contradicts == 2
+    casual = Requirement("casual").in_words()
+    assert found(R1, "可能，但是。", R0, casual, focus="style").contradicts == 2
     assert found(R0, "可能。", focus="style").off_focus
     assert not found(R1, "可能。", focus="style").off_focus
     with pytest.raises(Invalid, match="refutation not understood"):

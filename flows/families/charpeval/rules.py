@@ -27,6 +27,16 @@ MOST_TIMES = 2.0
 """Times the response's words that a fact may have: longer ones stand out among the options."""
 LEAST_WORDS = 10
 """Words that a fact may have however short the response is."""
+KINDS = {
+    "how long": re.compile(r"\b(?:how (?:long|soon)|when) (?!he\b|she\b|it\b|they\b|i\b|you\b|we\b)", re.IGNORECASE),
+    "how to": re.compile(r"\bhow (?:do|can|should|would|could) (?:i|you|we|one|people)\b", re.IGNORECASE),
+    "choice": re.compile(r"\b(?:favou?rite|prefer|do you like|best|better)\b", re.IGNORECASE),
+    "yes or no": re.compile(
+        r"(?:^|[,.!] )(?:and |but |so )?(?:is|are|was|were|do|does|did|can|could|will|would|has|have|had|should) ",
+        re.IGNORECASE,
+    ),
+}
+"""Kinds of questions, by their words."""
 _MAIN_CLAUSES = re.compile(r"\s*;\s*|,?\s+(?:while|whereas|but|although)\s+", re.IGNORECASE)
 
 
@@ -35,7 +45,7 @@ class Expression(NamedTuple):
 
     text: str
     after: str
-    """What it follows well: a `question`, a `statement`; `any` is a proverb for want of one of those."""
+    """What it goes well after: any `question`, one of the `KINDS` of questions, a `statement`."""
 
 
 @cache
@@ -105,7 +115,8 @@ def _unused(asked: ToDistract, most: float) -> str:
 
     sentences = en.sentences(asked.knowledge)
     clauses = [_sentence(one) for whole in sentences for one in _MAIN_CLAUSES.split(whole) if _has_subject(one)]
-    return min(filter(fits, sentences), key=place, default="") or min(filter(fits, clauses), key=place, default="")
+    chosen = min(filter(fits, sentences), key=place, default="") or min(filter(fits, clauses), key=place, default="")
+    return _sentence(chosen) if chosen[-1:] in tuple(";,:") else chosen
 
 
 def _has_subject(clause: str) -> bool:
@@ -115,15 +126,22 @@ def _has_subject(clause: str) -> bool:
 
 
 def _sentence(clause: str) -> str:
-    text = clause.strip().rstrip(".,")
+    text = clause.strip().rstrip(".,;:")
     return f"{text[:1].upper()}{text[1:]}."
 
 
 def _expression(asked: ToDistract, rng: random.Random) -> str:
+    """One that goes with the last utterance and names nothing of the knowledge; of its own kind if there is one."""
     known = en.entities(asked.knowledge)
-    said = "question" if asked.hard_utterance.rstrip().endswith("?") else "statement"
     free = [one for one in expressions() if not any(en.names(one.text, entity) for entity in known)]
-    fitting = [one.text for one in free if one.after == said] or [one.text for one in free if one.after == "any"]
+    last = en.sentences(asked.hard_utterance)[-1:]
+    if not last or not last[0].rstrip().endswith("?"):
+        fitting = [one.text for one in free if one.after == "statement"]
+    else:
+        kinds = [kind for kind, asks in KINDS.items() if asks.search(last[0])]
+        fitting = [one.text for one in free if one.after in kinds[:1]] or [
+            one.text for one in free if one.after == "question"
+        ]
     return rng.choice(fitting) if fitting else ""
 
 

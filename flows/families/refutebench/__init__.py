@@ -175,10 +175,10 @@ FAMILY = Family(
                 ),
                 each(
                     hold_dialogue,
-                    version=3,
+                    version=4,
                     prompts=[RESPOND, REFUTE, CHECK_REFUTATION],
                     asks={RESPOND.role: "evaluated"},
-                    settings=["rounds", "style", "lexicon", "forgetting"],
+                    settings=["rounds", "style", "lexicon", "forgetting", "ignoring"],
                     prepare=pool_seeds,
                     embeds=True,
                     calls=_calls,

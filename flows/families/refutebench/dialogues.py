@@ -194,6 +194,7 @@ class Talk:
             text=seed.text,
             reference=seed.reference,
             forgetting=self.ctx.settings.forgetting.get(self.opened.model, 0.0),
+            ignoring=self.ctx.settings.ignoring.get(self.opened.model, 0.0),
         )
         try:
             answer = await self.ctx.ask(RESPOND, asked, model=self.opened.model)

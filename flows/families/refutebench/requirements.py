@@ -1,58 +1,72 @@
 """Plain requirements of an answer: said in a sentence, understood from it, checked and applied without a model.
 
-Words are found as whole words in English whatever their case, and as stretches of characters in Chinese. A ban (no
-exclamation marks) is kept or broken; of a word it is told how many of its places are as required; a length is missed by
-more or less.
+Words are found as whole words in English whatever their case, and as stretches of characters in Chinese. A manner (no
+exclamation marks) is kept or not; of a word it is told how many of its places are as required; a length is missed by
+more or less, and of sentences it is told how many are short enough.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import pairwise
+from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from flows.families.refutebench.lexicon import packaged
 from flows.language import en, zh, zh_text
-from schemas.refutebench import Focus, SeedTask
+from flows.language.en_numbers import value_of
+from schemas.refutebench import TASKS, Focus, SeedTask
 
-Ban = Literal[
-    "exclamation marks", "semicolons", "contractions", "familiar you", "brackets",
-    "quotation marks", "lines",
+Manner = Literal[
+    "exclamation marks", "questions", "contractions", "stiffness", "familiar you", "brackets", "semicolons",
+    "figures", "formal", "casual", "concise", "bullets",
 ]  # fmt: skip
-Exchange = Literal["word", "phrase", "quoted", "quoted phrase", "translation"]
+"""In the order in which they are applied: what is put in a list is whole by then."""
+Exchange = Literal["word", "phrase", "translation"]
 Length = Literal["words", "characters"]
-Frame = Literal["opening", "heading", "closing"]
-Kind = Exchange | Ban | Length | Frame
+SentenceLength = Literal["sentence words", "sentence characters"]
+Kind = Exchange | Manner | Length | SentenceLength
 
 LEAST_LENGTH = 20
-"""Words or characters that an answer can be asked to be shorter than, at least: openings and headings fit in."""
+"""Words or characters that an answer can be asked to be shorter than, at least."""
 LENGTH_STEP = 5
+SENTENCES: Mapping[SentenceLength, tuple[int, ...]] = {"sentence words": (20, 15), "sentence characters": (30, 20)}
+"""What the sentences of an answer can be asked to have at most; the first that one of them exceeds is."""
+FIGURES_ABOVE = 10
 STANDING = "From now on, "
 """What a requirement begins with that is to hold for later queries too."""
 _SAID: dict[Kind, str] = {
     "word": 'use the word "{new}" instead of "{old}".',
-    "phrase": 'say "{new}" where it says "{old}".',
-    "quoted": 'put the word "{new}" in quotation marks.',
-    "quoted phrase": 'put the phrase "{new}" in quotation marks.',
+    "phrase": 'say "{new}" instead of "{old}".',
     "translation": 'the word "{old}" should be translated as "{new}".',
-    "words": "keep the whole text shorter than {number} words.",
-    "characters": "keep the whole text shorter than {number} Chinese characters and signs.",
-    "exclamation marks": "calm down and do not use exclamation marks.",
-    "semicolons": "do without semicolons.",
+    "words": "make it shorter, under {number} words in all.",
+    "characters": "make it shorter, under {number} characters in all.",
+    "sentence words": "use shorter sentences, of {number} words at most.",
+    "sentence characters": "use shorter sentences, of {number} characters at most.",
+    "exclamation marks": "calm down a little and leave out the exclamation marks.",
+    "questions": "stop asking questions and just say it.",
     "contractions": "be more formal and write contractions out in full.",
-    "familiar you": "address the reader politely: 您 and never 你.",
-    "brackets": "put nothing in brackets.",
-    "quotation marks": "drop all quotation marks.",
-    "lines": "begin a new line with each sentence.",
-    "opening": 'open with the words "{new}"',
-    "heading": 'put a heading above it that reads "{new}"',
-    "closing": 'finish with a last line that reads "{new}"',
+    "stiffness": 'sound less stiff and use contractions like "don\'t".',
+    "familiar you": "be more polite and address the reader as 您, never as 你.",
+    "brackets": "tell it straight, without asides in brackets.",
+    "semicolons": "make it less bookish and do without semicolons.",
+    "figures": "write all numbers above ten as figures.",
+    "formal": "make it sound more formal.",
+    "casual": "make it sound more casual, the way people talk.",
+    "concise": "make it more concise.",
+    "bullets": "make it a list of bullet points, one for each sentence.",
 }
-_QUOTED = ("quoted", "quoted phrase")
+_OPPOSITES = (frozenset(("contractions", "stiffness")), frozenset(("formal", "casual")))
 _EXCHANGES: tuple[Exchange, ...] = get_args(Exchange)
 _LENGTHS: tuple[Length, ...] = get_args(Length)
-_FRAMES: tuple[Frame, ...] = get_args(Frame)
-_HEADING = re.compile(r"# [^\n]*(?:\n+|$)")
+_SENTENCES: tuple[SentenceLength, ...] = get_args(SentenceLength)
+_TASKS_OF: Mapping[Kind, tuple[SeedTask, ...]] = {
+    "bullets": ("summarisation",), "questions": ("writing",), "words": ("summarisation", "writing"),
+    "characters": ("summarisation", "writing"),
+}  # fmt: skip
+"""Of those that do not go with every task: a translation cannot lose a sentence, and a story is no list."""
+REGISTERS = Path(__file__).parent / "registers.tsv"
 _CLOSERS = "\"'“”’」』)）\\]"
 _BOUNDARY = re.compile(
     # A full stop after a lone letter or a title ends no sentence ("U.S. leaders", "Mr. Adams").
@@ -69,14 +83,43 @@ _CONTRACTION = re.compile(
     rf"(?<![\w'’])(?:{'|'.join(_EXPANDED)}|[A-Za-z]+?(?:{'|'.join(_ENDINGS)}))(?!\w)".replace("'", "['’]"),
     re.IGNORECASE,
 )
+_CONTRACTED = re.compile(
+    r"\b(?:(do|does|did|is|are|was|were|has|have|had|would|could|should) not|(can)not|(will) not"
+    r"|(I am|(?:we|you|they) are|(?:I|we|you|they|he|she|it) will(?! not))(?= \w))\b(?! only)",
+    re.IGNORECASE,
+)
 _QUOTES = re.compile('["“”「」『』]')
+_ONES = "one|two|three|four|five|six|seven|eight|nine"
+_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+_TEENS = "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
+_SCALE = "hundred|thousand|million|billion"
+NUMBER_WORDS = (
+    rf"(?<![\w-])(?:(?:{_TENS})-(?:{_ONES})|{_TENS}|{_TEENS}|{_ONES})"
+    rf"(?: (?:{_SCALE})|(?<=hundred) and (?:(?:{_TENS})-(?:{_ONES})|{_TENS}|{_TEENS}|{_ONES}))*(?![\w-])"
+)
+_NUMBER = re.compile(NUMBER_WORDS, re.IGNORECASE)
+_JOINT = {
+    "en": re.compile(
+        r";\s+(?P<open>[\"“]?)(?P<next>\w)|,\s+(?P<join>but|and|so|yet)\s+"
+        r"(?=(?:it|he|she|they|we|I|you|there|this|that|nobody|somebody|everybody|not)\b"
+        r"|(?<=but )(?:the|a|an|its|their|now)\b)",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(r"[；;]\s*|，(?=但是|但|不过|然而|所以|因此|于是)|，(?P<because>因为)"),
+}
+_OPENING = re.compile("(?<!，)(?:虽然|尽管|即使|因为|由于|既然|如果)")
+"""Where one of these opens a sentence, what goes with it further on cannot open one."""
 
 
 class _Rule(NamedTuple):
-    """What a ban forbids, and what is put there."""
+    """How a manner is told and put on."""
 
-    forbids: re.Pattern[str]
-    puts: Callable[[re.Match[str]], str]
+    kept: Callable[[str], bool]
+    put_on: Callable[[str], str]
+
+
+def _ban(forbids: re.Pattern[str], puts: Callable[[re.Match[str]], str]) -> _Rule:
+    return _Rule(lambda text: forbids.search(text) is None, lambda text: forbids.sub(puts, text))
 
 
 def _written_out(found: re.Match[str]) -> str:
@@ -99,26 +142,95 @@ def _calm(found: re.Match[str]) -> str:
 def _dashed(found: re.Match[str]) -> str:
     """A dash for a bracket; nothing for a closing one before a mark, with which what was in brackets ends as well."""
     bracket = found.group().strip()
+    if bracket in "(（" and found.string[: found.start()].rpartition("\n")[2] in ("", "-", "- "):
+        return " " if found.string[: found.start()].endswith("-") else ""
     if bracket in ")）" and found.string[found.end() :][:1] in tuple(".,;:!?。，；：！？"):
         return ""
     return {"(": " – ", "（": "——", ")": " –", "）": "——"}[bracket]
 
 
-def _broken(found: re.Match[str]) -> str:
-    return found.group().rstrip(" \t") + "\n"
+def _stopped(found: re.Match[str]) -> str:
+    """A full stop for a semicolon; in a list, where a line has one sentence, a comma."""
+    begins = (found[1] or "") + (found[2] or "")
+    if found.string[: found.start()].rpartition("\n")[2].startswith("- "):
+        return ("," if found.group()[0] == ";" else "，") + begins
+    return ("." if found.group()[0] == ";" else "。") + begins.upper()
 
 
-_BANS: dict[Kind, _Rule] = {
-    "exclamation marks": _Rule(re.compile("[!！]+"), _calm),
-    "semicolons": _Rule(re.compile("[;；]"), lambda found: "," if found.group() == ";" else "，"),
-    "contractions": _Rule(_CONTRACTION, _written_out),
-    "familiar you": _Rule(re.compile("你们?"), lambda found: "您" if found.group() == "你" else "各位"),
-    "brackets": _Rule(
-        re.compile(r" ?[(（]|[)）]"),
-        _dashed,
-    ),
-    "quotation marks": _Rule(_QUOTES, lambda found: ""),
-    "lines": _Rule(_BOUNDARY, _broken),
+def _contracted(found: re.Match[str]) -> str:
+    verb, can, will, pronoun = found.groups()
+    if verb:
+        return f"{verb}n't"
+    if can:
+        return f"{can}'t"
+    if will:
+        return f"{will[0]}on't"
+    first, _, second = pronoun.partition(" ")
+    return first + {"am": "'m", "are": "'re", "will": "'ll"}[second.lower()]
+
+
+def _in_figures(found: re.Match[str]) -> str:
+    value = value_of(tuple(found.group().replace("-", " ").split()))
+    return f"{value:,.0f}" if value is not None and value > FIGURES_ABOVE else found.group()
+
+
+def _has_figures(text: str) -> bool:
+    return all(_in_figures(found) == found.group() for found in _NUMBER.finditer(text))
+
+
+def pieces(text: str) -> list[str]:
+    """The sentences of a text, each with what parts it from the next."""
+    ends = {one.end() for one in _BOUNDARY.finditer(text)} | {one.end() for one in re.finditer(r"\n+", text)}
+    marks = [0, *sorted(ends), len(text)]
+    return [text[start:end] for start, end in pairwise(marks) if start < end]
+
+
+def _asks(sentence: str) -> bool:
+    """Whether it is a question, and the writer's own."""
+    return sentence.rstrip().endswith(("?", "？")) and _QUOTES.search(sentence) is None
+
+
+def _without_questions(text: str) -> str:
+    while any(map(_asks, pieces(text))):
+        rest = "".join(one for one in pieces(text) if not _asks(one)).rstrip()
+        text = rest if any(map(str.isalnum, rest)) else re.sub("[?？]+", ".", text)
+    return text
+
+
+def _is_list(text: str) -> bool:
+    return all(one.startswith("- ") for one in pieces(text) if one.strip())
+
+
+def _listed(text: str) -> str:
+    return "\n".join(f"- {one.strip().removeprefix('- ')}" for one in pieces(text) if one.strip())
+
+
+@cache
+def register(manner: str) -> Mapping[str, str]:
+    """What gives way to what where a Chinese text is to be formal, casual or concise, the longer first."""
+    lines = (line for line in REGISTERS.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
+    rows = sorted((line.split("\t") for line in lines), key=lambda row: -len(row[1]))
+    return {old: new for wanted, old, new in rows if wanted == manner}
+
+
+def _in_register(manner: str) -> _Rule:
+    table = register(manner)
+    return _ban(re.compile("|".join(map(re.escape, table))), lambda found: table[found.group()])
+
+
+_MANNERS: dict[Kind, _Rule] = {
+    "exclamation marks": _ban(re.compile("[!！]+"), _calm),
+    "questions": _Rule(lambda text: not any(map(_asks, pieces(text))), _without_questions),
+    "contractions": _ban(_CONTRACTION, _written_out),
+    "stiffness": _ban(_CONTRACTED, _contracted),
+    "familiar you": _ban(re.compile("你们?"), lambda found: "您" if found.group() == "你" else "各位"),
+    "brackets": _ban(re.compile(r" ?[(（]|[)）]"), _dashed),
+    "semicolons": _ban(re.compile(r"[;；](?:(\s*[\"“]?)([a-z]))?"), _stopped),
+    "figures": _Rule(_has_figures, lambda text: _NUMBER.sub(_in_figures, text)),
+    "formal": _in_register("formal"),
+    "casual": _in_register("casual"),
+    "concise": _in_register("concise"),
+    "bullets": _Rule(_is_list, _listed),
 }
 
 
@@ -127,8 +239,8 @@ class Requirement:
     """What an answer is to be like.
 
     `new` are the words that are asked for, `old` those that they stand in for; of a translation the translation and the
-    English word; what is to be quoted is `new`. `number` is the length that is not to be reached, at least
-    `LEAST_LENGTH`. No words hold a straight double quotation mark.
+    English word. `number` is the length that is not to be reached, at least `LEAST_LENGTH`, or the most that a sentence
+    may have. No words hold a straight double quotation mark.
     """
 
     kind: Kind
@@ -139,19 +251,9 @@ class Requirement:
     @property
     def focus(self) -> Focus:
         """What it is about."""
-        if self.kind in ("word", "quoted", "translation"):
+        if self.kind in ("word", "translation"):
             return "word usage"
-        return "phrase usage" if self.kind in ("phrase", "quoted phrase") else "style"
-
-    @property
-    def replaced(self) -> str:
-        """The words that have to give way; empty where none has."""
-        return self.new if self.kind in _QUOTED else self.old
-
-    @property
-    def put(self) -> str:
-        """The words that are to stand there; empty where none are."""
-        return f"“{self.new}”" if self.kind in _QUOTED else self.new
+        return "phrase usage" if self.kind == "phrase" else "style"
 
     def in_words(self, standing: bool = False) -> str:
         """The requirement as a sentence; `standing`: one that holds for later queries too."""
@@ -164,36 +266,37 @@ class Requirement:
         """How far `text` meets it, from 0 to 1.
 
         Of words: the share of their places that have the new ones, one half where neither stands. Of a translation and
-        of a ban: 1 or 0. Of a length: 1 less the share by which it is exceeded.
+        of a manner: 1 or 0. Of a length: 1 less the share by which it is exceeded. Of sentences: the share that is
+        short enough.
         """
         if self.kind == "translation":
             return float(self.new in text)
-        if self.kind in ("word", "phrase", *_QUOTED):
-            found = [one.lastgroup == "new" for one in _either(self.replaced, self.put).finditer(text)]
+        if self.kind in _EXCHANGES:
+            found = [one.lastgroup == "new" for one in _either(self.old, self.new).finditer(text)]
             return sum(found) / len(found) if found else 0.5
         if self.kind in _LENGTHS:
             most = self.number - 1
             return min(1.0, max(0.0, 2 - _count(text, self.kind) / most))
-        if self.kind in _FRAMES:
-            return float(self._frames(text))
-        return float(_BANS[self.kind].forbids.search(text) is None)
+        if self.kind in _SENTENCES:
+            short = [_count(one, self.kind) <= self.number for one in pieces(text)]
+            return sum(short) / len(short) if short else 1.0
+        return float(_MANNERS[self.kind].kept(text))
 
     def apply(self, text: str) -> str:
-        """`text` so changed that it meets it, and else as it was.
+        """`text` so changed that it meets it, as far as a rule can, and else as it was.
 
         Where neither the old words nor, for a translation, another of the packaged table stand in it as words of their
-        own, nothing can be changed, and it comes back as it is.
+        own, nothing can be changed, and it comes back as it is. A long sentence is parted where it has a joint.
         """
         if self.kind == "translation":
             return text if self.new in text else self._retranslated(text)
-        if self.kind in ("word", "phrase", *_QUOTED):
-            return _either(self.replaced, self.put).sub(self._replace, text)
+        if self.kind in _EXCHANGES:
+            return _either(self.old, self.new).sub(self._replace, text)
         if self.kind in _LENGTHS:
             return _cut(text, self.number, self.kind)
-        if self.kind in _FRAMES:
-            return text if self._frames(text) else self._framed(text)
-        rule = _BANS[self.kind]
-        return rule.forbids.sub(rule.puts, text)
+        if self.kind in _SENTENCES:
+            return "".join(one if _count(one, self.kind) <= self.number else _parted(one) for one in pieces(text))
+        return text if self.met(text) == 1 else _MANNERS[self.kind].put_on(text)
 
     def _retranslated(self, text: str) -> str:
         """`text` with the new translation for the others of the table, where they are words of their own."""
@@ -204,25 +307,7 @@ class Requirement:
         return re.sub("|".join(others), lambda found: self.new if set(found.span()) <= bounds else found.group(), text)
 
     def _replace(self, found: re.Match[str]) -> str:
-        if found.lastgroup == "new":
-            return found.group()
-        return f"“{found.group()}”" if self.kind in _QUOTED else _cased(found.group(), self.new)
-
-    def _frames(self, text: str) -> bool:
-        if self.kind == "heading":
-            return re.match(rf"# {re.escape(self.new)}(?:\n|$)", text) is not None
-        if self.kind == "opening":
-            return _body(text).startswith(self.new)
-        return text.rstrip().rpartition("\n")[2] == self.new
-
-    def _framed(self, text: str) -> str:
-        body = _body(text)
-        if self.kind == "heading":
-            return f"# {self.new}\n\n{body}"
-        if self.kind == "opening":
-            space = " " if self.new.isascii() else ""
-            return f"{text[: len(text) - len(body)]}{self.new}{space}{body}"
-        return f"{text.rstrip()}\n{self.new}"
+        return found.group() if found.lastgroup == "new" else _cased(found.group(), self.new)
 
 
 @lru_cache(1024)
@@ -247,10 +332,19 @@ def _cased(found: str, put: str) -> str:
     return put
 
 
-def _body(text: str) -> str:
-    """The text below its heading."""
-    heading = _HEADING.match(text)
-    return text[heading.end() :] if heading else text
+def _parted(sentence: str) -> str:
+    """The sentence as several, at its joints."""
+    of = language(sentence)
+    between = "\n- " if sentence.startswith("- ") else " " if of == "en" else ""
+
+    def part(found: re.Match[str]) -> str:
+        if of == "zh":
+            return f"。{between}{'这是因为' if found['because'] else ''}"
+        if found["join"]:
+            return f".{between}{found['join'].capitalize()} "
+        return f".{between}{found['open']}{found['next'].upper()}"
+
+    return sentence if of == "zh" and _OPENING.search(sentence) else _JOINT[of].sub(part, sentence)
 
 
 def sentence_end(text: str) -> int:
@@ -260,7 +354,7 @@ def sentence_end(text: str) -> int:
 
 
 def _count(text: str, unit: str) -> int:
-    return en.count(text) if unit == "words" else zh.count(text)
+    return en.count(text) if unit.endswith("words") else zh.count(text)
 
 
 def _cut(text: str, number: int, unit: str) -> str:
@@ -270,7 +364,7 @@ def _cut(text: str, number: int, unit: str) -> str:
     ends = [len(one.group().rstrip()) + one.start() for one in _BOUNDARY.finditer(text)]
     ends += [one.start() for one in re.finditer(r"\n+", text)]
     for end in sorted(ends, reverse=True):
-        if _count(text[:end], unit) < number and _body(text[:end]).strip():
+        if _count(text[:end], unit) < number and text[:end].strip():
             return text[:end]
     words = list(re.finditer(r"\S+" if unit == "words" else r"\S", text))
     fitting = (one.end() for one in reversed(words) if _count(text[: one.end()], unit) < number)
@@ -311,8 +405,8 @@ def is_standing(refutation: str) -> bool:
 
 
 def same(one: Requirement, other: Requirement) -> bool:
-    """Whether both ask for the same: lengths are one wish, whatever the number."""
-    if one.kind in _LENGTHS and other.kind in _LENGTHS:
+    """Whether both ask for the same: lengths are one wish, whatever the number, and so are those of sentences."""
+    if any(one.kind in kinds and other.kind in kinds for kinds in (_LENGTHS, _SENTENCES)):
         return True
     if one.kind in ("word", "phrase") and other.kind in ("word", "phrase"):
         return (one.new.lower(), one.old.lower()) == (other.new.lower(), other.old.lower())
@@ -321,21 +415,18 @@ def same(one: Requirement, other: Requirement) -> bool:
 
 def conflicts(one: Requirement, other: Requirement) -> bool:
     """Whether meeting one can undo the other: they want different things in one place, or one changes what the other
-    puts in, or shortens what it closes."""
+    puts in, or they are opposite manners."""
     if same(one, other):
         return False
-    kinds = {one.kind, other.kind}
-    if "closing" in kinds and kinds & {"words", "characters"}:
-        return True
-    if one.kind == other.kind and one.kind in _FRAMES:
+    if {one.kind, other.kind} in _OPPOSITES:
         return True
     if (
         one.kind in _EXCHANGES
         and other.kind in _EXCHANGES
-        and (_holds(one.replaced, other.replaced) or _holds(other.replaced, one.replaced))
+        and (_holds(one.old, other.old) or _holds(other.old, one.old))
     ):
         return True
-    return _changes(one, other.put) or _changes(other, one.put)
+    return _changes(one, other.new) or _changes(other, one.new)
 
 
 def goes_with(wanted: Requirement, before: Iterable[Requirement]) -> bool:
@@ -348,12 +439,12 @@ def _holds(text: str, words: str) -> bool:
 
 
 def _changes(one: Requirement, words: str) -> bool:
-    return bool(words) and one.kind not in (*_LENGTHS, *_FRAMES) and one.apply(words) != words
+    return bool(words) and one.kind not in (*_LENGTHS, *_SENTENCES) and one.apply(words) != words
 
 
 def apply_all(text: str, requirements: Iterable[Requirement]) -> str:
-    """`text` with all of them applied: marks and form first, then words, in the order given, and the length last."""
-    order: Sequence[tuple[str, ...]] = (get_args(Ban), _FRAMES, _EXCHANGES, _LENGTHS)
+    """`text` with all of them applied: sentences and manner, then words, in the order given, and the length last."""
+    order = (_SENTENCES, *((one,) for one in get_args(Manner)), _EXCHANGES, _LENGTHS)
     given = list(requirements)
     for kinds in order:
         for one in (one for one in given if one.kind in kinds):
@@ -361,39 +452,19 @@ def apply_all(text: str, requirements: Iterable[Requirement]) -> str:
     return text
 
 
-_OPENINGS = {
-    "en": {"translation": "In translation:", "summarisation": "In short:", "writing": "Here it is:"},
-    "zh": {"translation": "译文如下：", "summarisation": "简而言之：", "writing": "正文如下："},
-}
-_HEADINGS = {
-    "en": {"translation": "Translation", "summarisation": "Summary", "writing": "Draft"},
-    "zh": {"translation": "译文", "summarisation": "摘要", "writing": "正文"},
-}
-_CLOSINGS = {
-    "en": {
-        "translation": "End of the text.",
-        "summarisation": "That is the gist.",
-        "writing": "Thank you for reading.",
-    },
-    "zh": {"translation": "全文完。", "summarisation": "以上是要点。", "writing": "感谢阅读。"},
-}
-
-
 def of_style(text: str, task: SeedTask) -> list[Requirement]:
-    """The requirements of style that fit an answer to such a task and that it does not meet."""
+    """The requirements of style that fit an answer to such a task and that it meets better when they are applied."""
     of = language(text)
-    found = [Requirement(kind) for kind in _BANS]
-    found += [
-        Requirement("opening", _OPENINGS[of][task]),
-        Requirement("heading", _HEADINGS[of][task]),
-        Requirement("closing", _CLOSINGS[of][task]),
-    ]
+    sentence: SentenceLength = "sentence words" if of == "en" else "sentence characters"
+    found = [Requirement(kind) for kind in _MANNERS]
+    longest = max((_count(one, sentence) for one in pieces(text)), default=0)
+    found += [Requirement(sentence, number=most) for most in SENTENCES[sentence] if longest > most][:1]
     ends = [one.end() for one in _BOUNDARY.finditer(text)]
-    # A translation cannot lose a sentence.
-    if ends and task != "translation":
+    if ends:
         unit: Length = "words" if of == "en" else "characters"
         kept, whole = _count(text[: ends[-1]], unit), _count(text, unit)
         number = min(whole, (kept // LENGTH_STEP + 2) * LENGTH_STEP)
         if number >= LEAST_LENGTH:
             found.append(Requirement(unit, number=number))
-    return [one for one in found if one.met(text) < 1]
+    fitting = (one for one in found if task in _TASKS_OF.get(one.kind, TASKS))
+    return [one for one in fitting if one.met(one.apply(text)) > one.met(text)]

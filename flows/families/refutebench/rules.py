@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -18,6 +17,7 @@ import lemminflect
 
 from flows.families.refutebench.prompts import Checked, Refutation, ToAnswer, ToCheck, ToRate, ToRateTask, ToRefute
 from flows.families.refutebench.requirements import (
+    NUMBER_WORDS,
     Requirement,
     apply_all,
     conflicts,
@@ -57,7 +57,26 @@ _BEFORE_NOUNS = re.compile(r"\b(?:an?|the|this|that|these|those|our|their|its|hi
 _BEFORE_VERBS = re.compile(r"\b(?:to|we|they|i|you|he|she|it|can|could|will|would|may|might|must|should|not)\s+$", re.I)
 _ARTICLE = re.compile(r"\b(an?)\s+$", re.IGNORECASE)
 _OPENS = re.compile(r"(?:^|[.!?:\n])[\s\"'“‘(#*-]*$")
-_LEADING = "(?:the|an?|two|in|at|from|for|with)"
+_BEFORE_PRESENT = re.compile(
+    r"(?:\b(?:to|do|does|did|not|can|could|will|would|may|might|must|should|who|you)|n['’]t)\s+$", re.IGNORECASE
+)
+_PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being)\s+$", re.IGNORECASE)
+_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
+_WEEKDAY = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
+_SLOTS = {
+    # A year is no number, and "one" is more often a pronoun.
+    "number": rf"(?!one\b|(?:1[5-9]|20)\d\d\b)(?:{NUMBER_WORDS}|\d+(?:[.,]\d+)*(?: (?:thousand|million|billion))?)",
+    "year": r"(?:1[5-9]|20)\d\d", "decade": r"(?:1[5-9]|20)\d0s", "month": _MONTH,
+    "weekday": rf"(?:{_WEEKDAY})(?! (?:night|morning|evening|afternoon))",
+    "season": "spring|summer|autumn|winter",
+    "n": r"[一二两三四五六七八九十百千万\d]+", "a": "[\u4e00-\u9fff]", "x": "[^\\W\\d_a-zA-Z在当对像与和]{1,6}?",
+}  # fmt: skip
+"""What the slots of the table's phrases stand for, beside nouns."""
+_SLOT = re.compile("<([a-z]+)>")
+_SMALL = "|".join(sorted(en.STOP_WORDS))
+_ARTICLES = "the|an?|this|these|those|his|her|its|their|our|my|your"
+_SHORT_NOUNS = "人书信车船树水花鱼鸟"
+"""Of one character most words that can be nouns are more often something else."""
 _TRANSLATE = re.compile(r"\btranslate\b.{0,100}\bChinese\b", re.IGNORECASE | re.DOTALL)
 _SUMMARISE = re.compile(r"\bsummari[sz]e (?:the|this|that|these)\b", re.IGNORECASE)
 
@@ -73,7 +92,7 @@ def respond(asked: ToAnswer, rng: random.Random) -> Text:
 def _remembered(asked: ToAnswer, rng: random.Random) -> list[Requirement]:
     """What holds for this answer, less what is forgotten.
 
-    A refutation is about the query before it; the latest is never forgotten when it is answered. When a query is put
+    A refutation is about the query before it; the latest is not forgotten, but it can be ignored. When a query is put
     again, what was said from then on holds.
     """
     held: dict[str, list[tuple[Requirement, bool]]] = {}
@@ -91,7 +110,9 @@ def _remembered(asked: ToAnswer, rng: random.Random) -> list[Requirement]:
     else:
         before = [wanted for wanted, _ in held.get(query, [])]
     remembered = [wanted for wanted in before if rng.random() >= asked.forgetting]
-    return remembered if latest is None else [*remembered, latest]
+    if latest is None or rng.random() < asked.ignoring:
+        return remembered
+    return [*remembered, latest]
 
 
 def _plain_answer(asked: ToAnswer) -> str:
@@ -127,7 +148,7 @@ class Wording(NamedTuple):
     old: str
     new: str
     use: str
-    """v, n: a form of a verb or noun; - any other; f: where nothing better is at hand."""
+    """v, n: a form of a verb or noun; p: a verb of the present; b: before a noun; - any other."""
 
 
 @cache
@@ -146,13 +167,40 @@ def wordings(of: Language, focus: str) -> tuple[Wording, ...]:
 
 def _forms(base: Wording) -> Iterator[Wording]:
     """A verb's or noun's wording in each of its forms; the first word of a phrase is the one with forms."""
-    first, _, rest = base.new.partition(" ")
     for tag in _TAGS.get(base.use, ()):
-        old, new = (next(iter(lemminflect.getInflection(one, tag)), "") for one in (base.old, first))
+        old, new = (_form(one, tag) for one in (base.old, base.new))
         if old and new and old != new:
-            yield Wording(old, f"{new} {rest}".strip(), base.use)
+            yield Wording(old, new, base.use)
     if base.use not in _TAGS:
         yield base
+
+
+def _form(words: str, tag: str) -> str:
+    first, _, rest = words.partition(" ")
+    inflected = next(iter(lemminflect.getInflection(first, tag)), "")
+    return f"{inflected} {rest}".strip() if inflected else ""
+
+
+def _in_text(one: Wording, text: str, nouns: str) -> Iterator[Wording]:
+    """The wording with what stands in the text at its slots; `nouns` is a pattern of the text's own."""
+    if "<" not in one.old:
+        yield one
+        return
+    if one.use == "b":
+        leading = ""
+    elif one.old.isascii():
+        leading = rf"(?:(?:{_ARTICLES}) )?(?:(?!(?:{_SMALL})\b)[a-z]+ )?"
+    else:
+        leading = "[\u4e00-\u9fff]{0,2}?"
+    slots = _SLOTS | {"noun": rf"{leading}(?:{nouns}){'' if one.old.isascii() else '+'}"}
+    bounds = r"(?<![\w-]){}(?![\w-])" if one.old.isascii() else "{}"
+    parts = _SLOT.split(one.old)
+    pattern = "".join(f"({slots[part]})" if at % 2 else re.escape(part) for at, part in enumerate(parts))
+    for found in re.finditer(bounds.format(f"(?i:{pattern})"), text):
+        old, new = found.group(), one.new
+        for slot, said in zip(parts[1::2], found.groups(), strict=True):
+            new = new.replace(f"<{slot}>", said, 1)
+        yield Wording(old[0].lower() + old[1:], new, "-")
 
 
 def refute(asked: ToRefute, rng: random.Random) -> Refutation:
@@ -169,68 +217,43 @@ def refute(asked: ToRefute, rng: random.Random) -> Refutation:
 
 
 def _wanted(asked: ToRefute) -> Iterator[list[Requirement]]:
-    """What could be asked for, the better first: words of the first sentence, which a shorter answer keeps too.
-
-    Where the table has nothing for an answer, a word or phrase of it is to stand in quotation marks.
-    """
+    """What could be asked for, the better first: words of the first sentence, which a shorter answer keeps too."""
     if asked.focus == "style":
         yield of_style(asked.response, next(one for one in TASKS if one == asked.task))
         return
     text = asked.response
     kind: Literal["word", "phrase"] = "word" if asked.focus == "word usage" else "phrase"
-    fitting = [one for one in wordings(language(text), asked.focus) if _fits(one, text)]
+    nouns = "|".join(map(re.escape, _nouns(text)))
+    table = wordings(language(text), asked.focus)
+    found = (one for row in table if nouns or "<noun>" not in row.old for one in _in_text(row, text, nouns))
+    fitting = [one for one in found if _fits(one, text)]
     first = text[: sentence_end(text)].lower()
     for near in (True, False):
-        yield [Requirement(kind, one.new, one.old) for one in fitting if one.use != "f" and (one.old in first) is near]
-    yield [Requirement(kind, one.new, one.old) for one in fitting if one.use == "f" and _stands_once(one.old, text)]
-    if kind == "word":
-        yield [Requirement("quoted", one) for one in _nouns(text)]
-    else:
-        yield [Requirement("quoted phrase", one) for one in _noun_phrases(text)]
+        yield [Requirement(kind, one.new, one.old) for one in fitting if (one.old.lower() in first) is near]
 
 
 def _nouns(text: str) -> list[str]:
-    """The nouns of a text that are words of their own wherever they stand."""
+    """The nouns and names of a text."""
     if language(text) == "en":
-        found = {one.text.split()[-1] for one in en.entities(text) if not one.is_name}
-        return sorted(one for one in found if re.fullmatch(r"[a-z]{3,}", one))
-    bounds = word_bounds(text)
-    nouns = {word for word, tag in zh_text.tagged(text) if len(word) > 1 and tag[0] == "n" and not word.isascii()}
-    return sorted(one for one in nouns if all({at, at + len(one)} <= bounds for at in _places(text, one)))
-
-
-def _noun_phrases(text: str) -> list[str]:
-    """A noun or name with what describes it or leads to it ("the lake", "in Harlem", 小房子, 一封短信)."""
-    if language(text) == "en":
-        heads = [*_nouns(text), *(re.escape(one.text) for one in en.entities(text) if one.is_name)]
-        found = (one for head in heads for one in re.finditer(rf"\b{_LEADING} {head}\b", text))
-        return sorted({one.group() for one in found})
-    tagged = zh_text.tagged(text)
-    tags = ["x", *(tag for _, tag in tagged)]
-    pairs = {
-        first + second
-        for ((first, before), (second, tag)), leading in zip(pairwise(tagged), tags, strict=False)
-        if tag[0] in "nf" and before[0] in "nabmr" and leading[0] not in "nabmr"
-    }
-    return sorted(one for one in pairs if text.count(one) == 1 and re.fullmatch(r"[\u4e00-\u9fff]+", one))
-
-
-def _stands_once(words: str, text: str) -> bool:
-    return len(re.findall(rf"(?<![\w-]){re.escape(words)}(?![\w-])", text, re.IGNORECASE)) == 1
+        return [one.text for one in en.entities(text)]
+    return [word for word, tag in zh_text.tagged(text) if tag[0] == "n" and (len(word) > 1 or word in _SHORT_NOUNS)]
 
 
 def _is_free(wanted: Requirement, response: str, earlier: Sequence[Requirement]) -> bool:
-    """Whether it is not met, can be, and goes with the earlier ones."""
+    """Whether it is not met, can be (a manner at least in part), and goes with the earlier ones."""
     if not goes_with(wanted, earlier):
         return False
     after = wanted.apply(response)
-    unmet = wanted.met(response) == 0 if wanted.focus != "style" else wanted.met(response) < 1
-    return unmet and wanted.met(after) == 1 and all(one.met(after) >= one.met(response) for one in earlier)
+    if wanted.focus == "style":
+        helps = wanted.met(after) > wanted.met(response)
+    else:
+        helps = wanted.met(response) == 0 and wanted.met(after) == 1
+    return helps and all(one.met(after) >= one.met(response) for one in earlier)
 
 
 def _fits(one: Wording, text: str) -> bool:
     """Whether the new words can stand wherever the old ones do."""
-    if one.old not in text.lower():
+    if one.old.lower() not in text.lower():
         return False
     if not one.old.isascii():
         bounds = word_bounds(text)
@@ -242,6 +265,10 @@ def _fits(one: Wording, text: str) -> bool:
 def _fits_at(one: Wording, before: str, found: str) -> bool:
     if found[0].isupper() and not _OPENS.search(before):
         return False  # a name
+    if (one.use == "p" and _BEFORE_PRESENT.search(before)) or (
+        " " in one.old and one.use == "v" and _PASSIVE.search(before)
+    ):
+        return False
     if (one.use == "v" and _BEFORE_NOUNS.search(before)) or (one.use == "n" and _BEFORE_VERBS.search(before)):
         return False
     article = _ARTICLE.search(before)

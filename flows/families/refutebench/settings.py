@@ -52,6 +52,10 @@ class RefuteBenchSettings(FamilySettings):
         default_factory=dict,
         description="Evaluated model -> chance that the rules let go of an earlier requirement, to be seen in tables",
     )
+    ignoring: Mapping[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict,
+        description="Evaluated model -> chance that the rules do not follow the latest requirement, to be seen there",
+    )
 
     @field_validator("lexicon", mode="after")
     @classmethod

@@ -67,6 +67,6 @@ class Distractors(Frozen):
 
 
 DRAFT_UTTERANCES = Prompt("draft_utterances", 2, Utterances, HERE, max_tokens=512, inputs=ToAsk)
-DRAFT_DISTRACTORS = Prompt("draft_distractors", 2, Distractors, HERE, max_tokens=1024, inputs=ToDistract)
+DRAFT_DISTRACTORS = Prompt("draft_distractors", 3, Distractors, HERE, max_tokens=1024, inputs=ToDistract)
 
 PROMPTS: tuple[Prompt[Any], ...] = (DRAFT_UTTERANCES, DRAFT_DISTRACTORS)

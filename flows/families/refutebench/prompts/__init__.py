@@ -26,6 +26,7 @@ class ToAnswer(InDialogue):
     text: str
     reference: str
     forgetting: float = Field(description="Chance that an earlier requirement is let go of")
+    ignoring: float = Field(0.0, description="Chance that the latest requirement is not followed")
 
 
 class ToRefute(Frozen):
@@ -102,7 +103,7 @@ def _check_rating(asked: ToRate | ToRateTask, given: Text) -> None:
 
 # Section 5: greedy search for the evaluated models. Evaluators and checks are asked greedily too.
 RESPOND = Prompt("respond", 1, Text, HERE, role=EVALUATED, temperature=0.0, max_tokens=ANSWER_TOKENS, inputs=ToAnswer)
-REFUTE = Prompt("refute", 2, Refutation, HERE, role=REFUTER, max_tokens=512, inputs=ToRefute)
+REFUTE = Prompt("refute", 3, Refutation, HERE, role=REFUTER, max_tokens=512, inputs=ToRefute)
 CHECK_REFUTATION = Prompt(
     "check_refutation", 2, Checked, HERE, role=REFUTER, temperature=0.0, max_tokens=256, inputs=ToCheck
 )
