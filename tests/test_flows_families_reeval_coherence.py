@@ -741,3 +741,70 @@ def test_a_text_that_adds_what_no_passage_says_is_refused() -> None:
     assert checks.merged_problem("en", sentence, condensed, "Warsaw", merged) is None
     problem = checks.merged_problem("en", sentence, condensed, "Warsaw", f"{merged} Bananas are yellow.")
     assert problem == ("text adds what the passages do not say", "leave this out: Bananas are yellow.")
+
+
+@pytest.mark.parametrize(
+    ("passage", "title", "place"),
+    [
+        ("The cheetah is fast. It can reach 100 kilometres an hour. Cheetahs live in Africa.", "Cheetah", 0),
+        ("The castle is old. Edinburgh lies on hills. The Royal Mile leads to the palace. It is long.", "Edinburgh", 1),
+        ("Farmers in Peru grew it for years. It fed them. Many people ate it every day.", "Potato", None),
+        ("of the town. It grew. Vienna lies on the Danube. The old walls were pulled down in 1858.", "Vienna", 2),
+        ("He was born in Ulm. He lived in Bern. He died in Princeton in 1955.", None, None),
+    ],
+)
+def test_a_passage_opens_with_a_sentence_that_names_its_page(
+    passage: str, title: str | None, place: int | None
+) -> None:
+    assert checks.opening("en", passage, title) == place
+
+
+def test_a_condensed_text_begins_with_a_name() -> None:
+    passages = ["Oslo is the capital of Norway and the seat of its parliament. It lies at the end of a long fjord."]
+    assert checks.condensed_problem("en", passages, "Oslo is the capital of Norway.") is None
+    problem = checks.condensed_problem("en", passages, "It is the capital of Norway, Oslo.")
+    assert problem == ("condensed text cannot be understood alone", "say by name who or what 'It' is at its start")
+    assert checks.begins_leaning("en", "It is known that Oslo is the capital of Norway.") is None
+    assert checks.begins_leaning("zh", "他生于北京。") == "他"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "full"),
+    [
+        ("In 1809 Austen moved with her mother.", "In 1809 Jane Austen moved with her mother."),
+        ("Austen's sister burned her letters.", "Jane Austen's sister burned her letters."),
+        ("Her sister Cassandra Austen burned the letters.", None),
+        ("Jane Austen moved, and Austen wrote.", None),
+    ],
+)
+def test_a_supporting_sentence_gives_the_full_name(sentence: str, full: str | None) -> None:
+    short = checks.short_name("en", sentence, "Jane Austen")
+    assert (short and f"{sentence[: short.start()]}Jane Austen{sentence[short.end() :]}") == full
+
+
+def test_the_first_of_two_pronouns_becomes_the_name() -> None:
+    asked = ToResolve(
+        question="Who finished the Requiem of Wolfgang Amadeus Mozart?",
+        sentence="When he died at the age of 35, his Requiem was incomplete, and Franz Xaver Süssmayr finished it.",
+        leaning="his",
+        before="He wrote more than 600 works.",
+        evidence="Wolfgang Amadeus Mozart was a composer.",
+        title="Wolfgang Amadeus Mozart",
+        answer="Franz Xaver Süssmayr",
+        language="en",
+    )
+    assert resolve_sentence(asked, Random(0)).sentence.startswith(
+        "When Wolfgang Amadeus Mozart died at the age of 35, his Requiem was incomplete"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "vague"),
+    [
+        ("People known to have reached it were Hans Meyer and Ludwig Purtscheller.", "it"),
+        ("A mountain keeps its ice.", None),
+        ("It takes weeks, says Hans Meyer.", None),
+    ],
+)
+def test_it_needs_a_thing_before_it(sentence: str, vague: str | None) -> None:
+    assert leans_on_what_is_asked("en", "Who climbed Kilimanjaro?", "Ludwig Purtscheller", sentence) == vague

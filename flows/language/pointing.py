@@ -94,6 +94,9 @@ def leans_on_what_is_asked(code: str, question: str, answer: str, sentence: str)
         low = words.word(place).lower()
         if low in _PERSONAL and not any(start < words.starts[place] for start, _ in persons):
             return words.word(place)
+        empty = _EMPTY_IT.match(sentence, words.starts[place])
+        if low == "it" and not empty and not any(_may_be_thing(words, at) for at in range(place)):
+            return words.word(place)
         phrase = bare_definite(words, place) if low == "the" else _that(words, place) if low == "that" else None
         if phrase is None or phrase.split()[-1].lower() in _OF_ALL:
             continue
@@ -107,6 +110,20 @@ _COUNTED = re.compile(r"\b[Tt]he (?:first|second|third|fourth|last|next|only) [a
 """ "The first president was ...": of what?"""
 _OF_ALL = word_set("north south east west end beginning time same others rest")
 """Nouns that are clear with "the" wherever they stand."""
+
+
+_EMPTY_IT = re.compile(r"it\s+(?:is|was|has|had|will|would|may|takes?|took|seems?|rains?|snows?)\b", re.IGNORECASE)
+
+
+def _may_be_thing(words: Tokens, place: int) -> bool:
+    """Whether "it" may stand for the word at `place`: a noun in the singular or a name, not a person or date."""
+    word = words.word(place)
+    low = word.lower()
+    if _is_person_noun(low) or date_of(word) is not None or low in _GRAMMAR or word[:1].isdigit():
+        return False
+    named = place > 0 and word[:1].isupper()
+    of = parts_of_speech(low)
+    return named or ("NOUN" in of and "ADJ" not in of and en.lemma(low) == low and low != "people")
 
 
 def _base_form(words: Tokens, place: int) -> str:

@@ -36,6 +36,11 @@ CLEAR = PERSONAL | {"it", "its", "the"}
 NAMED_IN_CHINESE = frozenset(["他", "她", "它"])
 """Subjects that a name can stand for as it is; sentences without a subject are left alone."""
 POSSESSIVES = frozenset(["his", "her", "its"])
+_EARLIER = {
+    own: re.compile(rf"\b{subject}\b")
+    for own, subject in (("his", "he"), ("her", "she"), ("its", "it"), ("he", "he"), ("she", "she"))
+}
+"""For a pronoun in the main clause, the one that a clause before it has for the same: "When he died, his Requiem"."""
 
 
 def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
@@ -116,7 +121,11 @@ def select_sentence(asked: ToSelect, rng: random.Random) -> Sentence:
 def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
     """What leans on the text before it named: by the page's title, if the page is about it, or the sentence before."""
     if asked.leaning is None:
-        return Sentence(sentence=asked.sentence)
+        short = checks.short_name(asked.language, asked.sentence, asked.title)
+        if short is None or asked.title is None:
+            return Sentence(sentence=asked.sentence)
+        name = _named(asked.title)
+        return Sentence(sentence=f"{asked.sentence[: short.start()]}{name}{asked.sentence[short.end() :]}")
     language = language_of(asked.language)
     name = referent(language, asked.leaning, asked.title, asked.before)
     if name is None:
@@ -126,6 +135,11 @@ def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
         if asked.sentence.startswith(asked.leaning):
             name = name[:1].upper() + name[1:]
     first, _, rest = asked.leaning.partition(" ")
+    earlier = _EARLIER[first.casefold()] if first.casefold() in _EARLIER and asked.language == "en" else None
+    found = earlier.search(asked.sentence) if earlier else None
+    if found is not None and found.start() < asked.sentence.find(asked.leaning):
+        # "When he died, his Requiem ...": the first of the two is the name's place
+        return Sentence(sentence=f"{asked.sentence[: found.start()]}{name}{asked.sentence[found.end() :]}")
     if first.casefold() in POSSESSIVES:
         name = f"{name}'s" + (f" {rest}" if rest else "")
     leaning = re.compile(rf"(?<!\w){re.escape(asked.leaning)}" + (r"(?!\w)" if asked.leaning.isascii() else ""))
@@ -140,7 +154,9 @@ def _with_article(name: str, passage: str) -> str:
 
 def condense(asked: ToCondense, rng: random.Random) -> Passage:
     """A paragraph of each passage: its opening sentence and what follows, up to half of its length."""
-    return Passage(text="\n".join(_extract(asked.language, passage) for passage in asked.passages))
+    titles = asked.titles or (None,) * len(asked.passages)
+    taken = (_extract(asked.language, *titled) for titled in zip(asked.passages, titles, strict=True))
+    return Passage(text="\n".join(taken))
 
 
 def merge(asked: ToMerge, rng: random.Random) -> Passage:
@@ -150,10 +166,10 @@ def merge(asked: ToMerge, rng: random.Random) -> Passage:
     return Passage(text=_joined(asked.language, [*paragraphs[:place], asked.sentence, *paragraphs[place:]]))
 
 
-def _extract(language_code: str, passage: str) -> str:
+def _extract(language_code: str, passage: str, title: str | None) -> str:
     """The passage's opening sentence and those after it, up to `EXTRACTED` and half of the passage's length."""
     language = language_of(language_code)
-    start = checks.opening(language_code, passage)
+    start = checks.opening(language_code, passage, title)
     if start is None:
         raise Invalid("passage has no sentence that stands on its own", passage)
     first, *following = (" ".join(sentence.split()) for sentence in language.sentences(passage)[start:])
@@ -185,7 +201,7 @@ def referent(language: Language, subject: str, title: str | None, before: str) -
     chinese = language is language_of("zh")
     if word not in (NAMED_IN_CHINESE if chinese else CLEAR):
         return None
-    named = _BRACKETED.sub("", (title or "").replace("_", " ")).strip()
+    named = _named(title or "")
     same_script = chinese == bool(_HAN.search(named))
     names = [named] if named and same_script and _speaks_of(language, before, named) else []
     if word in PERSONAL:
@@ -194,6 +210,11 @@ def referent(language: Language, subject: str, title: str | None, before: str) -
     if not is_thing or (word == "the" and not _is_a(language, subject, title or "", before)):
         return None
     return names[0] if names else None
+
+
+def _named(title: str) -> str:
+    """What a page's title names, without the bracket that tells it from others."""
+    return _BRACKETED.sub("", title.replace("_", " ")).strip()
 
 
 def _person(language: Language, names: Sequence[str], before: str) -> str | None:

@@ -84,6 +84,7 @@ class ToCondense(Frozen):
     """Passages to be condensed into one."""
 
     passages: tuple[str, ...]
+    titles: tuple[str | None, ...] = Field((), description="Of their pages, as far as they have any")
     language: str
 
 
@@ -143,12 +144,12 @@ SELECT_SENTENCE = Prompt(
     "select_sentence", 3, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
 )
 RESOLVE_SENTENCE = Prompt(
-    "resolve_sentence", 3, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
+    "resolve_sentence", 4, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
 )
 CONDENSE = Prompt(
-    "condense", 1, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
+    "condense", 2, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
 )
-MERGE = Prompt("merge", 2, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
+MERGE = Prompt("merge", 3, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
 
 PROMPTS: tuple[Prompt[Any], ...] = (
     *ANSWERS, ALTERNATIVE_ANSWER, REPLACE_ANSWER, SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE,
