@@ -510,7 +510,7 @@ def test_the_rules_leave_a_number_with_its_conversion_alone() -> None:
 
 def offered(answer: str, question: str, evidence: str) -> tuple[str, ...]:
     case = case_of(question, answer, evidence)
-    return AnswerPool({}, {}).candidates(case, random.Random(7))
+    return AnswerPool({}).candidates(case, random.Random(7))
 
 
 def test_a_person_is_replaced_by_one_whom_nobody_knows() -> None:
@@ -526,7 +526,7 @@ def test_a_person_is_replaced_by_one_whom_nobody_knows() -> None:
 def test_a_town_and_an_organisation_are_invented_and_keep_what_they_are() -> None:
     towns = offered("Lima", "In which city is the centre?", "A research centre in Lima keeps potatoes for the world.")
     assert towns
-    assert set(towns) <= set(invented_names("en")["town"])
+    assert set(towns) <= set(invented_names("en")["spanish-town"])
     colleges = offered("Gresham College", "At which college was it founded?", "It was founded at Gresham College then.")
     assert colleges
     assert all(one.endswith(" College") for one in colleges)
@@ -544,9 +544,115 @@ def test_years_and_quantities_are_near() -> None:
         assert 1160 <= int(figure.replace(",", "")) <= 1300
 
 
-def test_a_known_title_is_not_replaced_by_another() -> None:
-    novel = "The Last Man"
-    assert not offered(novel, "Which novel is about a plague?", f"Her later novel {novel} describes a plague.")
+def test_a_title_is_invented_where_nothing_plays_on_it() -> None:
+    novel, question = "The Last Man", "Which novel is about a plague?"
+    titles = offered(novel, question, f"Her later novel {novel} describes a plague.")
+    assert titles
+    assert set(titles) <= set(invented_names("en")["title"])
+    assert not offered(novel, question, f"{novel} is a film of 1960 about a plague. It was made in Italy.")
+    assert not offered(novel, question, f"Her novel {novel} has a title character who survives a plague.")
+    assert not offered(novel, question, f"Her novel {novel} is about a plague and a man who survives it.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "evidence", "people"),
+    [
+        ("Jørn Utzon", "Which architect won?", "The Danish architect Jørn Utzon won. Utzon gave up.", "nordic"),
+        ("Junko Tabei", "Who was the first woman?", "Junko Tabei from Japan became the first. She did it.", "japanese"),
+        ("Johannes Brahms", "Which composer came?", "She was a German pianist whom Johannes Brahms visited.", "german"),
+    ],
+)
+def test_an_invented_name_sounds_like_those_of_its_people(
+    answer: str, question: str, evidence: str, people: str
+) -> None:
+    names = offered(answer, question, evidence)
+    assert names
+    assert all(name.split()[1] in invented_names("en")[f"{people}-surname"] for name in names)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "offers"),
+    [
+        ("She fled and found a new home in Sweden after a long journey.", True),
+        ("She fled to Sweden, where a Swedish institute gave her work.", False),
+        ("She fled to Sweden and lived in Stockholm for twenty years.", False),
+    ],
+)
+def test_a_country_becomes_its_neighbour_where_nothing_else_is_of_it(evidence: str, offers: bool) -> None:
+    countries = offered("Sweden", "In which country did she find a home?", evidence)
+    assert set(countries) == ({"Denmark", "Finland", "Iceland", "Norway"} if offers else set())
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "evidence", "alternatives"),
+    [
+        ("Elephant Island", "On which island?", "They rowed to Elephant Island and waited for months.", "* Island"),
+        ("Oak Island", "Where is the curse of oak island filmed?", "The Curse of Oak Island is set on Oak Island.", ""),
+        ("George Strait", "who sings it", "It was performed by American singer George Strait in 1998.", ""),
+        ("Roger Dean Stadium", "Where is the training?", "They train at Roger Dean Stadium each spring, they say.", ""),
+        ("International Whaling Commission", "Which body?", "The International Whaling Commission forbade it all.",
+         "World Whaling Commission"),
+        ("gas turbines", "Which engines?", "Along with diesel engines, gas turbines drive most ships today.", ""),
+        ("尊敦", "他的神号是什么？", "他是琉球国的建立者，神号尊敦，在位五十年，事迹已经无从考证。", ""),
+    ],
+)  # fmt: skip
+def test_names_of_several_words_change_where_one_is_their_own(
+    answer: str, question: str, evidence: str, alternatives: str
+) -> None:
+    case = case_of(question, answer, evidence)
+    if answer == "尊敦":
+        case = case.revised(language="zh")
+    found = AnswerPool({}).candidates(case, random.Random(7))
+    assert bool(found) == bool(alternatives)
+    if alternatives:
+        assert all(re.fullmatch(alternatives.replace("*", r"\S+"), one) for one in found)
+
+
+def test_a_chinese_person_keeps_the_family_and_a_foreign_one_is_foreign() -> None:
+    case = case_of("孙权立谁为太子？", "孙登", "孙权封王称帝，立孙登为太子，大臣们请求立他的养母为后。").revised(
+        language="zh"
+    )
+    assert all(one[0] == "孙" and len(one) == 2 for one in AnswerPool({}).candidates(case, random.Random(7)))
+    case = case_of("谁获胜？", "格奥尔基·伊万诺夫", "格奥尔基·伊万诺夫获胜，他将成为下一任总统。").revised(
+        language="zh"
+    )
+    assert all(one.count("·") == 1 for one in AnswerPool({}).candidates(case, random.Random(7)))
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "evidence", "candidate", "reason"),
+    [
+        ("Guy de Lusignan", "Who led the troops?",
+         "All declared that they would support Guy. The troops were led by Guy de Lusignan, as they say.",
+         "Alban Lorrimer", "a part of the old answer stays"),
+        ("13 June 2012", "When was it held?", "Known as Rio 2012, the great meeting was held on 13 June 2012 in Rio.",
+         "7 May 2009", "a part of the old answer stays"),
+        ("April 11, 2018", "When did it end?", "It ended on April 11, 2018 and the playoffs began on April 14, 2018.",
+         "May 18, 2018", "no alternative answer fits"),
+    ],
+)  # fmt: skip
+def test_what_the_old_answer_leaves_behind_is_a_drop(
+    answer: str, question: str, evidence: str, candidate: str, reason: str
+) -> None:
+    asked = ToAlter(
+        question=question, answer=answer, aliases=(), evidence=evidence, language="en", candidates=(candidate,)
+    )
+    with pytest.raises(Invalid, match=reason):
+        alternative_answer(asked, random.Random(0))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "sentence", "vague"),
+    [
+        ("大沙地站何时启用？", "2009年", "该站于2009年启用。", "该站"),
+        ("大沙地站何时启用？", "2009年", "大沙地站设有出口，该站于2009年启用。", None),
+        ("谁导演了林投姐？", "丁善玺", "丁善玺执导了本片。", "本片"),
+    ],
+)
+def test_a_chinese_sentence_that_leans_on_what_the_passage_named_is_told(
+    question: str, answer: str, sentence: str, vague: str | None
+) -> None:
+    assert leans_on_what_is_asked("zh", question, answer, sentence) == vague
 
 
 # ---- passages ----

@@ -82,14 +82,18 @@ def leans_on_what_is_asked(code: str, question: str, answer: str, sentence: str)
 
     A sentence that holds every name of the question, or without names a noun of it, says what it speaks of. In
     any other, "the summit", "that summit" and "she" must have their noun or person in the sentence itself.
-    Names are told by their capitals, which Chinese does not have.
+    Names are told by their capitals; of Chinese phrases those with 该, 此 or 本 lean.
     """
-    if code != "en" or _names_what_is_asked(question, answer, sentence):
-        return None
+    if code == "zh":
+        return _demonstrative_without_name(question, answer, sentence)
+    return None if _names_what_is_asked(question, answer, sentence) else _vague_phrase(sentence)
+
+
+def _vague_phrase(sentence: str) -> str | None:
     words = tokens(sentence)
     if (counted := _COUNTED.search(sentence)) is not None:
         return counted[0]
-    persons = language_of(code).spans_of_type(sentence, "person")
+    persons = en.spans_of_type(sentence, "person")
     for place in range(len(words)):
         low = words.word(place).lower()
         if low in _PERSONAL and not any(start < words.starts[place] for start, _ in persons):
@@ -280,6 +284,24 @@ _NAMES = ("nr", "nrt", "nrfg", "ns", "nt", "nz", "eng")
 """Tags of names."""
 _SPELT = ("尼", "拉", "那", "加")
 """What follows 他 in foreign names: 巴吞他尼府."""
+
+
+_DEMONSTRATIVE = re.compile(
+    r"(?:该|此(?!外|后|前|时|次|类|种)|这[个座部次些位本支项条]|那[个座部次位])[\u4e00-\u9fff]|本(?:站|片|剧|书|校|市|县|鱼|种|届|作|专辑|赛季)"
+)
+
+
+def _demonstrative_without_name(question: str, answer: str, sentence: str) -> str | None:
+    """A Chinese phrase such as 该站 before which the sentence names nothing of the question, and nothing else."""
+    said = normal(sentence).text
+    found = _DEMONSTRATIVE.search(said)
+    if found is None:
+        return None
+    chinese = language_of("zh")
+    before = said[: found.start()]
+    asked = chinese.content_words(question) - chinese.content_words(answer)
+    names = [word for word, tag in tagged(before) if tag in _NAMES and len(word) > 1 and word not in answer]
+    return None if names or asked & chinese.content_words(before) else found[0]
 
 
 def _unnamed_in_chinese(text: str) -> str | None:

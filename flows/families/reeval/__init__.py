@@ -107,12 +107,11 @@ FAMILY = Family(
                 *FILTERED,
                 each(
                     swap_answer,
-                    version=4,
+                    version=5,
                     prompts=[ALTERNATIVE_ANSWER, REPLACE_ANSWER],
                     asks={"pivot": "pivots"},
                     calls=lambda settings: {ALTERNATIVE_ANSWER.name: 1, REPLACE_ANSWER.name: 1},
                     prepare=pool_answers,
-                    embeds=True,
                 ),
             ),
         ),

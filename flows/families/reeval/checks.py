@@ -413,7 +413,7 @@ def opening(language_code: str, passage: str, title: str | None) -> int | None:
     """Place of the passage's first sentence that is whole and stands on its own; None where there is none.
 
     It has at most half of the passage's length, or the passage could not be condensed. A passage is of its page's
-    title: a sentence that has no word of it does not say what it speaks of.
+    title: a sentence that has less than half of it does not say what it speaks of.
     """
     language = language_of(language_code)
     most = MOST_CONDENSED * language.count(passage)
@@ -430,7 +430,7 @@ def _stands_alone(language_code: str, sentence: str, title: str | None) -> bool:
     """Whether a sentence names the page that it is from, and leans on nothing else ("The cheetah" is the Cheetah)."""
     language = language_of(language_code)
     titled = language.content_words(_BRACKETED.sub("", title or ""))
-    if titled and not titled & language.content_words(sentence):
+    if titled and 2 * len(titled & language.content_words(sentence)) < len(titled):
         return False
     leaning = points_outside(language_code, sentence)
     return leaning is None or (leaning.startswith("The ") and language.content_words(leaning) <= titled)

@@ -227,8 +227,8 @@ async def _selected(case: Case, ctx: Context, evidence: str | None, *, wanted: b
 
 
 def pool_answers(step: StepContext) -> AnswerPool:
-    """The answers that the cases have, for the rules to take alternatives from."""
-    return pool_of(list(step.inputs), step.embedder)
+    """The numbers and dates that the cases ask for, for the rules to take alternatives from."""
+    return pool_of(list(step.inputs))
 
 
 async def swap_answer(case: Case, ctx: Context) -> SwapCase:

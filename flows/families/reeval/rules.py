@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from flows.families.reeval import checks
-from flows.families.reeval.alternatives import is_alone
+from flows.families.reeval.alternatives import is_alone, is_person
 from flows.families.reeval.prompts import (
     Alternative,
     Passage,
@@ -23,6 +23,7 @@ from flows.families.reeval.prompts import (
     ToSelect,
 )
 from flows.language import CannotReplace, Language, language_of, names_of
+from flows.language.en_names import classes
 from flows.llm.model import Invalid, RuleSet
 
 EXTRACTED = {"en": 50, "zh": 90}
@@ -51,13 +52,13 @@ def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
     if not asked.candidates:
         reason = "kind of the answer cannot be told" if is_alone(kind) else "no other answer of its kind"
         raise Invalid(reason, f"{asked.answer} ({asked.question})")
-    if kind.startswith("person:") and language.answer_type(asked.answer) != "person":
+    if kind.startswith("person:") and not is_person(asked.answer, asked.question, asked.evidence, asked.language):
         raise Invalid("kind of the answer cannot be told", f"{asked.answer} ({asked.question})")
     if _is_converted(asked.evidence, asked.answer):
         raise Invalid("number beside its conversion", asked.answer)
     refusal = ""
     for candidate in asked.candidates:
-        if not _keeps_order(asked.evidence, asked.answer, candidate):
+        if not _keeps_order(asked.evidence, asked.answer, candidate) or _dates_meet(asked, candidate):
             refusal = "a date would be out of its order"
             continue
         try:
@@ -65,11 +66,43 @@ def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
         except CannotReplace as error:
             refusal = str(error)
             continue
+        if (part := _left(asked, candidate, evidence)) is not None:
+            raise Invalid("a part of the old answer stays", f"{part} of {asked.answer}")
         problem = checks.swap_problem(asked.language, asked.evidence, asked.answer, names, candidate, evidence)
         if problem is None:
             return Alternative(answer=candidate)
         refusal = problem[0]
     raise Invalid("no alternative answer fits", refusal)
+
+
+def _left(asked: ToAlter, candidate: str, evidence: str) -> str | None:
+    """A part of the name of a person or place, or the year of a date, that the rewritten evidence still has.
+
+    "Guy" of Guy de Lusignan is a word like others, and 2012 stands in "Rio 2012": nobody tells that they are mentions.
+    "Otto Frisch" is another Otto.
+    """
+    if asked.language != "en":
+        return None
+    kind = language_of("en").kind(asked.answer, asked.question)
+    if kind.startswith(("person:", "place:")):
+        parts = [word for word in asked.answer.split() if word[:1].isupper() and len(word.strip(".")) > 1]
+        parts = [part for part in parts if part.casefold() not in classes("head")]
+    else:
+        parts = _YEAR.findall(asked.answer)
+    left = (part for part in parts if part not in candidate)
+    return next((part for part in left if re.search(rf"(?<!\w){re.escape(part)}(?!\w| [A-Z])", evidence)), None)
+
+
+_MONTHS = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+
+
+def _dates_meet(asked: ToAlter, candidate: str) -> bool:
+    """Whether another month would stand among other days of its year: no order of months is looked at."""
+    months = [re.findall(_MONTHS, one) for one in (asked.answer, candidate)]
+    if asked.language != "en" or not months[0] or months[0] == months[1]:
+        return False
+    rest = re.sub(re.escape(asked.answer), " ", asked.evidence, flags=re.IGNORECASE)
+    return any(re.search(rf"{_MONTHS}[^.]{{0,10}}{year}", rest) for year in _YEAR.findall(candidate))
 
 
 _YEAR = re.compile(r"(?<!\d)(?<!\d[.,])(?:1\d|20)\d\d(?!\d|[.,]\d)")
@@ -124,8 +157,8 @@ def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
         short = checks.short_name(asked.language, asked.sentence, asked.title)
         if short is None or asked.title is None:
             return Sentence(sentence=asked.sentence)
-        name = _named(asked.title)
-        return Sentence(sentence=f"{asked.sentence[: short.start()]}{name}{asked.sentence[short.end() :]}")
+        before, after = asked.sentence[: short.start()], asked.sentence[short.end() :]
+        return Sentence(sentence=f"{before}{_named(asked.title)}{after}")
     language = language_of(asked.language)
     name = referent(language, asked.leaning, asked.title, asked.before)
     if name is None:

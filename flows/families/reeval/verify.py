@@ -27,7 +27,7 @@ LEAST_DRAWN = 3
 """Content words of a passage alone that the new evidence holds."""
 LEAST_KNOWN = 0.5
 """Share of a sentence's content words, in the new evidence, that its passages or the supporting sentence hold."""
-LEAST_NEAR = {"en": 0.5, "zh": 0.3}
+LEAST_NEAR = {"en": 0.5, "zh": 0.35}
 """Similarity of a passage to the question or the original evidence."""
 ROUNDING = 1e-4
 EMBEDDED_AT_ONCE = 64

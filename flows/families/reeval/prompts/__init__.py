@@ -134,11 +134,11 @@ def _check_merged(asked: ToMerge, given: Passage) -> None:
 # methods/reeval.md: generation at temperature 1, with 100 tokens for an answer, 3,000 for a rewrite and 1,000
 # in category 2. A JSON object takes some more than its text.
 ALTERNATIVE_ANSWER = Prompt(
-    "alternative_answer", 2, Alternative, HERE, role="pivot", checks=(_check_alternative,), max_tokens=128,
+    "alternative_answer", 3, Alternative, HERE, role="pivot", checks=(_check_alternative,), max_tokens=128,
     inputs=ToAlter,
 )  # fmt: skip
 REPLACE_ANSWER = Prompt(
-    "replace_answer", 2, Replaced, HERE, role="pivot", checks=(_check_replaced,), max_tokens=3072, inputs=ToReplace
+    "replace_answer", 3, Replaced, HERE, role="pivot", checks=(_check_replaced,), max_tokens=3072, inputs=ToReplace
 )
 SELECT_SENTENCE = Prompt(
     "select_sentence", 3, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
