@@ -629,6 +629,10 @@ def test_a_chinese_person_keeps_the_family_and_a_foreign_one_is_foreign() -> Non
          "7 May 2009", "a part of the old answer stays"),
         ("April 11, 2018", "When did it end?", "It ended on April 11, 2018 and the playoffs began on April 14, 2018.",
          "May 18, 2018", "no alternative answer fits"),
+        ("352", "How many votes are there?", "There are 352 votes. That is 74 per cent, or 260 of the 352 votes.",
+         "355", "number of which a share is told"),
+        ("Philippe Petit", "Who walked?", "Philippe Petit (French pronunciation: [filip pəti]) walked on a high wire.",
+         "Octave Aubrac", "how the answer is spoken"),
     ],
 )  # fmt: skip
 def test_what_the_old_answer_leaves_behind_is_a_drop(
@@ -914,3 +918,17 @@ def test_the_first_of_two_pronouns_becomes_the_name() -> None:
 )
 def test_it_needs_a_thing_before_it(sentence: str, vague: str | None) -> None:
     assert leans_on_what_is_asked("en", "Who climbed Kilimanjaro?", "Ludwig Purtscheller", sentence) == vague
+
+
+def test_a_noun_of_the_title_becomes_the_title() -> None:
+    asked = ToResolve(
+        question="How high is the Eiffel Tower with its aerials?",
+        sentence="With its aerials the tower is 330 metres high, and several lifts carry visitors.",
+        leaning=None,
+        before="Its usefulness for radio saved it.",
+        evidence="The Eiffel Tower is an iron tower in Paris. With its aerials the tower is 330 metres high.",
+        title="Eiffel Tower",
+        answer="330 metres",
+        language="en",
+    )
+    assert resolve_sentence(asked, Random(0)).sentence.startswith("With its aerials the Eiffel Tower is 330 metres")

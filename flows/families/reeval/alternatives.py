@@ -310,6 +310,8 @@ _SCOPES = {"International": "World", "World": "International", "National": "Fede
 def _with_its_kind(case: Case, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
     """The name with an invented word for its own one, where the others say what kind of thing it is."""
     words = case.answer.split()
+    if "," in case.answer:
+        return
     if words[0] in _SCOPES and len(words) > LEAST_WORDS:
         yield " ".join([_SCOPES[words[0]], *words[1:]])
         return

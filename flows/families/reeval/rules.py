@@ -24,6 +24,7 @@ from flows.families.reeval.prompts import (
 )
 from flows.language import CannotReplace, Language, language_of, names_of
 from flows.language.en_names import classes
+from flows.language.pointing import leans_on_what_is_asked
 from flows.llm.model import Invalid, RuleSet
 
 EXTRACTED = {"en": 50, "zh": 90}
@@ -56,6 +57,10 @@ def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
         raise Invalid("kind of the answer cannot be told", f"{asked.answer} ({asked.question})")
     if _is_converted(asked.evidence, asked.answer):
         raise Invalid("number beside its conversion", asked.answer)
+    if kind.startswith("number:") and _is_reckoned_with(language, asked.evidence, asked.answer):
+        raise Invalid("number of which a share is told", asked.answer)
+    if re.search(rf"{re.escape(asked.answer)}\s*[(（][^)）]*?(?:{_SPOKEN.pattern})", asked.evidence):
+        raise Invalid("the text tells how the answer is spoken or written", asked.answer)
     refusal = ""
     for candidate in asked.candidates:
         if not _keeps_order(asked.evidence, asked.answer, candidate) or _dates_meet(asked, candidate):
@@ -117,6 +122,22 @@ def _is_converted(evidence: str, answer: str) -> bool:
     return any(_CONVERTED.match(evidence, found.end()) for found in places)
 
 
+_SPOKEN = re.compile(r"pronunciation|pronounced|[ˈˌːəɪʃʒθðŋɔɛ]|[\u0370-\u04ff\u0590-\u06ff\u3040-\u30ff]")
+"""Signs of another script or of speech: "Philippe Petit (French pronunciation: ...)"."""
+_SHARE = re.compile(r"per\s?cent|%|百分之|％")
+
+
+def _is_reckoned_with(language: Language, evidence: str, answer: str) -> bool:
+    """Whether a sentence tells a share beside the answer, which is none: "74 per cent, or 260 of the 352 votes"."""
+    if _SHARE.search(answer):
+        return False
+    figure = next(iter(re.findall(r"\d[\d.,]*", answer)), answer)
+    beside = (one for one in language.sentences(evidence) if re.search(rf"(?<![\d.,]){re.escape(figure)}(?!\d)", one))
+    return any(
+        _SHARE.search(one) and not re.search(rf"{re.escape(figure)}\s*(?:{_SHARE.pattern})", one) for one in beside
+    )
+
+
 def _keeps_order(evidence: str, answer: str, candidate: str) -> bool:
     """Whether a year stands between the same other years of the text as the answer's: texts tell what comes first."""
     years = [_YEAR.findall(one) for one in (answer, candidate)]
@@ -154,6 +175,8 @@ def select_sentence(asked: ToSelect, rng: random.Random) -> Sentence:
 def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
     """What leans on the text before it named: by the page's title, if the page is about it, or the sentence before."""
     if asked.leaning is None:
+        if (titled := _titled(asked)) is not None:
+            return Sentence(sentence=titled)
         short = checks.short_name(asked.language, asked.sentence, asked.title)
         if short is None or asked.title is None:
             return Sentence(sentence=asked.sentence)
@@ -177,6 +200,22 @@ def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
         name = f"{name}'s" + (f" {rest}" if rest else "")
     leaning = re.compile(rf"(?<!\w){re.escape(asked.leaning)}" + (r"(?!\w)" if asked.leaning.isascii() else ""))
     return Sentence(sentence=leaning.sub(lambda _: name, asked.sentence, count=1))
+
+
+def _titled(asked: ToResolve) -> str | None:
+    """The sentence with the page's title for what its own noun calls: "the tower" of the page on the Eiffel Tower."""
+    language, title = language_of(asked.language), _named(asked.title or "")
+    vague = leans_on_what_is_asked(asked.language, asked.question, asked.answer, asked.sentence)
+    if asked.language != "en" or vague is None or not vague.lower().startswith("the "):
+        return None
+    if not title or not language.content_words(vague) <= language.content_words(title):
+        return None
+    name = _with_article(title, asked.evidence)
+    place = re.search(rf"(?<!\w){re.escape(vague)}(?!\w)", asked.sentence)
+    if place is None:
+        return None
+    name = name if place.start() else name[:1].upper() + name[1:]
+    return f"{asked.sentence[: place.start()]}{name}{asked.sentence[place.end() :]}"
 
 
 def _with_article(name: str, passage: str) -> str:
