@@ -253,7 +253,8 @@ def _towns(case: Case) -> Sequence[str]:
     named = [*named_in(beside), *named_in(case.evidence)]
     country = country_of_city(case.answer) or next(iter(named), None)
     names = invented_names("en")
-    return names.get(f"{country.people}-town", names["english-town"]) if country is not None else names["english-town"]
+    people = "english" if country is None else country.people or "other"
+    return names[f"{people}-town"]
 
 
 def _countries(case: Case, rng: random.Random) -> Iterator[str]:
@@ -300,7 +301,14 @@ def _titles(case: Case, shape: Sequence[str], rng: random.Random) -> Iterator[st
     rest = re.sub(re.escape(case.answer), " ", case.evidence, flags=re.IGNORECASE)
     if language.content_words(case.answer) & language.content_words(rest):
         return
-    yield from rng.sample(invented_names("en")[kind], min(FEW, len(invented_names("en")[kind])))
+    alike = [one for one in invented_names("en")[kind] if _article(one) == _article(case.answer)]
+    yield from rng.sample(alike, len(alike))
+
+
+def _article(title: str) -> str:
+    """The article that a title begins with; titles take each other's place where they have the same."""
+    first = title.partition(" ")[0]
+    return first if first in ("The", "A", "An") else ""
 
 
 _SCOPES = {"International": "World", "World": "International", "National": "Federal", "Federal": "National"}
@@ -310,8 +318,8 @@ _SCOPES = {"International": "World", "World": "International", "National": "Fede
 def _with_its_kind(case: Case, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
     """The name with an invented word for its own one, where the others say what kind of thing it is."""
     words = case.answer.split()
-    if "," in case.answer:
-        return
+    if "," in case.answer or words[-1] in ("Sea", "Ocean"):
+        return  # there are so few seas that everybody knows them
     if words[0] in _SCOPES and len(words) > LEAST_WORDS:
         yield " ".join([_SCOPES[words[0]], *words[1:]])
         return
