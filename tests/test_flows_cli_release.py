@@ -30,11 +30,12 @@ AUTHORED = {"KGIR": "One.", "KGUG": "Two.", "RECF": "Three.", "IECF": "A hamster
 def configured(folder: Path, questions: Path, **release: Any) -> Path:
     asked = {"format": "jsonl", "path": str(questions), "licence": "Apache-2.0"}
     pages = {"format": "jsonl", "path": str(SAMPLES / "pages.jsonl"), "licence": "Apache-2.0"}
+    related = {**pages, "path": str(SAMPLES / "related.jsonl")}
     dialogues = {"format": "jsonl", "path": str(SAMPLES / "dialogues.jsonl"), "licence": "Apache-2.0"}
     mixup = {"pairs": 6, "sources": [asked], "distractors": [pages]}
     families = {
         "uraq": {"statements": 30, "context_counts": [1, 3]},
-        "reeval": {"seeds": "all", "entailment": False, "sources": [asked], "passages": [pages]},
+        "reeval": {"seeds": "all", "entailment": False, "sources": [asked], "passages": [pages, related]},
         "lveval": {"levels": ["1k"], "datasets": {"multifieldqa-en-mixup": mixup}},
         "charpeval": {"sources": [dialogues]},
     }

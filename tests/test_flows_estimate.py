@@ -232,9 +232,10 @@ async def test_after_a_pilot_the_estimate_is_within_a_quarter(
     tmp_path: Path, family: str, limit: int, shared: Path
 ) -> None:
     pages = {"format": "jsonl", "path": str(SAMPLES / "pages.jsonl")}
+    related = {**pages, "path": str(SAMPLES / "related.jsonl")}
     topical = {"format": "topical-chat", "path": str(shared / "data" / "topical_chat_en" / "valid_freq.jsonl.gz")}
     block: Mapping[str, Any] = {
-        "reeval": {"seeds": "all", "entailment": "off", "sources": [QUESTIONS], "passages": [pages]},
+        "reeval": {"seeds": "all", "entailment": "off", "sources": [QUESTIONS], "passages": [pages, related]},
         "lveval": {
             "levels": ["1k"],
             "datasets": {"multifieldqa-en-mixup": {"pairs": 36, "sources": [QUESTIONS], "distractors": [pages]}},

@@ -23,16 +23,16 @@ from tests.toy import run_all
 
 QUESTIONS = 12
 GOLDEN = {
-    "passages drop_duplicate_passages": (1, "875191f42a4a105d"),
+    "passages drop_duplicate_passages": (1, "1ae0bf42440b0141"),
     "category1 filter_source": (2, "4b7af13c2429d790"),
     "category1 drop_duplicates": (1, "4b7af13c2429d790"),
     "category1 select_seed": (1, "4b7af13c2429d790"),
-    "category1 swap_answer": (4, "dc2518b202ad55e4"),
+    "category1 swap_answer": (5, "dc2518b202ad55e4"),
     "category2 filter_source": (2, "d6ec4eb4b6a057f9"),
     "category2 drop_duplicates": (1, "d6ec4eb4b6a057f9"),
     "category2 select_seed": (1, "d6ec4eb4b6a057f9"),
     "category2 select_unknown": (1, "d6ec4eb4b6a057f9"),
-    "category2 enrich": (6, "d3e392b59ebb4c4e"),
+    "category2 enrich": (7, "e89a93d3512d71f8"),
 }
 """Part and step -> its version, and the hash of what it makes. If a hash is to change, so is the version."""
 
@@ -69,7 +69,7 @@ async def test_bytes_change_with_the_version_alone(tmp_path: Path) -> None:
         "seeds": "all",
         "entailment": "off",
         "sources": [{"format": "jsonl", "path": str(questions)}],
-        "passages": [{"format": "jsonl", "path": str(samples / "pages.jsonl")}],
+        "passages": [{"format": "jsonl", "path": str(samples / name)} for name in ("pages.jsonl", "related.jsonl")],
     }
     config = write_config(tmp_path, store=str(tmp_path / "store"), families={"reeval": settings})
     project = Project(config, tmp_path / "out")

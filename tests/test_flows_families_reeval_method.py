@@ -31,11 +31,12 @@ from tests.toy import run_all
 SAMPLES = packaged("reeval.yaml").parent
 QUESTIONS = {"format": "jsonl", "path": str(SAMPLES / "questions.jsonl")}
 PAGES = {"format": "jsonl", "path": str(SAMPLES / "pages.jsonl")}
+RELATED = {"format": "jsonl", "path": str(SAMPLES / "related.jsonl")}
 
 
 def project_of(folder: Path, **reeval: Any) -> Project:
     """A ReEval project over the packaged pages."""
-    settings = {"seeds": "all", "entailment": "off", "sources": [QUESTIONS], "passages": [PAGES], **reeval}
+    settings = {"seeds": "all", "entailment": "off", "sources": [QUESTIONS], "passages": [PAGES, RELATED], **reeval}
     return Project(write_config(folder, store=str(folder / "store"), families={"reeval": settings}), folder / "out")
 
 
@@ -66,8 +67,8 @@ def test_every_part_adds_up_and_is_what_it_claims(small: Project) -> None:
         summary = small.build.summary(family, part)
         assert summary.planned == summary.kept + sum(sum(one.values()) for one in summary.dropped.values())
         assert faults(small, part.name) == []
-    assert len(rows(small, "category1")) >= 75
-    assert len(rows(small, "category2")) >= 55  # few pages are near, and sentences must stand alone
+    assert len(rows(small, "category1")) >= 85
+    assert len(rows(small, "category2")) >= 25  # few pages are near, and sentences must stand alone
 
 
 def test_a_swapped_case_says_the_new_answer_alone(small: Project) -> None:
@@ -282,7 +283,7 @@ class Scripted:
 
 async def run_scripted(folder: Path, answers: Mapping[str, Callable[[Any], BaseModel]], **reeval: Any) -> Project:
     pivot = {"provider": "endpoint", "name": "m", "base_url": "http://127.0.0.1:1/v1"}
-    settings = {"entailment": "off", "right": "em", "sources": [QUESTIONS], "passages": [PAGES], **reeval}
+    settings = {"entailment": "off", "right": "em", "sources": [QUESTIONS], "passages": [PAGES, RELATED], **reeval}
     config = write_config(folder, store=str(folder / "store"), models={"pivot": pivot}, families={"reeval": settings})
     project = Project(config, folder / "out", limit=30)
     family = project.build.families["reeval"]
@@ -473,6 +474,10 @@ ENRICHED_DAMAGE: dict[str, tuple[Callable[[EnrichedCase], dict[str, Any]], str]]
             )
         },
         "is not of the collection",
+    ),
+    "nameless beginning": (
+        lambda one: {"evidence_question_focused": f"It was seen. {one.evidence_question_focused}"},
+        "it begins with 'It', and nobody can tell",
     ),
     "too long": (
         lambda one: {"evidence_question_focused": f"{one.evidence_question_focused} {'More and more. ' * 80}"},

@@ -82,17 +82,24 @@ def leans_on_what_is_asked(code: str, question: str, answer: str, sentence: str)
 
     A sentence that holds every name of the question, or without names a noun of it, says what it speaks of. In
     any other, "the summit", "that summit" and "she" must have their noun or person in the sentence itself.
-    Names are told by their capitals, which Chinese does not have.
+    Names are told by their capitals; of Chinese phrases those with 该, 此 or 本 lean.
     """
-    if code != "en" or _names_what_is_asked(question, answer, sentence):
-        return None
+    if code == "zh":
+        return _demonstrative_without_name(question, answer, sentence)
+    return None if _names_what_is_asked(question, answer, sentence) else _vague_phrase(sentence)
+
+
+def _vague_phrase(sentence: str) -> str | None:
     words = tokens(sentence)
     if (counted := _COUNTED.search(sentence)) is not None:
         return counted[0]
-    persons = language_of(code).spans_of_type(sentence, "person")
+    persons = en.spans_of_type(sentence, "person")
     for place in range(len(words)):
         low = words.word(place).lower()
         if low in _PERSONAL and not any(start < words.starts[place] for start, _ in persons):
+            return words.word(place)
+        empty = _EMPTY_IT.match(sentence, words.starts[place])
+        if low == "it" and not empty and not any(_may_be_thing(words, at) for at in range(place)):
             return words.word(place)
         phrase = bare_definite(words, place) if low == "the" else _that(words, place) if low == "that" else None
         if phrase is None or phrase.split()[-1].lower() in _OF_ALL:
@@ -107,6 +114,20 @@ _COUNTED = re.compile(r"\b[Tt]he (?:first|second|third|fourth|last|next|only) [a
 """ "The first president was ...": of what?"""
 _OF_ALL = word_set("north south east west end beginning time same others rest")
 """Nouns that are clear with "the" wherever they stand."""
+
+
+_EMPTY_IT = re.compile(r"it\s+(?:is|was|has|had|will|would|may|takes?|took|seems?|rains?|snows?)\b", re.IGNORECASE)
+
+
+def _may_be_thing(words: Tokens, place: int) -> bool:
+    """Whether "it" may stand for the word at `place`: a noun in the singular or a name, not a person or date."""
+    word = words.word(place)
+    low = word.lower()
+    if _is_person_noun(low) or date_of(word) is not None or low in _GRAMMAR or word[:1].isdigit():
+        return False
+    named = place > 0 and word[:1].isupper()
+    of = parts_of_speech(low)
+    return named or ("NOUN" in of and "ADJ" not in of and en.lemma(low) == low and low != "people")
 
 
 def _base_form(words: Tokens, place: int) -> str:
@@ -263,6 +284,24 @@ _NAMES = ("nr", "nrt", "nrfg", "ns", "nt", "nz", "eng")
 """Tags of names."""
 _SPELT = ("尼", "拉", "那", "加")
 """What follows 他 in foreign names: 巴吞他尼府."""
+
+
+_DEMONSTRATIVE = re.compile(
+    r"(?:该|此(?!外|后|前|时|次|类|种)|这[个座部次些位本支项条]|那[个座部次位])[\u4e00-\u9fff]|本(?:站|片|剧|书|校|市|县|鱼|种|届|作|专辑|赛季)"
+)
+
+
+def _demonstrative_without_name(question: str, answer: str, sentence: str) -> str | None:
+    """A Chinese phrase such as 该站 before which the sentence names nothing of the question, and nothing else."""
+    said = normal(sentence).text
+    found = _DEMONSTRATIVE.search(said)
+    if found is None:
+        return None
+    chinese = language_of("zh")
+    before = said[: found.start()]
+    asked = chinese.content_words(question) - chinese.content_words(answer)
+    names = [word for word, tag in tagged(before) if tag in _NAMES and len(word) > 1 and word not in answer]
+    return None if names or asked & chinese.content_words(before) else found[0]
 
 
 def _unnamed_in_chinese(text: str) -> str | None:

@@ -107,12 +107,11 @@ FAMILY = Family(
                 *FILTERED,
                 each(
                     swap_answer,
-                    version=4,
+                    version=5,
                     prompts=[ALTERNATIVE_ANSWER, REPLACE_ANSWER],
                     asks={"pivot": "pivots"},
                     calls=lambda settings: {ALTERNATIVE_ANSWER.name: 1, REPLACE_ANSWER.name: 1},
                     prepare=pool_answers,
-                    embeds=True,
                 ),
             ),
         ),
@@ -130,7 +129,7 @@ FAMILY = Family(
                 each(select_unknown, **SELECTS),
                 each(
                     enrich,
-                    version=6,
+                    version=7,
                     prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE],
                     asks={"pivot": "pivots"},
                     calls=lambda settings: {

@@ -1,8 +1,8 @@
 """Alternative answers for the rules to choose from (ReEval, section 3.1).
 
 The paper's model thinks of its own. The rules take one of which the passage is as true as of the old answer: persons,
-places and organisations are invented, for what a passage tells of one that is known is not true of another; years and
-quantities are near. Of anything else an answer to another question is taken that is close in meaning.
+places, organisations and titles are invented, for what a passage tells of one that is known is not true of another;
+countries are of the same region, years and quantities are near. Of anything else, a passage says what fits it alone.
 """
 
 import random
@@ -10,25 +10,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from flows.construct.embed import Embedder
 from flows.families.reeval import checks
 from flows.language import language_of
-from flows.language.en_names import classes, gender, place_class
+from flows.language.en_countries import Country, countries, country_of_city, named_in
+from flows.language.en_names import classes, gender, is_common_surname, place_class
 from flows.language.en_phrases import is_dictionary_word
 from flows.language.invented import invented_names
+from flows.language.zh_types import is_personal_name, surname
 from schemas.reeval import Case
 
 CANDIDATES = 24
 """How many are offered for a case."""
-LEAST_LIKE, MOST_LIKE = 0.2, 0.8
-"""Cosines of an answer and an alternative: below the first they have nothing in common ("cadmium", "ceramic art"),
-above the second they may be two names of one thing."""
 FEW = 8
-_DRAWN = ("person", "number", "date")
-"""Types whose members are as good as each other: drawn, not compared."""
 _YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,–-])")
 """Moved alone where other numbers stand beside it: "15 February 1763"."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -50,12 +43,10 @@ _CENTURY = re.compile(r"\d+\s*(?:世纪|世紀|(?:st|nd|rd|th)\b)")
 
 @dataclass(frozen=True)
 class AnswerPool:
-    """The answers of all cases, by what they can stand in for."""
+    """The numbers and dates of all cases, by what they can stand in for."""
 
     by_kind: Mapping[tuple[str, str], tuple[str, ...]]
-    """(shelf, kind, or the kind without its last part) -> answers, sorted."""
-    vectors: Mapping[str, NDArray[np.float32]]
-    """Unit vectors of the English answers that are compared; of a Chinese one any of its kind may do."""
+    """(shelf, kind) -> numbers and dates, sorted."""
 
     def candidates(self, case: Case, rng: random.Random) -> tuple[str, ...]:
         """Up to `CANDIDATES` alternatives, the best first."""
@@ -63,65 +54,40 @@ class AnswerPool:
         return tuple(one for one, _ in zip(dict.fromkeys(fitting), range(CANDIDATES), strict=False))
 
     def _ordered(self, case: Case, rng: random.Random) -> Iterator[str]:
-        language = language_of(case.language)
-        kind = language.kind(case.answer, case.question)
-        own = self.by_kind.get((_shelf(case), kind), ())
+        kind = language_of(case.language).kind(case.answer, case.question)
         of = kind.partition(":")[0]
-        if case.language == "en" and of in _INVENTED:
-            yield from () if is_alone(kind) else _INVENTED[of](case, kind.split(":")[1:], rng)
-            return
-        if case.language == "en" and kind.split(":")[1] == "name":
-            return  # a passage on a known work or event is not true of another, and an invented title says nothing
-        counted = of in _DRAWN
-        if counted or case.answer not in self.vectors:
-            others = [one for one in rng.sample(own, len(own)) if _is_plausible(case.answer, one)]
-            numbers = _YEAR if len(_YEAR.findall(case.answer)) == 1 else _NUMBER
-            movable = len(numbers.findall(case.answer)) == 1 and not _CENTURY.search(case.answer)
-            moved = (_moved(case.answer, numbers, rng) for _ in range(FEW if movable else 0))
-            yield from (one for one in moved if _is_plausible(case.answer, one))
-            yield from _counted_anew(case.answer, rng)
-            yield from others
-            return
-        yield from self._nearest(case.answer, own, LEAST_LIKE)
-        yield from self._nearest(case.answer, self.by_kind.get((_shelf(case), _sort(kind)), ()), LEAST_LIKE)
+        if of in ("number", "date"):
+            yield from self._counted(case, kind, rng)
+        elif case.language == "en" and not is_alone(kind) and (of == "person" or not _is_in_question(case)):
+            yield from _INVENTED[of](case, kind.split(":")[1:], rng)
+        elif case.language == "zh" and of == "person":
+            yield from _chinese_persons(case, rng)
 
-    def _nearest(self, answer: str, others: Sequence[str], least: float) -> list[str]:
-        """Those close enough in meaning, the closest first, of equals by the alphabet."""
-        known = [other for other in others if other in self.vectors]
-        likeness = {other: round(float(self.vectors[answer] @ self.vectors[other]), 5) for other in known}
-        near = [other for other in known if least <= likeness[other] <= MOST_LIKE]
-        return sorted(near, key=lambda other: (-likeness[other], other))
+    def _counted(self, case: Case, kind: str, rng: random.Random) -> Iterator[str]:
+        """Numbers and dates near the answer, then those of other cases."""
+        own = self.by_kind.get((_shelf(case), kind), ())
+        others = [one for one in rng.sample(own, len(own)) if _is_plausible(case.answer, one)]
+        numbers = _YEAR if len(_YEAR.findall(case.answer)) == 1 else _NUMBER
+        movable = len(numbers.findall(case.answer)) == 1 and not _CENTURY.search(case.answer)
+        moved = (_moved(case.answer, numbers, rng) for _ in range(FEW if movable else 0))
+        yield from (one for one in moved if _is_plausible(case.answer, one))
+        yield from _counted_anew(case, rng)
+        yield from others
 
 
-def pool_of(cases: Sequence[Case], embedder: Embedder) -> AnswerPool:
-    """Collect the answers of the cases."""
+def pool_of(cases: Sequence[Case]) -> AnswerPool:
+    """Collect the numbers and dates that the cases ask for."""
     pool: dict[tuple[str, str], set[str]] = {}
-    compared: set[str] = set()
     for case in cases:
         kind = language_of(case.language).kind(case.answer, case.question)
-        if kind.startswith("person:") and language_of(case.language).answer_type(case.answer) != "person":
-            continue  # "who" asks for companies and believers as well
-        for one in (kind, _sort(kind)):
-            pool.setdefault((_shelf(case), one), set()).add(case.answer)
-        if case.language == "en" and kind.partition(":")[0] not in _DRAWN and embedder.reads(case.answer):
-            compared.add(case.answer)
-    texts = sorted(compared)
-    vectors = embedder.embed(texts) if texts else ()
-    by_kind = {kind: tuple(sorted(answers)) for kind, answers in pool.items()}
-    return AnswerPool(by_kind, dict(zip(texts, vectors, strict=True)))
+        if kind.startswith(("number:", "date:")):
+            pool.setdefault((_shelf(case), kind), set()).add(case.answer)
+    return AnswerPool({kind: tuple(sorted(answers)) for kind, answers in pool.items()})
 
 
 def _shelf(case: Case) -> str:
     """Answers of one shelf may stand for each other: in English all; in Chinese those of a source, of one script."""
     return case.language if case.language == "en" else f"{case.language} {case.source}"
-
-
-def _sort(kind: str) -> str:
-    """A kind without its last part, which says of a noun what it ends in and of a name how it stands in a sentence.
-
-    A kind of its own stays what it is: nothing else is of it.
-    """
-    return kind if is_alone(kind) else kind.rpartition(":")[0]
 
 
 def is_alone(kind: str) -> bool:
@@ -133,12 +99,16 @@ _COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten
 _PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
-def _counted_anew(answer: str, rng: random.Random) -> Iterator[str]:
-    """An answer with a number in words ("three museums", "the fourth season") with other numbers in its place."""
-    words = answer.split()
+def _counted_anew(case: Case, rng: random.Random) -> Iterator[str]:
+    """An answer with a number in words ("three museums", "the fourth season") with other numbers in its place.
+
+    Not where the evidence has the number elsewhere too: it may count the same things.
+    """
+    words = case.answer.split()
+    rest = re.sub(re.escape(case.answer), " ", case.evidence, flags=re.IGNORECASE)
     for series in (_COUNTS, _PLACES):
         at = [place for place, word in enumerate(words) if word in series]
-        if len(at) == 1:
+        if len(at) == 1 and not re.search(rf"\b{words[at[0]]}\b", rest, re.IGNORECASE):
             others = rng.sample(series, len(series))
             near = [one for one in others if 0 < abs(series.index(one) - series.index(words[at[0]])) <= NEIGHBOURS]
             yield from (" ".join([*words[: at[0]], one, *words[at[0] + 1 :]]) for one in near)
@@ -191,37 +161,195 @@ _HE, _SHE = re.compile(r"\b(?:he|his|him)\b", re.IGNORECASE), re.compile(r"\b(?:
 
 
 def _persons(case: Case, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
-    """Persons whom nobody knows, of the answer's gender, by as many names; none for kings, saints and lists."""
+    """Persons whom nobody knows, of the answer's gender and people, by as many names; none for kings, saints, lists."""
     if shape[1] not in ("single", "full") or shape[2]:
         return
     names, of = invented_names("en"), shape[0]
     if of not in ("male", "female"):
         told = [bool(pronoun.search(case.evidence)) for pronoun in (_HE, _SHE)]
         of = "female" if told == [False, True] else "male"
-    surnames = rng.sample(names["surname"], FEW)
+    country = _country_of(case)
+    people = f"{country.people}-" if country is not None and f"{country.people}-surname" in names else ""
+    surnames = rng.sample(names[f"{people}surname"], FEW)
     if shape[1] == "full":
-        yield from (f"{first} {last}" for first, last in zip(rng.sample(names[of], FEW), surnames, strict=True))
+        yield from (
+            f"{first} {last}" for first, last in zip(rng.sample(names[people + of], FEW), surnames, strict=True)
+        )
     else:
-        yield from rng.sample(names[of], FEW) if gender(case.answer) else surnames
+        yield from rng.sample(names[people + of], FEW) if gender(case.answer) else surnames
+
+
+BESIDE = 60
+"""Characters before a person's name in which a text says of which people he or she is: "the Danish architect"."""
+
+
+def _country_of(case: Case) -> Country | None:
+    """Where a person is from, as the words beside the name say, or of one with a rare name the text's first country."""
+    beside = re.search(
+        rf"([^.;()]{{0,{BESIDE}}}){re.escape(case.answer)}(?: (?:from|of|in) (?:[A-Z][\w ]*))?", case.evidence
+    )
+    if beside is not None and (named := named_in(beside[0])):
+        return named[-1]
+    is_rare = not is_common_surname(case.answer.split()[-1])
+    return next(iter(named_in(case.evidence)), None) if is_rare else None
+
+
+def _chinese_persons(case: Case, rng: random.Random) -> Iterator[str]:
+    """Persons whom nobody knows: of the same family, for fathers and sons share its name; foreign for foreign ones."""
+    names, parts = invented_names("zh"), case.answer.split("·")
+    if len(parts) > 1:
+        of = "female" if "她" in case.evidence and not re.search("他(?!们)", case.evidence) else "male"
+        for last in rng.sample(names["foreign-surname"], FEW):
+            yield "·".join((*rng.sample(names[f"foreign-{of}"], len(parts) - 1), last))
+        return
+    if (family := surname(case.answer)) and is_personal_name(case.answer):
+        for _ in range(FEW):
+            yield family + "".join(rng.sample(names["given"], len(case.answer) - len(family)))
+
+
+def _is_in_question(case: Case) -> bool:
+    """Whether the question speaks of what the answer names, by a name that only the answer has."""
+    own = {word.casefold() for word in case.answer.split() if _is_own(word)} or {case.answer.casefold()}
+    return bool(own & {word.casefold() for word in re.findall(r"[\w'’-]+", case.question)})
+
+
+def is_person(answer: str, question: str, evidence: str, language_code: str) -> bool:
+    """Whether an answer to "who" is a person: by the name, or by what the evidence calls it or goes on to call it.
+
+    "Who" asks for companies and believers as well.
+    """
+    language = language_of(language_code)
+    if language.answer_type(answer) == "person":
+        return True
+    words = answer.split()
+    if language_code != "en" or language.answer_type(answer, question) != "person" or len(words) not in (2, 3):
+        return False
+    if not all(word[:1].isupper() and not is_dictionary_word(word.casefold()) for word in words):
+        return False
+    called = re.findall(rf"([a-z]+)\s+{re.escape(answer)}", evidence)
+    alone = re.search(rf"(?<!{re.escape(words[-2])} ){re.escape(words[-1])}\b", evidence)
+    return alone is not None or any(classes("focus").get(word, ("",))[0] == "person" for word in called)
 
 
 def _places(case: Case, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
-    """Places that are nowhere: a town by a name alone, others with the words that say what they are."""
+    """Countries of the same region; towns that are nowhere, and other places with the words that say what they are."""
     words = case.answer.split()
-    if shape[0] in ("city", "town") and not any(shape[2:]) and all(word[:1].isupper() for word in words):
-        yield from rng.sample(invented_names("en")["town"], FEW)
+    if re.match(r"(?:who|whom|whose)\b", case.question, re.IGNORECASE):
+        return  # George Strait sings
+    if shape[0] == "country":
+        yield from _countries(case, rng)
+        return
+    lone = shape[0] in ("city", "town") or (shape[0] == "island" and len(words) == 1)
+    if lone and not any(shape[2:]) and all(word[:1].isupper() for word in words):
+        yield from rng.sample(_towns(case), min(FEW, len(_towns(case))))
         return
     yield from _with_its_kind(case, shape, rng)
 
 
-def _with_its_kind(case: Case, _: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _towns(case: Case) -> Sequence[str]:
+    """Names of towns that sound like those of the country that the answer is in, as far as it is known."""
+    sentences = language_of(case.language).sentences(case.evidence)
+    beside = " ".join(sentence for sentence in sentences if case.answer in sentence)
+    named = [*named_in(beside), *named_in(case.evidence)]
+    country = country_of_city(case.answer) or next(iter(named), None)
+    names = invented_names("en")
+    people = "english" if country is None else country.people or "other"
+    return names[f"{people}-town"]
+
+
+def _countries(case: Case, rng: random.Random) -> Iterator[str]:
+    """Others of the region, where nothing else in the evidence is of the country: neither its people nor its cities."""
+    country = countries().get(case.answer)
+    if country is None or not country.region or _has_more_of(country, case.evidence):
+        return
+    others = sorted({one.name for one in countries().values() if one.region == country.region} - {country.name})
+    yield from rng.sample(others, len(others))
+
+
+_CAPITALISED = re.compile(r"(?<![\w'’-])[A-ZÀ-Þ][\w'’-]+(?:\s[A-ZÀ-Þ][\w'’-]+)?")
+
+
+def _has_more_of(country: Country, evidence: str) -> bool:
+    if any(re.search(rf"\b{word}\b", evidence) for word in country.adjectives):
+        return True
+    return any(
+        country_of_city(name) == country for one in _CAPITALISED.findall(evidence) for name in {one, *one.split()}
+    )
+
+
+_TITLED = {
+    "novel": "title", "book": "title", "story": "title", "play": "title", "film": "title", "movie": "title",
+    "opera": "title-opera", "song": "title-song", "single": "title-song",
+    "journal": "title-periodical",
+}  # fmt: skip
+"""What is asked for, and the invented titles that it may bear."""
+
+
+_PLAYS_ON_NAME = (
+    r"\b(?:same name|eponymous|titular|self-titled|named after|name comes|title (?:character|role|refers))\b"
+)
+
+
+def _titles(case: Case, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
+    """Works that do not exist, where the page is not about the work and nothing else in the evidence plays on it."""
+    kind = _TITLED.get(shape[2]) if shape[1:2] == ["one"] and len(shape) > 2 else None
+    language = language_of(case.language)
+    if kind is None or (case.title and language.contains(case.title, case.answer)):
+        return
+    if re.search(rf"(?m)^\W*{re.escape(case.answer)}\b|{_PLAYS_ON_NAME}", case.evidence):
+        return
+    rest = re.sub(re.escape(case.answer), " ", case.evidence, flags=re.IGNORECASE)
+    if language.content_words(case.answer) & language.content_words(rest):
+        return
+    alike = [one for one in invented_names("en")[kind] if _article(one) == _article(case.answer)]
+    yield from rng.sample(alike, len(alike))
+
+
+def _article(title: str) -> str:
+    """The article that a title begins with; titles take each other's place where they have the same."""
+    first = title.partition(" ")[0]
+    return first if first in ("The", "A", "An") else ""
+
+
+_SCOPES = {"International": "World", "World": "International", "National": "Federal", "Federal": "National"}
+"""Words at the beginning of an organisation's name that may stand for each other."""
+
+
+def _with_its_kind(case: Case, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
     """The name with an invented word for its own one, where the others say what kind of thing it is."""
     words = case.answer.split()
+    if "," in case.answer or words[-1] in ("Sea", "Ocean"):
+        return  # there are so few seas that everybody knows them
+    if words[0] in _SCOPES and len(words) > LEAST_WORDS:
+        yield " ".join([_SCOPES[words[0]], *words[1:]])
+        return
     own = [place for place, word in enumerate(words) if _is_own(word)]
+    if not own and len(words) == LEAST_WORDS and _is_named_after(words, shape) and not _is_spoken_of(case, words[0]):
+        own = [0]
     if len(words) < LEAST_WORDS or len(own) != 1 or len(own) == len(words):
         return
-    for name in rng.sample(invented_names("en")["town"], FEW):
+    others = [word for place, word in enumerate(words) if place != own[0]]
+    if own[0] == len(words) - 1 and not {"of", "for"} & set(words):
+        return  # "Lush Ltd.": what it is stands last
+    if any(word in ("New", "v") or is_common_surname(word.removesuffix("s'")) for word in others if not _is_head(word)):
+        return  # "New Mexico", "Roger Dean Stadium": more than one word is its own
+    for name in rng.sample(_towns(case), min(FEW, len(_towns(case)))):
         yield " ".join([*words[: own[0]], name, *words[own[0] + 1 :]])
+
+
+def _is_head(word: str) -> bool:
+    return word.casefold() in classes("head")
+
+
+def _is_spoken_of(case: Case, word: str) -> bool:
+    return re.search(rf"\b{re.escape(word)}\b", case.question, re.IGNORECASE) is not None
+
+
+def _is_named_after(words: Sequence[str], shape: Sequence[str]) -> bool:
+    """Whether the first of two words only tells things of a kind apart: "Elephant Island", "Smith College"."""
+    if words[-1].casefold() not in classes("head") or not words[0][:1].isupper():
+        return False
+    return shape[0] in ("island", "mountain") or is_common_surname(words[0])
 
 
 def _is_own(word: str) -> bool:
@@ -236,4 +364,5 @@ _INVENTED: Mapping[str, Callable[[Case, Sequence[str], random.Random], Iterator[
     "person": _persons,
     "place": _places,
     "organisation": _with_its_kind,
+    "other": _titles,
 }

@@ -360,6 +360,21 @@ _LEANING = {
 }
 
 
+def short_name(language_code: str, sentence: str, title: str | None) -> re.Match[str] | None:
+    """Where a sentence calls the person whom its page is about by the last name alone, as texts do that go on."""
+    name = _BRACKETED.sub("", title or "").replace("_", " ")
+    language, last = language_of(language_code), name.rpartition(" ")[2]
+    if language_code != "en" or " " not in name or language.contains(sentence, name):
+        return None
+    if language.answer_type(name) != "person":
+        return None
+    for found in re.finditer(rf"(?<![\w-]){re.escape(last)}(?![\w-]|\s+[A-Z])", sentence):
+        word = sentence[: found.start()].rpartition(" ")[0].rpartition(" ")[2] if found.start() else ""
+        if not word[:1].isupper() or not language.content_words(word):  # not "Robert Schumann" for Clara
+            return found
+    return None
+
+
 def is_asked_about(language_code: str, question: str, leaning: str) -> bool:
     """Whether a bare definite is what the question names: "The marathon is ..." after "how long is the marathon"."""
     language = language_of(language_code)
@@ -394,21 +409,35 @@ def is_whole(sentence: str) -> bool:
     return bool(_STARTS.search(sentence) and _ENDS.search(sentence))
 
 
-def opening(language_code: str, passage: str) -> int | None:
+def opening(language_code: str, passage: str, title: str | None) -> int | None:
     """Place of the passage's first sentence that is whole and stands on its own; None where there is none.
 
-    It has at most half of the passage's length, or the passage could not be condensed.
+    It has at most half of the passage's length, or the passage could not be condensed. A passage is of its page's
+    title: a sentence that has less than half of it does not say what it speaks of.
     """
     language = language_of(language_code)
     most = MOST_CONDENSED * language.count(passage)
     for place, sentence in enumerate(language.sentences(passage)):
-        if is_whole(sentence) and language.count(sentence) <= most and language.dangling_subject(sentence) is None:
-            return place
+        if is_whole(sentence) and language.count(sentence) <= most and _stands_alone(language_code, sentence, title):
+            return place if place == 0 or not may_lean(language_code, sentence) else None
     return None
 
 
+_BRACKETED = re.compile(r"\s*[(（].*?[)）]\s*$")
+
+
+def _stands_alone(language_code: str, sentence: str, title: str | None) -> bool:
+    """Whether a sentence names the page that it is from, and leans on nothing else ("The cheetah" is the Cheetah)."""
+    language = language_of(language_code)
+    titled = language.content_words(_BRACKETED.sub("", title or ""))
+    if titled and 2 * len(titled & language.content_words(sentence)) < len(titled):
+        return False
+    leaning = points_outside(language_code, sentence)
+    return leaning is None or (leaning.startswith("The ") and language.content_words(leaning) <= titled)
+
+
 def condensed_problem(language_code: str, passages: Sequence[str], condensed: str) -> Problem:
-    """Why `condensed` does not condense the passages: it is too long, or leaves one of them out."""
+    """Why `condensed` does not condense the passages: it is too long, leaves one out, or begins with a pronoun."""
     language = language_of(language_code)
     length, most = language.count(condensed), int(MOST_CONDENSED * sum(map(language.count, passages)))
     if not 0 < length <= most:
@@ -419,7 +448,15 @@ def condensed_problem(language_code: str, passages: Sequence[str], condensed: st
         others = frozenset().union(*(other for at, other in enumerate(words) if at != place))
         if len(said & (own - others)) < min(LEAST_DRAWN, len(own - others)):
             return "condensed text leaves a passage out", f"say something of passage {place + 1} as well"
+    if (leaning := begins_leaning(language_code, condensed)) is not None:
+        return "condensed text cannot be understood alone", f"say by name who or what {leaning!r} is at its start"
     return _unknown_problem(language, condensed, passages)
+
+
+def begins_leaning(language_code: str, text: str) -> str | None:
+    """The pronoun that a text begins with, where nothing in its first sentence tells who or what it is."""
+    first = next(iter(language_of(language_code).sentences(text)), "")
+    return points_outside(language_code, first) if _LEANING[language_code].match(first) else None
 
 
 def _unknown_problem(language: Language, text: str, sources: Sequence[str]) -> Problem:
@@ -442,6 +479,8 @@ def merged_problem(language_code: str, sentence: str, condensed: str, answer: st
     said = language.content_words(condensed)
     if len(said & language.content_words(merged)) < LEAST_SUPPORT * len(said):
         return "condensed text is not in the new evidence", "keep what the second passage says"
+    if (leaning := begins_leaning(language_code, merged)) is not None:
+        return "new evidence cannot be understood alone", f"say by name who or what {leaning!r} is at its start"
     return _unknown_problem(language, merged, (sentence, condensed))
 
 

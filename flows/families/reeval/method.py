@@ -227,8 +227,8 @@ async def _selected(case: Case, ctx: Context, evidence: str | None, *, wanted: b
 
 
 def pool_answers(step: StepContext) -> AnswerPool:
-    """The answers that the cases have, for the rules to take alternatives from."""
-    return pool_of(list(step.inputs), step.embedder)
+    """The numbers and dates that the cases ask for, for the rules to take alternatives from."""
+    return pool_of(list(step.inputs))
 
 
 async def swap_answer(case: Case, ctx: Context) -> SwapCase:
@@ -350,7 +350,9 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
             short = f"{expansion}-focused: {len(drawn.passages)} of {PASSAGES}; {drawn.far} are on another matter"
             raise Drop(f"fewer than {PASSAGES} passages on the matter", short)
         texts = tuple(passage.text for passage in drawn.passages)
-        condensed = (await ctx.ask(CONDENSE, ToCondense(passages=texts, language=case.language), model=case.pivot)).text
+        titles = tuple(passage.title for passage in drawn.passages)
+        condensing = ToCondense(passages=texts, titles=titles, language=case.language)
+        condensed = (await ctx.ask(CONDENSE, condensing, model=case.pivot)).text
         merging = ToMerge(
             sentence=resolved,
             condensed=condensed,
@@ -384,7 +386,8 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
 async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
     """The sentence, understood on its own; asked for where any word of it may stand for what was named before."""
     vague = leans_on_what_is_asked(case.language, case.question, case.answer, sentence)
-    if vague is None and not checks.may_lean(case.language, sentence):
+    short = checks.short_name(case.language, sentence, case.title)
+    if vague is None and short is None and not checks.may_lean(case.language, sentence):
         return sentence
     leaning = points_outside(case.language, sentence)
     if leaning is not None and checks.is_asked_about(case.language, case.question, leaning):

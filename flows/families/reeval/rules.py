@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from flows.families.reeval import checks
-from flows.families.reeval.alternatives import is_alone
+from flows.families.reeval.alternatives import is_alone, is_person
 from flows.families.reeval.prompts import (
     Alternative,
     Passage,
@@ -23,6 +23,8 @@ from flows.families.reeval.prompts import (
     ToSelect,
 )
 from flows.language import CannotReplace, Language, language_of, names_of
+from flows.language.en_names import classes
+from flows.language.pointing import leans_on_what_is_asked
 from flows.llm.model import Invalid, RuleSet
 
 EXTRACTED = {"en": 50, "zh": 90}
@@ -36,6 +38,11 @@ CLEAR = PERSONAL | {"it", "its", "the"}
 NAMED_IN_CHINESE = frozenset(["他", "她", "它"])
 """Subjects that a name can stand for as it is; sentences without a subject are left alone."""
 POSSESSIVES = frozenset(["his", "her", "its"])
+_EARLIER = {
+    own: re.compile(rf"\b{subject}\b")
+    for own, subject in (("his", "he"), ("her", "she"), ("its", "it"), ("he", "he"), ("she", "she"))
+}
+"""For a pronoun in the main clause, the one that a clause before it has for the same: "When he died, his Requiem"."""
 
 
 def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
@@ -46,13 +53,17 @@ def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
     if not asked.candidates:
         reason = "kind of the answer cannot be told" if is_alone(kind) else "no other answer of its kind"
         raise Invalid(reason, f"{asked.answer} ({asked.question})")
-    if kind.startswith("person:") and language.answer_type(asked.answer) != "person":
+    if kind.startswith("person:") and not is_person(asked.answer, asked.question, asked.evidence, asked.language):
         raise Invalid("kind of the answer cannot be told", f"{asked.answer} ({asked.question})")
     if _is_converted(asked.evidence, asked.answer):
         raise Invalid("number beside its conversion", asked.answer)
+    if kind.startswith("number:") and _is_reckoned_with(language, asked.evidence, asked.answer):
+        raise Invalid("number of which a share is told", asked.answer)
+    if re.search(rf"{re.escape(asked.answer)}\s*[(（][^)）]*?(?:{_SPOKEN.pattern})", asked.evidence):
+        raise Invalid("the text tells how the answer is spoken or written", asked.answer)
     refusal = ""
     for candidate in asked.candidates:
-        if not _keeps_order(asked.evidence, asked.answer, candidate):
+        if not _keeps_order(asked.evidence, asked.answer, candidate) or _dates_meet(asked, candidate):
             refusal = "a date would be out of its order"
             continue
         try:
@@ -60,11 +71,43 @@ def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
         except CannotReplace as error:
             refusal = str(error)
             continue
+        if (part := _left(asked, candidate, evidence)) is not None:
+            raise Invalid("a part of the old answer stays", f"{part} of {asked.answer}")
         problem = checks.swap_problem(asked.language, asked.evidence, asked.answer, names, candidate, evidence)
         if problem is None:
             return Alternative(answer=candidate)
         refusal = problem[0]
     raise Invalid("no alternative answer fits", refusal)
+
+
+def _left(asked: ToAlter, candidate: str, evidence: str) -> str | None:
+    """A part of the name of a person or place, or the year of a date, that the rewritten evidence still has.
+
+    "Guy" of Guy de Lusignan is a word like others, and 2012 stands in "Rio 2012": nobody tells that they are mentions.
+    "Otto Frisch" is another Otto.
+    """
+    if asked.language != "en":
+        return None
+    kind = language_of("en").kind(asked.answer, asked.question)
+    if kind.startswith(("person:", "place:")):
+        parts = [word for word in asked.answer.split() if word[:1].isupper() and len(word.strip(".")) > 1]
+        parts = [part for part in parts if part.casefold() not in classes("head")]
+    else:
+        parts = _YEAR.findall(asked.answer)
+    left = (part for part in parts if part not in candidate)
+    return next((part for part in left if re.search(rf"(?<!\w){re.escape(part)}(?!\w| [A-Z])", evidence)), None)
+
+
+_MONTHS = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+
+
+def _dates_meet(asked: ToAlter, candidate: str) -> bool:
+    """Whether another month would stand among other days of its year: no order of months is looked at."""
+    months = [re.findall(_MONTHS, one) for one in (asked.answer, candidate)]
+    if asked.language != "en" or not months[0] or months[0] == months[1]:
+        return False
+    rest = re.sub(re.escape(asked.answer), " ", asked.evidence, flags=re.IGNORECASE)
+    return any(re.search(rf"{_MONTHS}[^.]{{0,10}}{year}", rest) for year in _YEAR.findall(candidate))
 
 
 _YEAR = re.compile(r"(?<!\d)(?<!\d[.,])(?:1\d|20)\d\d(?!\d|[.,]\d)")
@@ -77,6 +120,22 @@ def _is_converted(evidence: str, answer: str) -> bool:
         return False
     places = re.finditer(rf"(?<!\w){re.escape(answer)}(?!\w)", evidence)
     return any(_CONVERTED.match(evidence, found.end()) for found in places)
+
+
+_SPOKEN = re.compile(r"pronunciation|pronounced|[ˈˌːəɪʃʒθðŋɔɛ]|[\u0370-\u04ff\u0590-\u06ff\u3040-\u30ff]")
+"""Signs of another script or of speech: "Philippe Petit (French pronunciation: ...)"."""
+_SHARE = re.compile(r"per\s?cent|%|百分之|％")
+
+
+def _is_reckoned_with(language: Language, evidence: str, answer: str) -> bool:
+    """Whether a sentence tells a share beside the answer, which is none: "74 per cent, or 260 of the 352 votes"."""
+    if _SHARE.search(answer):
+        return False
+    figure = next(iter(re.findall(r"\d[\d.,]*", answer)), answer)
+    beside = (one for one in language.sentences(evidence) if re.search(rf"(?<![\d.,]){re.escape(figure)}(?!\d)", one))
+    return any(
+        _SHARE.search(one) and not re.search(rf"{re.escape(figure)}\s*(?:{_SHARE.pattern})", one) for one in beside
+    )
 
 
 def _keeps_order(evidence: str, answer: str, candidate: str) -> bool:
@@ -116,7 +175,13 @@ def select_sentence(asked: ToSelect, rng: random.Random) -> Sentence:
 def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
     """What leans on the text before it named: by the page's title, if the page is about it, or the sentence before."""
     if asked.leaning is None:
-        return Sentence(sentence=asked.sentence)
+        if (titled := _titled(asked)) is not None:
+            return Sentence(sentence=titled)
+        short = checks.short_name(asked.language, asked.sentence, asked.title)
+        if short is None or asked.title is None:
+            return Sentence(sentence=asked.sentence)
+        before, after = asked.sentence[: short.start()], asked.sentence[short.end() :]
+        return Sentence(sentence=f"{before}{_named(asked.title)}{after}")
     language = language_of(asked.language)
     name = referent(language, asked.leaning, asked.title, asked.before)
     if name is None:
@@ -126,10 +191,31 @@ def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
         if asked.sentence.startswith(asked.leaning):
             name = name[:1].upper() + name[1:]
     first, _, rest = asked.leaning.partition(" ")
+    earlier = _EARLIER[first.casefold()] if first.casefold() in _EARLIER and asked.language == "en" else None
+    found = earlier.search(asked.sentence) if earlier else None
+    if found is not None and found.start() < asked.sentence.find(asked.leaning):
+        # "When he died, his Requiem ...": the first of the two is the name's place
+        return Sentence(sentence=f"{asked.sentence[: found.start()]}{name}{asked.sentence[found.end() :]}")
     if first.casefold() in POSSESSIVES:
         name = f"{name}'s" + (f" {rest}" if rest else "")
     leaning = re.compile(rf"(?<!\w){re.escape(asked.leaning)}" + (r"(?!\w)" if asked.leaning.isascii() else ""))
     return Sentence(sentence=leaning.sub(lambda _: name, asked.sentence, count=1))
+
+
+def _titled(asked: ToResolve) -> str | None:
+    """The sentence with the page's title for what its own noun calls: "the tower" of the page on the Eiffel Tower."""
+    language, title = language_of(asked.language), _named(asked.title or "")
+    vague = leans_on_what_is_asked(asked.language, asked.question, asked.answer, asked.sentence)
+    if asked.language != "en" or vague is None or not vague.lower().startswith("the "):
+        return None
+    if not title or not language.content_words(vague) <= language.content_words(title):
+        return None
+    name = _with_article(title, asked.evidence)
+    place = re.search(rf"(?<!\w){re.escape(vague)}(?!\w)", asked.sentence)
+    if place is None:
+        return None
+    name = name if place.start() else name[:1].upper() + name[1:]
+    return f"{asked.sentence[: place.start()]}{name}{asked.sentence[place.end() :]}"
 
 
 def _with_article(name: str, passage: str) -> str:
@@ -140,7 +226,9 @@ def _with_article(name: str, passage: str) -> str:
 
 def condense(asked: ToCondense, rng: random.Random) -> Passage:
     """A paragraph of each passage: its opening sentence and what follows, up to half of its length."""
-    return Passage(text="\n".join(_extract(asked.language, passage) for passage in asked.passages))
+    titles = asked.titles or (None,) * len(asked.passages)
+    taken = (_extract(asked.language, *titled) for titled in zip(asked.passages, titles, strict=True))
+    return Passage(text="\n".join(taken))
 
 
 def merge(asked: ToMerge, rng: random.Random) -> Passage:
@@ -150,10 +238,10 @@ def merge(asked: ToMerge, rng: random.Random) -> Passage:
     return Passage(text=_joined(asked.language, [*paragraphs[:place], asked.sentence, *paragraphs[place:]]))
 
 
-def _extract(language_code: str, passage: str) -> str:
+def _extract(language_code: str, passage: str, title: str | None) -> str:
     """The passage's opening sentence and those after it, up to `EXTRACTED` and half of the passage's length."""
     language = language_of(language_code)
-    start = checks.opening(language_code, passage)
+    start = checks.opening(language_code, passage, title)
     if start is None:
         raise Invalid("passage has no sentence that stands on its own", passage)
     first, *following = (" ".join(sentence.split()) for sentence in language.sentences(passage)[start:])
@@ -185,7 +273,7 @@ def referent(language: Language, subject: str, title: str | None, before: str) -
     chinese = language is language_of("zh")
     if word not in (NAMED_IN_CHINESE if chinese else CLEAR):
         return None
-    named = _BRACKETED.sub("", (title or "").replace("_", " ")).strip()
+    named = _named(title or "")
     same_script = chinese == bool(_HAN.search(named))
     names = [named] if named and same_script and _speaks_of(language, before, named) else []
     if word in PERSONAL:
@@ -194,6 +282,11 @@ def referent(language: Language, subject: str, title: str | None, before: str) -
     if not is_thing or (word == "the" and not _is_a(language, subject, title or "", before)):
         return None
     return names[0] if names else None
+
+
+def _named(title: str) -> str:
+    """What a page's title names, without the bracket that tells it from others."""
+    return _BRACKETED.sub("", title.replace("_", " ")).strip()
 
 
 def _person(language: Language, names: Sequence[str], before: str) -> str | None:

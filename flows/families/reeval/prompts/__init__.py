@@ -84,6 +84,7 @@ class ToCondense(Frozen):
     """Passages to be condensed into one."""
 
     passages: tuple[str, ...]
+    titles: tuple[str | None, ...] = Field((), description="Of their pages, as far as they have any")
     language: str
 
 
@@ -133,22 +134,22 @@ def _check_merged(asked: ToMerge, given: Passage) -> None:
 # methods/reeval.md: generation at temperature 1, with 100 tokens for an answer, 3,000 for a rewrite and 1,000
 # in category 2. A JSON object takes some more than its text.
 ALTERNATIVE_ANSWER = Prompt(
-    "alternative_answer", 2, Alternative, HERE, role="pivot", checks=(_check_alternative,), max_tokens=128,
+    "alternative_answer", 3, Alternative, HERE, role="pivot", checks=(_check_alternative,), max_tokens=128,
     inputs=ToAlter,
 )  # fmt: skip
 REPLACE_ANSWER = Prompt(
-    "replace_answer", 2, Replaced, HERE, role="pivot", checks=(_check_replaced,), max_tokens=3072, inputs=ToReplace
+    "replace_answer", 3, Replaced, HERE, role="pivot", checks=(_check_replaced,), max_tokens=3072, inputs=ToReplace
 )
 SELECT_SENTENCE = Prompt(
     "select_sentence", 3, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
 )
 RESOLVE_SENTENCE = Prompt(
-    "resolve_sentence", 3, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
+    "resolve_sentence", 4, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
 )
 CONDENSE = Prompt(
-    "condense", 1, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
+    "condense", 2, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
 )
-MERGE = Prompt("merge", 2, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
+MERGE = Prompt("merge", 3, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
 
 PROMPTS: tuple[Prompt[Any], ...] = (
     *ANSWERS, ALTERNATIVE_ANSWER, REPLACE_ANSWER, SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE,
