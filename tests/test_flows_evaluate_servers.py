@@ -56,11 +56,7 @@ class Evaluated:
 
 def test_o1_mini_is_evaluated_and_what_it_refuses_is_told_once(built: Path) -> None:
     with ChatServer(lambda messages: Reply(right(messages), thought=700), refuses=o1_mini) as server:
-        ran = (
-            Evaluated(built, server, "--limit", "12", cache=None)
-            if False
-            else Evaluated(built, server, "--limit", "12")
-        )
+        ran = Evaluated(built, server, "--limit", "12")
         assert ran.done.returncode == 0, ran.done.stderr
         assert ran.done.stdout.count("does not take temperature 0.0, which is left out") == 1
         assert ran.done.stdout.count("takes no system message") == 1
@@ -108,7 +104,8 @@ def test_a_window_that_is_not_told_makes_failures_that_are_no_predictions(built:
             ("", "prompt longer than the model's window")
         }
         assert "exceeds" not in ran.path.read_text()
-        assert f"{len(failed):,} predictions failed and are not scored" in ran.done.stdout
+        assert f"{len(failed):,} predictions failed and are not scored: the server" in ran.done.stdout
+        assert "did not take the prompt" in ran.done.stdout
         assert ran.cells("beside the scores") == {
             "gpt-4o-mini / failed: prompt longer than the model's window": len(failed)
         }
@@ -157,6 +154,16 @@ def test_replies_that_are_cut_off_are_counted(built: Path) -> None:
         assert ran.done.returncode == 0, ran.done.stderr
         assert all(one["cut_off"] is True for one in ran.predictions)
         assert "12 replies were cut off at their limit of tokens" in ran.done.stdout
+
+
+def test_replies_that_say_nothing_are_counted(built: Path) -> None:
+    with ChatServer(lambda _: " ") as server:
+        ran = Evaluated(built, server, "--limit", "4", parameters={"top_p": 0.25})
+        assert ran.done.returncode == 0, ran.done.stderr
+        assert {one["prediction"].strip() for one in ran.predictions} == {""}
+        assert not any("failure" in one for one in ran.predictions)
+        assert "12 replies are empty, and are scored as they are: the model said nothing" in ran.done.stdout
+        assert ran.cells("beside the scores") == {"gpt-4o-mini / empty reply": 12}
 
 
 @pytest.mark.parametrize("command", ["show uraq-items", "verify uraq", "explain ID", "score uraq --input P", "release"])

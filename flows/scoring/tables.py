@@ -21,7 +21,7 @@ ALL_LEVELS = "all levels"
 
 
 BESIDE = "beside the scores"
-"""The table of failures and of what was cut."""
+"""The table of failures, of replies that say nothing, and of what was cut."""
 
 
 class ScoreError(WrongInput):
@@ -150,16 +150,25 @@ def fitting(
 def tally(predictions: Iterable[Prediction], seen: list[Prediction]) -> Iterator[Prediction]:
     """The predictions; those of which something is to be told beside the scores are noted in `seen`."""
     for one in predictions:
-        if one.failure is not None or one.cut_off or one.prompt_cut:
-            seen.append(one.model_copy(update={"prediction": ""}))
+        if one.failure is not None or one.cut_off or one.prompt_cut or says_nothing(one):
+            # Whether it says anything is enough: a million replies are long.
+            seen.append(one.model_copy(update={"prediction": one.prediction.strip()[:1]}))
         yield one
 
 
+def says_nothing(one: Prediction) -> bool:
+    """Whether the model was asked for a reply, and gave an empty one."""
+    return one.failure is None and one.scores is None and not one.prediction.strip()
+
+
 def told_beside(seen: Sequence[Prediction]) -> ScoreTables:
-    """What scores do not tell: by model and variant, how many predictions failed or were cut off, or their prompts."""
+    """What scores do not tell: by model and variant, how many predictions failed, are empty or were cut off, or their
+    prompts.
+    """
     counts: Counter[tuple[str, str]] = Counter()
     for one in seen:
         counts[f"{one.group} / failed: {one.failure}", one.variant] += one.failure is not None
+        counts[f"{one.group} / empty reply", one.variant] += says_nothing(one)
         counts[f"{one.group} / reply cut off at its tokens", one.variant] += one.cut_off is not None
         counts[f"{one.group} / prompt cut in its middle", one.variant] += one.prompt_cut is not None
     if not (counted := +counts):
@@ -169,7 +178,12 @@ def told_beside(seen: Sequence[Prediction]) -> ScoreTables:
         for (row, variant), count in sorted(counted.items())
     ]
     failed = sum(one.failure is not None for one in seen)
-    notes = [f"{failed:,} predictions failed and are not scored: the model was not asked"] * (failed > 0)
+    notes = []
+    if failed:
+        taken = "the server (or the model that is loaded here) did not take the prompt"
+        notes.append(f"{failed:,} predictions failed and are not scored: {taken}")
+    if empty := sum(map(says_nothing, seen)):
+        notes.append(f"{empty:,} replies are empty, and are scored as they are: the model said nothing")
     if cut := sum(one.cut_off is not None for one in seen):
         notes.append(f"{cut:,} replies were cut off at their limit of tokens, and are scored as they are (max_tokens)")
     if cut := sum(one.prompt_cut is not None for one in seen):
