@@ -34,7 +34,7 @@ from flows.construct.stages import SOURCE, StageRef
 from flows.embedded import engine
 from flows.estimate import expected_calls
 from flows.history import note_build
-from flows.llm.model import TransportError
+from flows.llm.model import BudgetSpent, TransportError
 from flows.llm.rules import Rules
 from flows.locks import building
 from flows.outputs import remember, write_outputs
@@ -132,6 +132,8 @@ def build(config: str, out: str, limit: int | None = None, watcher: Watcher | No
             manifest = write_outputs(project)
             note_build(project.store, project.out, manifest)
             remember(project)
+    except BudgetSpent as stopped:
+        raise project.over_budget() from stopped
     finally:
         gc.unfreeze()
         project.close()

@@ -29,7 +29,7 @@ from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint, EndpointSettings, identity_of
 from flows.llm.limits import Budget
 from flows.llm.local import LocalModel, LocalSettings
-from flows.llm.model import Model, Out, Prompt, RuleSet, Usage, with_templates
+from flows.llm.model import BudgetSpent, Model, Out, Prompt, RuleSet, Usage, with_templates
 from flows.llm.options import LikelihoodModel
 from flows.llm.prices import Prices
 from flows.llm.rules import Rules
@@ -89,6 +89,8 @@ class Project:
         """Set when a shard has failed or the build ends: shards that have not begun do not begin."""
         self.run_id = uuid.uuid4().hex
         """Tells this build from an earlier one of the same file, which may have held something else then."""
+        self._closed = False
+        self._spent_usd = 0.0
         self.begun_usd: float | None = None
         """What the cache's completions had cost when the command began, where that is known already."""
         self.tell: Callable[[str], None] = _log.warning
@@ -319,14 +321,29 @@ class Project:
             future.cancel()
 
     def close(self) -> None:
-        """Stop what still runs, and close connections and databases."""
+        """Stop what still runs, and close connections and databases; what was spent by then is known for good."""
         self.stop()
+        if self._closed:
+            return
+        self._closed = True
         if self._loop is not None:
             for endpoint in self._endpoints.values():
                 asyncio.run_coroutine_threadsafe(endpoint.aclose(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
+        if self.config.budget_usd is not None and "budget" in self.__dict__:
+            workers_spent = self.cache.spent_usd() - self._begun() if self.workers > 1 else 0.0
+            self._spent_usd = max(self.budget.spent_usd, workers_spent)
         if "cache" in self.__dict__:
             self.cache.close()
+
+    def over_budget(self) -> BudgetSpent:
+        """Closes the project, and tells the sum of what was spent: calls that were in flight at the stop, too."""
+        self.close()
+        return BudgetSpent(
+            f"the ceiling of {self.config.budget_usd:g} USD is reached: {self._spent_usd:.6g} USD were spent in all, "
+            "and the next call may cost more than the rest; raise budget_usd and run again: what was answered is kept, "
+            "and costs nothing again"
+        )
 
 
 class OnDemand:

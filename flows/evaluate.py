@@ -5,12 +5,11 @@ Where it takes dialogues, parts of the build are made anew with the model in pla
 
 import asyncio
 import json
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,6 +17,7 @@ from data.publish.rows import ADDED
 from data.sources.files import json_lines
 from data.sources.spec import Row
 from data.store import Stage
+from data.whole_file import whole_file
 from flows.compose import Project
 from flows.construct.engine import Choice, Family, FamilySettings, Held, HeldContext, Request
 from flows.construct.stages import Anew, Build, FamilyBuild, StageRef, side_by_side
@@ -407,17 +407,20 @@ def held_context(family: Family, build: Build) -> HeldContext:
 DROPPED = "dropped"
 
 
-def write_held(family: Family, context: HeldContext, stem: Path) -> list[Path]:
+class Written(NamedTuple):
+    """A file of records, and how many it had before."""
+
+    path: Path
+    before: int
+
+
+def write_held(family: Family, context: HeldContext, stem: Path) -> list[Written]:
     """Write an evaluation's records to `STEM.PART.jsonl`, and what was dropped, and why, to `STEM.dropped.jsonl`."""
     held = family.evaluation.held
     assert held is not None
-    paths = []
-    for part in held.parts:
-        paths.append(_beside(stem, part))
-        write_records(context.records(part), paths[-1])
-    paths.append(_beside(stem, DROPPED))
-    write_records((one for part in held.parts for one in context.dropped(part)), paths[-1])
-    return paths
+    written = [write_records(context.records(part), _beside(stem, part)) for part in held.parts]
+    dropped = (one for part in held.parts for one in context.dropped(part))
+    return [*written, write_records(dropped, _beside(stem, DROPPED))]
 
 
 def given_context(family: Family, project: Project, path: Path) -> HeldContext:
@@ -475,14 +478,16 @@ def _beside(stem: Path, name: str) -> Path:
     return stem.with_name(f"{stem.name}.{name}.jsonl")
 
 
-def write_records(records: Iterable[Frozen], path: Path) -> None:
+def write_records(records: Iterable[Frozen], path: Path) -> Written:
     """Write records as JSONL, to a file that is there when it is whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    with temporary.open("w", encoding="utf-8") as out:
+    before = 0
+    if path.exists():
+        with path.open("rb") as lines:
+            before = sum(1 for _ in lines)
+    with whole_file(path) as out:
         for record in records:
             out.write(record.model_dump_json() + "\n")
-    temporary.replace(path)
+    return Written(path, before)
 
 
 def _write(
@@ -498,10 +503,8 @@ def _write(
     """
     done = 0
     asked: set[str] = set()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     stopped: BudgetSpent | None = None
-    with temporary.open("w", encoding="utf-8") as out:
+    with whole_file(path) as out:
         for batch in batches:
             new = [row for row in {row.id: row for row in batch}.values() if row.id not in asked]
             asked.update(row.id for row in new)
@@ -517,7 +520,6 @@ def _write(
                 break
             done += len(batch)
             progress(done, len(rows))
-    temporary.replace(path)
     if stopped is not None:
         raise stopped
 

@@ -417,8 +417,9 @@ def test_empty_replies_are_scored_and_counted_beside_the_scores(family: str) -> 
     assert beside.notes == [said]
     # Options that are weighed have no reply at all.
     weighed = Prediction(id="a", variant="sum", scores={"GTRS": 0.0})
-    assert list(tally([weighed], seen := [])) == [weighed]
-    assert seen == []
+    noted: list[Prediction] = []
+    assert list(tally([weighed], noted)) == [weighed]
+    assert noted == []
 
 
 def test_a_failure_says_nothing(folder: Path) -> None:

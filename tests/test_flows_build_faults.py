@@ -152,11 +152,12 @@ def test_the_money_ceiling_stops_cleanly_and_can_be_raised(tmp_path: Path, table
 
         done = touchstone("run", config(30), "--out", "out", folder=tmp_path)
         assert done.returncode == 1, done.stdout
-        assert "the ceiling of 30 USD" in done.stderr
         assert "Traceback" not in done.stderr
         with sqlite3.connect(tmp_path / ".touchstone" / "completions.sqlite") as cache:
             first = cache.execute("SELECT SUM(cost_usd) FROM completions").fetchone()[0]
             assert 20 < first <= 30
+        last = done.stderr.strip().splitlines()[-1]
+        assert f"the ceiling of 30 USD is reached: {first:.6g} USD were spent in all" in last
         # The next command has a ceiling of its own.
         assert touchstone("run", config(12), "--out", "out", folder=tmp_path).returncode == 1
         with sqlite3.connect(tmp_path / ".touchstone" / "completions.sqlite") as cache:

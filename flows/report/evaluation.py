@@ -17,7 +17,7 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from data.store import Store
+from data.whole_file import whole_file
 from flows.report.svg import grid, stack
 from flows.scoring.tables import ALL_LEVELS, ScoreTables, Unit, in_words, measured
 
@@ -64,7 +64,8 @@ def write_evaluation(path: Path, title: str, result: ScoreTables, notes: Sequenc
         ],
         notes=notes,
     )
-    Store(str(path.parent)).write(str(path.resolve()), page.encode())
+    with whole_file(path) as file:
+        file.write(page)
 
 
 def table_view(
