@@ -9,7 +9,7 @@ import importlib.util
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from functools import cached_property
 from pathlib import Path
@@ -30,8 +30,8 @@ from flows.llm.endpoint import Endpoint, EndpointSettings, identity_of
 from flows.llm.limits import Budget
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import BudgetSpent, Model, Out, Prompt, RuleSet, Usage, with_templates
-from flows.llm.options import LikelihoodModel
-from flows.llm.prices import Prices
+from flows.llm.options import Likelihood, LikelihoodModel, Options
+from flows.llm.prices import Price, Prices
 from flows.llm.rules import Rules
 from flows.settings import Config, ConfigError, load_config, nearest, parse_config
 from schemas.base import canonical_json, content_hash
@@ -93,6 +93,8 @@ class Project:
         self._spent_usd = 0.0
         self.begun_usd: float | None = None
         """What the cache's completions had cost when the command began, where that is known already."""
+        self.asks = True
+        """Whether models are to be asked. Where not, as in an estimate, those of servers need no key and no price."""
         self.tell: Callable[[str], None] = _log.warning
         """Is given each note on a model, once: models that are opened from now on."""
 
@@ -185,7 +187,7 @@ class Project:
         """The model that plays `role`, or is called so in the configuration."""
         settings = self.config.model_for(role)
         if isinstance(settings, EndpointSettings):
-            return self.opened(settings) if opened else OnDemand(self, settings)
+            return self.opened(settings) if opened and self.asks else OnDemand(self, settings)
         if isinstance(settings, LocalSettings):
             raise ConfigError(
                 f"{self.config_path}: models.{role}: a model of provider local weighs options and writes nothing; "
@@ -197,7 +199,7 @@ class Project:
         """The model that plays `role`, or is called so in the configuration, for weighing options."""
         settings = self.config.model_for(role)
         if isinstance(settings, EndpointSettings):
-            return self.opened(settings)
+            return self.opened(settings) if self.asks else OnDemand(self, settings)
         if isinstance(settings, LocalSettings):
             return LocalModel(settings)
         raise ConfigError(
@@ -347,21 +349,35 @@ class Project:
 
 
 class OnDemand:
-    """A server's model that is opened when it is first asked: who reads a build needs no key, price or cache."""
+    """A server's model that is opened when it is first asked: who reads a build, or estimates one, needs no key, price
+    or cache."""
 
     def __init__(self, project: Project, settings: EndpointSettings) -> None:
         self.name = settings.name
+        self.settings = settings
         self._project = project
-        self._settings = settings
 
     async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
         """See `Endpoint`; raises `ApiKeyError` and `UnknownPrice`, too."""
-        endpoint = self._project.opened(self._settings)
+        endpoint = self._project.opened(self.settings)
         return await endpoint.complete(prompt, inputs, draw=draw, usage=usage)
+
+    async def likelihoods(self, asked: Sequence[Options], *, usage: Usage) -> list[tuple[Likelihood, ...]]:
+        """See `Endpoint`; raises `ApiKeyError` and `UnknownPrice`, too."""
+        return await self._project.opened(self.settings).likelihoods(asked, usage=usage)
 
     def identity(self) -> Mapping[str, object]:
         """See `Endpoint`."""
-        return identity_of(self._settings)
+        return identity_of(self.settings)
+
+    @cached_property
+    def price(self) -> Price:
+        """See `Endpoint`."""
+        return self._project.prices.of(self.name, self.settings.base_url)
+
+
+Served = Endpoint | OnDemand
+"""A model behind a server: it has settings and a price."""
 
 
 def at_pins(config: Config, pinned: Callable[[SourceSpec], SourceSpec]) -> Config:

@@ -219,12 +219,13 @@ def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
     """Print what it takes to evaluate a model on each family of a build that can be put to it."""
     console = make_console()
     project = open_build(out, console)
+    project.asks = False
     lines: list[EstimateLine] = []
     refused: dict[str, str] = {}
     try:
         for one in project.build.families.values():
             try:
-                weighs = _weighing_model(project, one.family, model)
+                weighs = _weighing_model(project, one.family, model, "--evaluate")
                 lines += evaluation_lines(project, one.family, model, weighs, limit)
             except WrongInput as error:
                 refused[one.family.name] = str(error)
@@ -278,8 +279,11 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
     _tell(console, result, [*notes, *result.notes], path.with_suffix(".html"), title, said=said)
 
 
-def _weighing_model(project: Project, family: Family, model: str) -> LikelihoodModel | None:
-    """The model that weighs the family's options; None where it asks for replies. `WrongInput` for an unknown name."""
+def _weighing_model(project: Project, family: Family, model: str, option: str = "--model") -> LikelihoodModel | None:
+    """The model that weighs the family's options; None where it asks for replies.
+
+    Raises `WrongInput` for an unknown name, given by an `option` of the command.
+    """
     known = ["default", EVALUATED, *(prompt.role for prompt in family.prompts), *project.config.models]
     weighs = family.evaluation.choices is not None
     if model in known:
@@ -287,7 +291,7 @@ def _weighing_model(project: Project, family: Family, model: str) -> LikelihoodM
     if weighs and _can_be_loaded(model):
         return LocalModel(LocalSettings(name=model))
     also = ", and no such folder" if weighs else ""
-    raise WrongInput(f"--model {model}: no such model in {project.config_path}{also}{nearest(model, known)}")
+    raise WrongInput(f"{option} {model}: no such model in {project.config_path}{also}{nearest(model, known)}")
 
 
 def _reading_model(project: Project, family: Family, name: str) -> LocalModel:
