@@ -293,7 +293,7 @@ def test_an_estimate_needs_no_key_and_no_price(tmp_path: Path, monkeypatch: pyte
     assert wrong.code == 2
     assert str(wrong.error).startswith("--evaluate strangr: no such model")
     # Who builds is told of both at once.
-    assert "NO_SUCH_KEY" in str(Outcome("run", str(other)).error)
+    assert "the price of nobody-knows is not known" in str(Outcome("run", str(other)).error)
 
 
 WITHIN = 0.25
