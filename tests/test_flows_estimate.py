@@ -250,7 +250,7 @@ def test_of_a_pilot_that_kept_nothing_nothing_follows(tmp_path: Path) -> None:
     write_manifest(tmp_path / "out", pilot.model_copy(update={"parts": tuple(parts)}))
     bound = estimate(project(tmp_path, **wanted))
     [note] = bound.notes
-    assert f"{held.step} kept none of {held.planned} in the pilot" in note
+    assert f"hold dialogue kept none of {held.planned} in the pilot" in note
     assert calls(bound)["rate_refutation"] == calls(before)["rate_refutation"]
     assert calls(bound)["respond"] == calls(told)["respond"]
     # A pilot that kept nothing at all.
