@@ -24,7 +24,7 @@ from data.sources.spec import SourceError, SourceSpec
 from data.store import Store
 from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
 from flows.construct.engine import Family, FamilySettings, Step
-from flows.construct.stages import Build, FamilyBuild
+from flows.construct.stages import Build, FamilyBuild, StageRef
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint, EndpointSettings, identity_of
 from flows.llm.limits import Budget
@@ -34,6 +34,7 @@ from flows.llm.options import Likelihood, LikelihoodModel, Options
 from flows.llm.prices import Price, Prices
 from flows.llm.rules import Rules
 from flows.settings import Config, ConfigError, load_config, nearest, parse_config
+from flows.watch import Watcher
 from schemas.base import canonical_json, content_hash
 from schemas.errors import Failed, WrongInput, first_problem
 from schemas.manifest import BuildManifest
@@ -321,6 +322,19 @@ class Project:
         self.stopped = True
         for future in list(self._work):
             future.cancel()
+
+    def waiting(self, ref: StageRef, watcher: Watcher) -> Callable[[str], None]:
+        """What is done while another run makes a stage: it is told once, and a stop ends it."""
+        told: list[str] = []
+
+        def waits(by: str) -> None:
+            if self.stopped:
+                raise Failed(f"{ref}: the build was stopped")
+            if not told:
+                told.append(by)
+                watcher.blocked(ref, by)
+
+        return waits
 
     def close(self) -> None:
         """Stop what still runs, and close connections and databases; what was spent by then is known for good."""

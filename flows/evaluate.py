@@ -26,7 +26,7 @@ from flows.llm.endpoint import Endpoint
 from flows.llm.model import CUT_OFF, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Out, Prompt, Usage
 from flows.llm.options import Likelihood, LikelihoodModel, Options, TooLong
 from flows.llm.truncation import Fitting, PretrainedTokenizer, middle_cut
-from flows.locks import one_evaluation
+from flows.locks import one_evaluation, one_stage
 from flows.scoring.attention import AttentionModel, ChunkedText, attention_tables, pointed_shares
 from flows.scoring.likelihood import SCORES
 from flows.scoring.tables import ScoreTables
@@ -359,19 +359,26 @@ def hold(project: Project, family: Family, build: Build, watcher: Watcher) -> Us
     asked: list[Mapping[str, UsageOfPrompt]] = []
     build.called = watcher.called
     for ref in (ref for name in held.parts for ref in build.stages(family, family.part(name))):
-        before = build.manifest(ref)
-        if before is None:
-            files, spans = build.files(ref), build.shards(ref)
-            there = {index for index in range(len(spans)) if files.shard(index) is not None}
-            watcher.started(ref, len(spans), expected_calls(build, ref))
-            shards = project.run(_run_shards(build, ref, spans, watcher))
-            asked += [shard.usage for shard in shards if shard.index not in there]
-            build.finish(ref, shards)
+        is_new = False
+        if build.manifest(ref) is None:
+            with one_stage(project.state, build.fingerprint(ref), project.waiting(ref, watcher)):
+                if is_new := build.manifest(ref) is None:
+                    asked += _make(project, build, ref, watcher)
         manifest = build.manifest(ref)
         assert manifest is not None
-        watcher.finished(ref, manifest, before=before is not None, example=None)
+        watcher.finished(ref, manifest, before=not is_new, example=None)
     total = sum_usage({"all": one} for usage in asked for one in usage.values())
     return total.get("all", UsageOfPrompt())
+
+
+def _make(project: Project, build: Build, ref: StageRef, watcher: Watcher) -> list[Mapping[str, UsageOfPrompt]]:
+    """Make a stage, and tell what its shards took that were not there."""
+    files, spans = build.files(ref), build.shards(ref)
+    there = {index for index in range(len(spans)) if files.shard(index) is not None}
+    watcher.started(ref, len(spans), expected_calls(build, ref))
+    shards = project.run(_run_shards(build, ref, spans, watcher))
+    build.finish(ref, shards)
+    return [shard.usage for shard in shards if shard.index not in there]
 
 
 async def _run_shards(

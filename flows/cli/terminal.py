@@ -231,6 +231,11 @@ class Terminal:
                 self._draw(ref)
                 self.waited()
 
+    def blocked(self, ref: StageRef, by: str) -> None:
+        """A stage waits for another run."""
+        with self._lock:
+            self.console.print(f"  {ref!s:<44} [yellow]waits for {by}, which makes it now[/]", soft_wrap=True)
+
     def waited(self) -> None:
         """In a log, tell every so often how far each stage is."""
         with self._lock:
@@ -395,7 +400,7 @@ def _advise(console: Console, project: Project, command: str, what_for: str) -> 
     """A command on this very build: without `--out` it would read the last one, which may be another by then."""
     out = "" if project.out.resolve() == DEFAULT_OUT.resolve() else f" --out {shlex.quote(str(project.out))}"
     line = f"touchstone {command}{out}"
-    console.print(f"  {escape(f'{line:<47}')} {what_for}", soft_wrap=True)
+    console.print(f"  {escape(f'{line:<46}')}  {what_for}", soft_wrap=True)
 
 
 def local_servers() -> Iterable[tuple[str, str, str]]:
