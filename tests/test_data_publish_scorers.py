@@ -200,7 +200,9 @@ def ours(
 ) -> ScoreTables:
     evaluation = load_family(family).evaluation
     predictions = [Prediction.model_validate(one) for one in given_]
-    return evaluation.score(map(evaluation.scored, rows), predictions, partial, Settings(**settings))
+    found = evaluation.score(map(evaluation.scored, rows), predictions, partial, Settings(**settings))
+    assert set(found.frames) <= set(found.layouts), "each table says what its lines and columns are"
+    return found
 
 
 def assert_equal(found: Mapping[str, Sequence[Any]], wanted: ScoreTables) -> None:

@@ -403,6 +403,11 @@ def test_evaluate_then_score_and_what_is_missing(folder: Path) -> None:
     page = (folder / "out/predictions/uraq-default.tables.html").read_text()
     assert page.count("<polyline") >= 10
     assert "overall accuracy" in page
+    # What values, columns and lines are stands above each table.
+    for said in (page, done.output):
+        assert "shares from 0 to 1; columns: contexts in a row" in said
+        assert "counts and lengths; columns: contexts in a row" in said
+        assert "model / data set / user need" in said
     partial = folder / "some.jsonl"
     partial.write_text(
         "\n".join([*lines[3:], lines[5], json.dumps({"id": "f" * 16, "variant": "x", "prediction": ""})])

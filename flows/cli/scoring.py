@@ -450,10 +450,10 @@ def _tell(
         if name in result.grids:
             continue
         unit = result.unit(name)
-        in_per_cent = ", in per cent" if unit == "per cent" else ""
-        table = Table(title=f"{name}{in_per_cent}", title_justify="left", title_style="bold")
+        console.print(f"\n[bold]{escape(name)}[/]\n[dim]{escape(result.about(name))}[/]", soft_wrap=True)
+        table = Table()
         shown = in_words(frame.head(LINES_SHOWN), partial(_cell, unit=unit))
-        table.add_column("row", overflow="fold", ratio=1)
+        table.add_column(escape(result.lines(name)), overflow="fold", ratio=1)
         for column in shown.columns:
             table.add_column(column, overflow="fold")
         for row, *cells in shown.itertuples():

@@ -4,7 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -16,6 +16,13 @@ Line = TypeVar("Line")
 Unit = Literal["share", "per cent", "rating", "count"]
 """What a table's values are: shares from 0 to 1, such shares that are shown in per cent, ratings from 1 to 5 and their
 differences, or counts and lengths."""
+UNITS: Mapping[Unit, str] = {
+    "share": "shares from 0 to 1",
+    "per cent": "per cent",
+    "rating": "ratings from 1 to 5",
+    "count": "counts and lengths",
+}
+"""The units in words."""
 ALL_LEVELS = "all levels"
 """The column over all the others, which are points on a scale: it is none of its own."""
 
@@ -36,6 +43,13 @@ class PartialScores(UserWarning):
     """Scores of what is there: how many predictions were missing, double or unknown."""
 
 
+class Layout(NamedTuple):
+    """What a table's lines and its columns tell apart, in a few words: "model / source", "measure"."""
+
+    lines: str
+    columns: str
+
+
 @dataclass(frozen=True)
 class ScoreTables:
     """The tables as frames, and all their cells in one list."""
@@ -51,6 +65,8 @@ class ScoreTables:
     """Tables of shares whose lines and columns are one sequence, in its order: they are drawn as heatmaps."""
     units: Mapping[str, Unit] = field(default_factory=dict)
     """By table, what its values are; shares where nothing is said."""
+    layouts: Mapping[str, Layout] = field(default_factory=dict)
+    """By table, what its lines and columns are."""
 
     @classmethod
     def of(
@@ -60,12 +76,13 @@ class ScoreTables:
         stacked: Iterable[str] = (),
         units: Mapping[str, Unit] | None = None,
         grids: Iterable[str] = (),
+        layouts: Mapping[str, Layout] | None = None,
     ) -> "ScoreTables":
         """From frames with a line a cell: `row, column, value, n`; the value of a cell with n = 0 is None."""
         wide = {name: _wide(frame) for name, frame in frames.items()}
         drawn = frozenset(grids)
         wide |= {name: wide[name].reindex(index=frames[name]["row"].drop_duplicates()) for name in drawn}
-        return cls(wide, _cells(frames), notes, frozenset(stacked), drawn, units or {})
+        return cls(wide, _cells(frames), notes, frozenset(stacked), drawn, units or {}, layouts or {})
 
     def joined(self, other: "ScoreTables") -> "ScoreTables":
         """These tables, and behind them the others."""
@@ -76,11 +93,21 @@ class ScoreTables:
             self.stacked | other.stacked,
             self.grids | other.grids,
             {**self.units, **other.units},
+            {**self.layouts, **other.layouts},
         )
 
     def unit(self, table: str) -> Unit:
         """What the table's values are."""
         return self.units.get(table, "share")
+
+    def lines(self, table: str) -> str:
+        """What the table's lines tell apart; nothing where that is not said."""
+        return self.layouts[table].lines if table in self.layouts else ""
+
+    def about(self, table: str) -> str:
+        """In a line, what the table's values and its columns are."""
+        said = UNITS[self.unit(table)]
+        return f"{said}; columns: {self.layouts[table].columns}" if table in self.layouts else said
 
 
 def fitting(
@@ -188,7 +215,8 @@ def told_beside(seen: Sequence[Prediction]) -> ScoreTables:
         notes.append(f"{cut:,} replies were cut off at their limit of tokens, and are scored as they are (max_tokens)")
     if cut := sum(one.prompt_cut is not None for one in seen):
         notes.append(f"{cut:,} prompts were cut in their middle to fit into the model's window")
-    return ScoreTables.of({BESIDE: pd.DataFrame(lines)}, notes, units={BESIDE: "count"})
+    layouts = {BESIDE: Layout("model / what is counted", "variant")}
+    return ScoreTables.of({BESIDE: pd.DataFrame(lines)}, notes, units={BESIDE: "count"}, layouts=layouts)
 
 
 def measured(value: float, unit: Literal["per cent", "rating", "count"]) -> str:
