@@ -34,9 +34,9 @@ from flows.construct.stages import SOURCE, StageRef
 from flows.embedded import engine
 from flows.estimate import expected_calls
 from flows.history import note_build
-from flows.llm.model import TransportError
+from flows.llm.model import BudgetSpent, TransportError
 from flows.llm.rules import Rules
-from flows.locks import building
+from flows.locks import building, one_stage
 from flows.outputs import remember, write_outputs
 from flows.settings import ConfigError
 from flows.watch import Unwatched, Watcher
@@ -132,6 +132,8 @@ def build(config: str, out: str, limit: int | None = None, watcher: Watcher | No
             manifest = write_outputs(project)
             note_build(project.store, project.out, manifest)
             remember(project)
+    except BudgetSpent as stopped:
+        raise project.over_budget() from stopped
     finally:
         gc.unfreeze()
         project.close()
@@ -170,12 +172,21 @@ def _stages(project: Project, watcher: Watcher) -> None:
 
 
 def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher: Watcher) -> None:
-    """Run one stage, unless it is finished."""
+    """Run one stage, unless it is finished; where another run is at it, wait for that one."""
     builder = project.build
+    if builder.manifest(ref) is None:
+        with one_stage(project.state, builder.fingerprint(ref), project.waiting(ref, watcher)):
+            if builder.manifest(ref) is None:
+                _make(project, family, part, ref, watcher)
+                return
     done = builder.manifest(ref)
-    if done is not None:
-        watcher.finished(ref, done, before=True, example=_example(project, family, part, ref))
-        return
+    assert done is not None
+    watcher.finished(ref, done, before=True, example=_example(project, family, part, ref))
+
+
+def _make(project: Project, family: Family, part: Part, ref: StageRef, watcher: Watcher) -> None:
+    """Run a stage that is not finished."""
+    builder = project.build
     step = builder.step(ref)
     # What is there by now stays: it is not to be looked through for garbage with every few calls.
     gc.collect()

@@ -9,7 +9,7 @@ import importlib.util
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from functools import cached_property
 from pathlib import Path
@@ -24,16 +24,17 @@ from data.sources.spec import SourceError, SourceSpec
 from data.store import Store
 from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
 from flows.construct.engine import Family, FamilySettings, Step
-from flows.construct.stages import Build, FamilyBuild
+from flows.construct.stages import Build, FamilyBuild, StageRef
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint, EndpointSettings, identity_of
 from flows.llm.limits import Budget
 from flows.llm.local import LocalModel, LocalSettings
-from flows.llm.model import Model, Out, Prompt, RuleSet, Usage, with_templates
-from flows.llm.options import LikelihoodModel
-from flows.llm.prices import Prices
+from flows.llm.model import BudgetSpent, Model, Out, Prompt, RuleSet, Usage, with_templates
+from flows.llm.options import Likelihood, LikelihoodModel, Options
+from flows.llm.prices import Price, Prices
 from flows.llm.rules import Rules
 from flows.settings import Config, ConfigError, load_config, nearest, parse_config
+from flows.watch import Watcher
 from schemas.base import canonical_json, content_hash
 from schemas.errors import Failed, WrongInput, first_problem
 from schemas.manifest import BuildManifest
@@ -89,8 +90,12 @@ class Project:
         """Set when a shard has failed or the build ends: shards that have not begun do not begin."""
         self.run_id = uuid.uuid4().hex
         """Tells this build from an earlier one of the same file, which may have held something else then."""
+        self._closed = False
+        self._spent_usd = 0.0
         self.begun_usd: float | None = None
         """What the cache's completions had cost when the command began, where that is known already."""
+        self.asks = True
+        """Whether models are to be asked. Where not, as in an estimate, those of servers need no key and no price."""
         self.tell: Callable[[str], None] = _log.warning
         """Is given each note on a model, once: models that are opened from now on."""
 
@@ -183,7 +188,7 @@ class Project:
         """The model that plays `role`, or is called so in the configuration."""
         settings = self.config.model_for(role)
         if isinstance(settings, EndpointSettings):
-            return self.opened(settings) if opened else OnDemand(self, settings)
+            return self.opened(settings) if opened and self.asks else OnDemand(self, settings)
         if isinstance(settings, LocalSettings):
             raise ConfigError(
                 f"{self.config_path}: models.{role}: a model of provider local weighs options and writes nothing; "
@@ -195,7 +200,7 @@ class Project:
         """The model that plays `role`, or is called so in the configuration, for weighing options."""
         settings = self.config.model_for(role)
         if isinstance(settings, EndpointSettings):
-            return self.opened(settings)
+            return self.opened(settings) if self.asks else OnDemand(self, settings)
         if isinstance(settings, LocalSettings):
             return LocalModel(settings)
         raise ConfigError(
@@ -318,33 +323,75 @@ class Project:
         for future in list(self._work):
             future.cancel()
 
+    def waiting(self, ref: StageRef, watcher: Watcher) -> Callable[[str], None]:
+        """What is done while another run makes a stage: it is told once, and a stop ends it."""
+        told: list[str] = []
+
+        def waits(by: str) -> None:
+            if self.stopped:
+                raise Failed(f"{ref}: the build was stopped")
+            if not told:
+                told.append(by)
+                watcher.blocked(ref, by)
+
+        return waits
+
     def close(self) -> None:
-        """Stop what still runs, and close connections and databases."""
+        """Stop what still runs, and close connections and databases; what was spent by then is known for good."""
         self.stop()
+        if self._closed:
+            return
+        self._closed = True
         if self._loop is not None:
             for endpoint in self._endpoints.values():
                 asyncio.run_coroutine_threadsafe(endpoint.aclose(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
+        if self.config.budget_usd is not None and "budget" in self.__dict__:
+            workers_spent = self.cache.spent_usd() - self._begun() if self.workers > 1 else 0.0
+            self._spent_usd = max(self.budget.spent_usd, workers_spent)
         if "cache" in self.__dict__:
             self.cache.close()
 
+    def over_budget(self) -> BudgetSpent:
+        """Closes the project, and tells the sum of what was spent: calls that were in flight at the stop, too."""
+        self.close()
+        return BudgetSpent(
+            f"the ceiling of {self.config.budget_usd:g} USD is reached: {self._spent_usd:.6g} USD were spent in all, "
+            "and the next call may cost more than the rest; raise budget_usd and run again: what was answered is kept, "
+            "and costs nothing again"
+        )
+
 
 class OnDemand:
-    """A server's model that is opened when it is first asked: who reads a build needs no key, price or cache."""
+    """A server's model that is opened when it is first asked: who reads a build, or estimates one, needs no key, price
+    or cache."""
 
     def __init__(self, project: Project, settings: EndpointSettings) -> None:
         self.name = settings.name
+        self.settings = settings
         self._project = project
-        self._settings = settings
 
     async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
         """See `Endpoint`; raises `ApiKeyError` and `UnknownPrice`, too."""
-        endpoint = self._project.opened(self._settings)
+        endpoint = self._project.opened(self.settings)
         return await endpoint.complete(prompt, inputs, draw=draw, usage=usage)
+
+    async def likelihoods(self, asked: Sequence[Options], *, usage: Usage) -> list[tuple[Likelihood, ...]]:
+        """See `Endpoint`; raises `ApiKeyError` and `UnknownPrice`, too."""
+        return await self._project.opened(self.settings).likelihoods(asked, usage=usage)
 
     def identity(self) -> Mapping[str, object]:
         """See `Endpoint`."""
-        return identity_of(self._settings)
+        return identity_of(self.settings)
+
+    @cached_property
+    def price(self) -> Price:
+        """See `Endpoint`."""
+        return self._project.prices.of(self.name, self.settings.base_url)
+
+
+Served = Endpoint | OnDemand
+"""A model behind a server: it has settings and a price."""
 
 
 def at_pins(config: Config, pinned: Callable[[SourceSpec], SourceSpec]) -> Config:

@@ -12,10 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flows.compose import Project
+from flows.compose import Project, Served
 from flows.construct.engine import Family, Part, Step
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
-from flows.llm.endpoint import Endpoint
 from flows.llm.model import Prompt
 from flows.llm.prices import estimate_tokens
 from flows.outputs import models_of, read_manifest
@@ -58,16 +57,22 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
     pilot = read_manifest(project.out, missing_ok=True)
     if pilot is not None and (pilot.name != project.config.name or pilot.models != models_of(project)):
         pilot = None  # what another model took says nothing of this one
+    notes = []
+    if pilot is not None and not any(part.kept + part.waiting for part in pilot.parts):
+        notes.append(f"what was built in {project.out} kept nothing: it tells nothing of the whole build")
+        pilot = None
     lines: list[EstimateLine] = []
     records: dict[tuple[str, str], int] = {}
     for family, part in project.build.parts():
         _make_what_is_free(project, family, part)
         lines += part_lines(project.build, family, part, pilot, records, asked)
+        notes += _unknown_yields(project.build, family, part, pilot)
     total = summed(lines)
-    unknown = sorted({one.name for one in _endpoints(project) if not one.price.known})
+    unknown = sorted({one.name for one in _served(project) if not one.price.known})
     ceiling = project.config.budget_usd
     above = ceiling is not None and total.cost_usd is not None and total.cost_usd > ceiling
-    notes = [f"this may be more than budget_usd allows ({ceiling:g} USD): the build would stop there"] if above else []
+    if above:
+        notes.append(f"this may be more than budget_usd allows ({ceiling:g} USD): the build would stop there")
     notes += [f"the price of {name} is not known: give it in a file, and name that under prices" for name in unknown]
     return Estimate((*lines, total), pilot is not None, tuple(notes))
 
@@ -188,12 +193,6 @@ class _Measured:
     counts: bool
     """Whether the settings of its step were those of now: else how many records it gave tells nothing."""
 
-    def share(self, happened: int) -> float:
-        """How often something happens to a record. What none of a few had may well happen to the next one."""
-        assert self.stage is not None
-        planned = self.stage.planned
-        return happened / planned if happened else 1 / (planned + 1)
-
 
 def _tried(step: Step, count: int, pilot: _Measured, settings: Any) -> int:
     """How many records a step tries to make of so many."""
@@ -214,11 +213,23 @@ def _kept(step: Step, tried: int, pilot: _Measured, settings: Any) -> int:
     if stage is not None and pilot.same:
         return stage.kept
     count = tried
-    if stage is not None and _writes(step) and pilot.given:
+    if stage is None or not stage.kept:  # of nothing kept no yield follows: `_unknown_yields` says so
+        pass
+    elif _writes(step) and pilot.given:
         count = round(tried * stage.kept / pilot.given)
-    elif stage is not None and stage.planned and (step.keeps is None or pilot.counts):
-        count = round(tried * pilot.share(stage.kept))
+    elif step.keeps is None or pilot.counts:
+        count = round(tried * stage.kept / stage.planned)
     return count if step.keeps is None else min(count, step.keeps(settings))
+
+
+def _unknown_yields(build: Build, family: Family, part: Part, pilot: BuildManifest | None) -> Iterator[str]:
+    """Say so of a stage that kept nothing in the pilot: those after it had nothing to measure."""
+    for stage in _stages(pilot, family, part).values():
+        ref = StageRef(family.name, part.name, stage.step)
+        if stage.planned and not stage.kept and stage.step not in (SOURCE, PEOPLE):
+            if stage.fingerprint != build.fingerprint(ref):
+                yield f"{ref} kept none of {stage.planned:,} in the pilot: all are taken to pass it, which is a bound"
+            return
 
 
 def _writes(step: Step) -> bool:
@@ -282,7 +293,8 @@ def _line(
         assert step.most is not None
         calls = round(step.most(settings))
     elif stage is not None and stage.planned:
-        calls = round(tried * (asked / stage.planned if asked else a_record * pilot.share(0)))
+        # What none of a few was asked, the next one may well be.
+        calls = round(tried * (asked / stage.planned if asked else a_record / (stage.planned + 1)))
     else:
         calls = round(tried * a_record)
     usual = usual_tokens(family, prompt)
@@ -298,7 +310,7 @@ def _line(
 
 def cost_of(models: Sequence[object], calls: int, tokens_in: int, tokens_out: int) -> float | None:
     """What calls cost that models share; None where the price of one of them is not known."""
-    prices = [model.price for model in models if isinstance(model, Endpoint)]
+    prices = [model.price for model in models if isinstance(model, Served)]
     if calls and not all(price.known for price in prices):
         return None
     return sum(price.cost(tokens_in, tokens_out) for price in prices) / max(1, len(models))
@@ -328,7 +340,7 @@ def _usual(folder: Path) -> Mapping[str, tuple[int, int]]:
     return {name: (int(beside), int(answer)) for name, beside, answer in (line.split("\t") for line in lines)}
 
 
-def _endpoints(project: Project) -> list[Endpoint]:
+def _served(project: Project) -> list[Served]:
     return [
-        model for one in project.build.families.values() for model in one.models.values() if isinstance(model, Endpoint)
+        model for one in project.build.families.values() for model in one.models.values() if isinstance(model, Served)
     ]

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
-from flows.compose import Project
+from flows.compose import Project, Served
 from flows.construct.engine import Choice, Family, Request
 from flows.construct.stages import StageRef
 from flows.estimate import EstimateLine, cost_of, part_lines, usual_tokens
 from flows.evaluate import build_with, evaluated_rows
-from flows.llm.endpoint import Endpoint
 from flows.llm.model import Model, Prompt
 from flows.llm.options import LikelihoodModel
 from flows.llm.prices import estimate_prompt_tokens, estimate_tokens
@@ -93,7 +92,7 @@ def _taken(
     evaluation = family.evaluation
     if evaluation.choices is not None:
         return [_weighed(choice) for choice in evaluation.choices(row, settings)]
-    window = model.settings.window if isinstance(model, Endpoint) else None
+    window = model.settings.window if isinstance(model, Served) else None
     return [_asked(family, one, prompts[one.prompt.name], window) for one in evaluation.requests(row, settings)]
 
 

@@ -5,12 +5,11 @@ Where it takes dialogues, parts of the build are made anew with the model in pla
 
 import asyncio
 import json
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,6 +17,7 @@ from data.publish.rows import ADDED
 from data.sources.files import json_lines
 from data.sources.spec import Row
 from data.store import Stage
+from data.whole_file import whole_file
 from flows.compose import Project
 from flows.construct.engine import Choice, Family, FamilySettings, Held, HeldContext, Request
 from flows.construct.stages import Anew, Build, FamilyBuild, StageRef, side_by_side
@@ -26,7 +26,7 @@ from flows.llm.endpoint import Endpoint
 from flows.llm.model import CUT_OFF, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Out, Prompt, Usage
 from flows.llm.options import Likelihood, LikelihoodModel, Options, TooLong
 from flows.llm.truncation import Fitting, PretrainedTokenizer, middle_cut
-from flows.locks import one_evaluation
+from flows.locks import one_evaluation, one_stage
 from flows.scoring.attention import AttentionModel, ChunkedText, attention_tables, pointed_shares
 from flows.scoring.likelihood import SCORES
 from flows.scoring.tables import ScoreTables
@@ -359,19 +359,26 @@ def hold(project: Project, family: Family, build: Build, watcher: Watcher) -> Us
     asked: list[Mapping[str, UsageOfPrompt]] = []
     build.called = watcher.called
     for ref in (ref for name in held.parts for ref in build.stages(family, family.part(name))):
-        before = build.manifest(ref)
-        if before is None:
-            files, spans = build.files(ref), build.shards(ref)
-            there = {index for index in range(len(spans)) if files.shard(index) is not None}
-            watcher.started(ref, len(spans), expected_calls(build, ref))
-            shards = project.run(_run_shards(build, ref, spans, watcher))
-            asked += [shard.usage for shard in shards if shard.index not in there]
-            build.finish(ref, shards)
+        is_new = False
+        if build.manifest(ref) is None:
+            with one_stage(project.state, build.fingerprint(ref), project.waiting(ref, watcher)):
+                if is_new := build.manifest(ref) is None:
+                    asked += _make(project, build, ref, watcher)
         manifest = build.manifest(ref)
         assert manifest is not None
-        watcher.finished(ref, manifest, before=before is not None, example=None)
+        watcher.finished(ref, manifest, before=not is_new, example=None)
     total = sum_usage({"all": one} for usage in asked for one in usage.values())
     return total.get("all", UsageOfPrompt())
+
+
+def _make(project: Project, build: Build, ref: StageRef, watcher: Watcher) -> list[Mapping[str, UsageOfPrompt]]:
+    """Make a stage, and tell what its shards took that were not there."""
+    files, spans = build.files(ref), build.shards(ref)
+    there = {index for index in range(len(spans)) if files.shard(index) is not None}
+    watcher.started(ref, len(spans), expected_calls(build, ref))
+    shards = project.run(_run_shards(build, ref, spans, watcher))
+    build.finish(ref, shards)
+    return [shard.usage for shard in shards if shard.index not in there]
 
 
 async def _run_shards(
@@ -407,17 +414,20 @@ def held_context(family: Family, build: Build) -> HeldContext:
 DROPPED = "dropped"
 
 
-def write_held(family: Family, context: HeldContext, stem: Path) -> list[Path]:
+class Written(NamedTuple):
+    """A file of records, and how many it had before."""
+
+    path: Path
+    before: int
+
+
+def write_held(family: Family, context: HeldContext, stem: Path) -> list[Written]:
     """Write an evaluation's records to `STEM.PART.jsonl`, and what was dropped, and why, to `STEM.dropped.jsonl`."""
     held = family.evaluation.held
     assert held is not None
-    paths = []
-    for part in held.parts:
-        paths.append(_beside(stem, part))
-        write_records(context.records(part), paths[-1])
-    paths.append(_beside(stem, DROPPED))
-    write_records((one for part in held.parts for one in context.dropped(part)), paths[-1])
-    return paths
+    written = [write_records(context.records(part), _beside(stem, part)) for part in held.parts]
+    dropped = (one for part in held.parts for one in context.dropped(part))
+    return [*written, write_records(dropped, _beside(stem, DROPPED))]
 
 
 def given_context(family: Family, project: Project, path: Path) -> HeldContext:
@@ -475,14 +485,16 @@ def _beside(stem: Path, name: str) -> Path:
     return stem.with_name(f"{stem.name}.{name}.jsonl")
 
 
-def write_records(records: Iterable[Frozen], path: Path) -> None:
+def write_records(records: Iterable[Frozen], path: Path) -> Written:
     """Write records as JSONL, to a file that is there when it is whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    with temporary.open("w", encoding="utf-8") as out:
+    before = 0
+    if path.exists():
+        with path.open("rb") as lines:
+            before = sum(1 for _ in lines)
+    with whole_file(path) as out:
         for record in records:
             out.write(record.model_dump_json() + "\n")
-    temporary.replace(path)
+    return Written(path, before)
 
 
 def _write(
@@ -498,10 +510,8 @@ def _write(
     """
     done = 0
     asked: set[str] = set()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     stopped: BudgetSpent | None = None
-    with temporary.open("w", encoding="utf-8") as out:
+    with whole_file(path) as out:
         for batch in batches:
             new = [row for row in {row.id: row for row in batch}.values() if row.id not in asked]
             asked.update(row.id for row in new)
@@ -517,7 +527,6 @@ def _write(
                 break
             done += len(batch)
             progress(done, len(rows))
-    temporary.replace(path)
     if stopped is not None:
         raise stopped
 

@@ -2,7 +2,10 @@
 
 import contextlib
 import fcntl
-from collections.abc import Iterator
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from schemas.base import content_hash
@@ -23,6 +26,46 @@ def one_evaluation(state: Path, path: Path) -> Iterator[None]:
     lock = state / f"evaluation-{content_hash(str(path.resolve()))}.lock"
     with _locked(lock, fcntl.LOCK_EX, f"another evaluation writes {path} now; wait for it"):
         yield
+
+
+LOOK_EVERY_S = 0.5
+"""How often who waits for a stage looks whether it is free, in seconds."""
+
+
+@contextlib.contextmanager
+def one_stage(state: Path, fingerprint: str, waits: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock of what makes this stage: two at once would pay for its calls twice.
+
+    While another holds it, `waits` is told who that is at each look; what it raises ends the waiting.
+    """
+    path = state / "locks" / f"stage-{fingerprint}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with path.open("a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.seek(0)
+                waits(lock.read() or "another process")
+                time.sleep(LOOK_EVERY_S)
+                continue
+            if not _is_at(path, lock.fileno()):  # who had it before has just removed it: nobody else sees this one
+                continue
+            lock.truncate(0)
+            lock.write(f"process {os.getpid()} on {socket.gethostname()}")
+            lock.flush()
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
+
+
+def _is_at(path: Path, file: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file))
+    except FileNotFoundError:
+        return False
 
 
 @contextlib.contextmanager

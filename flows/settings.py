@@ -238,8 +238,8 @@ def load_config(path: Path) -> Config:
         raise ConfigError(f"{path}: a key that is no word ({error}); put it in quotes") from error
     folder = path.parent.resolve()
     # What is packaged builds where the user stands, not where Python keeps its packages.
-    base = Path.cwd() if folder == sample_path().parent.resolve() else folder
-    return parse_config(_resolved(raw, base, folder), str(path))
+    writes_to = Path.cwd() if folder == sample_path().parent.resolve() else folder
+    return parse_config(_resolved(raw, folder, writes_to), str(path))
 
 
 def parse_config(raw: dict[str, Any], name: str) -> Config:
@@ -264,8 +264,26 @@ def parse_config(raw: dict[str, Any], name: str) -> Config:
         config = Config.model_validate({**raw, "families": typed})
     except ValidationError as error:
         raise ConfigError(_first_problem(error, Config, name, ())) from error
+    if (place := _truth_for_number(raw, config)) is not None:
+        raise ConfigError(f"{name}: {'.'.join(place)}: {NO_NUMBER}")
     _check_limits(config, name)
     return config
+
+
+def _truth_for_number(raw: Any, typed: Any) -> tuple[str, ...] | None:
+    """Where the YAML has true or false and the settings made a number of it: 1 is what nobody meant by `yes`."""
+    if isinstance(raw, bool):
+        return () if isinstance(typed, int | float) and not isinstance(typed, bool) else None
+    pairs: list[tuple[str, Any, Any]] = []
+    if isinstance(raw, dict):
+        known = dict(typed) if isinstance(typed, Mapping | BaseModel) else {}
+        pairs = [(str(key), one, known.get(key)) for key, one in raw.items()]
+    elif isinstance(raw, list) and isinstance(typed, list | tuple) and len(raw) == len(typed):
+        pairs = [(str(number), one, other) for number, (one, other) in enumerate(zip(raw, typed, strict=True))]
+    for key, one, other in pairs:
+        if (found := _truth_for_number(one, other)) is not None:
+            return (key, *found)
+    return None
 
 
 def _check_limits(config: Config, name: str) -> None:
@@ -278,11 +296,24 @@ def _check_limits(config: Config, name: str) -> None:
                 raise ConfigError(f"{name}: {place}.max_tokens: no prompt {prompt!r}{nearest(prompt, sorted(known))}")
 
 
-def _resolved(raw: dict[str, Any], base: Path, folder: Path) -> dict[str, Any]:
-    """The raw configuration with its paths made absolute: those of sources from `folder`, others from `base`."""
-    top = {key: _joined(one, base) if key in ("prices", "prompts", "store") else one for key, one in raw.items()}
+def _resolved(raw: dict[str, Any], folder: Path, writes_to: Path) -> dict[str, Any]:
+    """The raw configuration with its paths made absolute: what it reads from its `folder`, store and cache from where
+    it `writes_to`."""
+    top = {key: _joined(one, folder) if key in ("prices", "prompts") else one for key, one in raw.items()}
+    if "store" in raw:
+        top["store"] = _joined(raw["store"], writes_to)
+    if "cache" in raw:
+        top["cache"] = _with_file(raw["cache"], writes_to)
     top |= {key: _with_source_paths(raw[key], folder) for key in ("families", "release") if key in raw}
-    return _with_model_folders(top, base)
+    return _with_model_folders(top, folder)
+
+
+def _with_file(url: Any, base: Path) -> Any:
+    """The URL of a database, whose file is made absolute if it is one of SQLite."""
+    start = "sqlite:///"
+    if not isinstance(url, str) or not url.startswith(start) or url[len(start) :] in ("", ":memory:"):
+        return url
+    return f"{start}{base / url[len(start) :]}"
 
 
 def _with_model_folders(raw: dict[str, Any], base: Path) -> dict[str, Any]:
@@ -342,6 +373,9 @@ EXPECTED = {
     ),
 }
 """What Pydantic calls by the names of Python's types, in YAML's terms."""
+NO_NUMBER = "expected a number, found true or false, as YAML reads yes, no, on and off"
+NUMBERS = frozenset(("int_type", "float_type", "greater_than", "greater_than_equal", "less_than", "less_than_equal"))
+"""Problems of numbers, by Pydantic's names."""
 
 
 def _first_problem(error: ValidationError, model: type[BaseModel], name: str, prefix: tuple[str, ...]) -> str:
@@ -354,6 +388,8 @@ def _first_problem(error: ValidationError, model: type[BaseModel], name: str, pr
     if problem["type"] == "missing":
         return f"{name}: {path}: is missing; it is required"
     given = problem.get("input")
+    if isinstance(given, bool) and problem["type"] in NUMBERS:
+        return f"{name}: {path}: {NO_NUMBER}"
     # What may hold a password or a pasted key is never repeated.
     told = isinstance(given, int | float) or (isinstance(given, str) and not SECRETIVE.intersection(map(str, where)))
     shown = f" (found {given!r})" if told else ""

@@ -18,7 +18,7 @@ class Prediction(Frozen):
         None, description="By option, how likely the model finds it: the highest is its choice"
     )
     failure: str | None = Field(
-        None, min_length=1, description="Why the model was not asked; the prediction is empty, and is not scored"
+        None, min_length=1, description="Why the server did not take the prompt; the prediction is empty, not scored"
     )
     cut_off: Literal[True] | None = Field(None, description="Whether the reply ended at its limit of tokens")
     prompt_cut: Literal[True] | None = Field(

@@ -1,8 +1,12 @@
 """Builds against a chat server over real HTTP, with everything going wrong that can."""
 
 import asyncio
+import os
+import signal
 import sqlite3
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -10,13 +14,14 @@ import pytest
 from flows.cli.terminal import make_console, print_summary
 from flows.compose import Project
 from flows.outputs import read_manifest, write_outputs
-from tests.builds import ROOT, bytes_of, killed, scribed, served, touchstone, write_config
+from tests.builds import ROOT, TOUCHSTONE, bytes_of, killed, scribed, served, touchstone, wait_for, write_config
 from tests.chat_server import ChatServer, Faults
 from tests.toy import run_all
 
 pytestmark = pytest.mark.slow
 
 URAQ = {"statements": 40, "context_counts": [1, 5]}
+QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 FAULTS = Faults(
     seed=3, latency_s=(0.001, 0.01), rate_limited=0.1, retry_after_s=0.05, errors_500=0.1, dropped=0.05,
     dropped_in_reply=0.05, malformed=0.05, truncated=0.05, wrong_types=0.05, refusals=0.05, no_usage=0.2,
@@ -140,6 +145,32 @@ def test_a_wrong_key_is_one_line_that_does_not_hold_it(tmp_path: Path) -> None:
             assert b"wrong-key" not in path.read_bytes(), path
 
 
+@pytest.mark.parametrize("first_is_killed", [False, True])
+def test_two_runs_at_once_pay_for_nothing_twice(tmp_path: Path, table: dict[str, str], first_is_killed: bool) -> None:
+    slow = Faults(seed=1, latency_s=(0.05, 0.1))
+    with ChatServer(answer=served(table), model="loopback", faults=slow) as server:
+        config = write_config(tmp_path, model=endpoint(server, concurrency=2), families={"uraq": URAQ})
+        command = [TOUCHSTONE, "run", str(config), "--out"]
+        with subprocess.Popen([*command, "a"], cwd=tmp_path, **QUIET, start_new_session=True) as first:
+            wait_for(lambda: server.requests)
+            with subprocess.Popen([*command, "b"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as second:
+                assert second.stdout is not None
+                said = ""
+                for line in second.stdout:
+                    said += line
+                    if first_is_killed and "waits for process" in line:
+                        os.killpg(first.pid, signal.SIGKILL)
+            assert second.returncode == 0, said
+            assert "waits for process" in said
+        assert (first.returncode == 0) != first_is_killed
+        if first_is_killed:  # what was in flight then is nobody's
+            assert len(server.answered_twice) <= 2
+        else:
+            assert server.answered_twice == []
+            assert bytes_of(tmp_path / "a") == bytes_of(tmp_path / "b")
+    assert list((tmp_path / ".touchstone" / "locks").iterdir()) == []
+
+
 def test_the_money_ceiling_stops_cleanly_and_can_be_raised(tmp_path: Path, table: dict[str, str]) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("loopback: {input_per_million: 1000, output_per_million: 1000}")
@@ -152,11 +183,12 @@ def test_the_money_ceiling_stops_cleanly_and_can_be_raised(tmp_path: Path, table
 
         done = touchstone("run", config(30), "--out", "out", folder=tmp_path)
         assert done.returncode == 1, done.stdout
-        assert "the ceiling of 30 USD" in done.stderr
         assert "Traceback" not in done.stderr
         with sqlite3.connect(tmp_path / ".touchstone" / "completions.sqlite") as cache:
             first = cache.execute("SELECT SUM(cost_usd) FROM completions").fetchone()[0]
             assert 20 < first <= 30
+        last = done.stderr.strip().splitlines()[-1]
+        assert f"the ceiling of 30 USD is reached: {first:.6g} USD were spent in all" in last
         # The next command has a ceiling of its own.
         assert touchstone("run", config(12), "--out", "out", folder=tmp_path).returncode == 1
         with sqlite3.connect(tmp_path / ".touchstone" / "completions.sqlite") as cache:

@@ -89,6 +89,27 @@ def test_a_build_ends_by_saying_how_to_open_the_forms(folder: Path, monkeypatch:
     assert said().splitlines()[-1].strip() == f"touchstone annotate push --out {project.out}"
 
 
+def test_what_to_do_next_names_the_build_where_it_is_not_the_default(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = open_built(None)
+    manifest = read_manifest(project.out)
+    assert manifest is not None
+
+    def said() -> list[str]:
+        console = Console(width=200, record=True, file=io.StringIO())
+        print_next(console, project, manifest, project.out / "report.html")
+        return [line.strip() for line in console.export_text().splitlines()]
+
+    commands = ("show uraq-evaluation --sample 5", "verify uraq", "evaluate uraq --model default")
+    for command in commands:
+        assert any(line.startswith(f"touchstone {command}  ") for line in said()), said()
+    for out, option in ((Path("pilot"), "--out pilot"), (Path("my builds/out"), "--out 'my builds/out'")):
+        monkeypatch.setattr(project, "out", out)
+        for command in commands:
+            assert any(line.startswith(f"touchstone {command} {option} ") for line in said()), said()
+
+
 def counted(part: str, kept: int, waiting: int, calls: int) -> PartManifest:
     """A part of one stage, of whose drafts two were dropped."""
     shard = ShardManifest(
@@ -382,6 +403,11 @@ def test_evaluate_then_score_and_what_is_missing(folder: Path) -> None:
     page = (folder / "out/predictions/uraq-default.tables.html").read_text()
     assert page.count("<polyline") >= 10
     assert "overall accuracy" in page
+    # What values, columns and lines are stands above each table.
+    for said in (page, done.output):
+        assert "shares from 0 to 1; columns: contexts in a row" in said
+        assert "counts and lengths; columns: contexts in a row" in said
+        assert "model / data set / user need" in said
     partial = folder / "some.jsonl"
     partial.write_text(
         "\n".join([*lines[3:], lines[5], json.dumps({"id": "f" * 16, "variant": "x", "prediction": ""})])

@@ -21,13 +21,14 @@ from flows.families.refutebench.ratings import ratings_of
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.families.uraq.method import messages
 from flows.llm.prices import estimate_prompt_tokens
-from flows.outputs import write_outputs
+from flows.outputs import remember, write_outputs
 from schemas.base import Provenance
 from schemas.manifest import BuildManifest, sum_usage
 from schemas.refutebench import DialogueTurn, RefutationDialogue, Seed
 from schemas.uraq import NEEDS
 from tests.builds import ROOT, scribed, served, write_config
 from tests.chat_server import ChatServer
+from tests.test_flows_cli import Outcome
 from tests.toy import run_all
 
 SAMPLES = ROOT / "data" / "samples"
@@ -221,6 +222,78 @@ def test_an_unknown_price_is_told_as_such(tmp_path: Path) -> None:
     assert all(line.cost_usd for line in known if line.calls)
     assert all((line.cost_usd is None) == bool(line.calls) for line in unknown)
     assert [line.input_tokens for line in known] == [line.input_tokens for line in unknown]
+
+
+def write_manifest(out: Path, manifest: BuildManifest) -> None:
+    (out / "manifest.json").write_text(manifest.model_dump_json())
+
+
+def test_of_a_pilot_that_kept_nothing_nothing_follows(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path, 30, 30)
+    wanted = {"sources": sources, "seeds_per_task": 20}
+    before = estimate(project(tmp_path, **wanted))
+    pilot = built(project(tmp_path, 6, **wanted))
+    told = estimate(project(tmp_path, **wanted))
+    assert told.measured
+    assert not any("pilot" in note for note in told.notes)
+    # A stage that kept none: what comes after it is told as a bound.
+    parts = []
+    for part in pilot.parts:
+        changes: dict[str, Any] = {}
+        if part.part == "dialogues":
+            held = part.stages[-1].model_copy(update={"kept": 0})
+            changes = {"kept": 0, "stages": (*part.stages[:-1], held)}
+        if part.part == "ratings":
+            nothing = {"planned": 0, "kept": 0, "usage": {}, "shards": ()}
+            changes = {**nothing, "stages": tuple(one.model_copy(update=nothing) for one in part.stages)}
+        parts.append(part.model_copy(update=changes))
+    write_manifest(tmp_path / "out", pilot.model_copy(update={"parts": tuple(parts)}))
+    bound = estimate(project(tmp_path, **wanted))
+    [note] = bound.notes
+    assert f"hold dialogue kept none of {held.planned} in the pilot" in note
+    assert calls(bound)["rate_refutation"] == calls(before)["rate_refutation"]
+    assert calls(bound)["respond"] == calls(told)["respond"]
+    # A pilot that kept nothing at all.
+    empty = tuple(part.model_copy(update={"kept": 0, "waiting": 0}) for part in pilot.parts)
+    write_manifest(tmp_path / "out", pilot.model_copy(update={"parts": empty}))
+    none = estimate(project(tmp_path, **wanted))
+    assert none.notes == (f"what was built in {tmp_path / 'out'} kept nothing: it tells nothing of the whole build",)
+    assert not none.measured
+    assert calls(none) == calls(before)
+
+
+def test_an_estimate_needs_no_key_and_no_price(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    models = {
+        "default": {**MODEL, "api_key_env": "NO_SUCH_KEY"},
+        "strange": {**MODEL, "name": "nobody-knows", "api_key_env": "NO_SUCH_KEY"},
+    }
+    families = {"uraq": {"statements": 9, "context_counts": [1]}}
+    one = write_config(tmp_path, store="store", models=models, budget_usd=3, families=families)
+    told = Outcome("estimate", str(one))
+    assert told.code == 0, told.error
+    assert "$" in told.output
+    other = write_config(tmp_path, "b.yaml", store="store", model=models["strange"], budget_usd=3, families=families)
+    told = Outcome("estimate", str(other))
+    assert told.code == 0, told.error
+    assert "?" in told.output
+    assert "$" not in told.output
+    assert "the price of nobody-knows is not known" in told.output
+    # The same of an evaluation.
+    rules = write_config(tmp_path, store="store", families=families)
+    made = Project(rules, tmp_path / "out")
+    built(made)
+    remember(made)
+    write_config(tmp_path, store="store", models={**models, "default": {"provider": "rules"}}, families=families)
+    told = Outcome("estimate", "--evaluate", "strange")
+    assert told.code == 0, told.error
+    assert "?" in told.output
+    wrong = Outcome("estimate", "--evaluate", "strangr")
+    assert wrong.code == 2
+    assert str(wrong.error).startswith("--evaluate strangr: no such model")
+    # Who builds is told of both at once.
+    assert "the price of nobody-knows is not known" in str(Outcome("run", str(other)).error)
 
 
 WITHIN = 0.25

@@ -231,6 +231,28 @@ def test_rows_of_one_id_are_asked_once(build: Build, tmp_path: Path) -> None:
     assert len(path.read_text().splitlines()) == len(model.asked) == 3 * 2
 
 
+def test_what_a_killed_evaluation_left_is_written_over_and_what_fails_leaves_nothing(
+    build: Build, tmp_path: Path
+) -> None:
+    path = tmp_path / "predictions" / "toy.jsonl"
+    path.parent.mkdir()
+    (path.parent / "toy.jsonl.tmp").write_text('{"id": "half')
+
+    def fails(done: int, total: int) -> None:
+        assert [one.name for one in path.parent.iterdir()] == ["toy.jsonl.tmp"]
+        raise KeyboardInterrupt
+
+    project: Any = SimpleNamespace(build=build, run=asyncio.run, state=tmp_path)
+    rows = evaluated_rows(project, EVALUATED, None)
+    with pytest.raises(KeyboardInterrupt):
+        predict(project, EVALUATED, Counting(), rows, path, fails)
+    assert list(path.parent.iterdir()) == []
+    (path.parent / "toy.jsonl.tmp").write_text('{"id": "half')
+    predict(project, EVALUATED, Counting(), rows, path, lambda done, total: None)
+    assert [one.name for one in path.parent.iterdir()] == ["toy.jsonl"]
+    assert "half" not in path.read_text()
+
+
 def test_a_build_without_an_evaluated_part_says_which_there_could_be(build: Build) -> None:
     settings = build.families["toy"].settings.model_copy(update={"parts": ("words",)})
     one = build.families["toy"]

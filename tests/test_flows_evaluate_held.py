@@ -157,6 +157,10 @@ def test_a_model_is_evaluated_beside_the_build_and_asked_once(
     assert found["not rated and not finished", "beta / dialogues finished", "writing"] == 6
     page = (folder / "out/predictions/refutebench-beta.tables.html").read_text()
     assert page.count("<polyline") == 4
+    # Each table says what its values and columns are.
+    assert page.count("; columns: ") == len({one["table"] for one in cells})
+    said = "ratings from 1 to 5; columns: mean over refutations and seeds; in brackets, 95 % intervals"
+    assert said in done.output
     assert "12 kept, 0 dropped" in done.output
 
     server.clear()

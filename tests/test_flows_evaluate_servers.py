@@ -1,12 +1,13 @@
 """`touchstone evaluate` and `score` beside servers that imitate real ones, over HTTP, as a user runs them."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.builds import touchstone, write_config
+from tests.builds import killed, touchstone, write_config
 from tests.chat_server import ChatServer, Messages, Reply
 from tests.imitations import Refuses, llama_cpp, o1_mini, ollama, openai_window, tokens_of, vllm_window
 
@@ -56,11 +57,7 @@ class Evaluated:
 
 def test_o1_mini_is_evaluated_and_what_it_refuses_is_told_once(built: Path) -> None:
     with ChatServer(lambda messages: Reply(right(messages), thought=700), refuses=o1_mini) as server:
-        ran = (
-            Evaluated(built, server, "--limit", "12", cache=None)
-            if False
-            else Evaluated(built, server, "--limit", "12")
-        )
+        ran = Evaluated(built, server, "--limit", "12")
         assert ran.done.returncode == 0, ran.done.stderr
         assert ran.done.stdout.count("does not take temperature 0.0, which is left out") == 1
         assert ran.done.stdout.count("takes no system message") == 1
@@ -108,7 +105,8 @@ def test_a_window_that_is_not_told_makes_failures_that_are_no_predictions(built:
             ("", "prompt longer than the model's window")
         }
         assert "exceeds" not in ran.path.read_text()
-        assert f"{len(failed):,} predictions failed and are not scored" in ran.done.stdout
+        assert f"{len(failed):,} predictions failed and are not scored: the server" in ran.done.stdout
+        assert "did not take the prompt" in ran.done.stdout
         assert ran.cells("beside the scores") == {
             "gpt-4o-mini / failed: prompt longer than the model's window": len(failed)
         }
@@ -140,8 +138,12 @@ def test_a_spent_budget_still_scores_what_was_answered(built: Path) -> None:
         # An answer costs 0.1 USD; one may cost 0.256 at most.
         ran = Evaluated(built, server, budget_usd=3, prices=str(prices), temperature=0.5)
         assert ran.done.returncode == 1
-        assert "the ceiling of 3 USD is reached" in ran.done.stderr
         assert 20 < len(ran.predictions) <= 30
+        # An answer to two rows of one wording is paid for once.
+        spent = f"{0.1 * len(server.answered):g}"
+        last = ran.done.stderr.strip().splitlines()[-1]
+        assert f"the ceiling of 3 USD is reached: {spent} USD were spent in all" in last
+        assert f"money: ${float(spent):.4f}" in ran.done.stdout
         assert "predictions are scored" in ran.done.stdout
         assert "overall accuracy" in ran.done.stdout or "replies without <output>" in ran.done.stdout
         first = len(server.answered)
@@ -157,6 +159,57 @@ def test_replies_that_are_cut_off_are_counted(built: Path) -> None:
         assert ran.done.returncode == 0, ran.done.stderr
         assert all(one["cut_off"] is True for one in ran.predictions)
         assert "12 replies were cut off at their limit of tokens" in ran.done.stdout
+
+
+def test_fewer_predictions_take_the_place_of_more_and_that_is_said(built: Path) -> None:
+    (built / "out" / "predictions" / "uraq-m.jsonl").unlink(missing_ok=True)
+    with ChatServer(right) as server:
+        whole = Evaluated(built, server, "--limit", "12")
+        assert "take the place" not in whole.done.stdout
+        few = Evaluated(built, server, "--limit", "3")
+        said = "uraq-m.jsonl: predictions on 3 rows take the place of those on 12, whose answers stay in the cache"
+        assert said in few.done.stdout
+        assert len(few.predictions) == 9
+        server.clear()
+        again = Evaluated(built, server, "--limit", "12")
+        assert "take the place" not in again.done.stdout
+        assert len(again.predictions) == 36
+        assert server.requests == []
+
+
+def test_killed_evaluations_leave_one_file_behind_and_the_next_one_none(built: Path) -> None:
+    predictions = built / "out" / "predictions"
+
+    def half_written() -> list[str]:
+        return sorted(one.name for one in predictions.glob("uraq-k*"))
+
+    with ChatServer(right) as server:
+        model = {"provider": "endpoint", "name": "gpt-4o-mini", "base_url": server.url, "temperature": 0.75}
+        write_config(built, models={"k": model}, families={"uraq": URAQ})
+        asked = ("evaluate", "uraq", "--model", "k", "--out", "out")
+        for _ in range(3):
+            server.clear()
+            server.answer = slowly
+            assert killed(*asked, folder=built, when=lambda: len(server.requests) > 2)
+            assert half_written() == ["uraq-k.jsonl.tmp"]
+        server.answer = right
+        assert touchstone(*asked, folder=built).returncode == 0
+        assert half_written() == ["uraq-k.jsonl", "uraq-k.tables.html", "uraq-k.tables.json"]
+
+
+def slowly(messages: Messages) -> str:
+    time.sleep(0.2)
+    return right(messages)
+
+
+def test_replies_that_say_nothing_are_counted(built: Path) -> None:
+    with ChatServer(lambda _: " ") as server:
+        ran = Evaluated(built, server, "--limit", "4", parameters={"top_p": 0.25})
+        assert ran.done.returncode == 0, ran.done.stderr
+        assert {one["prediction"].strip() for one in ran.predictions} == {""}
+        assert not any("failure" in one for one in ran.predictions)
+        assert "12 replies are empty, and are scored as they are: the model said nothing" in ran.done.stdout
+        assert ran.cells("beside the scores") == {"gpt-4o-mini / empty reply": 12}
 
 
 @pytest.mark.parametrize("command", ["show uraq-items", "verify uraq", "explain ID", "score uraq --input P", "release"])

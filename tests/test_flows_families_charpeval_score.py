@@ -224,6 +224,11 @@ def test_a_folder_is_evaluated_and_its_predictions_scored_again(
     again = opened.out / "again.json"
     scoring.score_family("charpeval", predicted, again, False, None)
     assert json.loads(again.read_text()) == [cell for cell in tables if "attention" not in cell["table"]]
+    # What was weighed here is in no cache: fewer rows do not take its place.
+    before = predicted.read_bytes()
+    with pytest.raises(WrongInput, match=r"tiny-llama.jsonl: has predictions on 5 rows, whose place those on 2 would"):
+        scoring.evaluate_family("charpeval", str(model), 2, None)
+    assert predicted.read_bytes() == before
 
 
 def test_scores_are_the_model_s_own_whatever_the_order_of_the_options(opened: Any, model: Path) -> None:

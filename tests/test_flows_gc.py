@@ -1,5 +1,9 @@
 """What `touchstone gc` leaves, and what it removes."""
 
+import os
+import socket
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -7,9 +11,10 @@ import fsspec
 import pytest
 
 from data.store import Store
+from flows import locks
 from flows.gc import look, remove
 from flows.history import MadeOf, builds, note_build, note_release, releases
-from flows.locks import building, no_build, one_rebuild
+from flows.locks import building, no_build, one_rebuild, one_stage
 from schemas.errors import Failed
 from schemas.manifest import BuildManifest, PartManifest, StageManifest
 from schemas.release import ReleaseManifest
@@ -135,6 +140,47 @@ def test_builds_hold_off_gc_and_not_each_other(tmp_path: Path) -> None:
         pass
     with no_build(tmp_path), pytest.raises(Failed, match="gc` is at work here"), building(tmp_path):
         pass
+
+
+def test_of_two_that_make_one_stage_one_waits_and_knows_for_whom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "LOOK_EVERY_S", 0.01)
+    holders: list[str] = []
+
+    def tired(by: str) -> None:
+        holders.append(by)
+        if len(holders) == 2:
+            raise TimeoutError
+
+    with one_stage(tmp_path, "a", tired), one_stage(tmp_path, "b", tired):
+        assert holders == []
+        with pytest.raises(TimeoutError), one_stage(tmp_path, "a", tired):
+            pass
+    assert holders == [f"process {os.getpid()} on {socket.gethostname()}"] * 2
+    assert list((tmp_path / "locks").iterdir()) == []
+    with one_stage(tmp_path, "a", tired):
+        pass
+    assert len(holders) == 2
+
+
+def test_a_process_that_is_killed_holds_no_stage(tmp_path: Path) -> None:
+    code = (
+        "import sys, time\nfrom pathlib import Path\nfrom flows.locks import one_stage\n"
+        "with one_stage(Path(sys.argv[1]), 'a', print):\n    print('held', flush=True)\n    time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        waited: list[str] = []
+
+        def kills(by: str) -> None:
+            waited.append(by)
+            process.kill()
+
+        with one_stage(tmp_path, "a", kills):
+            assert waited[0].startswith(f"process {process.pid} on ")
+    assert list((tmp_path / "locks").iterdir()) == []
 
 
 def test_rebuilds_of_one_dataset_hold_each_other_off(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from flows.llm.cache import CompletionCache
 from flows.llm.chat_format import read_reply, strict_schema
-from flows.llm.endpoint import ApiKeyError, Endpoint, EndpointSettings
+from flows.llm.endpoint import ApiKeyError, Endpoint, EndpointSettings, without_parts
 from flows.llm.limits import Budget, Limits
 from flows.llm.model import (
     MAX_REASKS,
@@ -420,6 +420,42 @@ async def test_of_errors_a_key_is_hidden_that_can_be_no_word(
             server.refuses = partial(_says, f"an x stays {repeated}")
             [error] = await ask(server, tmp_path, a_prompt(tmp_path), [1], api_key_env="MY_KEY")
             assert shown in str(error)
+
+
+LONG_KEY = "sk-proj-Ab3dEf7hIj1lMn0pQr5tWxYz"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (f"key {LONG_KEY}!", "key ***!"),
+        (
+            "Incorrect API key provided: sk-proj-Ab3d...WxYz. You can find",
+            "Incorrect API key provided: ***. You can find",
+        ),
+        ("Incorrect API key provided: sk-proj-********************WxYz.", "Incorrect API key provided: ***."),
+        ("key sk-p…xYz is wrong", "key *** is wrong"),
+        ("key sk-…z is wrong", "key *** is wrong"),
+        ("ends in ****WxYz", "ends in ***"),
+        ("begins with sk-proj-Ab3d, see there", "begins with ***, see there"),
+        ("holds Ef7hIj1lM somewhere", "holds *** somewhere"),
+        # What is no part of it stays: short words, dots, keys of others.
+        ("ask... a sk- key ... and sk-p", "ask... a sk- key ... and sk-p"),
+        ("limit is 10*** of task...", "limit is 10*** of task..."),
+        ("sk-live-99887766554433 is no key", "sk-live-99887766554433 is no key"),
+    ],
+)
+async def test_of_errors_a_key_is_hidden_in_part_too_and_of_answers_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, shown: str
+) -> None:
+    assert without_parts(said, LONG_KEY) == shown
+    monkeypatch.setenv("MY_KEY", LONG_KEY)
+    with ChatServer(answer=lambda _: json.dumps({"said": said})) as server:
+        answered = await ask(server, tmp_path, a_prompt(tmp_path, Said), [1], api_key_env="MY_KEY")
+        assert answered == [Said(said=said)]
+        server.refuses = partial(_says, said)
+        [error] = await ask(server, tmp_path, a_prompt(tmp_path), [2], api_key_env="MY_KEY")
+        assert f"({shown})" in str(error)
 
 
 def test_a_count_of_tokens_that_no_window_holds_is_none() -> None:

@@ -40,6 +40,7 @@ def test_a_file_overrides_the_library(tmp_path: Path) -> None:
     [
         ("m: {input_per_million: 1}", "m.output_per_million: Field required"),
         ("m: {input_per_million: -1, output_per_million: 1}", "greater than or equal to 0"),
+        ("m: {input_per_million: yes, output_per_million: 1}", "input_per_million: Input should be a valid number"),
         ("m: {input: 1}", "write `model name:"),
         ("[1, 2]", "write `model name:"),
         ("m: [", "not YAML"),

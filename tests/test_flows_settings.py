@@ -122,6 +122,21 @@ def test_packaged_configurations_load() -> None:
         ("name: x\nfamilies: {uraq: {context_counts: [0]}}", "greater than or equal to 1"),
         ("name: x\nfamilies: {uraq: {statements: true}}", "families.uraq.statements"),
         ("name: x\nfamilies: {uraq: {parts: []}}", "families.uraq.parts"),
+        *(
+            (f"name: x\n{text}", f"{place}: expected a number, found true or false, as YAML reads yes, no, on and off")
+            for text, place in (
+                ("model: {provider: endpoint, name: m, temperature: yes}\nfamilies: {uraq: {}}", "model.temperature"),
+                (
+                    "models: {m: {provider: endpoint, name: m, concurrency: on}}\nfamilies: {uraq: {}}",
+                    "models.m.concurrency",
+                ),
+                ("budget_usd: yes\nfamilies: {uraq: {}}", "budget_usd"),
+                ("release: {held_out: no}\nfamilies: {uraq: {}}", "release.held_out"),
+                ("families: {uraq: {related_above: off}}", "families.uraq.related_above"),
+                ("families: {charpeval: {shots: [no, 3]}}", "families.charpeval.shots.0"),
+                ("families: {refutebench: {forgetting: {m: yes}}}", "families.refutebench.forgetting.m"),
+            )
+        ),
         ("name: x\nseed: 1\nseed: 2\nfamilies: {uraq: {}}", "'seed' stands twice"),
         ("name: x\nfamilies: &f {uraq: {x: *f}}", "anchor"),
         ("name: [", "not valid YAML"),
@@ -207,6 +222,30 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     assert config.prices == str(tmp_path / "p.yaml")
     assert config.families["uraq"].statements_from.path == str(tmp_path / "a/b.jsonl")
     assert config.families["uraq"].qa_sources[0].path == "acme/qa"
+
+
+def test_of_a_packaged_file_only_what_is_written_lies_where_the_user_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, elsewhere = tmp_path / "samples", tmp_path / "elsewhere"
+    place.mkdir()
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    text = (
+        "name: x\nstore: s\ncache: sqlite:///c.sqlite\nprices: p.yaml\nprompts: mine\n"
+        "families: {reeval: {sources: [{format: jsonl, path: q.jsonl}]}}\n"
+    )
+    path = written(place, text)
+    config = load_config(path)
+    assert (config.store, config.cache) == (str(place / "s"), f"sqlite:///{place / 'c.sqlite'}")
+    monkeypatch.setattr("flows.settings.sample_path", lambda: place / "sample.yaml")
+    config = load_config(path)
+    assert (config.store, config.cache) == (str(elsewhere / "s"), f"sqlite:///{elsewhere / 'c.sqlite'}")
+    assert (config.prices, config.prompts) == (str(place / "p.yaml"), str(place / "mine"))
+    assert config.families["reeval"].sources[0].path == str(place / "q.jsonl")
+    for url in ("sqlite:////tmp/c.sqlite", "sqlite://", "sqlite:///:memory:", "postgresql://host/touchstone"):
+        path.write_text(f"name: x\ncache: {url!r}\nfamilies: {{uraq: {{}}}}\n")
+        assert load_config(path).cache == url
 
 
 def test_a_model_named_by_path_lies_beside_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

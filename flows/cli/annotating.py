@@ -1,5 +1,6 @@
 """Hands out and collects people's work for a person at a terminal."""
 
+import shlex
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -73,9 +74,11 @@ def pull_work(out: Path | None) -> None:
     _print_standings(console, collected, standings)
     console.print(f"{project.out / PEOPLE_REPORT}: all of it on a page, with what agreement is sure of", soft_wrap=True)
     written = [one for one in ("annotations", "verdicts") if (project.out / one).is_dir()]
+    at = f"--out {shlex.quote(str(project.out))}"
     console.print(
-        f"[dim]{', '.join(str(project.out / one) for one in written)}; `touchstone run` applies the verdicts, "
-        "`touchstone annotate push` hands out what comes of them[/]",
+        f"[dim]{', '.join(str(project.out / one) for one in written)}; "
+        f"`touchstone run {shlex.quote(str(project.config_path))} {at}` applies the verdicts, "
+        f"`touchstone annotate push {at}` hands out what comes of them[/]",
         soft_wrap=True,
     )
 

@@ -47,6 +47,7 @@ def estimate(
 
     After a pilot of the same models (`touchstone run my.yaml --out pilot --limit 5`) its yields and lengths are used.
     With `--evaluate` the rows of the finished build are counted, by family and level; `--limit` is that of the command.
+    No key is needed; money at a price that is not known is `?`.
 
     Example: `touchstone estimate my.yaml --out pilot`
     """
@@ -64,6 +65,7 @@ def estimate(
     from flows.settings import sample_path
 
     project = Project(config or sample_path(), out, limit)
+    project.asks = False
     console = make_console()
     try:
         with console.status("reading the sources"):

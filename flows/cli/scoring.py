@@ -16,6 +16,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from data.sources.files import json_lines
+from data.whole_file import whole_file
 from flows.authors import author_versions
 from flows.cli.reading import open_build
 from flows.cli.terminal import LogInterval, Terminal, make_console, money, print_estimate
@@ -77,6 +78,7 @@ def evaluate_family(
         return
     path = project.out / "predictions" / f"{name}-{_file_name(model)}.jsonl"
     rows = evaluated_rows(project, family, limit)
+    _tell_replaced(console, path, len(rows), weighs)
     if family.evaluation.ready is not None:
         family.evaluation.ready(settings_now(project, family))
     told, usage, notes = None, Usage(), list[str]()
@@ -117,6 +119,32 @@ def evaluate_family(
     _score_answered(console, project, family, rows, path, output, stopped, told, said)
 
 
+_ID = re.compile(r'\{"id": "([^"]*)"')
+
+
+def _tell_replaced(console: Console, path: Path, rows: int, weighs: LikelihoodModel | None) -> None:
+    """Say so where predictions on fewer rows are to take the place of those on more.
+
+    Raises `WrongInput` where these would be lost: what a local model weighed is kept nowhere else.
+    """
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        before = len({found[1] for line in lines if (found := _ID.match(line))})
+    if rows >= before:
+        return
+    if isinstance(weighs, LocalModel):
+        raise WrongInput(
+            f"{path}: has predictions on {before:,} rows, whose place those on {rows:,} would take, and what a local "
+            "model weighed is kept nowhere else; move the file away, or ask about as many rows"
+        )
+    said = (
+        f"{path}: predictions on {rows:,} rows take the place of those on {before:,}, whose answers stay in the cache: "
+        "asked for again, they cost nothing"
+    )
+    console.print(f"[yellow]{escape(said)}[/]", soft_wrap=True)
+
+
 def _score_answered(
     console: Console,
     project: Project,
@@ -134,7 +162,7 @@ def _score_answered(
         return
     if path.stat().st_size:
         _score(console, project, family, rows, path, output, partial=True, more=more, said=said)
-    raise stopped
+    raise project.over_budget() from stopped
 
 
 def _evaluate_in_dialogues(
@@ -161,16 +189,17 @@ def _evaluate_in_dialogues(
                     build = as_paid(project, family, build, limit)
                     asked = hold(project, family, build, watcher)
             context = held_context(family, build)
-            paths = write_held(family, context, stem)
+            written = write_held(family, context, stem)
             dropped = {part: sum(1 for _ in context.dropped(part)) for part in held.parts}
-            said = [
-                f"{path}: {len(build.accepted(family.name, part)):,} kept, {dropped[part]:,} dropped"
-                for part, path in zip(held.parts, paths, strict=False)
-            ]
-            said.append(f"{paths[-1]}: what was dropped, and why")
+            said = []
+            for part, file in zip(held.parts, written, strict=False):
+                kept = len(build.accepted(family.name, part))
+                instead = f", in place of {file.before:,}" if file.before > kept else ""
+                said.append(f"{file.path}: {kept:,} kept{instead}, {dropped[part]:,} dropped")
+            said.append(f"{written[-1].path}: what was dropped, and why")
             said += map(escape, notes)
             if stopped is not None and not len(build.accepted(family.name, held.parts[-1])):
-                raise stopped
+                raise project.over_budget() from stopped
             with console.status("scoring"):
                 result = held.tables(context)
             if reads is not None and held.cases is not None:
@@ -183,19 +212,20 @@ def _evaluate_in_dialogues(
     title = f"{project.config.name}: {family.name} on {model}"
     _tell(console, result, result.notes, output.with_suffix(".html"), title, output, said)
     if stopped is not None:
-        raise stopped
+        raise project.over_budget() from stopped
 
 
 def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
     """Print what it takes to evaluate a model on each family of a build that can be put to it."""
     console = make_console()
     project = open_build(out, console)
+    project.asks = False
     lines: list[EstimateLine] = []
     refused: dict[str, str] = {}
     try:
         for one in project.build.families.values():
             try:
-                weighs = _weighing_model(project, one.family, model)
+                weighs = _weighing_model(project, one.family, model, "--evaluate")
                 lines += evaluation_lines(project, one.family, model, weighs, limit)
             except WrongInput as error:
                 refused[one.family.name] = str(error)
@@ -226,6 +256,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
         raise WrongInput(f"--by-author: {name} has no options to weigh")
     versions, notes = author_versions(project, family, authors, limit)
     path = project.out / "predictions" / f"{name}-{_file_name(model)}-by-author.jsonl"
+    _tell_replaced(console, path, len({one.row.id for one in versions}), weighs)
     try:
         if isinstance(weighs, LocalModel):
             with console.status(f"loading {weighs.name}"):
@@ -237,6 +268,8 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
                 progress.update(task, completed=done, total=total)
 
             usage = weigh(project, family, weighs, GivenRows([one.row for one in versions]), path, show)
+    except BudgetSpent as stopped:
+        raise project.over_budget() from stopped
     finally:
         project.close()
     said = [f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache"]
@@ -246,8 +279,11 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
     _tell(console, result, [*notes, *result.notes], path.with_suffix(".html"), title, said=said)
 
 
-def _weighing_model(project: Project, family: Family, model: str) -> LikelihoodModel | None:
-    """The model that weighs the family's options; None where it asks for replies. `WrongInput` for an unknown name."""
+def _weighing_model(project: Project, family: Family, model: str, option: str = "--model") -> LikelihoodModel | None:
+    """The model that weighs the family's options; None where it asks for replies.
+
+    Raises `WrongInput` for an unknown name, given by an `option` of the command.
+    """
     known = ["default", EVALUATED, *(prompt.role for prompt in family.prompts), *project.config.models]
     weighs = family.evaluation.choices is not None
     if model in known:
@@ -255,7 +291,7 @@ def _weighing_model(project: Project, family: Family, model: str) -> LikelihoodM
     if weighs and _can_be_loaded(model):
         return LocalModel(LocalSettings(name=model))
     also = ", and no such folder" if weighs else ""
-    raise WrongInput(f"--model {model}: no such model in {project.config_path}{also}{nearest(model, known)}")
+    raise WrongInput(f"{option} {model}: no such model in {project.config_path}{also}{nearest(model, known)}")
 
 
 def _reading_model(project: Project, family: Family, name: str) -> LocalModel:
@@ -316,7 +352,6 @@ def _score_built(console: Console, project: Project, family: Family, output: Pat
     page = _page_of(None, output)
     with console.status("scoring"):
         result = held.tables(held_context(family, project.build))
-    output.parent.mkdir(parents=True, exist_ok=True)
     _tell(console, result, result.notes, page, f"{project.config.name}: {family.name} as it was built", output)
 
 
@@ -390,9 +425,8 @@ def _page_of(path: Path | None, output: Path | None) -> Path:
 def _write_tables(result: ScoreTables, output: Path) -> int:
     """Write all cells as JSON; gives their number."""
     cells = [cell.model_dump() for cell in result.tables]
-    temporary = output.with_name(f"{output.name}.tmp")
-    temporary.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    temporary.replace(output)
+    with whole_file(output) as file:
+        file.write(json.dumps(cells, ensure_ascii=False, indent=1) + "\n")
     return len(cells)
 
 
@@ -416,10 +450,10 @@ def _tell(
         if name in result.grids:
             continue
         unit = result.unit(name)
-        in_per_cent = ", in per cent" if unit == "per cent" else ""
-        table = Table(title=f"{name}{in_per_cent}", title_justify="left", title_style="bold")
+        console.print(f"\n[bold]{escape(name)}[/]\n[dim]{escape(result.about(name))}[/]", soft_wrap=True)
+        table = Table()
         shown = in_words(frame.head(LINES_SHOWN), partial(_cell, unit=unit))
-        table.add_column("row", overflow="fold", ratio=1)
+        table.add_column(escape(result.lines(name)), overflow="fold", ratio=1)
         for column in shown.columns:
             table.add_column(column, overflow="fold")
         for row, *cells in shown.itertuples():
@@ -485,9 +519,6 @@ def score_rows(name: str, rows: Path, output: Path) -> None:
             raise row.error(str(error), "a row has id, prediction, answers, keywords and lang") from error
     if not scored:
         raise WrongInput(f"{rows}: has no rows; a row has id, prediction, answers, keywords and lang")
-    output.parent.mkdir(parents=True, exist_ok=True)
-    temporary = output.with_name(f"{output.name}.tmp")
-    lines = [json.dumps({"id": at, "score": score}) + "\n" for at, score in scored.items()]
-    temporary.write_text("".join(lines), encoding="utf-8")
-    temporary.replace(output)
+    with whole_file(output) as file:
+        file.writelines(json.dumps({"id": at, "score": score}) + "\n" for at, score in scored.items())
     make_console().print(f"{output}: {len(scored)} scores", soft_wrap=True)

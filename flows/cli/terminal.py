@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import shlex
 import sys
 import threading
 import time
@@ -15,6 +16,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markdown import Markdown
+from rich.markup import escape
 from rich.panel import Panel
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -35,6 +37,8 @@ from schemas.manifest import BuildManifest, PartManifest, StageManifest, UsageOf
 WIDTH_OF_FILES = 120
 EVERY_S = 30.0
 """Between two lines of a log on how far a stage is, in seconds."""
+DEFAULT_OUT = Path("out")
+"""Where `touchstone run` builds if nobody says where."""
 LEFT: dict[str, Any] = {"title_justify": "left", "title_style": "bold"}
 LOCAL_SERVERS = {
     "Ollama": "http://127.0.0.1:11434/v1",
@@ -71,11 +75,15 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     if (item := one_item(project)) is not None:
         console.print(Panel(Markdown(item), title="one item", title_align="left", padding=(1, 2)))
     print_next(console, project, manifest, report)
+    is_empty = not any(part.kept + part.waiting for part in manifest.parts)
     if limit is not None and any(usage.calls for usage in _usage(manifest.parts).values()):
-        console.print("\nWhat the whole build will take, by this pilot's yields:")
-        print_estimate(estimate(Project(config, out, None)), console)
+        if is_empty:
+            console.print("\nThe pilot kept nothing, so it does not tell what the whole build will take.")
+        else:
+            console.print("\nWhat the whole build will take, by this pilot's yields:")
+            print_estimate(estimate(Project(config, out, None)), console)
     console.print(f"[dim]{time.monotonic() - started:.1f} s in all[/]")
-    if not any(part.kept + part.waiting for part in manifest.parts):
+    if is_empty:
         raise Failed(f"no record was kept; {report} shows why each was dropped")
 
 
@@ -223,6 +231,11 @@ class Terminal:
                 self._draw(ref)
                 self.waited()
 
+    def blocked(self, ref: StageRef, by: str) -> None:
+        """A stage waits for another run."""
+        with self._lock:
+            self.console.print(f"  {ref!s:<44} [yellow]waits for {by}, which makes it now[/]", soft_wrap=True)
+
     def waited(self) -> None:
         """In a log, tell every so often how far each stage is."""
         with self._lock:
@@ -340,8 +353,8 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
     if kept:
         family = kept[0].family
         last = [one.part for one in kept if one.family == family][-1]
-        _advise(console, f"touchstone show {family}-{last} --sample 5", "read what was made")
-        _advise(console, f"touchstone verify {family}", "prove every row from the files alone")
+        _advise(console, project, f"show {family}-{last} --sample 5", "read what was made")
+        _advise(console, project, f"verify {family}", "prove every row from the files alone")
     _advise_evaluations(console, project, kept)
     if all(model == "rules" for model in manifest.models.values()):
         console.print(
@@ -360,10 +373,10 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
                 f"  {server} answers here: [cyan]model: {{provider: endpoint, name: {model}, base_url: {url}}}[/]"
             )
     if any(part.people is not None and (family.name, part.name) in there for family, part in project.build.parts()):
-        given = "" if project.config_path == sample_path() else f" {project.config_path}"
+        given = "" if project.config_path == sample_path() else f" {shlex.quote(str(project.config_path))}"
         start = f"touchstone label-studio up{given} && " if project.config.annotation.url == LOCAL else ""
         console.print("  people read it, and write what is theirs to write; this opens the forms, and tells where:")
-        console.print(f"    {start}touchstone annotate push --out {project.out}", soft_wrap=True)
+        console.print(f"    {start}touchstone annotate push --out {shlex.quote(str(project.out))}", soft_wrap=True)
 
 
 def _advise_evaluations(console: Console, project: Project, kept: Sequence[PartManifest]) -> None:
@@ -376,15 +389,18 @@ def _advise_evaluations(console: Console, project: Project, kept: Sequence[PartM
             continue
         held = one.evaluation.held
         if held is not None and there.issuperset(held.parts):
-            _advise(console, f"touchstone score {name}", "tables of the dialogues that were built")
+            _advise(console, project, f"score {name}", "tables of the dialogues that were built")
         asked = one.prompts if held is not None else one.evaluation.prompts
         answers = not by_rules or any(prompt.name in rules_of(name) for prompt in asked)
         model, more = ("default", "") if answers else ("NAME", ", of provider endpoint")
-        _advise(console, f"touchstone evaluate {name} --model {model}", f"put the rows to a model{more}, and score it")
+        _advise(console, project, f"evaluate {name} --model {model}", f"put the rows to a model{more}, and score it")
 
 
-def _advise(console: Console, command: str, what_for: str) -> None:
-    console.print(f"  {command:<47} {what_for}", soft_wrap=True)
+def _advise(console: Console, project: Project, command: str, what_for: str) -> None:
+    """A command on this very build: without `--out` it would read the last one, which may be another by then."""
+    out = "" if project.out.resolve() == DEFAULT_OUT.resolve() else f" --out {shlex.quote(str(project.out))}"
+    line = f"touchstone {command}{out}"
+    console.print(f"  {escape(f'{line:<46}')}  {what_for}", soft_wrap=True)
 
 
 def local_servers() -> Iterable[tuple[str, str, str]]:

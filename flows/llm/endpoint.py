@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Self
 from urllib.parse import urlsplit, urlunsplit
@@ -52,6 +52,9 @@ NO_KEY = "no-key"
 SHORTEST_SECRET = 8
 """A key of fewer characters may be part of any text: it is hidden in no message."""
 LONGEST_LABEL = 63  # RFC 1035, section 2.3.4
+FEWEST_AT_MASK = 4
+"""So many characters of a key around a mask (`...`, `****`) are parts of the key, and no chance."""
+_MASK = re.compile(r"\.{2,}|…+|[*•xX#]{3,}")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 CONNECT_S = 10.0
@@ -813,16 +816,40 @@ class Endpoint:
         )
 
     def _without_key(self, said: str) -> str:
-        """`said` without the key, also where JSON spells its characters as numbers."""
+        """`said` without the key or parts of it, also where JSON spells its characters as numbers."""
         if self._key == NO_KEY or len(self._key) < SHORTEST_SECRET:
             return said
         plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), said) if "\\u" in said else said
-        return plain.replace(self._key, "***") if self._key in plain else said
+        hidden = without_parts(plain, self._key)
+        return said if hidden == plain else hidden
 
     def _short(self, said: str) -> str:
         """A server's words on one line, without the key, should it repeat it."""
         line = self._without_key(" ".join(said.split()))
         return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
+
+
+def without_parts(said: str, key: str) -> str:
+    """`said` with `***` for each part of the key: `SHORTEST_SECRET` characters of it or more, or fewer around a mask.
+
+    Servers repeat a wrong key as `sk-abc...xyz` or `sk-abc****wxyz`, so that its user can tell which one it was.
+    """
+    hidden = bytearray(len(said))
+    pieces = {key[start : start + SHORTEST_SECRET] for start in range(len(key) - SHORTEST_SECRET + 1)}
+    for start in range(len(said) - SHORTEST_SECRET + 1):
+        if said[start : start + SHORTEST_SECRET] in pieces:
+            hidden[start : start + SHORTEST_SECRET] = b"\1" * SHORTEST_SECRET
+    for mask in _MASK.finditer(said):
+        before = next(n for n in range(len(key), -1, -1) if said[: mask.start()].endswith(key[:n]))
+        after = next(n for n in range(len(key) + 1) if said.startswith(key[n:], mask.end()))
+        start, end = mask.start() - before, mask.end() + len(key) - after
+        if before + len(key) - after >= FEWEST_AT_MASK:
+            hidden[start:end] = b"\1" * (end - start)
+    shown = (
+        "***" if is_hidden else "".join(said[place] for place, _ in run)
+        for is_hidden, run in groupby(enumerate(hidden), key=lambda one: one[1])
+    )
+    return "".join(shown)
 
 
 def identity_of(settings: EndpointSettings) -> Mapping[str, object]:

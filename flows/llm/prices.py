@@ -47,8 +47,8 @@ class Price(Protocol):
 class FlatPrice(Frozen):
     """Prices in US dollars for a million tokens."""
 
-    input_per_million: float = Field(ge=0)
-    output_per_million: float = Field(ge=0)
+    input_per_million: float = Field(ge=0, strict=True)
+    output_per_million: float = Field(ge=0, strict=True)
 
     @property
     def known(self) -> bool:

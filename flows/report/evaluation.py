@@ -17,7 +17,7 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from data.store import Store
+from data.whole_file import whole_file
 from flows.report.svg import grid, stack
 from flows.scoring.tables import ALL_LEVELS, ScoreTables, Unit, in_words, measured
 
@@ -47,7 +47,10 @@ class TableView:
     """Whether it has too many lines to be read as a table."""
     keyed: Literal["rows", "columns"] | None = None
     """What the chart tells apart by colour."""
-    in_per_cent: bool = False
+    about: str = ""
+    """What its values and columns are."""
+    lines: str = ""
+    """What its lines tell apart."""
 
 
 def write_evaluation(path: Path, title: str, result: ScoreTables, notes: Sequence[str]) -> None:
@@ -59,16 +62,32 @@ def write_evaluation(path: Path, title: str, result: ScoreTables, notes: Sequenc
         title=title,
         style=Markup((HERE / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         tables=[
-            table_view(name, frame, stacked=name in result.stacked, heated=name in result.grids, unit=result.unit(name))
+            table_view(
+                name,
+                frame,
+                stacked=name in result.stacked,
+                heated=name in result.grids,
+                unit=result.unit(name),
+                about=result.about(name),
+                lines=result.lines(name),
+            )
             for name, frame in result.frames.items()
         ],
         notes=notes,
     )
-    Store(str(path.parent)).write(str(path.resolve()), page.encode())
+    with whole_file(path) as file:
+        file.write(page)
 
 
 def table_view(
-    name: str, frame: pd.DataFrame, *, stacked: bool = False, heated: bool = False, unit: Unit = "share"
+    name: str,
+    frame: pd.DataFrame,
+    *,
+    stacked: bool = False,
+    heated: bool = False,
+    unit: Unit = "share",
+    about: str = "",
+    lines: str = "",
 ) -> TableView:
     """A frame as it is shown; with curves where it has two columns or more that are whole numbers ("16k" is one).
 
@@ -99,7 +118,7 @@ def table_view(
     if chart is not None and not folded and not heated:
         keyed = "columns" if stacked else "rows"
     told = tuple((str(row), tuple(cells)) for row, *cells in shown.itertuples())
-    return TableView(name, tuple(shown.columns), told, chart, folded, keyed, unit == "per cent")
+    return TableView(name, tuple(shown.columns), told, chart, folded, keyed, about, lines)
 
 
 def heatmaps(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], unit: Unit = "share") -> Markup:

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from flows.llm.local import Attended
-from flows.scoring.tables import ScoreTables
+from flows.scoring.tables import Layout, ScoreTables
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def attention_tables(model: str, items: Iterable[tuple[ChunkedText, NDArray[np.f
         f"attention of {model}, {group}": _frame(names, np.mean(found, axis=0), len(found))
         for group, (names, found) in sorted(groups.items())
     }
-    return ScoreTables.of(frames, stacked=frames)
+    return ScoreTables.of(frames, stacked=frames, layouts=dict.fromkeys(frames, Layout("layer", "chunk looked at")))
 
 
 def _frame(names: Sequence[str], shares: NDArray[np.float64], items: int) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -16,12 +16,19 @@ Line = TypeVar("Line")
 Unit = Literal["share", "per cent", "rating", "count"]
 """What a table's values are: shares from 0 to 1, such shares that are shown in per cent, ratings from 1 to 5 and their
 differences, or counts and lengths."""
+UNITS: Mapping[Unit, str] = {
+    "share": "shares from 0 to 1",
+    "per cent": "per cent",
+    "rating": "ratings from 1 to 5",
+    "count": "counts and lengths",
+}
+"""The units in words."""
 ALL_LEVELS = "all levels"
 """The column over all the others, which are points on a scale: it is none of its own."""
 
 
 BESIDE = "beside the scores"
-"""The table of failures and of what was cut."""
+"""The table of failures, of replies that say nothing, and of what was cut."""
 
 
 class ScoreError(WrongInput):
@@ -34,6 +41,13 @@ class AllFailed(ScoreError):  # noqa: N818 - names what happened
 
 class PartialScores(UserWarning):
     """Scores of what is there: how many predictions were missing, double or unknown."""
+
+
+class Layout(NamedTuple):
+    """What a table's lines and its columns tell apart, in a few words: "model / source", "measure"."""
+
+    lines: str
+    columns: str
 
 
 @dataclass(frozen=True)
@@ -51,6 +65,8 @@ class ScoreTables:
     """Tables of shares whose lines and columns are one sequence, in its order: they are drawn as heatmaps."""
     units: Mapping[str, Unit] = field(default_factory=dict)
     """By table, what its values are; shares where nothing is said."""
+    layouts: Mapping[str, Layout] = field(default_factory=dict)
+    """By table, what its lines and columns are."""
 
     @classmethod
     def of(
@@ -60,12 +76,13 @@ class ScoreTables:
         stacked: Iterable[str] = (),
         units: Mapping[str, Unit] | None = None,
         grids: Iterable[str] = (),
+        layouts: Mapping[str, Layout] | None = None,
     ) -> "ScoreTables":
         """From frames with a line a cell: `row, column, value, n`; the value of a cell with n = 0 is None."""
         wide = {name: _wide(frame) for name, frame in frames.items()}
         drawn = frozenset(grids)
         wide |= {name: wide[name].reindex(index=frames[name]["row"].drop_duplicates()) for name in drawn}
-        return cls(wide, _cells(frames), notes, frozenset(stacked), drawn, units or {})
+        return cls(wide, _cells(frames), notes, frozenset(stacked), drawn, units or {}, layouts or {})
 
     def joined(self, other: "ScoreTables") -> "ScoreTables":
         """These tables, and behind them the others."""
@@ -76,11 +93,21 @@ class ScoreTables:
             self.stacked | other.stacked,
             self.grids | other.grids,
             {**self.units, **other.units},
+            {**self.layouts, **other.layouts},
         )
 
     def unit(self, table: str) -> Unit:
         """What the table's values are."""
         return self.units.get(table, "share")
+
+    def lines(self, table: str) -> str:
+        """What the table's lines tell apart; nothing where that is not said."""
+        return self.layouts[table].lines if table in self.layouts else ""
+
+    def about(self, table: str) -> str:
+        """In a line, what the table's values and its columns are."""
+        said = UNITS[self.unit(table)]
+        return f"{said}; columns: {self.layouts[table].columns}" if table in self.layouts else said
 
 
 def fitting(
@@ -150,16 +177,25 @@ def fitting(
 def tally(predictions: Iterable[Prediction], seen: list[Prediction]) -> Iterator[Prediction]:
     """The predictions; those of which something is to be told beside the scores are noted in `seen`."""
     for one in predictions:
-        if one.failure is not None or one.cut_off or one.prompt_cut:
-            seen.append(one.model_copy(update={"prediction": ""}))
+        if one.failure is not None or one.cut_off or one.prompt_cut or says_nothing(one):
+            # Whether it says anything is enough: a million replies are long.
+            seen.append(one.model_copy(update={"prediction": one.prediction.strip()[:1]}))
         yield one
 
 
+def says_nothing(one: Prediction) -> bool:
+    """Whether the model was asked for a reply, and gave an empty one."""
+    return one.failure is None and one.scores is None and not one.prediction.strip()
+
+
 def told_beside(seen: Sequence[Prediction]) -> ScoreTables:
-    """What scores do not tell: by model and variant, how many predictions failed or were cut off, or their prompts."""
+    """What scores do not tell: by model and variant, how many predictions failed, are empty or were cut off, or their
+    prompts.
+    """
     counts: Counter[tuple[str, str]] = Counter()
     for one in seen:
         counts[f"{one.group} / failed: {one.failure}", one.variant] += one.failure is not None
+        counts[f"{one.group} / empty reply", one.variant] += says_nothing(one)
         counts[f"{one.group} / reply cut off at its tokens", one.variant] += one.cut_off is not None
         counts[f"{one.group} / prompt cut in its middle", one.variant] += one.prompt_cut is not None
     if not (counted := +counts):
@@ -169,12 +205,18 @@ def told_beside(seen: Sequence[Prediction]) -> ScoreTables:
         for (row, variant), count in sorted(counted.items())
     ]
     failed = sum(one.failure is not None for one in seen)
-    notes = [f"{failed:,} predictions failed and are not scored: the model was not asked"] * (failed > 0)
+    notes = []
+    if failed:
+        taken = "the server (or the model that is loaded here) did not take the prompt"
+        notes.append(f"{failed:,} predictions failed and are not scored: {taken}")
+    if empty := sum(map(says_nothing, seen)):
+        notes.append(f"{empty:,} replies are empty, and are scored as they are: the model said nothing")
     if cut := sum(one.cut_off is not None for one in seen):
         notes.append(f"{cut:,} replies were cut off at their limit of tokens, and are scored as they are (max_tokens)")
     if cut := sum(one.prompt_cut is not None for one in seen):
         notes.append(f"{cut:,} prompts were cut in their middle to fit into the model's window")
-    return ScoreTables.of({BESIDE: pd.DataFrame(lines)}, notes, units={BESIDE: "count"})
+    layouts = {BESIDE: Layout("model / what is counted", "variant")}
+    return ScoreTables.of({BESIDE: pd.DataFrame(lines)}, notes, units={BESIDE: "count"}, layouts=layouts)
 
 
 def measured(value: float, unit: Literal["per cent", "rating", "count"]) -> str:

@@ -118,7 +118,7 @@ def fitting(
 
     Raises `CannotScore` where one is missing, double or of a row or variant that is not there. With `partial` the
     unknown are left out, of two the first counts, and a note says how many. A prediction with a `failure` is there, but
-    is not scored: a note counts them.
+    is not scored: a note counts them, and another one empty replies.
     """
     kept: dict[tuple[str, str, str], Row] = {}
     faults: dict[str, list[str]] = {"missing": [], "double": [], "unknown": []}
@@ -153,7 +153,10 @@ def fitting(
     if not answered:
         raise AllFailed(f"predictions: all {len(kept)} failed, and none is scored; their `failure` says why")
     if len(answered) < len(kept):
-        notes.append(f"{len(kept) - len(answered)} predictions failed and are not scored: the model was not asked")
+        said = "the server (or the model that is loaded here) did not take the prompt"
+        notes.append(f"{len(kept) - len(answered)} predictions failed and are not scored: {said}")
+    if empty := sum(one.get("scores") is None and not str(one.get("prediction", "")).strip() for one in answered):
+        notes.append(f"{empty} replies are empty, and are scored as they are: the model said nothing")
     return answered
 
 

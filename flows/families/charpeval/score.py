@@ -21,13 +21,15 @@ import pandas as pd
 
 from flows.construct.engine import Version
 from flows.scoring.likelihood import DEFAULT_SCORE, SCORES
-from flows.scoring.tables import ScoreError, ScoreTables, fitting, means
+from flows.scoring.tables import Layout, ScoreError, ScoreTables, fitting, means
 from schemas.base import Frozen
 from schemas.charpeval import OPTION_TYPES, SUBSETS, CharpEvalItem, OptionType, Subset
 from schemas.prediction import Prediction
 
 PLACE = ["group", "subset"]
 """What a table's lines tell apart."""
+LINES = "model / subset"
+"""The same in words."""
 
 
 class ScoredItem(Frozen):
@@ -73,7 +75,9 @@ def score(
     ranked = pd.DataFrame(lines)
     frames = {"accuracy": _accuracy(ranked, variants)}
     frames |= {f"ranked first, by {name}": _ranking(ranked[ranked["variant"] == name]) for name in variants}
-    return ScoreTables.of(frames, _notes(ranked))
+    layouts = dict.fromkeys(frames, Layout(LINES, "kind of option"))
+    layouts["accuracy"] = Layout(LINES, "way to score an option")
+    return ScoreTables.of(frames, _notes(ranked), layouts=layouts)
 
 
 def compare_authors(versions: Sequence[Version], predictions: Iterable[Prediction]) -> ScoreTables:
@@ -111,7 +115,8 @@ def compare_authors(versions: Sequence[Version], predictions: Iterable[Predictio
     if not shares:
         raise ScoreError("predictions: there are none of two authors' items on one dialogue; weigh both")
     frames = {"ranked first, by author": pd.DataFrame(shares), "difference between authors": pd.DataFrame(apart)}
-    return ScoreTables.of(frames, notes)
+    by = "model / subset / author"
+    return ScoreTables.of(frames, notes, layouts=dict.fromkeys(frames, Layout(by, "kind of option")))
 
 
 def _of_two(

@@ -31,7 +31,7 @@ from flows.families.lveval.inference import (
 )
 from flows.families.lveval.settings import words_of
 from flows.scoring.qa import METRICS
-from flows.scoring.tables import ALL_LEVELS, AllFailed, ScoreError, ScoreTables, Unit, cells, fitting, means
+from flows.scoring.tables import ALL_LEVELS, AllFailed, Layout, ScoreError, ScoreTables, Unit, cells, fitting, means
 from flows.scoring.words import chinese_words, english_words, read_blacklist
 from schemas.base import Frozen
 from schemas.lveval import LongContext
@@ -45,6 +45,17 @@ NUMBERS = ("none", "one", "two")
 MOST_SHARED = 100  # section 3.3: "the top 100 words that matched the GT answer most frequently"
 TOKENS = {"en": english_words, "zh": chinese_words}
 BY_DEPTH = "fact recall by depth"
+LAYOUTS: Mapping[str, Layout] = {
+    "score by dataset": Layout("model / dataset", "level"),
+    "score by level": Layout("model", "level"),
+    "score by type": Layout("model / type of dataset", "level"),
+    "metric ablation": Layout("model / dataset / stage of the metric", "level"),
+    BY_DEPTH: Layout("model / dataset / place of the fact", "level"),
+    "CFI and KPR": Layout("model / dataset / ablation", "level"),
+    "leakage": Layout("model / dataset / what was asked", "level"),
+    SHARED: Layout("language / word", "replies that share it with their answer"),
+    FACTS: Layout("dataset", "pairs by how many confusing facts they have"),
+}
 CEILING = "ceiling Lm/Ld"
 AS_RELEASED = "as released"
 KPR = {AS_RELEASED: ", with KPR", "no-kpr": ", without KPR"}
@@ -180,7 +191,7 @@ def score(
     if not (facts := _confusing_facts(found, notes)).empty:
         frames[FACTS] = facts
     units: dict[str, Unit] = {name: "count" if name in (SHARED, FACTS) else "per cent" for name in frames}
-    return ScoreTables.of(frames, notes, units=units)
+    return ScoreTables.of(frames, notes, units=units, layouts=LAYOUTS)
 
 
 def heatmap(scored: ScoreTables, group: str, dataset: str) -> pd.DataFrame:

@@ -21,7 +21,7 @@ import pandas as pd
 from flows.families.reeval.inference import CATEGORY_1, CATEGORY_2, Variant
 from flows.scoring.entailment import DEFAULT_MODEL, Entailment, EntailmentModelUnusableError, premise_and_hypothesis
 from flows.scoring.qa import exact_match, f1
-from flows.scoring.tables import ScoreError, ScoreTables, fitting, means
+from flows.scoring.tables import Layout, ScoreError, ScoreTables, fitting, means
 from schemas.base import Frozen, Provenance, content_hash
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction
@@ -151,7 +151,16 @@ def tables(
             frames[f"{title}, by third of the evidence"] = _by_position(asked, measures)
         if matrix is not None:
             frames[f"{title}, by pivot"] = matrix
-    return ScoreTables.of(frames, _notes(cases, settings, judge))
+    layouts = {name: _layout(name) for name in frames}
+    return ScoreTables.of(frames, _notes(cases, settings, judge), layouts=layouts)
+
+
+def _layout(table: str) -> Layout:
+    if table.endswith("by third of the evidence"):
+        return Layout("model / source / measure", "third of the evidence that the answer starts in")
+    if table.endswith("by pivot"):
+        return Layout("model", "measures on the cases of each pivot")
+    return Layout("model / source", "measure: exact match, F1 of the words, entailment")
 
 
 def _notes(cases: Sequence[ScoredCase], settings: ScoreSettings, judge: Judge | None) -> list[str]:

@@ -22,12 +22,28 @@ from flows.families.refutebench.prompts import ANSWER_TOKENS, RATE_REFUTATION, R
 from flows.families.refutebench.ratings import ratings_of
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.prices import estimate_tokens
-from flows.scoring.tables import ScoreTables, Unit
+from flows.scoring.tables import Layout, ScoreTables, Unit
 from schemas.base import content_hash, key_of
 from schemas.refutebench import PLAIN, RATINGS, TASKS, Rating, RefutationDialogue, Seed, style_of
 
 LEAST_FOR_INTERVAL = 5
 """Seeds: of fewer, samples drawn anew show little but those few, and an interval would promise what it cannot hold."""
+BRACKETS = "in brackets, 95 % intervals"
+COLUMNS = {
+    "overall": f"mean over refutations and seeds; {BRACKETS}",
+    "memory": f"how well the first refutation is followed at two turns, and Δ, what was lost; {BRACKETS}",
+    "task consistency": f"how well the task is done at first and at last, and Δ, what was lost; {BRACKETS}",
+    "persistent": f"C, unrelated pairs between refutation and rating, and what was lost; {BRACKETS}",
+    "over turns: the first refutation": "turn",
+    "over turns: the task": "turn",
+    "over C": "C, unrelated pairs between refutation and rating",
+    "seeds compared": "seeds that stand behind the table of that name",
+    "statistics": "number of seeds, and means",
+    "not rated and not finished": "task",
+}
+"""By table, what its columns are."""
+LINES = {"statistics": "model / protocol / task", "not rated and not finished": "model / what became of them"}
+"""By table, what its lines are, where they are not models and tasks."""
 TOKENS_TOLD = (
     "tokens are estimated from the texts: one a Chinese, Japanese or Korean character, one for four others; a "
     "dialogue's are all that the model was sent, the whole history with each message, and all that it said; its "
@@ -126,7 +142,8 @@ def tables(ctx: HeldContext) -> ScoreTables:
         frames["not rated and not finished"] = _account_cells(accounts, named)
         notes += [note for condition in sorted(accounts) if (note := _told(named(condition), accounts[condition]))]
     units |= {name: "count" for name in frames if name not in units}
-    return ScoreTables.of({name: one for name, one in frames.items() if len(one)}, notes, units=units)
+    layouts = {name: Layout(LINES.get(name, "model / task"), what) for name, what in COLUMNS.items()}
+    return ScoreTables.of({name: one for name, one in frames.items() if len(one)}, notes, units=units, layouts=layouts)
 
 
 # ---- lines ----

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from flows.scoring.qa import normalise_answer, number_value
-from flows.scoring.tables import ScoreError, ScoreTables, cells, fitting, means
+from flows.scoring.tables import Layout, ScoreError, ScoreTables, cells, fitting, means
 from schemas.base import Frozen
 from schemas.prediction import Prediction
 from schemas.uraq import DONT_KNOW, NEEDS, SETTINGS, AnswerType, EvaluationRow, Need, Setting
@@ -132,7 +132,18 @@ def score(rows: Iterable[ScoredRow], predictions: Iterable[Prediction], partial:
         "replies without <output>": _untagged(replies),
         "context tokens": _tokens(by_id[id_] for id_ in replies["id"].drop_duplicates()),
     }
-    return ScoreTables.of(frames)
+    contexts = "contexts in a row"
+    layouts = {
+        "overall accuracy": Layout("model / data set", contexts),
+        "case-level accuracy": Layout("model / data set / user need", contexts),
+        "setting-specific accuracy": Layout("model / data set / user need / setting", contexts),
+        "setting-specific accuracy, also right under match": Layout("model / data set / user need / setting", contexts),
+        "I don't know among context-exclusive errors": Layout("model / data set", "share of those errors"),
+        "wrong with 1 context, right with the most": Layout("model / data set / user need", "a share, and a number"),
+        "replies without <output>": Layout("model / data set / user need", contexts),
+        "context tokens": Layout("data set", contexts),
+    }
+    return ScoreTables.of(frames, units={"context tokens": "count"}, layouts=layouts)
 
 
 def _by_id(rows: Iterable[ScoredRow]) -> dict[str, ScoredRow]:
