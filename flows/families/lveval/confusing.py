@@ -46,6 +46,22 @@ _FUNCTIONAL = frozenset(
 )
 """Chinese characters that say little by themselves."""
 _TITLED = re.compile(r"《([^》]+)》")
+_BEHIND = {
+    "en": re.compile(
+        r"\b(?:cousin|(?:half-)?brother|(?:half-)?sister|father|mother|son|daughter|uncle|aunt|nephew|niece|wife|husband|"
+        r"friend|pupil|student|teacher|colleague|rival|assistant|namesake|neighbou?r|successor|predecessor|forerunner|"
+        r"sequel|remake|copy|replica|suburb|tributary|relative|ancestor|offshoot|side|act)s?\s+(?:of|to)\s+"
+        r"(?:the\s+)?[\"'“‘]?$",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        "^[”」』》]?的(?:一[位名个座条部种])?(?:[^，。、的]{0,3})?(?:表[弟哥妹姐]|堂[弟哥妹姐]|弟弟|哥哥|妹妹|姐姐|父亲|母亲|儿子|女儿|叔父|"
+        "舅父|侄子|妻子|丈夫|朋友|学生|弟子|徒弟|老师|同学|同事|同乡|邻居|对手|助手|前身|后继|续作|续集|前作|翻版|近亲|近缘种|"
+        "支流|郊区|邻[市镇村县国省校站])"
+    ),
+}
+"""What belongs to somebody or something, or is next to it, and is another: before a name in English, behind it in
+Chinese."""
 
 
 class Asked(Protocol):
@@ -140,6 +156,8 @@ def answer_problem(language: str, answers: Sequence[str], fact: str) -> Problem:
 def _same_subject(asked: Asked, fact: str) -> Problem:
     """A subject fact that names all that the question names, and says most of what it asks of it."""
     named = subjects(asked.language, asked.question)
+    if _is_of_its_own(asked, fact, named):
+        return None
     if not named or not all(_is_named(asked.language, fact, name) for name in named):
         return None
     language = language_of(asked.language)
@@ -168,7 +186,7 @@ def _answering_problem(asked: Asked, fact: str) -> Problem:
     """A fact that says all that the question does, and names something of the kind that it asks for."""
     language = language_of(asked.language)
     said, wanted = language.content_words(fact), language.content_words(asked.question)
-    if not asked.answers or not wanted:
+    if not asked.answers or not wanted or _is_of_its_own(asked, fact, subjects(asked.language, asked.question)):
         return None
     of = "other" if is_yes_or_no(asked.answers[0]) else language.answer_type(asked.answers[0], asked.question)
     if of in _TYPED:
@@ -195,11 +213,32 @@ def _kind_asked(asked: Asked) -> frozenset[str]:
 
 def _repeating_problem(asked: Asked, fact: str) -> Problem:
     """An object fact that is the original with another answer contradicts it."""
+    if _is_of_its_own(asked, fact, subjects(asked.language, asked.question)):
+        return None
     language = language_of(asked.language)
     kept = language.content_words(asked.fact) - language.content_words(" ".join(asked.answers))
     if len(kept) >= LEAST_REPEATED and len(kept & language.content_words(fact)) >= MOST_REPEATED * len(kept):
         return "contradicts the sentence", "it says the same with another answer; say something else of the subject"
     return None
+
+
+def _is_of_its_own(asked: Asked, fact: str, named: frozenset[str]) -> bool:
+    """Whether a name of the question stands in the fact to tell whose cousin or pupil, or what's suburb or sequel, it
+    speaks of, where the question does not ask of that one."""
+    behind = _BEHIND["zh" if asked.language == "zh" else "en"]
+
+    def tells(text: str) -> bool:
+        if asked.language == "zh":
+            return any(
+                behind.match(text, found.end()) for name in named for found in re.finditer(re.escape(name), text)
+            )
+        return any(
+            behind.search(text[: found.start()])
+            for found in re.finditer(r"[^\W\d_][\w’'.-]*", text)
+            if language_of("en").content_words(found[0]) & (named or language_of("en").content_words(asked.question))
+        )
+
+    return tells(fact) and not tells(asked.question)
 
 
 def subjects(language: str, question: str) -> frozenset[str]:
