@@ -130,8 +130,11 @@ def _told(words: list[str], adverbial: str | None) -> str | None:
     if at is None:
         return None
     subject, verb, onward = rest[:at], rest[at], rest[at + 1 :]
+    if subject and subject[-1].endswith("ly"):
+        subject, verb = subject[:-1], f"{subject[-1]} {verb}"
     if aux in ("did", "does", "do"):
-        verb = _inflected(aux, verb)
+        *adverb, verb = verb.split()
+        verb = " ".join((*adverb, _inflected(aux, verb)))
     else:
         verb = f"{aux} {verb}"
     if onward and onward[-1] in ("in", "at", "to", "on", "from"):

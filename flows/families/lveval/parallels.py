@@ -1,29 +1,82 @@
-"""Confusing facts by rule (section 3.2.2)."""
+"""Confusing facts for the builder without a model: statements that run parallel to the fact (section 3.2.2).
+
+Figure A7's two facts say what the question asks of another city, and of other sections of the same road. So do these. The
+subject fact is the question's own statement, or the fact, of somebody or something else: the name is an invented one,
+and the answer another of its kind. The object fact says it of what belongs to the subject or is next to it (a cousin, a
+suburb, a sequel), or of another year. Where the question gives no name to work with, a sentence of another document
+serves that speaks of the same things. What cannot be said soundly is left out.
+"""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from flows.families.lveval import parallels_en
-from flows.families.lveval.confusing import CHANGES, fact_problem
+from flows.construct.retrieve import BM25Index
+from flows.families.lveval import parallels_en, parallels_zh
+from flows.families.lveval.confusing import CHANGES, LEAST_SHARED, fact_problem, shared, subjects
+from flows.families.lveval.parallels_en import Made
 from flows.families.lveval.prompts import ToConfuse
+from flows.language import language_of
 from schemas.lveval import Changed, Pair
 
 OFFERED = 3
+"""Facts of either kind that the rules may choose from."""
+RANKED = 60
+"""Sentences of other documents that are looked at for one pair, at most."""
+LEAST_ASKED = 3
+"""Content words of the question in a sentence of another document."""
 
 
-def facts(asked: ToConfuse, pair: Pair, rng: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Subject facts and object facts that pass, the best first."""
-    documents = [document.text for document in pair.documents]
-    made = parallels_en.facts(asked, documents, rng)
-    subject, other = (_sound(asked, change, one) for change, one in zip(CHANGES, made, strict=True))
-    return subject, other
+class Parallels:
+    """What confusing facts can be made of, for each of a dataset's pairs."""
+
+    def __init__(self, language: str, documents: Iterable[str]) -> None:
+        found = parallels_zh.sayings if language == "zh" else parallels_en.sayings
+        self._sayings = list(dict.fromkeys(said for document in dict.fromkeys(documents) for said in found(document)))
+        self._index = BM25Index(self._sayings)
+
+    def facts(self, asked: ToConfuse, pair: Pair, rng: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Subject facts and object facts that pass, the best first; no object fact is the first subject fact."""
+        documents = [document.text for document in pair.documents]
+        said = tuple(self._alike(asked, documents))
+        made = (parallels_zh if asked.language == "zh" else parallels_en).facts(asked, documents, said, rng)
+        others = (Made(one, stated=False) for one in said if not subjects(asked.language, asked.question))
+        subject = _sound(asked, CHANGES[0], (*made[0], *others))
+        own = (Made(one, stated=True) for one in said if one not in subject[:1] and _speaks_of_it(asked, one))
+        return subject, _sound(asked, CHANGES[1], (*made[1], *own))
+
+    def _alike(self, asked: ToConfuse, documents: list[str]) -> Iterator[str]:
+        """Sentences of other documents that speak of the same things, the likest first."""
+        words = language_of(asked.language).content_words
+        wanted, own = words(asked.question), "\n".join(documents)
+        found: list[tuple[float, str]] = []
+        for place in self._index.rank([f"{asked.question} {asked.fact}"], RANKED)[0].tolist():
+            saying = self._sayings[place] if place >= 0 else ""
+            common = len(words(saying) & wanted)
+            if saying and saying not in own and common >= min(LEAST_ASKED, len(wanted)):
+                found.append((-2 * common / (len(words(saying)) + len(wanted)), saying))
+        yield from (saying for _, saying in sorted(found))
 
 
-def _sound(asked: ToConfuse, change: Changed, made: Iterator[str]) -> tuple[str, ...]:
+def _speaks_of_it(asked: ToConfuse, text: str) -> bool:
+    """Whether a text names what the question does, where that names anything."""
+    named = subjects(asked.language, asked.question)
+    words = language_of(asked.language).content_words(text)
+    return not named or any(name in text if asked.language == "zh" else name in words for name in named)
+
+
+def _sound(asked: ToConfuse, change: Changed, made: Iterable[Made]) -> tuple[str, ...]:
+    """The first few that pass, each once."""
     found: dict[str, None] = {}
-    for fact in made:
-        if fact_problem(asked, change, fact) is None:
+    for fact, stated in made:
+        if fact_problem(asked, change, fact) is None and (stated or _bears_on(asked, fact)):
             found[fact] = None
             if len(found) == OFFERED:
                 break
     return tuple(found)
+
+
+def _bears_on(asked: ToConfuse, fact: str) -> bool:
+    """Whether it is like question or original by more than the names of the question."""
+    named = subjects(asked.language, asked.question)
+    names = frozenset("".join(named)) if asked.language == "zh" else named
+    return len(shared(asked, fact) - names) >= LEAST_SHARED[asked.language]

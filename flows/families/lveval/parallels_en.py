@@ -15,7 +15,7 @@ from flows.families.lveval.library import is_yes_or_no
 from flows.families.lveval.prompts import ToConfuse
 from flows.language import CannotReplace, en
 from flows.language.alternatives import INVENTED, LAST_YEAR, NUMBER, YEAR, counted_anew, is_plausible, moved
-from flows.language.en_names import classes, is_first_name, is_surname, place_class
+from flows.language.en_names import TITLES, classes, is_first_name, is_surname, place_class
 from flows.language.en_phrases import PREPOSITIONS, article, is_dictionary_word, parts_of_speech
 from flows.language.en_statements import WORK_ASKED, statement, untimed
 from flows.language.en_tokens import word_set
@@ -90,12 +90,23 @@ _DEFINED = re.compile(
 )
 _ASIDE = re.compile(r"\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])")
 _UNIQUE = re.compile(r"\b(?:only|first|capital|most|last|largest|highest|\w{3,}est|also known|better known|second)\b")
-_YEARS = re.compile(r"(?<![\d.,–-])(?:1\d|20)\d\d(?![\d–-])")
+_YEARS = re.compile(r"(?<![\d.,–-])(?:1\d|20)\d\d(?![\d–'’s-])")
 _PRONOUN = re.compile(r"\b(?:he|she|his|her|hers|him|it|its|they|their|them|this|these|those|who|whose|which)\b", re.I)
-_OWN = re.compile(r"\b(?:its|his|her|their|who|which|whose|this|these|those)\b")
+_OWN = re.compile(r"\b(?:its|his|her|their|who|which|whose|those)\b")
+_LEANS = re.compile(
+    r"(?:Additionally|Again|Also|Another|As a result|But|Fifth|Finally|First|Firstly|For example|For instance|"
+    r"Furthermore|Hence|However|In addition|In contrast|Instead|Later|Likewise|Meanwhile|Moreover|Nevertheless|Next|"
+    r"Other|Otherwise|Second|Secondly|Similarly|Still|Such|Then|Therefore|Third|Thus|Yet|And|Or|So|In case|Some|In fact|"
+    r"By contrast|Here|There|As with|As in|If|While|When|Although|Though|Since|Word of|\w+er than)\b"
+)
+"""Words at the beginning of a sentence that goes on from the one before it."""
 _LINKS = word_set("of the and de la von van for in")
 _FIRST = {"mount": "mountain", "mont": "mountain", "lake": "water", "rio": "river", "river": "river", "fort": "building"}
 LONGEST_TITLE = 80
+LEAST_IN_NAME = 2
+"""Words of a name that says what it is, and what follows it."""
+LEAST_WORDS = 4
+"""Words that say something without the time that is asked for."""
 LEAST_ALIKE = 2
 """Content words of the question in another sentence of its documents."""
 
@@ -107,26 +118,41 @@ class Sort(NamedTuple):
     noun: str
 
 
-def texts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> Iterator[str]:
-    """What can be said of another: statements without the answers, those that are most like the question first."""
-    yesno = all(map(is_yes_or_no, asked.answers))
+class Made(NamedTuple):
+    """A fact that may do, and whether it says what the question says."""
+
+    text: str
+    stated: bool
+
+
+def statements(asked: ToConfuse, rng: random.Random) -> Iterator[str]:
+    """What the question says with other answers, or without any."""
     answer = asked.answers[0]
-    if not yesno:
-        made = statement(asked.question, answer, asked.fact)
-        others = list(dict.fromkeys(other_answers(answer, asked.question, asked.fact, rng)))
-        if made is not None and en.contains(made, answer):
-            yield from _answered(made, answer, others)
-        if _stands_alone(asked.fact):
-            yield from _answered(asked.fact, answer, others)
-        if (bare := untimed(asked.question)) is not None:
-            yield bare
+    if all(map(is_yes_or_no, asked.answers)):
+        return
+    made = statement(asked.question, answer, asked.fact)
+    if made is not None and en.contains(made, answer.strip(" .")):
+        yield from _answered(made, answer, _others_to(asked, rng))
+    if (bare := untimed(asked.question)) is not None and len(bare.split()) > LEAST_WORDS:
+        yield bare
+
+
+def texts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> Iterator[str]:
+    """What the fact and the pages say, with other answers."""
+    yesno = all(map(is_yes_or_no, asked.answers))
+    if not yesno and stands_alone(asked.fact):
+        yield from _answered(asked.fact, asked.answers[0], _others_to(asked, rng))
+        yield asked.fact
     for opening in _openings(documents):
         if yesno or not any(en.contains(opening, one) for one in asked.answers):
             yield opening
         else:
-            others = list(dict.fromkeys(other_answers(answer, asked.question, asked.fact, rng)))
-            yield from _answered(opening, answer, others)
+            yield from _answered(opening, asked.answers[0], _others_to(asked, rng))
     yield from _further(asked, documents)
+
+
+def _others_to(asked: ToConfuse, rng: random.Random) -> list[str]:
+    return list(dict.fromkeys(other_answers(asked.answers[0], asked.question, asked.fact, rng)))
 
 
 def _further(asked: ToConfuse, documents: Sequence[str]) -> Iterator[str]:
@@ -135,11 +161,19 @@ def _further(asked: ToConfuse, documents: Sequence[str]) -> Iterator[str]:
     found: list[tuple[int, str]] = []
     for document in documents:
         for sentence in en.sentences(document):
-            if _stands_alone(sentence) and not _UNIQUE.search(sentence) and sentence != asked.fact:
+            if stands_alone(sentence) and not _LEANS.match(sentence) and not _UNIQUE.search(sentence) and sentence != asked.fact:
                 alike = len(wanted & en.content_words(sentence))
                 if alike >= LEAST_ALIKE and not any(en.contains(sentence, one) for one in asked.answers):
                     found.append((-alike, sentence))
     yield from (sentence for _, sentence in sorted(found))
+
+
+def sayings(document: str) -> Iterator[str]:
+    """The sentences of a document that make sense alone, of what is true of one alone none."""
+    title, _, body = document.partition("\n")
+    for sentence in en.sentences(body if body and len(title) < LONGEST_TITLE else document):
+        if stands_alone(sentence) and "\n" not in sentence and not _LEANS.match(sentence):
+            yield sentence
 
 
 def _answered(text: str, answer: str, others: Sequence[str]) -> Iterator[str]:
@@ -150,7 +184,7 @@ def _answered(text: str, answer: str, others: Sequence[str]) -> Iterator[str]:
             continue
 
 
-def _stands_alone(sentence: str) -> bool:
+def stands_alone(sentence: str) -> bool:
     """Whether a sentence says all by itself, of one that it names."""
     return (
         len(sentence.split()) <= LONGEST
@@ -169,8 +203,8 @@ def _openings(documents: Sequence[str]) -> Iterator[str]:
         sentence = next(iter(en.sentences(body)), "") if body else ""
         name = re.sub(r"\s*\(.*$", "", title)
         plain = re.sub(r"\s+", " ", _ASIDE.sub("", sentence)).replace(" ,", ",").replace(" .", ".")
-        first, *_, last = re.escape(name).split("\\ ") if name else ("", "")
-        begins = re.match(rf"(?P<the>The )?(?:{re.escape(name)}|{first}(?: \S+){{1,2}} {last})(?=[ ,])", plain)
+        parts = re.escape(name).split("\\ ")
+        begins = re.match(rf"(?P<the>The )?(?:{re.escape(name)}|{parts[0]}(?: \S+){{1,2}} {parts[-1]})(?=[ ,])", plain)
         defined = _DEFINED.match(plain, begins.end()) if begins is not None else None
         if begins is not None and defined is not None:
             yield f"{begins['the'] or ''}{name}{_first_clause(plain, defined.start('what'))[begins.end() :]}."
@@ -200,7 +234,7 @@ def other_answers(answer: str, question: str, text: str, rng: random.Random) -> 
         yield from counted_anew(bare, rng)
         return
     words = bare.split()
-    if shape.endswith(":titled") and len(words) == 2:
+    if shape.strip(":").endswith(":titled") and len(words) == 2:
         yield from (f"{words[0]} {surname}" for surname in rng.sample(invented_names("en")["surname"], TRIED))
         return
     if of == "person" and not shape.startswith("alone"):
@@ -240,13 +274,14 @@ def coined(word: str, rng: random.Random) -> str:
 
 
 def facts(
-    asked: ToConfuse, documents: Sequence[str], rng: random.Random
-) -> tuple[Iterator[str], Iterator[str]]:
-    """Subject facts and object facts that may do, the best first."""
-    given = tuple(dict.fromkeys(texts(asked, documents, rng)))
+    asked: ToConfuse, documents: Sequence[str], said: Sequence[str], rng: random.Random
+) -> tuple[Iterator[Made], Iterator[Made]]:
+    """Subject facts and object facts that may do, the best first; `said` are sentences of other documents."""
+    stated = tuple(dict.fromkeys(statements(asked, rng)))
+    given = tuple(dict.fromkeys((*stated, *texts(asked, documents, rng))))
     return (
-        (fact for text in given for fact in _of_another(text, asked, documents, rng)),
-        (fact for text in given for fact in _beside(text, asked, documents, rng)),
+        (Made(fact, text in stated) for text in (*given, *said) for fact in _of_another(text, asked, documents, rng)),
+        (Made(fact, text in stated) for text in given for fact in _beside(text, asked, documents, stated, rng)),
     )
 
 
@@ -276,11 +311,11 @@ def _of_another(text: str, asked: ToConfuse, documents: Sequence[str], rng: rand
             yield _capital(re.sub(rf"(?<!\w)an? {re.escape(other)}", f"{article(other)} {other}", said, flags=re.IGNORECASE))
 
 
-def _beside(text: str, asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _beside(
+    text: str, asked: ToConfuse, documents: Sequence[str], stated: Sequence[str], rng: random.Random
+) -> Iterator[str]:
     years = [year for year in _YEARS.findall(asked.question) if text.count(year) == 1]
-    others = asked.question, *documents
-    once = _ONCE.search(text) or any(text[:40] in one for one in others) or len(text) > 1.6 * len(asked.question)
-    if len(years) == 1 and not once and not _DATE_ASKED.match(asked.question):
+    if len(years) == 1 and text in stated and not _ONCE.search(text) and not _DATE_ASKED.match(asked.question):
         year = int(years[0]) + rng.choice([3, 4, 5])
         yield text.replace(years[0], str(year if year <= LAST_YEAR else 2 * int(years[0]) - year))
     things = _things(text, asked, documents)
@@ -294,7 +329,10 @@ def _beside(text: str, asked: ToConfuse, documents: Sequence[str], rng: random.R
         before = text[: found.start()]
         if not _takes_a_phrase(before):
             continue
-        for relation in rng.sample(_BESIDE[sort.of], len(_BESIDE[sort.of])):
+        relations = _BESIDE[sort.of]
+        if sort.of == "event" and not before:
+            relations = ("the planning of",) if _BEGINS.match(text[found.end() :]) else ()
+        for relation in rng.sample(relations, len(relations)):
             changed = f"{before}{relation} {said}{text[found.end() :]}"
             shift = -4 if relation in _EARLIER else 4 if relation in _LATER else 0
             yield _capital(_YEARS.sub(lambda year, by=shift: str(min(int(year[0]) + by, LAST_YEAR)), changed))
@@ -306,9 +344,10 @@ def _takes_a_phrase(before: str) -> bool:
     if not words:
         return True
     last = words[-1]
-    return last.islower() and (last in PREPOSITIONS or last.endswith("ed") or parts_of_speech(last) == {"VERB"})
+    return last.islower() and last != "as" and (last in PREPOSITIONS or last.endswith("ed") or parts_of_speech(last) == {"VERB"})
 
 
+_BEGINS = re.compile(r" (?:began|begins|started|starts)\b")
 _ONCE = re.compile(r"\b(?:became|born|died|founded|only|first|last|since|\w{3,}est)\b")
 """What happens once, or to one alone."""
 _DATE_ASKED = re.compile(r"When\b|(?:In|On|Since|Until) (?:what|which) (?:year|date|day|month)|What year", re.IGNORECASE)
@@ -359,7 +398,7 @@ def _about(document: str) -> str:
 
 def _is_opening_name(words: Sequence[str]) -> bool:
     first = words[0].casefold()
-    return first not in en.STOP_WORDS and not (len(words) > 1 and is_dictionary_word(first) and first in ("in", "name"))
+    return first not in en.STOP_WORDS and first not in PREPOSITIONS and first not in ("after", "before", "name")
 
 
 @cache
@@ -382,15 +421,18 @@ def sort_of(name: str, documents: tuple[str, ...], question: str = "") -> Sort |
         if len(words) > 1 and (sort := _sort_of_head(word.casefold())) is not None:
             return sort
     if (place := place_class(name)) is not None:
-        sort = {"city": "city", "country": "country", "state": "region", "continent": ""}[place]
+        sort = {"city": "city", "country": "country", "state": "region", "continent": "continent"}[place]
         return Sort(sort, "") if sort else None
     if name.isupper() and len(name) > 2:
         return Sort("organisation", "")
+    called = re.findall(rf"\b(\w+) {re.escape(name)}\b", pages)
+    if len(words) == 1 and any(one.casefold() in TITLES or (is_first_name(one) and one[0].isupper()) for one in called):
+        return Sort("person", "surname")
     if len(words) > 1 or not name.isalpha() or len(name) < 4 or is_dictionary_word(name.casefold()):
         return None
     if is_surname(name) and re.search(rf"\b[A-Z][a-z]+ {name}\b|\bdeath of {name}\b", pages):
         return Sort("person", "surname")
-    if re.search(rf"\b[Tt]he {name}\b", pages) and name.endswith("s"):
+    if re.search(rf"\b[Tt]he {name}\b", f"{pages}\n{question}") and name.endswith("s"):
         return Sort("people", "")
     return Sort("city" if re.search(rf"\b(?:in|at|near|from|to|attack\w*|invaded) {name}\b", pages) else "thing", "")
 
@@ -410,6 +452,8 @@ def _sort_of_head(word: str) -> Sort | None:
         return Sort(_FIRST[word], word)
     of, group = classes("head").get(word, ("", ""))
     sort = _HEADS.get(group, group if group in _SORTS else "")
+    if word in ("tribes", "people", "peoples"):
+        return Sort("people", word)
     return Sort(sort, word) if sort and word not in ("town", "games", "olympics", "cup") and of != "person" else None
 
 
@@ -445,13 +489,13 @@ def _others(name: str, sort: Sort, text: str, rng: random.Random) -> list[str]:
         return [coined(name, rng) for _ in range(TRIED)] if name[0].isupper() and name.isalpha() else []
     if len(words) > 1 and (made := [other for town in towns if (other := renamed(name, town))]):
         return made
-    if sort.of == "thing" or (sort.of == "drink" and len(words) == 1):
+    if sort.of in ("thing", "people") or (sort.of == "drink" and len(words) == 1):
         return [coined(name, rng) for _ in range(TRIED)]
     if name.isupper() and len(name) > 2:
         return rng.sample(names["acronym"], TRIED)
     if sort.of in ("city", "river", "mountain", "water", "island", "region"):
         return towns
-    if sort.of == "country":
+    if sort.of in ("country", "continent"):
         return rng.sample(names["country"], TRIED)
     return [f"{town} {sort.noun.capitalize()}" for town in towns] if len(words) == 1 and sort.noun else []
 
@@ -461,6 +505,9 @@ def renamed(name: str, town: str) -> str | None:
     words = name.split()
     if words[0].casefold() in _FIRST:
         return f"{words[0]} {town}"
+    if words[-1].islower() and len(words) > LEAST_IN_NAME:
+        made = renamed(" ".join(words[:-1]), town)
+        return f"{made} {words[-1]}" if made else None
     link = next((at for at, word in enumerate(words) if word in ("of", "for")), None)
     if link is not None and link and words[link - 1].casefold() in classes("head"):
         if link == 1 and words[link] == "of":

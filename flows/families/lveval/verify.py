@@ -53,7 +53,7 @@ SHINGLE = {"en": 8, "zh": 20}
 """Words (characters) in a shingle."""
 DUPLICATE_FROM = 0.5
 """Share of common shingles, in those of the shorter text, from which on two texts are near-duplicates."""
-LEAST_IN_COMMON = {"en": 2, "zh": 3}
+LEAST_IN_COMMON = {"en": 2, "zh": 2}
 """Content words (characters) of question or original fact that a confusing fact holds."""
 LONGEST_FACT = {"en": 120, "zh": 240}
 """Words (characters) of a confusing fact."""

@@ -23,8 +23,8 @@ class ToConfuse(Frozen):
     fact: str = Field(description="The supporting sentence, as it stands in its document")
     title: str = Field(description="What its document is about: title or first words; empty where it does not say")
     language: str
-    subject_facts: tuple[str, ...] = Field((), description="For the rules: subject facts out of other documents")
-    object_facts: tuple[str, ...] = Field((), description="For the rules: object facts out of other documents")
+    subject_facts: tuple[str, ...] = Field((), description="For the rules: subject facts to choose from")
+    object_facts: tuple[str, ...] = Field((), description="For the rules: object facts to choose from")
 
 
 class ConfusingFacts(Frozen):
