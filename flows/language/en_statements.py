@@ -95,7 +95,7 @@ def _measured(words: list[str], how: str, answer: str) -> str | None:
 
 def _placed(answer: str, asked: str) -> str | None:
     """An answer with the preposition that it stands with as a place or a time."""
-    first = answer.split()[0].casefold()
+    first = answer.split(maxsplit=1)[0].casefold()
     if first in PREPOSITIONS:
         return answer[0].lower() + answer[1:]
     if asked == "When":
@@ -105,7 +105,7 @@ def _placed(answer: str, asked: str) -> str | None:
         has_day = re.search(r"\b\d{1,2}\b(?!\d)", re.sub(r"\d{4}", "", answer))
         months = [word for word in answer.split() if word.casefold().strip(",") in MONTHS]
         return f"on {answer}" if has_day and months else f"in {answer}"
-    last = answer.split()[-1].casefold()
+    last = answer.rsplit(maxsplit=1)[-1].casefold()
     if place_class(answer) or classes("head").get(last, ("", ""))[1] in ("region", "settlement", "island", "country"):
         return f"in {answer}"
     return f"at {answer}" if classes("head").get(last, ("", ""))[1] in ("building", "school") else None
@@ -172,8 +172,11 @@ def _is_noun_here(words: list[str], at: int, tag: str) -> bool:
         return True
     if onward and onward[0] in _PARTICLES:
         return False
-    return bool(onward) and onward[0].islower() and onward[0] not in PREPOSITIONS and (
-        _is_form(onward[0], "VB") or any(_is_form(word, "VB") for word in onward[1:2])
+    return (
+        bool(onward)
+        and onward[0].islower()
+        and onward[0] not in PREPOSITIONS
+        and (_is_form(onward[0], "VB") or any(_is_form(word, "VB") for word in onward[1:2]))
     )
 
 
@@ -200,7 +203,7 @@ def _past(verb: str) -> str:
 
 def _whoever(words: list[str], who: str, answer: str) -> str | None:
     """A question for a subject, an object or what something is."""
-    if not words:
+    if not words or "or" in words:
         return None
     if words[0] in _AUX:
         return _what_is(words, who, answer)
@@ -226,7 +229,7 @@ def _is_past_or_present(word: str) -> bool:
     if not word.islower() or not (lemmas := lemminflect.getAllLemmas(word).get("VERB", ())):
         return False
     forms = {form for lemma in lemmas for tag in ("VBD", "VBZ") for form in lemminflect.getInflection(lemma, tag)}
-    return word in forms and (word.endswith("ed") or "NOUN" not in parts_of_speech(word)) or word in _FINITE
+    return (word in forms and (word.endswith("ed") or "NOUN" not in parts_of_speech(word))) or word in _FINITE
 
 
 def _what_is(words: list[str], who: str, answer: str) -> str | None:

@@ -8,7 +8,7 @@ from flows.language.zh_types import answer_type
 _TIME = re.compile("(?:在|于)?(?:哪一?年|什么时候|何时|什么时间|哪一?天|何年|什么年代)")
 _PLACE = re.compile("(?:哪里|哪儿|什么地方|何处|什么地区|哪个地方|何地)")
 _COUNT = re.compile("(?:多少|几)(?P<unit>[^\\s，。的了是吗呢得取获有]{0,2})")
-_WHICH = re.compile("(?:哪一?[个位座家所部种条本名支首届项]|哪些|哪几[种个]|什么|何种|哪一|哪)")
+_WHICH = re.compile("(?:哪一?[个位座家所部种条本名支首届项类]|哪些|哪几[种个]|什么|何种|哪一|哪)")
 _END = re.compile("[呀呢吗啊？?。\\s]+$")
 
 
@@ -17,6 +17,7 @@ def statement(question: str, answer: str) -> str | None:
     asked, said = _END.sub("", question), answer.strip("。 ")
     if not asked or re.search("为什么|为何|怎么|怎样|如何|是否|什么意思|什么特点|什么区别", asked):
         return None
+    asked = re.sub("是(?:做)?什么职业$", "的职业是什么", asked)
     for make in (_timed, _placed, _who, _counted, _which):
         made = make(asked, said)
         if made is not None:

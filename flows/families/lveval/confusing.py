@@ -11,6 +11,8 @@ from typing import Protocol
 
 from flows.families.lveval.library import count, is_yes_or_no
 from flows.language import AnswerType, Language, language_of
+from flows.language.beside import speaks_of_another
+from flows.language.en_names import is_of_a_people, same_name
 from flows.language.en_tokens import word_set
 from flows.language.zh_text import normal, tagged
 from flows.llm.model import Problem
@@ -45,23 +47,9 @@ _FUNCTIONAL = frozenset(
     "什么谁哪如何怎样多少几年月日"
 )
 """Chinese characters that say little by themselves."""
+_VERB_BEHIND = re.compile("(?<=..)[是在有为被于曾]$")
+"""What is taken for the end of a name and is none: 潘淑是."""
 _TITLED = re.compile(r"《([^》]+)》")
-_BEHIND = {
-    "en": re.compile(
-        r"\b(?:cousin|(?:half-)?brother|(?:half-)?sister|father|mother|son|daughter|uncle|aunt|nephew|niece|wife|husband|"
-        r"friend|pupil|student|teacher|colleague|rival|assistant|namesake|neighbou?r|successor|predecessor|forerunner|"
-        r"sequel|remake|parody|copy|replica|planning|opponent|suburb|tributary|relative|ancestor|offshoot|side|act)s?\s+(?:of|to)\s+"
-        r"(?:the\s+)?[\"'“‘]?$",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(
-        "的(?:一[位名个座条部种])?(?:[^，。、的]{0,3})?(?:表[弟哥妹姐亲]|堂[弟哥妹姐]|弟弟|哥哥|妹妹|姐姐|父亲|母亲|儿子|女儿|叔父|"
-        "舅父|侄子|妻子|丈夫|朋友|学生|弟子|徒弟|老师|同学|同事|同乡|邻居|对手|助手|前身|后继|续作|续集|前作|翻版|近亲|近缘种|"
-        "支流|郊区|邻[市镇村县国省校站])"
-    ),
-}
-"""What belongs to somebody or something, or is next to it, and is another: before a name in English, behind it in
-Chinese."""
 
 
 class Asked(Protocol):
@@ -156,7 +144,7 @@ def answer_problem(language: str, answers: Sequence[str], fact: str) -> Problem:
 def _same_subject(asked: Asked, fact: str) -> Problem:
     """A subject fact that names all that the question names, and says most of what it asks of it."""
     named = subjects(asked.language, asked.question)
-    if _is_of_its_own(asked, fact, named):
+    if speaks_of_another(asked.language, asked.question, fact):
         return None
     if not named or not all(_is_named(asked.language, fact, name) for name in named):
         return None
@@ -177,6 +165,7 @@ def _another_subject(asked: Asked, fact: str) -> Problem:
         parts = frozenset(word for name in named for word, _ in tagged(name) if len(word) > 1) | named
     else:
         parts = named | _leading(asked.fact)
+        named = frozenset(name for name in named if not is_of_a_people(name))
     if named and not any(_holds(asked.language, fact, name) for name in parts):
         return "has another subject", f"name the subject of the question in it: {_listed(named)}"
     return None
@@ -186,7 +175,7 @@ def _answering_problem(asked: Asked, fact: str) -> Problem:
     """A fact that says all that the question does, and names something of the kind that it asks for."""
     language = language_of(asked.language)
     said, wanted = language.content_words(fact), language.content_words(asked.question)
-    if not asked.answers or not wanted or _is_of_its_own(asked, fact, subjects(asked.language, asked.question)):
+    if not asked.answers or not wanted or speaks_of_another(asked.language, asked.question, fact):
         return None
     of = "other" if is_yes_or_no(asked.answers[0]) else language.answer_type(asked.answers[0], asked.question)
     if of in _TYPED:
@@ -213,7 +202,7 @@ def _kind_asked(asked: Asked) -> frozenset[str]:
 
 def _repeating_problem(asked: Asked, fact: str) -> Problem:
     """An object fact that is the original with another answer contradicts it."""
-    if _is_of_its_own(asked, fact, subjects(asked.language, asked.question)):
+    if speaks_of_another(asked.language, asked.question, fact):
         return None
     language = language_of(asked.language)
     kept = language.content_words(asked.fact) - language.content_words(" ".join(asked.answers))
@@ -222,30 +211,13 @@ def _repeating_problem(asked: Asked, fact: str) -> Problem:
     return None
 
 
-def _is_of_its_own(asked: Asked, fact: str, named: frozenset[str]) -> bool:
-    """Whether a name of the question stands in the fact to tell whose cousin or pupil, or what's suburb or sequel, it
-    speaks of, where the question does not ask of that one."""
-    if asked.language == "zh":
-        return any(
-            len(lead := fact[: found.start()].strip("”」』》")[-2:]) == 2 and lead in asked.question
-            for found in _BEHIND["zh"].finditer(fact)
-            if found[0] not in asked.question
-        )
-    words = language_of("en").content_words
-
-    def tells(text: str) -> bool:
-        wanted = named or words(asked.question)
-        places = re.finditer(r"[^\W\d_][\w’'.-]*", text)
-        return any(words(one[0]) & wanted and _BEHIND["en"].search(text[: one.start()]) for one in places)
-
-    return tells(fact) and not tells(asked.question)
-
-
 def subjects(language: str, question: str) -> frozenset[str]:
     """What the question names: words in capitals; in Chinese titles, names, and the noun phrase that it begins with."""
     if language != "zh":
         return language_of(language).content_words(" ".join(_capitalised(question)))
-    named = (word for word, tag in tagged(normal(question).text) if tag in _NAMES and len(word) > 1)
+    named = (
+        _VERB_BEHIND.sub("", word) for word, tag in tagged(normal(question).text) if tag in _NAMES and len(word) > 1
+    )
     topic = frozenset(_TITLED.findall(question)) or _topic(question)
     return topic | {name for name in named if not any(name in one for one in topic)}
 
@@ -305,7 +277,7 @@ def _is_named(language: str, fact: str, name: str) -> bool:
 def _holds(language: str, fact: str, name: str) -> bool:
     if language == "zh":
         return normal(name).text in normal(fact).text
-    return name in language_of(language).content_words(fact)
+    return any(same_name(name, word) for word in language_of(language).content_words(fact))
 
 
 def _listed(names: frozenset[str]) -> str:

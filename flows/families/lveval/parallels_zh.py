@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flows.families.lveval.naming import TRANSCRIBED
-from flows.families.lveval.parallels_en import Made, coined
+from flows.families.lveval.parallels_en import Made
 from flows.families.lveval.prompts import ToConfuse
+from flows.families.lveval.things_en import coined
 from flows.language import CannotReplace, zh
 from flows.language.alternatives import NUMBER, YEAR, is_plausible, moved
 from flows.language.invented import invented_names
@@ -40,8 +41,8 @@ _ALIAS = re.compile("本名|原名|又名|又称|俗称|简称|全称|别名|译
 _ENTITY = re.compile("^[《「]?[^（(，,。：:；;！？\\n]{2,16}?[》」]?(?=[（(，,]|是|为|位于|乃|指|又名|又称)")
 _GOES_ON = re.compile("但|而|因|所以|并|也|其|又|后|由于|故|当|原")
 """Where a clause goes on from the one before it."""
-_VERB = re.compile("^[^的]{0,3}(?:是|为|有|位于|曾|于|由|在)|是")
-_UNIQUE = re.compile("最|唯一|第一|首[个位次]|[于在][0-9]+年，|的[前现]任")
+_VERB = re.compile("^[^的]{0,3}(?:是|为|有|位于|曾|于|由|在|司职|毕业|出生|来自|分布)|是")
+_UNIQUE = re.compile("最|意为|得名|名字|唯一|第一|首[个位次]|[于在][0-9]+年，|的[前现]任")
 """What is true of one alone."""
 SHORTEST = 10
 """Characters of what is said besides the name."""
@@ -50,15 +51,13 @@ _TAILS = re.compile("(?:大学|学院|中学|小学|公司|集团|银行|铁路|
 _KINDS = re.compile("(?:龙类|[鱼鲷鳗鲨鲤鲈鳅鸟雀龙树草花竹兰藤果蛇蛙龟蟹虾虫蝶蛾菌鹉])$")
 
 
-def facts(
-    asked: ToConfuse, documents: Sequence[str], said: Sequence[str], rng: random.Random
-) -> tuple[Iterator[Made], Iterator[Made]]:
-    """Subject facts and object facts that may do, the best first; `said` are sentences of other documents."""
+def facts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> tuple[Iterator[Made], Iterator[Made]]:
+    """Subject facts and object facts that may do, the best first."""
     stated = tuple(dict.fromkeys(statements(asked, rng)))
     given = tuple(dict.fromkeys((*stated, *texts(asked, documents, rng))))
     names = things(asked, documents)
     return (
-        (Made(fact, text in stated) for text in (*given, *said) for fact in _of_another(text, names, rng)),
+        (Made(fact, text in stated) for text in given for fact in _of_another(text, names, rng)),
         (Made(fact, text in stated) for text in given for fact in _beside(text, names, stated, rng)),
     )
 
@@ -86,7 +85,11 @@ def _clauses(sentence: str, about: str, asked: ToConfuse, others: Sequence[str])
     """A sentence on what its page is about without other names for it, and without the answer."""
     if not sentence.endswith("。"):
         return
-    if _short(sentence) and zh.answer_type(asked.answers[0]) in ("date", "number") and any(zh.contains(sentence, one) for one in asked.answers):
+    if (
+        _short(sentence)
+        and zh.answer_type(asked.answers[0]) in ("date", "number")
+        and any(zh.contains(sentence, one) for one in asked.answers)
+    ):
         for other in others[:TRIED]:
             try:
                 yield zh.replace(sentence, asked.answers[0], other).text
@@ -120,27 +123,21 @@ def opening(document: str) -> str:
     return found[0].strip() if found and not re.search(r"\d{2}年|[年月日]$", found[0]) else ""
 
 
-def sayings(document: str) -> Iterator[str]:
-    """The sentences of a document that say by its name what it is about."""
-    if about := opening(document):
-        for sentence in zh.sentences(_ASIDE.sub("", document)):
-            if sentence.startswith(about) and sentence.endswith("。") and len(sentence) <= LONGEST:
-                if not re.search("该|此|本|上述|，，", sentence) and not _UNIQUE.search(sentence):
-                    yield sentence
-
-
 # ---- other answers ----
 
 
 def other_answers(answer: str, question: str, rng: random.Random) -> Iterator[str]:
     """Others of the answer's kind: near years and quantities, invented names."""
-    said = answer.strip("。 ")
+    said = _ASIDE.sub("", answer).strip("。 ")
     of = zh.answer_type(said, question)
     numbers = YEAR if len(YEAR.findall(said)) == 1 else NUMBER
     if re.fullmatch(r"[0-9.]+[至到~-][0-9.]+[一-龥]{1,3}", said):
         yield from (NUMBER.sub(lambda found: moved(found[0], NUMBER, rng), said) for _ in range(TRIED))
         return
-    if numbers.search(said):
+    if about := re.fullmatch(r"([1-9])(0+)(多.{1,2})", said):
+        yield from (f"{int(about[1]) + by}{about[2]}{about[3]}" for by in (1, -1) if 0 < int(about[1]) + by < 10)
+        return
+    if numbers.search(said) and not re.search("[奖章]$", said):
         if len(numbers.findall(said)) == 1 and not re.search("世纪|届", said):
             near = (moved(said, numbers, rng) for _ in range(TRIED))
             yield from (one for one in near if one != said and is_plausible(said, one))
@@ -152,6 +149,14 @@ def other_answers(answer: str, question: str, rng: random.Random) -> Iterator[st
         yield from rng.sample(names["country"], TRIED)
     elif of == "person" and "、" not in said:
         yield from persons(said, rng, female=re.search("母|妻|女友|女儿|皇后", question) is not None)
+    elif tail := re.search("(?:奖|勋章|奖章|统帅部|司令部|委员会)$", said):
+        yield from (place + tail[0] for place in rng.sample(names["place"], TRIED))
+    elif tail := re.search("龙类$", said):
+        yield from (one + tail[0] for one in rng.sample(names["species"], TRIED))
+    elif dotted := re.fullmatch(f"({TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+)(政府|内阁|奖)", said):
+        yield from (person + dotted[2] for person in persons(dotted[1], rng))
+    elif re.search("什么地方|哪里|哪个[镇村县城]", question) and re.fullmatch("[一-龥]{2,3}", said):
+        yield from rng.sample(names["place"], TRIED)
     elif re.fullmatch("《[^》]+》", said):
         yield from rng.sample(names["title"], TRIED)
     elif re.fullmatch("[A-Z][a-z]{3,}", said):
@@ -198,7 +203,13 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[tuple[str, str]]:
             found[about] = _sort(about, document)
     for start, end in zh.spans_of_type(asked.question, "person"):
         name = asked.question[start:end]
-        if surname(name) and len(name) in (2, 3) and not is_known_word(name) and not any(name in one for one in found) and any(name in one for one in documents):
+        if (
+            surname(name)
+            and len(name) in (2, 3)
+            and not is_known_word(name)
+            and not any(name in one for one in found)
+            and any(name in one for one in documents)
+        ):
             found[name] = "person"
     for name in re.findall("《[^》]+》", asked.question):
         found.setdefault(name, "work")
@@ -235,12 +246,13 @@ def _others(name: str, sort: str, rng: random.Random) -> list[str]:
     if sort == "person":
         return list(persons(name, rng))
     if sort == "work":
-        titles = rng.sample(names["title"], TRIED)
-        return titles if name.startswith("《") else [title.strip("《》") for title in titles]
+        return list(rng.sample(names["title"], TRIED))
     if sort == "species" and (kind := _KINDS.search(name)):
         return [one + kind[0] for one in rng.sample(names["species"], TRIED)]
     if sort == "thing" and (number := re.search(r"\d+", name)):
-        return [name.replace(number[0], str(max(1, int(number[0]) + by)), 1) for by in rng.sample([-3, -2, 2, 3, 4], TRIED)]
+        return [
+            name.replace(number[0], str(max(1, int(number[0]) + by)), 1) for by in rng.sample([-3, -2, 2, 3, 4], TRIED)
+        ]
     other = renamed(name, rng)
     return [other] if other else []
 
@@ -261,5 +273,5 @@ def _beside(text: str, names: Sequence[tuple[str, str]], stated: Sequence[str], 
         for relation in rng.sample(_BESIDE[sort], len(_BESIDE[sort])):
             if following.startswith("n") and text not in stated:
                 break
-            link = "的" if following.startswith("n") else ""
+            link = "的" if following.startswith("n") and text[at] not in "全总长高" else ""
             yield f"{text[:at]}{relation}{link}{text[at:]}"
