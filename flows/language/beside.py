@@ -1,4 +1,4 @@
-"""What is not somebody or something that a question names, but belongs to it or is next to it: "a cousin of", "的续作"."""
+"""What is not what a question names, but belongs to it or is next to it: "a cousin of", "的续作"."""
 
 import re
 
@@ -11,8 +11,8 @@ _EN = re.compile(
 )
 """Before a name."""
 _ZH = re.compile(
-    "的(?:一[位名个座条部种])?(?:表[弟哥妹姐亲]|堂[弟哥妹姐]|弟弟|哥哥|妹妹|姐姐|父亲|母亲|儿子|女儿|叔父|舅父|侄子|妻子|丈夫|朋友|学生|弟子|徒弟|老师|"
-    "同学|同事|同乡|邻居|对手|助手|前身|后继|续作|续集|前作|翻版|近亲|近缘种|支流|郊区|邻[市镇村县国省校站])"
+    "的(?:一[位名个座条部种])?(?:表[弟哥妹姐亲]|堂[弟哥妹姐]|弟弟|哥哥|妹妹|姐姐|父亲|母亲|儿子|女儿|叔父|舅父|侄子|妻子|丈夫|"
+    "朋友|学生|弟子|徒弟|老师|同学|同事|同乡|邻居|对手|助手|前身|后继|续作|续集|前作|翻版|近亲|近缘种|支流|郊区|邻[市镇村县国省校站])"
 )
 """Behind a name."""
 _WORD = re.compile(r"[^\W\d_][\w’'.-]*")

@@ -10,8 +10,9 @@ from flows.language.en_tokens import MONTHS, word_set
 from flows.language.en_types import answer_type
 
 _ASKS = re.compile(
-    r"(?:(?P<prep>[A-Z][a-z]+) (?P<of>what|which|whom) |(?P<where>Where|When) |How (?P<how>long|high|deep|tall|wide|old) |"
-    r"(?:What|Which) (?P<time>year|month) |What percent(?:age)? (?P<share>of .+)|(?P<who>Who|Whom|What|Which) )(?P<rest>.*)"
+    r"(?:(?P<prep>[A-Z][a-z]+) (?P<of>what|which|whom) |(?P<where>Where|When) |"
+    r"How (?P<how>long|high|deep|tall|wide|old) |(?:What|Which) (?P<time>year|month) |"
+    r"What percent(?:age)? (?P<share>of .+)|(?P<who>Who|Whom|What|Which) )(?P<rest>.*)"
 )
 _AUX = word_set("is are was were did does do has have had can could will")
 _PARTICLES = word_set("back out up down off away home on over")
@@ -56,7 +57,7 @@ def _with_article(answer: str, sentence: str) -> str:
     return f"{article[1].lower()} {answer}" if article else f"the {answer}" if takes_the(answer) else answer
 
 
-def _asked_by(asked: re.Match[str], answer: str) -> str | None:
+def _asked_by(asked: re.Match[str], answer: str) -> str | None:  # noqa: PLR0911 - one for each question word
     words = asked["rest"].split()
     if asked["how"]:
         return _measured(words, asked["how"], answer)
@@ -112,7 +113,8 @@ def _placed(answer: str, asked: str) -> str | None:
 
 
 _TIMED = re.compile(
-    r"\b(?:in|since|from|until|during) (?:1\d|20)\d\d$|\bduring the [A-Z][^,]*$|\bin the Middle Ages$|\bfor about [a-z ]+$"
+    r"\b(?:in|since|from|until|during) (?:1\d|20)\d\d$|\bduring the [A-Z][^,]*$|"
+    r"\bin the Middle Ages$|\bfor about [a-z ]+$"
 )
 """When it was, at the end of a statement: behind where and with whom."""
 
@@ -201,7 +203,7 @@ def _past(verb: str) -> str:
     return _IRREGULAR.get(verb) or str(lemminflect.getInflection(verb, "VBD")[0])
 
 
-def _whoever(words: list[str], who: str, answer: str) -> str | None:
+def _whoever(words: list[str], who: str, answer: str) -> str | None:  # noqa: PLR0911 - one for each order of words
     """A question for a subject, an object or what something is."""
     if not words or "or" in words:
         return None
@@ -241,9 +243,9 @@ def _what_is(words: list[str], who: str, answer: str) -> str | None:
     if "called" in rest and who == "What" and not _CLAUSE.search(" ".join(rest)):
         at = rest.index("called")
         return " ".join((*rest[:at], aux, "called", answer, *rest[at + 1 :]))
-    if who == "Who" or answer[:1].isupper() or answer[:1].isdigit() or answer.startswith(("the ", "a ", "an ")):
-        if rest and rest[0] in ("the", "one") and not _CLAUSE.search(" ".join(rest)):
-            return f"{' '.join(rest)} {aux} {answer}" if who == "What" else " ".join((answer, aux, *rest))
+    names = who == "Who" or answer[:1].isupper() or answer[:1].isdigit() or answer.startswith(("the ", "a ", "an "))
+    if names and rest and rest[0] in ("the", "one") and not _CLAUSE.search(" ".join(rest)):
+        return f"{' '.join(rest)} {aux} {answer}" if who == "What" else " ".join((answer, aux, *rest))
     return None
 
 
@@ -261,7 +263,6 @@ def _object(words: list[str], answer: str) -> str | None:
         return " ".join((*rest[:at], verb, *onward, answer))
     if onward and onward[0] not in PREPOSITIONS and not is_dictionary_word(onward[0]):
         return None
-    if onward and onward[0] not in PREPOSITIONS:
-        if onward != ["unfinished"]:
-            return None
+    if onward and onward[0] not in PREPOSITIONS and onward != ["unfinished"]:
+        return None
     return " ".join((*rest[:at], verb, answer, *onward))

@@ -51,7 +51,7 @@ def _counted(asked: str, said: str) -> str | None:
         if said.endswith(unit[:length]):
             return asked[: found[0].start()] + said + asked[found[0].start("unit") + length :]
     rest = asked[found[0].start("unit") :]
-    return asked[: found[0].start()] + said + (rest if said[-1].isdigit() or said[-1] in "万亿百千" else rest)
+    return asked[: found[0].start()] + said + rest
 
 
 def _which(asked: str, said: str) -> str | None:

@@ -1,10 +1,10 @@
 """Confusing facts for the builder without a model: statements that run parallel to the fact (section 3.2.2).
 
-Figure A7's two facts say what the question asks of another city, and of other sections of the same road. So do these. The
-subject fact is the question's own statement, or the fact, of somebody or something else: the name is an invented one,
-and the answer another of its kind. The object fact says it of what belongs to the subject or is next to it (a cousin, a
-suburb, a sequel), or of another year. Where the question gives no name to work with, a sentence of another document
-serves that speaks of the same things. What cannot be said soundly is left out.
+Figure A7's two facts say what the question asks of another city, and of other sections of the same road. So do these.
+The subject fact is the question's own statement, or the fact, of somebody or something else: the name is an invented
+one, and the answer another of its kind. The object fact says it of what belongs to the subject or is next to it (a
+cousin, a suburb, a sequel), or of another year. Where an English question gives no name to work with, a sentence of
+another document serves that speaks of the same things. What cannot be said soundly is left out.
 """
 
 import random

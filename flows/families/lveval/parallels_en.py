@@ -73,8 +73,8 @@ _BORN = re.compile(r"\((?:[^()]*; )?(?:born )?[^()–-]*?\b(1\d{3}|20\d\d)\b")
 _LEANS = re.compile(
     r"(?:Additionally|Again|Also|Another|As a result|But|Fifth|Finally|First|Firstly|For example|For instance|"
     r"Furthermore|Hence|However|In addition|In contrast|Instead|Later|Likewise|Meanwhile|Moreover|Nevertheless|Next|"
-    r"Other|Otherwise|Second|Secondly|Similarly|Still|Such|Then|Therefore|Third|Thus|Yet|And|Or|So|In case|Some|In fact|"
-    r"By contrast|Here|There|As with|As in|If|While|When|Although|Though|Since|Word of|\w+er than)\b"
+    r"Other|Otherwise|Second|Secondly|Similarly|Still|Such|Then|Therefore|Third|Thus|Yet|And|Or|So|In case|Some|"
+    r"In fact|By contrast|Here|There|As with|As in|If|While|When|Although|Though|Since|Word of|\w+er than)\b"
 )
 """Words at the beginning of a sentence that goes on from the one before it."""
 _CLAUSE_ENDS = re.compile(
@@ -191,7 +191,8 @@ def _openings(documents: Sequence[str], rng: random.Random, *, dated: bool) -> I
         if begins is not None and defined is not None and defined["article"] in ("a ", "an ", "one of the "):
             born = _BORN.search(sentence) if dated else None
             aside = f", born in {moved(born[1], YEAR, rng)}," if born else ""
-            yield f"{begins['the'] or ''}{name}{aside}{_first_clause(plain, defined.start('what'))[begins.end() :]}."
+            onward = _first_clause(plain, defined.start("what"))[begins.end() :]
+            yield f"{begins['the'] or ''}{name}{aside}{onward}."
 
 
 def _first_clause(text: str, start: int) -> str:
@@ -237,9 +238,13 @@ def _named(bare: str, of: str, rng: random.Random) -> Iterator[str]:
     """Other places, bodies and things, by what the words of the name tell; "within the borders of Dornwick"."""
     words = bare.split()
     places = [run["name"] for run in NAME.finditer(bare) if place_class(run["name"]) in ("city", "country")]
-    if len(places) == 1 and places[0] != bare and (bare[0].islower() or bare.split(maxsplit=1)[0].casefold() in PREPOSITIONS):
-        other = "town" if place_class(places[0]) == "city" else "country"
-        yield from (bare.replace(places[0], one) for one in rng.sample(invented_names("en")[other], TRIED))
+    if (
+        len(places) == 1
+        and places[0] != bare
+        and (bare[0].islower() or bare.split(maxsplit=1)[0].casefold() in PREPOSITIONS)
+    ):
+        table = "town" if place_class(places[0]) == "city" else "country"
+        yield from (bare.replace(places[0], one) for one in rng.sample(invented_names("en")[table], TRIED))
         return
     if not bare[:1].isupper():
         return
@@ -247,7 +252,8 @@ def _named(bare: str, of: str, rng: random.Random) -> Iterator[str]:
         yield from rng.sample(invented_names("en")["country"], TRIED)
     noun = en.head(bare)
     towns = rng.sample(invented_names("en")["town"], TRIED)
-    if len(words) > 1 and (made := [other for town in towns if (other := renamed(bare, town))]):
+    made = [other for town in towns if (other := renamed(bare, town)) is not None] if len(words) > 1 else []
+    if made:
         yield from made
     elif len(words) > 1 and noun.casefold() in classes("head") and noun[:1].isupper():
         yield from (f"{town} {noun}" for town in towns)

@@ -1,4 +1,4 @@
-"""Chinese statements that run parallel to the fact: of another than the question's subject, or of something beside it."""
+"""Chinese statements that run parallel to the fact: of another than the question's subject, or of what is beside it."""
 
 import random
 import re
@@ -27,15 +27,22 @@ _BESIDE = {
     "thing": ("的前身",),
 }
 _SORTS = (
-    ("person", "演员|歌手|运动员|政治家|政治人物|学者|作家|诗人|教授|导演|球员|教练|画家|学家|音乐人|记者|校长|将领|球证|裁判|主持人|模特儿?|"
-     "总理|总统|牧师|医生|武将|官员|大臣|选手|军人|人|之子|笑星|第.子|教育家"),
+    (
+        "person",
+        "演员|歌手|运动员|政治家|政治人物|学者|作家|诗人|教授|导演|球员|教练|画家|学家|音乐人|记者|校长|将领|球证|裁判|主持人|"
+        "模特儿?|总理|总统|牧师|医生|武将|官员|大臣|选手|军人|人|之子|笑星|第.子|教育家",
+    ),
     ("work", "电影|电视剧|小说|游戏|专辑|歌曲|漫画|动画|作品|节目|单曲|剧集|软体|软件"),
     ("species", "一个种|植物|动物|恐龙|演化支|物种"),
     ("river", "河流|河道|明渠|支流|水道|河"),
-    ("thing", "车站|大学|学校|学院|中学|小学|教堂|公园|大厦|路线|铁路|公路|公司|组织|机构|政党|部门|部门之一|球队|俱乐部|银行|集团|频道|法案|计划|"
-     "协会|医院|博物馆|机场|桥|线|局|司令部|语言|大陆|克拉通|乐队|政府|银行"),
+    (
+        "thing",
+        "车站|大学|学校|学院|中学|小学|教堂|公园|大厦|路线|铁路|公路|公司|组织|机构|政党|部门|部门之一|球队|俱乐部|银行|集团|"
+        "频道|法案|计划|协会|医院|博物馆|机场|桥|线|局|司令部|语言|大陆|克拉通|乐队|政府",
+    ),
     ("place", "县|市|镇|乡|区|城"),
-)  # fmt: skip
+)
+"""What ends the first clause on something, by its sort."""
 _ASIDE = re.compile(r"[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
 _ALIAS = re.compile("本名|原名|又名|又称|俗称|简称|全称|别名|译为|音译|写成|^字|^号|学名|英文|缩写|亦作|又译")
 _ENTITY = re.compile("^[《「]?[^（(，,。：:；;！？\\n]{2,16}?[》」]?(?=[（(，,]|是|为|位于|乃|指|又名|又称)")
@@ -46,8 +53,11 @@ _UNIQUE = re.compile("最|意为|得名|名字|唯一|第一|首[个位次]|[于
 """What is true of one alone."""
 SHORTEST = 10
 """Characters of what is said besides the name."""
-_TAILS = re.compile("(?:大学|学院|中学|小学|公司|集团|银行|铁路|公路|大桥|机场|车站|医院|教堂|水库|省|市|县|郡|州|区|镇|乡|村|湖|山|河|江|岛|站|路|街|桥|寺|塔|宫|城|港|"
-                    "保险集团|气象局|总司令部|陆块|语|计划)$")  # fmt: skip
+_TAILS = re.compile(
+    "(?:大学|学院|中学|小学|公司|集团|银行|铁路|公路|大桥|机场|车站|医院|教堂|水库|省|市|县|郡|州|区|镇|乡|村|湖|山|河|江|岛|站|"
+    "路|街|桥|寺|塔|宫|城|港|保险集团|气象局|总司令部|陆块|语|计划)$"
+)
+"""Words for the kind of thing that a name is of."""
 _KINDS = re.compile("(?:龙类|[鱼鲷鳗鲨鲤鲈鳅鸟雀龙树草花竹兰藤果蛇蛙龟蟹虾虫蝶蛾菌鹉])$")
 
 
@@ -142,6 +152,11 @@ def other_answers(answer: str, question: str, rng: random.Random) -> Iterator[st
             near = (moved(said, numbers, rng) for _ in range(TRIED))
             yield from (one for one in near if one != said and is_plausible(said, one))
         return
+    yield from _named(said, of, question, rng)
+
+
+def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[str]:
+    """Another of what the question asks for, or of what the answer ends in."""
     names = invented_names("zh")
     if re.search("什么职业|职业是什么|什么工作", question):
         yield from rng.sample(names["profession"], TRIED)
@@ -215,10 +230,6 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[tuple[str, str]]:
         found.setdefault(name, "work")
     for name in re.findall(f"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", asked.question):
         found.setdefault(name, "person")
-    for word, tag in tagged(asked.question):
-        if len(word) > 1 and not any(word in one for one in found):
-            if tag == "nr" and surname(word) and len(word) == 3 and not is_known_word(word):
-                found[word] = "person"
     return [
         (name, sort)
         for name, sort in found.items()

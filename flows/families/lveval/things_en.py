@@ -36,7 +36,8 @@ _SORTS = {
     "building": "building museum stadium airport hotel park castle palace theatre theater bridge tower church "
     "station canal mall opera-house telescope",
     "organisation": "organization organisation agency company university college school academy society institute "
-    "association laboratory orchestra federation union committee council court firm station network service tank body club foundation festival",
+    "association laboratory orchestra federation union committee council court firm station network service tank body "
+    "club foundation festival",
     "band": "band group duo trio quartet",
     "team": "team",
     "species": "genus species breed whale penguin lemur bird fish tree shrub plant terrier hound dog",

@@ -100,7 +100,7 @@ def _check_keywords(asked: ToMark, given: Keywords) -> None:
 
 
 CONFUSING_FACTS = Prompt(
-    "confusing_facts", 2, ConfusingFacts, HERE, checks=(_check_facts,), max_tokens=1024, inputs=ToConfuse
+    "confusing_facts", 3, ConfusingFacts, HERE, checks=(_check_facts,), max_tokens=1024, inputs=ToConfuse
 )
 REPLACEMENT_RULES = Prompt(
     "replacement_rules", 2, RuleList, HERE, checks=(_check_rules,), max_tokens=1024, inputs=ToRename
