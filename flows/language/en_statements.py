@@ -249,7 +249,7 @@ def _what_is(words: list[str], who: str, answer: str) -> str | None:
     return None
 
 
-def _object(words: list[str], answer: str) -> str | None:
+def _object(words: list[str], answer: str) -> str | None:  # noqa: PLR0911 - one for each order of words
     """What somebody did: the answer behind the verb, or behind the preposition that the question ends with."""
     if _CLAUSE.search(" ".join(words)):
         return None
@@ -259,6 +259,8 @@ def _object(words: list[str], answer: str) -> str | None:
         return None
     onward = rest[at + 1 :]
     verb = _inflected(words[0], rest[at])
+    if len(onward) > 1 and onward[0] in PREPOSITIONS and onward[1] in PREPOSITIONS:
+        return " ".join((*rest[:at], verb, onward[0], answer, *onward[1:]))
     if onward and onward[-1] in PREPOSITIONS:
         return " ".join((*rest[:at], verb, *onward, answer))
     if onward and onward[0] not in PREPOSITIONS and not is_dictionary_word(onward[0]):

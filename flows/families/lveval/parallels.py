@@ -28,6 +28,8 @@ RANKED = 60
 LEAST_COMMON = 2
 """Content words, but names, of question or original in a fact that is not the question's own statement."""
 _ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]")
+LEAST_SHARE = 1 / 3
+"""Share of the question's content words in a sentence of another document."""
 LEAST_ASKED = 3
 """Content words of the question in a sentence of another document."""
 
@@ -63,16 +65,16 @@ class Parallels:
         for place in self._index.rank([f"{asked.question} {asked.fact}"], RANKED)[0].tolist():
             saying = self._sayings[place] if place >= 0 else ""
             common = len(words(saying) & wanted)
-            if saying and saying not in own and common >= max(LEAST_ASKED, len(wanted) / 3):
+            if saying and saying not in own and common >= max(LEAST_ASKED, len(wanted) * LEAST_SHARE):
                 found.append((-2 * common / (len(words(saying)) + len(wanted)), saying))
         yield from (saying for _, saying in sorted(found))
 
 
 def _speaks_of_it(asked: ToConfuse, text: str) -> bool:
-    """Whether an English text names in full what the question names, where that names anything."""
+    """Whether an English text names in full what the question names first, where that names anything."""
     words = language_of("en").content_words
     named, said = [words(name) for name in names(asked.question, ())], words(text)
-    return not subjects("en", asked.question) or any(name and name <= said for name in named)
+    return not subjects("en", asked.question) or any(name and name <= said for name in named[:1])
 
 
 def _sound(asked: ToConfuse, change: Changed, made: Iterable[Made]) -> tuple[str, ...]:

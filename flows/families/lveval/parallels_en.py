@@ -74,13 +74,16 @@ _LEANS = re.compile(
     r"(?:Additionally|Again|Also|Another|As a result|But|Fifth|Finally|First|Firstly|For example|For instance|"
     r"Furthermore|Hence|However|In addition|In contrast|Instead|Later|Likewise|Meanwhile|Moreover|Nevertheless|Next|"
     r"Other|Otherwise|Second|Secondly|Similarly|Still|Such|Then|Therefore|Third|Thus|Yet|And|Or|So|In case|Some|"
-    r"In fact|By contrast|Here|There|As with|As in|If|While|When|Although|Though|Since|Word of|\w+er than)\b"
+    r"In fact|By contrast|Here|There|As with|As in|If|While|When|Although|Though|Since|Word of|As such|Much|"
+    r"\w+er than)\b"
 )
 """Words at the beginning of a sentence that goes on from the one before it."""
 _CLAUSE_ENDS = re.compile(
     r",? (?:which|that|who|whose|where|best known|known|whose)\b|;|, (?:and (?:was|is)|also|when|after)\b|\.$"
 )
 _BEGINS = re.compile(r" (?:began|begins|started|starts)\b")
+_IN_PHRASE = re.compile(r" (?!(?:is|was|are|were|has|had|in|on|at|to|of|by|for|from|with)\b)[a-z]+(?<!ed) [a-z]+")
+"""What shows that a short name is a part of a longer phrase: "the SNP overall majority"."""
 _ONCE = re.compile(r"\b(?:became|born|died|founded|only|first|last|since|\w{3,}est)\b")
 """What happens once, or to one alone."""
 _DATE_ASKED = re.compile(
@@ -88,7 +91,7 @@ _DATE_ASKED = re.compile(
 )
 FURTHEST = 8
 """Words before the name of what a sentence is on: a time, or what of it is meant."""
-LEAST_WORDS = 4
+LEAST_WORDS = 6
 """Words that say something without the time that is asked for."""
 LEAST_ALIKE = 2
 """Content words of the question in another sentence of its documents."""
@@ -151,9 +154,10 @@ def _further(asked: ToConfuse, documents: Sequence[str]) -> Iterator[str]:
 
 
 def sayings(document: str) -> Iterator[str]:
-    """The sentences of a document that make sense alone, of what is true of one alone none."""
+    """The sentences of a document that make sense alone; of a page on one thing none, for they speak of that."""
     title, _, body = document.partition("\n")
-    for sentence in en.sentences(body if body and len(title) < LONGEST_TITLE else document):
+    titled = bool(body) and len(title) < LONGEST_TITLE
+    for sentence in () if titled else en.sentences(document):
         if stands_alone(sentence) and "\n" not in sentence and not _LEANS.match(sentence):
             yield sentence
 
@@ -192,6 +196,8 @@ def _openings(documents: Sequence[str], rng: random.Random, *, dated: bool) -> I
             born = _BORN.search(sentence) if dated else None
             aside = f", born in {moved(born[1], YEAR, rng)}," if born else ""
             onward = _first_clause(plain, defined.start("what"))[begins.end() :]
+            if re.search(r"\b\d{1,3}$", onward):
+                continue
             yield f"{begins['the'] or ''}{name}{aside}{onward}."
 
 
@@ -344,7 +350,7 @@ def _beside(
             continue
         said = found[0] if not found[0].startswith("The ") or name.startswith("The ") else "t" + found[0][1:]
         before = text[: found.start()]
-        if not _takes_a_phrase(before):
+        if not _takes_a_phrase(before) or (name.isupper() and _IN_PHRASE.match(text[found.end() :])):
             continue
         relations = _BESIDE[sort.of]
         if sort.of == "event" and not before:

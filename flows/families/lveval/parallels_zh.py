@@ -48,7 +48,9 @@ _ALIAS = re.compile("本名|原名|又名|又称|俗称|简称|全称|别名|译
 _ENTITY = re.compile("^[《「]?[^（(，,。：:；;！？\\n]{2,16}?[》」]?(?=[（(，,]|是|为|位于|乃|指|又名|又称)")
 _GOES_ON = re.compile("但|而|因|所以|并|也|其|又|后|由于|故|当|原")
 """Where a clause goes on from the one before it."""
-_VERB = re.compile("^[^的]{0,3}(?:是|为|有|位于|曾|于|由|在|司职|毕业|出生|来自|分布)|是")
+_OWNED = re.compile("[一-龥]{2,3}(?:的|是)")
+"""What somebody has, behind the name: 女友的, 生母是."""
+_VERB = re.compile("^[^的]{0,3}(?:是|为|有|位于|曾|于|由|在|司职|毕业|出生|来自|分布|祖籍|生于)|是")
 _UNIQUE = re.compile("最|意为|得名|名字|唯一|第一|首[个位次]|[于在][0-9]+年，|的[前现]任")
 """What is true of one alone."""
 SHORTEST = 10
@@ -107,6 +109,8 @@ def _clauses(sentence: str, about: str, asked: ToConfuse, others: Sequence[str])
                 continue
     bare = [_ASIDE.sub("", one) for one in asked.answers]
     clauses = [clause for clause in sentence.rstrip("。")[len(about) :].split("，") if clause]
+    if clauses and re.match("是|为", clauses[0]) and any(one and one in clauses[0] for one in bare):
+        clauses = [clause for clause in clauses[1:] if _VERB.match(clause)]
     kept: list[str] = []
     for clause in clauses:
         if _GOES_ON.match(clause):
@@ -242,6 +246,8 @@ def _sort(name: str, document: str) -> str:
         return "work"
     if "·" in name:
         return "person"
+    if tail := _TAILS.search(name):
+        return "river" if tail[0] in "河江" else "place" if tail[0] in "省市县郡州区镇乡村" else "thing"
     if _KINDS.search(name):
         return "species"
     start = _ASIDE.sub("", document[len(name) : len(name) + 200]).partition("。")[0]
@@ -270,7 +276,8 @@ def _others(name: str, sort: str, rng: random.Random) -> list[str]:
 
 def _of_another(text: str, names: Sequence[tuple[str, str]], rng: random.Random) -> Iterator[str]:
     for name, sort in names:
-        if name in text:
+        stem = name[: tail.start()] if (tail := _TAILS.search(name)) else ""
+        if name in text and not (len(stem) > 1 and stem in text.replace(name, "")):
             for other in _others(name, sort, rng):
                 yield text.replace(name, other)
 
@@ -284,5 +291,5 @@ def _beside(text: str, names: Sequence[tuple[str, str]], stated: Sequence[str], 
         for relation in rng.sample(_BESIDE[sort], len(_BESIDE[sort])):
             if following.startswith("n") and text not in stated:
                 break
-            link = "的" if following.startswith("n") and text[at] not in "全总长高" else ""
+            link = "的" if following.startswith("n") and _OWNED.match(text[at:]) else ""
             yield f"{text[:at]}{relation}{link}{text[at:]}"

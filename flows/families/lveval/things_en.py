@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from flows.language import en
 from flows.language.alternatives import INVENTED
-from flows.language.en_names import TITLES, classes, is_first_name, is_surname, place_class
+from flows.language.en_names import TITLES, classes, is_first_name, is_of_a_people, is_surname, place_class
 from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word
 from flows.language.en_tokens import word_set
 from flows.language.invented import invented_names
@@ -105,7 +105,14 @@ def names(question: str, documents: Sequence[str]) -> list[str]:
         found += [part for one in parts if len(part := one.removeprefix("the ").removeprefix("The ")) > 1]
         if run[0].startswith("The ") and run.start():
             found.append(run[0])
-    return [name for name in dict.fromkeys(found) if name and name.split()[0].casefold() not in _LINKS - {"the"}]
+    return [name for name in dict.fromkeys(found) if name and _is_of_something(name)]
+
+
+def _is_of_something(name: str) -> bool:
+    """Whether it is a name of somebody or something, and no word for a people, a tongue or a belief."""
+    words = name.split()
+    adjective = len(words) == 1 and (is_of_a_people(name) or name.casefold().endswith(("ist", "ists", "ism", "islam")))
+    return words[0].casefold() not in _LINKS - {"the"} and not adjective
 
 
 def _about(document: str) -> str:
@@ -197,7 +204,8 @@ def _sort_of_head(word: str) -> Sort | None:
 def _sort_defined(what: str) -> Sort | None:
     """The sort of the noun that a definition has first."""
     phrase = re.split(
-        r"\b(?:in|of|from|that|which|who|by|for|at|on|with|formed|located|produced|directed)\b|[.;]", what
+        r"\b(?:in|of|from|that|which|who|by|for|at|on|with|between|lasting|containing|starring|written|based|best|created|formed|located|produced|directed)\b|[.;]",
+        what,
     )[0]
     nouns = [word.casefold().strip(",") for word in re.split(r"[\s/]+", phrase)]
     nouns = [noun if noun in _SORT_OF else re.sub("ies$", "y", noun).removesuffix("s") for noun in nouns]
