@@ -52,7 +52,7 @@ class Parallels:
             made = parallels_en.facts(asked, documents, said, rng)
         others = (Made(one, stated=False) for one in said if not subjects(asked.language, asked.question))
         subject = _sound(asked, CHANGES[0], (*made[0], *others))
-        own = (Made(one, stated=True) for one in said if one not in subject[:1] and _speaks_of_it(asked, one))
+        own = (Made(one, stated=False) for one in said if one not in subject[:1] and _speaks_of_it(asked, one))
         return subject, _sound(asked, CHANGES[1], (*made[1], *own))
 
     def _alike(self, asked: ToConfuse, documents: list[str]) -> Iterator[str]:

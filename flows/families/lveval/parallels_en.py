@@ -305,6 +305,10 @@ def _is_opening(question: str, name: str) -> bool:
     return question.startswith(name) and not is_opening_name(name.split())
 
 
+def _is_in_phrase(text: str, name: str) -> bool:
+    return name.isupper() and _IN_PHRASE.match(text[text.index(name) + len(name) :]) is not None
+
+
 def _leads(text: str, name: str) -> bool:
     """Whether a sentence is on what has the name: it begins with it, or with a time or circumstance before it."""
     before = text[: text.index(name)]
@@ -322,7 +326,7 @@ def _of_another(
     if not stated and things and not _leads(text, things[0][0]):
         return
     for name, sort in things if stated else things[:1]:
-        if _is_bound(text, name, asked, things):
+        if _is_bound(text, name, asked, things) or _is_in_phrase(text, name):
             continue
         for other in others_than(name, sort, text, rng)[:TRIED]:
             the = "(?:[Tt]he )?" if sort.of in ("work", "piece", "paper", "band") else ""
@@ -350,7 +354,7 @@ def _beside(
             continue
         said = found[0] if not found[0].startswith("The ") or name.startswith("The ") else "t" + found[0][1:]
         before = text[: found.start()]
-        if not _takes_a_phrase(before) or (name.isupper() and _IN_PHRASE.match(text[found.end() :])):
+        if not _takes_a_phrase(before) or _is_in_phrase(text, name):
             continue
         relations = _BESIDE[sort.of]
         if sort.of == "event" and not before:

@@ -124,7 +124,8 @@ def _clauses(sentence: str, about: str, asked: ToConfuse, others: Sequence[str])
 def _linked(clause: str) -> str:
     """A clause behind its subject: with a verb between, where it is only what somebody is."""
     nominal = not _VERB.search(clause) and tagged(clause)[-1][1].startswith("n")
-    return f"是{clause}" if nominal else clause
+    made = re.fullmatch("由.+的[一-龥]{2,6}", clause) is not None
+    return f"是{clause}" if nominal or made else clause
 
 
 def _short(sentence: str) -> bool:

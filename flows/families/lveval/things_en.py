@@ -111,7 +111,11 @@ def names(question: str, documents: Sequence[str]) -> list[str]:
 def _is_of_something(name: str) -> bool:
     """Whether it is a name of somebody or something, and no word for a people, a tongue or a belief."""
     words = name.split()
-    adjective = len(words) == 1 and (is_of_a_people(name) or name.casefold().endswith(("ist", "ists", "ism", "islam")))
+    adjective = len(words) == 1 and (
+        is_of_a_people(name.removesuffix("s"))
+        or is_of_a_people(name)
+        or name.casefold().endswith(("ist", "ists", "ism", "islam"))
+    )
     return words[0].casefold() not in _LINKS - {"the"} and not adjective
 
 
