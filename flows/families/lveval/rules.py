@@ -11,9 +11,9 @@ from flows.llm.model import Invalid, RuleSet
 
 
 def confusing_facts(asked: ToConfuse, rng: random.Random) -> ConfusingFacts:
-    """Section 3.2.2, by what other documents say (`lifting.py`); an empty text where one is not to be had."""
+    """Section 3.2.2, by `parallels.py`; an empty text where one is not to be had."""
     if not asked.subject_facts and not asked.object_facts:
-        raise Invalid("no document says the like", asked.fact)
+        raise Invalid("nothing parallel to be said", asked.fact)
     return ConfusingFacts(
         subject=next(iter(asked.subject_facts), ""),
         object=next((fact for fact in asked.object_facts if fact not in asked.subject_facts[:1]), ""),

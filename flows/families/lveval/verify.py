@@ -25,7 +25,9 @@ from flows.families.lveval import datasets
 from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.facts import packaged_fact
 from flows.language import Language, keywords, language_of
+from flows.language.beside import speaks_of_another
 from flows.language.boundaries import boundaries
+from flows.language.en_names import is_of_a_people, same_name
 from flows.language.other_names import other_names
 from flows.scoring.words import WORDS, released_blacklist
 from schemas.base import content_hash
@@ -54,7 +56,7 @@ SHINGLE = {"en": 8, "zh": 20}
 """Words (characters) in a shingle."""
 DUPLICATE_FROM = 0.5
 """Share of common shingles, in those of the shorter text, from which on two texts are near-duplicates."""
-LEAST_IN_COMMON = {"en": 2, "zh": 3}
+LEAST_IN_COMMON = {"en": 2, "zh": 2}
 """Content words (characters) of question or original fact that a confusing fact holds."""
 LONGEST_FACT = {"en": 120, "zh": 240}
 """Words (characters) of a confusing fact."""
@@ -934,12 +936,17 @@ def _subject_problems(row: ConfusingFact, language: Language) -> Iterator[str]:
 
     To the object fact the name that the original begins with will do, since a question may only describe its subject.
     """
-    asked, said = _names(row.question), frozenset(_folded_words(row.fact))
+    asked, said = _names(row.question), _folded_words(row.fact)
     begins = _NAME_AT_FIRST.match(row.original_fact)
-    if row.changes == "subject" and asked and asked <= said:
-        if language.content_words(row.question) <= language.content_words(row.fact):
+    if row.changes == "subject" and asked and asked <= frozenset(said):
+        if not speaks_of_another(row.language, row.question, row.fact) and language.content_words(
+            row.question
+        ) <= language.content_words(row.fact):
             yield "the fact with another subject says all that the question does"
-    elif row.changes == "object" and asked and not (asked | _names(begins[0] if begins else "")) & said:
+        return
+    named = [name for name in asked if not is_of_a_people(name)]
+    known = asked | _names(begins[0] if begins else "")
+    if row.changes == "object" and named and not any(same_name(name, word) for name in known for word in said):
         yield "the fact with another object names nothing that the question names"
 
 
@@ -960,6 +967,8 @@ def _folded_words(text: str) -> list[str]:
 def _says_all_that_is_asked(row: ConfusingFact, language: Language) -> bool:
     asked = language.content_words(row.question)
     if not asked or not asked <= language.content_words(row.fact):
+        return False
+    if speaks_of_another(row.language, row.question, row.fact):
         return False
     of = "other" if _yes_or_no(row.answers[0]) else language.answer_type(row.answers[0], row.question)
     named = (row.fact[start:end] for start, end in language.spans_of_type(row.fact, of)) if of != "other" else ()

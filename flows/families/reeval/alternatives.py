@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from flows.families.reeval import checks
 from flows.language import language_of
+from flows.language.alternatives import CENTURY, FEW, NUMBER, YEAR, counted_anew, is_plausible, moved, persons
 from flows.language.en_countries import Country, countries, country_of_city, named_in
-from flows.language.en_names import classes, gender, is_common_surname, place_class
+from flows.language.en_names import classes, is_common_surname, place_class
 from flows.language.en_phrases import is_dictionary_word
 from flows.language.invented import invented_names
 from flows.language.zh_types import is_personal_name, surname
@@ -21,24 +22,8 @@ from schemas.reeval import Case
 
 CANDIDATES = 24
 """How many are offered for a case."""
-FEW = 8
-_YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,–-])")
-"""Moved alone where other numbers stand beside it: "15 February 1763"."""
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_QUANTITY = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-YEARS = 3
-"""How far a year is moved at most, and never beyond `LAST_YEAR`."""
-LAST_YEAR = 2024
-MOST_TIMES = 1.1
-"""How many times another quantity may be as large, or as small."""
-NEAR = 0.05
-"""Share of a quantity by which it is moved, at most."""
 LEAST_WORDS = 2
 """Words of a name that says what kind of thing it is."""
-NEIGHBOURS = 2
-"""How far a number in words is moved, at most."""
-_CENTURY = re.compile(r"\d+\s*(?:世纪|世紀|(?:st|nd|rd|th)\b)")
-"""Ordinals run out: there is no 54th century yet."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +51,11 @@ class AnswerPool:
     def _counted(self, case: Case, kind: str, rng: random.Random) -> Iterator[str]:
         """Numbers and dates near the answer, then those of other cases."""
         own = self.by_kind.get((_shelf(case), kind), ())
-        others = [one for one in rng.sample(own, len(own)) if _is_plausible(case.answer, one)]
-        numbers = _YEAR if len(_YEAR.findall(case.answer)) == 1 else _NUMBER
-        movable = len(numbers.findall(case.answer)) == 1 and not _CENTURY.search(case.answer)
-        moved = (_moved(case.answer, numbers, rng) for _ in range(FEW if movable else 0))
-        yield from (one for one in moved if _is_plausible(case.answer, one))
+        others = [one for one in rng.sample(own, len(own)) if is_plausible(case.answer, one)]
+        numbers = YEAR if len(YEAR.findall(case.answer)) == 1 else NUMBER
+        movable = len(numbers.findall(case.answer)) == 1 and not CENTURY.search(case.answer)
+        near = (moved(case.answer, numbers, rng) for _ in range(FEW if movable else 0))
+        yield from (one for one in near if is_plausible(case.answer, one))
         yield from _counted_anew(case, rng)
         yield from others
 
@@ -95,88 +80,21 @@ def is_alone(kind: str) -> bool:
     return kind.partition(":")[2].startswith("alone:")
 
 
-_COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-
-
 def _counted_anew(case: Case, rng: random.Random) -> Iterator[str]:
-    """An answer with a number in words ("three museums", "the fourth season") with other numbers in its place.
-
-    Not where the evidence has the number elsewhere too: it may count the same things.
-    """
-    words = case.answer.split()
+    """Not where the evidence has the number elsewhere too: it may count the same things."""
     rest = re.sub(re.escape(case.answer), " ", case.evidence, flags=re.IGNORECASE)
-    for series in (_COUNTS, _PLACES):
-        at = [place for place, word in enumerate(words) if word in series]
-        if len(at) == 1 and not re.search(rf"\b{words[at[0]]}\b", rest, re.IGNORECASE):
-            others = rng.sample(series, len(series))
-            near = [one for one in others if 0 < abs(series.index(one) - series.index(words[at[0]])) <= NEIGHBOURS]
-            yield from (" ".join([*words[: at[0]], one, *words[at[0] + 1 :]]) for one in near)
-
-
-def _is_plausible(answer: str, other: str) -> bool:
-    """Whether a number could stand for the answer's: a year near it, a quantity of its order. Other texts could."""
-    years = [_YEAR.findall(one) for one in (answer, other)]
-    if all(len(one) == 1 for one in years):
-        return abs(int(years[0][0]) - int(years[1][0])) <= YEARS
-    sizes = [_NUMBER.findall(one) for one in (answer, other)]
-    if any(years) or not all(len(one) == 1 and _QUANTITY.fullmatch(one[0]) for one in sizes):
-        return True
-    first, second = (float(one[0].replace(",", "")) for one in sizes)
-    return second <= MOST_TIMES * first and first <= MOST_TIMES * second
-
-
-def _moved(answer: str, numbers: re.Pattern[str], rng: random.Random) -> str:
-    """The answer with its number changed to another as long; a year moves by `YEARS` at most, as does a decade."""
-
-    def other(found: re.Match[str]) -> str:
-        digits = found[0]
-        if answer[found.end() :].startswith("s"):
-            return str(int(digits) + 10 * rng.choice([-1, 1]))
-        if len(digits) == 4 and digits.isdigit() and 1000 <= int(digits) <= 2100:
-            moved = int(digits) + rng.choice([-1, 1]) * rng.randint(1, YEARS)
-            return str(moved if moved <= LAST_YEAR else int(digits) - (moved - int(digits)))
-        return _near(digits, rng)
-
-    return numbers.sub(other, answer, count=1)
-
-
-def _near(digits: str, rng: random.Random) -> str:
-    """A number near the given one and as long, with as many noughts at its end and the same point and commas."""
-    plain = re.sub(r"\D", "", digits)
-    figures = plain.rstrip("0") or plain
-    value, length = int(figures), len(figures)
-    reach = max(1, round(value * NEAR))
-    values = [
-        one for one in range(max(1, value - reach), value + reach + 1) if one != value and len(str(one)) == length
-    ]
-    values = [one for one in values if one % 10] or [value]
-    moved = iter(str(rng.choice(values)).zfill(length) + plain[len(figures) :])
-    return "".join(next(moved) if one.isdigit() else one for one in digits)
+    words = {word.casefold() for word in re.findall(r"\w+", rest)}
+    for other in counted_anew(case.answer, rng):
+        if not any(old in words for old, new in zip(case.answer.split(), other.split(), strict=True) if old != new):
+            yield other
 
 
 # ---- invented names ----
 
-_HE, _SHE = re.compile(r"\b(?:he|his|him)\b", re.IGNORECASE), re.compile(r"\b(?:she|hers?)\b", re.IGNORECASE)
-
 
 def _persons(case: Case, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
-    """Persons whom nobody knows, of the answer's gender and people, by as many names; none for kings, saints, lists."""
-    if shape[1] not in ("single", "full") or shape[2]:
-        return
-    names, of = invented_names("en"), shape[0]
-    if of not in ("male", "female"):
-        told = [bool(pronoun.search(case.evidence)) for pronoun in (_HE, _SHE)]
-        of = "female" if told == [False, True] else "male"
     country = _country_of(case)
-    people = f"{country.people}-" if country is not None and f"{country.people}-surname" in names else ""
-    surnames = rng.sample(names[f"{people}surname"], FEW)
-    if shape[1] == "full":
-        yield from (
-            f"{first} {last}" for first, last in zip(rng.sample(names[people + of], FEW), surnames, strict=True)
-        )
-    else:
-        yield from rng.sample(names[people + of], FEW) if gender(case.answer) else surnames
+    yield from persons(case.answer, case.evidence, shape, rng, country.people if country is not None else "")
 
 
 BESIDE = 60

@@ -23,8 +23,8 @@ class ToConfuse(Frozen):
     fact: str = Field(description="The supporting sentence, as it stands in its document")
     title: str = Field(description="What its document is about: title or first words; empty where it does not say")
     language: str
-    subject_facts: tuple[str, ...] = Field((), description="For the rules: subject facts out of other documents")
-    object_facts: tuple[str, ...] = Field((), description="For the rules: object facts out of other documents")
+    subject_facts: tuple[str, ...] = Field((), description="For the rules: subject facts to choose from")
+    object_facts: tuple[str, ...] = Field((), description="For the rules: object facts to choose from")
 
 
 class ConfusingFacts(Frozen):
@@ -100,7 +100,7 @@ def _check_keywords(asked: ToMark, given: Keywords) -> None:
 
 
 CONFUSING_FACTS = Prompt(
-    "confusing_facts", 2, ConfusingFacts, HERE, checks=(_check_facts,), max_tokens=1024, inputs=ToConfuse
+    "confusing_facts", 3, ConfusingFacts, HERE, checks=(_check_facts,), max_tokens=1024, inputs=ToConfuse
 )
 REPLACEMENT_RULES = Prompt(
     "replacement_rules", 3, RuleList, HERE, checks=(_check_rules,), max_tokens=1024, inputs=ToRename

@@ -1,0 +1,276 @@
+"""What English questions name, of what sort it is, and invented names that stand in its place."""
+
+import random
+import re
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from flows.language import en
+from flows.language.alternatives import persons
+from flows.language.en_names import TITLES, classes, is_first_name, is_of_a_people, is_surname, place_class
+from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word
+from flows.language.en_tokens import word_set
+from flows.language.invented import invented_names
+
+TRIED = 3
+"""Other names that are tried in the place of one."""
+_SORTS = {
+    "work": "film movie documentary album book novel series game show comedy sitcom memoir",
+    "piece": "song single poem opera symphony play musical",
+    "paper": "magazine newspaper journal",
+    "drink": "drink cocktail dish cake soup cheese liqueur",
+    "person": "actor actress singer author writer president leader scientist player director governor mayor composer "
+    "artist poet philosopher physicist architect coach manager musician historian politician minister inventor "
+    "explorer engineer mathematician chemist economist scholar commander novelist screenwriter producer naturalist "
+    "pianist pilot songwriter footballer jurist magician practitioner maker theorist lawyer painter sculptor "
+    "astronomer biologist model comedian presenter journalist jumper guitarist rapper wrestler driver golfer",
+    "river": "river stream creek waterway",
+    "mountain": "mountain volcano peak",
+    "water": "lake sea bay reservoir",
+    "city": "city town village municipality suburb borough place settlement",
+    "country": "country nation republic kingdom",
+    "region": "county region district province state territory",
+    "island": "island",
+    "building": "building museum stadium airport hotel park castle palace theatre theater bridge tower church "
+    "station canal mall opera-house telescope",
+    "organisation": "organization organisation agency company university college school academy society institute "
+    "association laboratory orchestra federation union committee council court firm station network service tank body "
+    "club foundation festival",
+    "band": "band group duo trio quartet",
+    "team": "team",
+    "species": "genus species breed whale penguin lemur bird fish tree shrub plant terrier hound dog",
+}
+_SORT_OF = {noun: sort for sort, nouns in _SORTS.items() for noun in nouns.split()}
+_HEADS = {"street": "building", "school": "organisation", "company": "organisation", "agency": "organisation",
+          "body": "organisation", "network": "organisation", "party": "organisation", "settlement": "city",
+          "band": "band", "team": "team", "military": "organisation", "event": "event", "law": "law"}  # fmt: skip
+_TABLES = {
+    "work": "title",
+    "piece": "title",
+    "paper": "title",
+    "band": "band",
+    "country": "country",
+    "continent": "country",
+}
+"""The invented names of a sort."""
+NAME = re.compile(
+    r"(?:[Tt]he\s+)?(?P<name>[A-ZÀ-Þ][\w’'&-]*(?:\.(?=\s+[A-Z]))?"
+    r"(?:\s+(?:(?:of|the|and|de|la|von|van|for)\s+){0,2}[A-ZÀ-Þ][\w’'&-]*(?:\.(?=\s+[A-Z]))?)*)"
+)
+DEFINED = re.compile(
+    r"\s*(?:(?:in|on|of|near|at) [^,.]{1,40} )?(?:,[^,]{1,60},\s+)?(?:is|was|are|were)\s+"
+    r"(?P<article>an?\s|the\s|one of the\s)?(?P<what>.+)",
+    re.DOTALL,
+)
+ASIDE = re.compile(r"\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])")
+_LINKS = word_set("of the and de la von van for in")
+_FIRST = {
+    "mount": "mountain",
+    "mont": "mountain",
+    "lake": "water",
+    "rio": "river",
+    "river": "river",
+    "fort": "building",
+}
+LEAST_LETTERS = 4
+LONGEST_TITLE = 80
+"""Characters of a first line that is a title."""
+LEAST_IN_NAME = 2
+"""Words of a name that says what it is, and what follows it."""
+
+
+class Sort(NamedTuple):
+    """What sort of thing a name is of, and the noun that tells it."""
+
+    of: str
+    noun: str
+
+
+def without_asides(sentence: str) -> str:
+    """A sentence without what stands in brackets."""
+    return re.sub(r"\s+", " ", ASIDE.sub("", sentence)).replace(" ,", ",").replace(" .", ".")
+
+
+def names(question: str, documents: Sequence[str]) -> list[str]:
+    """What pages are about, and the names of the question, whole and in parts."""
+    found = [name for document in documents if (name := _about(document))]
+    for run in NAME.finditer(question):
+        name = re.sub(r"['’]s?$", "", run["name"].rstrip(".,"))
+        words = name.split()
+        if run.start("name") == 0 and not is_opening_name(words):
+            name = " ".join(words[1:])
+        parts = [name, *re.split(r" and | of ", name)]
+        found += [part for one in parts if len(part := one.removeprefix("the ").removeprefix("The ")) > 1]
+        if run[0].startswith("The ") and run.start():
+            found.append(run[0])
+    return [name for name in dict.fromkeys(found) if name and _is_of_something(name)]
+
+
+def _is_of_something(name: str) -> bool:
+    """Whether it is a name of somebody or something, and no word for a people, a tongue or a belief."""
+    words = name.split()
+    adjective = len(words) == 1 and (
+        is_of_a_people(name.removesuffix("s"))
+        or is_of_a_people(name)
+        or name.casefold().endswith(("ist", "ists", "ism", "islam"))
+    )
+    return words[0].casefold() not in _LINKS - {"the"} and not adjective
+
+
+def _about(document: str) -> str:
+    """The page's title, without what tells it from others of that name; else what its first sentence begins with."""
+    title, _, body = document.partition("\n")
+    if body and len(title) < LONGEST_TITLE:
+        return re.sub(r"\s*\(.*$", "", title)
+    begins = re.match(r"(?:The |An? )?((?:[\w'’.-]+ ){0,3}[\w'’.-]+?),? (?:is|was|are|were) ", document)
+    return begins[1] if begins else ""
+
+
+def is_opening_name(words: Sequence[str]) -> bool:
+    first = words[0].casefold()
+    return first not in en.STOP_WORDS and first not in PREPOSITIONS and first not in ("after", "before", "name")
+
+
+@cache
+def sort_of(name: str, documents: tuple[str, ...], question: str = "") -> Sort | None:  # noqa: PLR0911 - one for each
+    """What sort of thing has the name: by the page that begins with it, as a person's, by its words, as a place."""
+    if (sort := _sort_by_page(name, documents)) is not None:
+        return sort
+    words = name.split()
+    if "v." in words:
+        return None
+    if question and re.search(rf"(?<!\w){re.escape(name)} by [A-Z]", question):
+        return Sort("work", "")
+    pages = "\n".join(documents)
+    if _looks_personal(words) and not re.search(rf"\b[Tt]he {re.escape(name)}", pages):
+        return Sort("person", "")
+    for word in (
+        words[-1],
+        words[0],
+        *(before for before, link in pairwise(words) if link in _LINKS),
+    ):
+        if len(words) > 1 and (sort := _sort_of_head(word.casefold())) is not None:
+            return sort
+    if (place := place_class(name)) is not None:
+        return Sort("region" if place == "state" else place, "")
+    if name.isupper():
+        return Sort("organisation", "")
+    return _sort_of_word(name, pages, question) if len(words) == 1 else None
+
+
+def _sort_of_word(name: str, pages: str, question: str) -> Sort | None:
+    """What sort of thing a single word names, by the words beside it."""
+    called = re.findall(rf"\b(\w+) {re.escape(name)}\b", pages)
+    if any(one.casefold() in TITLES or (is_first_name(one) and one[0].isupper()) for one in called):
+        return Sort("person", "surname")
+    if not name.isalpha() or len(name) < LEAST_LETTERS or is_dictionary_word(name.casefold()):
+        return None
+    if is_surname(name) and re.search(rf"\b[A-Z][a-z]+ {name}\b|\bdeath of {name}\b", pages):
+        return Sort("person", "surname")
+    if re.search(rf"\b[Tt]he {name}\b", f"{pages}\n{question}") and name.endswith("s"):
+        return Sort("people", "")
+    return Sort("city" if re.search(rf"\b(?:in|at|near|from|to|attack\w*|invaded) {name}\b", pages) else "thing", "")
+
+
+def _sort_by_page(name: str, documents: Sequence[str]) -> Sort | None:
+    for document in documents:
+        for text in (document.partition("\n")[2], document):
+            begins = re.match(rf"(?:The |An? )?{re.escape(name)}(?!\w)", text, re.IGNORECASE)
+            plain = ASIDE.sub("", text[begins.end() : begins.end() + 400]) if begins else ""
+            defined = DEFINED.match(plain)
+            if defined is not None and (sort := _sort_defined(defined["what"])) is not None:
+                return sort
+    return None
+
+
+def _looks_personal(words: Sequence[str]) -> bool:
+    return (
+        len(words) in (2, 3)
+        and all(word[:1].isupper() for word in words)
+        and is_first_name(words[0])
+        and en.answer_type(" ".join(words)) == "person"
+        and words[-1].casefold() not in classes("head")
+    )
+
+
+def _sort_of_head(word: str) -> Sort | None:
+    if word in _FIRST or word == "canal":
+        return Sort(_FIRST.get(word, "building"), word)
+    of, group = classes("head").get(word, ("", ""))
+    sort = _HEADS.get(group, group if group in _SORTS else "")
+    if word in ("tribes", "people", "peoples"):
+        return Sort("people", word)
+    return Sort(sort, word) if sort and word not in ("town", "games", "olympics", "cup") and of != "person" else None
+
+
+def _sort_defined(what: str) -> Sort | None:
+    """The sort of the noun that a definition has first."""
+    phrase = re.split(
+        r"\b(?:in|of|from|that|which|who|by|for|at|on|with|between|lasting|containing|starring|written|based|best|created|formed|located|produced|directed)\b|[.;]",
+        what,
+    )[0]
+    nouns = [word.casefold().strip(",") for word in re.split(r"[\s/]+", phrase)]
+    nouns = [noun if noun in _SORT_OF else re.sub("ies$", "y", noun).removesuffix("s") for noun in nouns]
+    known = [noun for noun in nouns if noun in _SORT_OF]
+    return Sort(_SORT_OF[known[-1]], known[-1]) if known else None
+
+
+def others_than(name: str, sort: Sort, text: str, rng: random.Random) -> list[str]:
+    """Invented names in the place of one of that sort."""
+    words, invented = name.split(), invented_names("en")
+    towns = rng.sample(invented["town"], TRIED)
+    if sort == Sort("person", "surname"):
+        return rng.sample(invented["surname"], TRIED)
+    if sort.of == "person":
+        kind = en.kind(name).split(":")[1:]
+        shape = kind if len(kind) > len(("male", "full")) and kind[1] == "full" else ["unknown", "full", ""]
+        return list(persons(name, text, shape, rng))
+    if sort.of in _TABLES:
+        return rng.sample(invented[_TABLES[sort.of]], TRIED)
+    if sort.of == "species" and len(words) > 1:
+        marked = rng.sample(invented["marked"], TRIED)
+        return [f"{one.capitalize() if words[0][0].isupper() else one} {words[-1]}" for one in marked]
+    if len(words) > 1 and (made := [other for town in towns if (other := renamed(name, town))]):
+        return made
+    return _others_than_word(name, sort, text, towns, rng)
+
+
+def _others_than_word(name: str, sort: Sort, text: str, towns: list[str], rng: random.Random) -> list[str]:
+    if sort.of == "people":
+        leads = text.startswith((f"The {name}", name))
+        return [coined("Normans", rng) for _ in towns] if leads else []
+    if sort.of in ("thing", "drink", "species"):
+        return [coined(name, rng) for _ in towns] if name[0].isupper() and name.isalpha() else []
+    if name.isupper():
+        return rng.sample(invented_names("en")["acronym"], TRIED)
+    if sort.of in ("city", "river", "mountain", "water", "island", "region"):
+        return towns
+    fits = " " not in name and sort.noun and sort.noun not in text
+    return [f"{town} {sort.noun.capitalize()}" for town in towns] if fits else []
+
+
+def renamed(name: str, town: str) -> str | None:
+    """A name of several words with another word for its own, which tells it from others of its kind."""
+    words = name.split()
+    if words[0].casefold() in _FIRST:
+        return f"{words[0]} {town}"
+    if words[-1].islower() and len(words) > LEAST_IN_NAME:
+        made = renamed(" ".join(words[:-1]), town)
+        return f"{made} {words[-1]}" if made else None
+    link = next((at for at, word in enumerate(words) if word in ("of", "for")), None)
+    if link is not None and link and words[link - 1].casefold() in classes("head"):
+        if link == 1 and words[link] == "of":
+            return " ".join((*words[: link + 1], town))
+        return " ".join((town, *words[1:]))
+    if words[-1].casefold() not in classes("head") or not words[-1][0].isupper():
+        return None
+    return " ".join((town, *words[1:]))
+
+
+def coined(word: str, rng: random.Random) -> str:
+    """A word that nobody knows, with the ending of the given one."""
+    start = "".join(rng.sample(invented_names("en")["syllable"], 2)).capitalize()
+    ending = re.search(r"[aeiouy]+[^aeiouy]*$", word.casefold())
+    return start + (ending[0] if ending else "a")

@@ -1,0 +1,105 @@
+"""What can stand in the place of an answer or a name: near years and quantities, and invented persons."""
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+
+from flows.language.en_names import gender
+from flows.language.invented import invented_names
+
+FEW = 8
+YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,–-])")
+"""Moved alone where other numbers stand beside it: "15 February 1763"."""
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_QUANTITY = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+YEARS = 3
+"""How far a year is moved at most, and never beyond `LAST_YEAR`."""
+LAST_YEAR = 2024
+MOST_TIMES = 1.1
+"""How many times another quantity may be as large, or as small."""
+NEAR = 0.05
+"""Share of a quantity by which it is moved, at most."""
+NEIGHBOURS = 2
+"""How far a number in words is moved, at most."""
+CENTURY = re.compile(r"\d+\s*(?:世纪|世紀|(?:st|nd|rd|th)\b)")
+"""Ordinals run out: there is no 54th century yet."""
+
+_COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def counted_anew(answer: str, rng: random.Random) -> Iterator[str]:
+    """An answer with a number in words ("three museums", "the fourth season") with other numbers in its place."""
+    words = answer.split()
+    for series in (_COUNTS, _PLACES):
+        at = [place for place, word in enumerate(words) if word in series]
+        if len(at) == 1:
+            others = rng.sample(series, len(series))
+            near = [one for one in others if 0 < abs(series.index(one) - series.index(words[at[0]])) <= NEIGHBOURS]
+            yield from (" ".join([*words[: at[0]], one, *words[at[0] + 1 :]]) for one in near)
+
+
+def is_plausible(answer: str, other: str) -> bool:
+    """Whether a number could stand for the answer's: a year near it, a quantity of its order. Other texts could."""
+    years = [YEAR.findall(one) for one in (answer, other)]
+    if all(len(one) == 1 for one in years):
+        return abs(int(years[0][0]) - int(years[1][0])) <= YEARS
+    sizes = [NUMBER.findall(one) for one in (answer, other)]
+    if any(years) or not all(len(one) == 1 and _QUANTITY.fullmatch(one[0]) for one in sizes):
+        return True
+    first, second = (float(one[0].replace(",", "")) for one in sizes)
+    return second <= MOST_TIMES * first and first <= MOST_TIMES * second
+
+
+def moved(answer: str, numbers: re.Pattern[str], rng: random.Random) -> str:
+    """The answer with its number changed to another as long; a year moves by `YEARS` at most, as does a decade."""
+
+    def other(found: re.Match[str]) -> str:
+        digits = found[0]
+        if answer[found.end() :].startswith("s"):
+            return str(int(digits) + 10 * rng.choice([-1, 1]))
+        if len(digits) == 4 and digits.isdigit() and 1000 <= int(digits) <= 2100:
+            year = int(digits) + rng.choice([-1, 1]) * rng.randint(1, YEARS)
+            return str(year if year <= LAST_YEAR else int(digits) - (year - int(digits)))
+        return _near(digits, rng)
+
+    return numbers.sub(other, answer, count=1)
+
+
+def _near(digits: str, rng: random.Random) -> str:
+    """A number near the given one and as long, with as many noughts at its end and the same point and commas."""
+    plain = re.sub(r"\D", "", digits)
+    figures = plain.rstrip("0") or plain
+    value, length = int(figures), len(figures)
+    reach = max(1, round(value * NEAR))
+    values = [
+        one for one in range(max(1, value - reach), value + reach + 1) if one != value and len(str(one)) == length
+    ]
+    values = [one for one in values if one % 10] or [value]
+    figure = iter(str(rng.choice(values)).zfill(length) + plain[len(figures) :])
+    return "".join(next(figure) if one.isdigit() else one for one in digits)
+
+
+# ---- invented names ----
+
+_HE, _SHE = re.compile(r"\b(?:he|his|him)\b", re.IGNORECASE), re.compile(r"\b(?:she|hers?)\b", re.IGNORECASE)
+
+
+def persons(answer: str, text: str, shape: Sequence[str], rng: random.Random, people: str = "") -> Iterator[str]:
+    """Persons whom nobody knows, of the answer's gender, by as many names; none for kings, saints and lists.
+
+    Their names are of `people` ("german"), where the table has those.
+    """
+    if shape[1] not in ("single", "full") or shape[2]:
+        return
+    names, of = invented_names("en"), shape[0]
+    if of not in ("male", "female"):
+        told = [bool(pronoun.search(text)) for pronoun in (_HE, _SHE)]
+        of = "female" if told == [False, True] else "male"
+    theirs = f"{people}-" if f"{people}-surname" in names else ""
+    surnames = rng.sample(names[f"{theirs}surname"], FEW)
+    if shape[1] == "full":
+        first_names = rng.sample(names[theirs + of], FEW)
+        yield from (f"{first} {last}" for first, last in zip(first_names, surnames, strict=True))
+    else:
+        yield from rng.sample(names[theirs + of], FEW) if gender(answer) else surnames

@@ -1,0 +1,168 @@
+"""LV-Eval's confusing facts by the rules: what the question asks, of another, or of what is beside its subject."""
+
+import asyncio
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from flows.compose import Project
+from flows.families.lveval.confusing import facts_problem
+from flows.families.lveval.parallels import Parallels
+from flows.families.lveval.prompts import ToConfuse
+from flows.families.lveval.rules import confusing_facts
+from flows.families.lveval.things_en import renamed, sort_of
+from flows.llm.model import Invalid
+from flows.outputs import write_outputs
+from schemas.base import Provenance
+from schemas.lveval import Document, Pair
+from tests.builds import write_config
+from tests.toy import run_all
+
+
+def asked(question: str, answer: str, fact: str, language: str = "en") -> ToConfuse:
+    return ToConfuse(question=question, answers=(answer,), fact=fact, title="", language=language)
+
+
+def pair(inputs: ToConfuse, text: str) -> Pair:
+    return Pair(
+        key="1",
+        dataset="hotpotwikiqa-mixup",
+        question=inputs.question,
+        answers=inputs.answers,
+        documents=(Document(id="1", text=text),),
+        language=inputs.language,
+        source="s",
+        row="1",
+        provenance=Provenance(seed=1),
+    )
+
+
+def made(inputs: ToConfuse, page: str, others: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return Parallels(inputs.language, (page, *others)).facts(inputs, pair(inputs, page), random.Random(1))
+
+
+DANUBE = asked("How long is the Danube?", "2,850 kilometres", "It is about 2,850 kilometres long.")
+RIVER = "The Danube is the second-longest river in Europe. It is about 2,850 kilometres long."
+BAN = asked("班杰是什么职业呀？", "男演员", "班杰，台湾男演员。", "zh")
+ACTOR = "班杰（），台湾男演员，出生于美国奥克拉荷马州的奥克拉荷马市，在麻州的波士顿长大。"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "page", "subject", "other"),
+    [
+        (
+            DANUBE,
+            RIVER,
+            r"The [A-Z]\w+ is 2,\d{3} kilometres long\.",
+            r"A tributary of the Danube is 2,\d{3} kilometres long\.",
+        ),
+        (
+            asked("In which year did Ida Holm settle in Vienna?", "1781", "In 1781 she settled in Vienna."),
+            "Ida Holm was a composer. In 1781 she settled in Vienna.",
+            r"[A-Z]\w+ [A-Z]\w+ settled in Vienna in 17\d\d\.",
+            r"A (?:cousin|former pupil|former assistant) of Ida Holm settled in Vienna in 17\d\d\.",
+        ),
+        (
+            asked("Which painter visited Clara Schumann in 1853?", "Johannes Brahms", "Johannes Brahms visited her."),
+            "Clara Schumann was a pianist. Johannes Brahms visited her.",
+            r"[A-Z]\w+ [A-Z]\w+ visited [A-Z]\w+ [A-Z]\w+ in 1853\.",
+            r"[A-Z]\w+ [A-Z]\w+ visited Clara Schumann in 185[678]\.",
+        ),
+        (
+            asked("Are both Ride a Pony and Kelm films?", "yes", "Ride a Pony is a 1975 family film by Don Chaffey."),
+            "Ride a Pony\nRide a Pony is a 1975 family film by Don Chaffey.",
+            r"[A-Z].* is a 1975 family film by Don Chaffey\.",
+            r"The sequel to Ride a Pony is a 1979 family film by Don Chaffey\.",
+        ),
+        (BAN, ACTOR, r"\w{2,3}的职业是\w+。", r"班杰的(?:表亲|一位朋友|一位同学)的职业是\w+。"),
+        (
+            asked("天水围河全长有多少公里？", "27公里", "天水围河全长27公里。", "zh"),
+            "天水围河（）是香港新界西北部比较长的明渠。天水围河全长27公里。",
+            r"\w+河全长有\d+公里。",
+            r"天水围河的支流全长有\d+公里。",
+        ),
+    ],
+)  # fmt: skip
+def test_the_question_is_answered_for_another(inputs: ToConfuse, page: str, subject: str, other: str) -> None:
+    found = made(inputs, page)
+    assert re.fullmatch(subject, found[0][0])
+    assert re.fullmatch(other, found[1][0])
+    facts = confusing_facts(
+        inputs.model_copy(update={"subject_facts": found[0], "object_facts": found[1]}), random.Random(1)
+    )
+    assert facts_problem(inputs, facts.subject, facts.object) is None
+
+
+def test_another_subject_is_not_given_to_what_is_true_of_one_alone() -> None:
+    inputs = asked("Who proposed the World Wide Web at CERN?", "Tim Berners-Lee", "Tim Berners-Lee proposed it.")
+    assert made(inputs, "CERN is a European laboratory. Tim Berners-Lee proposed it.") == ((), ())
+
+
+def test_a_sentence_of_another_document_serves_where_no_name_is_to_be_changed() -> None:
+    inputs = asked("What did James Watt add to the steam engine?", "governor", "The governor was added by Watt.")
+    page = "James Watt was a Scottish engineer. The governor was added by Watt."
+    other = "In 1781 James Watt patented a steam engine that produced continuous motion. It was loud."
+    found = made(inputs, page, [other])
+    assert found[1] == ("In 1781 James Watt patented a steam engine that produced continuous motion.",)
+    assert found[0][0].endswith("patented a steam engine that produced continuous motion.")
+    assert "James Watt" not in found[0][0]
+
+
+@pytest.mark.parametrize(
+    ("name", "sort"),
+    [
+        ("Ernest Rutherford", "person"),
+        ("Lake Baikal", "water"),
+        ("Panama Canal", "building"),
+        ("Royal Society", "organisation"),
+        ("Iceland", "country"),
+        ("Iranian Revolution", "event"),
+        ("UNESCO", "organisation"),
+        ("Selle v. Gibb", None),
+    ],
+)
+def test_a_name_tells_its_sort(name: str, sort: str | None) -> None:
+    found = sort_of(name, ())
+    assert (found and found.of) == sort
+
+
+def test_a_name_keeps_what_says_its_kind() -> None:
+    names = ("European Space Agency", "University of Bologna", "Mount Everest", "League of Nations", "Marie Curie")
+    assert [renamed(name, "Aln") for name in names] == [
+        "Aln Space Agency", "University of Aln", "Mount Aln", "League of Aln", None,
+    ]  # fmt: skip
+
+
+def test_a_fact_that_is_not_to_be_had_is_left_empty() -> None:
+    one = DANUBE.model_copy(update={"subject_facts": ("The Aln is 9 kilometres long.",)})
+    assert confusing_facts(one, random.Random(1)).object == ""
+    with pytest.raises(Invalid, match="nothing parallel to be said"):
+        confusing_facts(DANUBE, random.Random(1))
+
+
+@pytest.mark.slow
+def test_by_the_rules_half_of_the_pairs_have_two_facts(shared: Path, tmp_path: Path) -> None:
+    data = shared / "data"
+    sources = {
+        "hotpotwikiqa-mixup": {"format": "hotpotqa", "path": str(data / "hotpotqa_en" / "dev_subsampled.jsonl.gz")},
+        "multifieldqa-en-mixup": {"format": "squad", "path": str(data / "squad2_en" / "dev.json.gz")},
+        "multifieldqa-zh-mixup": {
+            "format": "squad", "path": str(data / "cmrc2018_zh" / "cmrc2018_dev.json.gz"), "language": "zh",
+        },
+    }  # fmt: skip
+    datasets = {name: {"pairs": 40, "sources": [source]} for name, source in sources.items()}
+    block = {"levels": ["1k"], "parts": ["confusing-facts"], "datasets": datasets}
+    config = write_config(tmp_path, store=str(tmp_path / "store"), families={"lveval": block})
+    project = Project(config, tmp_path / "out")
+    asyncio.run(run_all(project.build, 1))
+    write_outputs(project)
+    facts: dict[str, dict[str, int]] = {name: {} for name in datasets}
+    for record in project.build.accepted("lveval", "confusing-facts"):
+        own = facts[record.dataset]
+        own[record.pair_id] = own.get(record.pair_id, 0) + 1
+    assert {name: sum(number == 2 for number in own.values()) >= 20 for name, own in facts.items()} == dict.fromkeys(
+        datasets, True
+    )
