@@ -79,7 +79,7 @@ FOUNDER = asked(
             None,
         ),
         (
-            asked("What is the English word for the flute?", "flute", "The English word for it is flute."),
+            asked("What is the English word for the small flute?", "fife", "The English word for it is fife."),
             "object",
             "The word for a small drum is tabor.",
             None,
@@ -90,7 +90,7 @@ FOUNDER = asked(
             "A cousin of Marie Curie studied physics in Vienna.",
             None,
         ),
-        (asked("潘淑是哪里人？", "湖州", "潘淑，湖州人。", "zh"), "object", "潘淑的表亲在湖边的人家长大。", None),
+        (asked("潘淑是哪里人？", "湖州", "潘淑，湖州人。", "zh"), "object", "潘淑的表亲是苏州人。", None),
         (CHINESE, "subject", "龙珠果是西番莲属的植物，分布在许多温暖的地区。", None),
         (CHINESE, "subject", "大果西番莲分布在非洲。", "has the same subject"),
         (CHINESE, "subject", "新大果西番莲分布在非洲。", None),

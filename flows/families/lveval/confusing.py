@@ -262,7 +262,7 @@ def _topic(question: str) -> frozenset[str]:
             break
         found += word
         is_noun = is_noun or tag.startswith(("n", "eng", "x"))
-    return frozenset([found]) if is_noun and len(found) > 1 else frozenset()
+    return frozenset([_VERB_BEHIND.sub("", found)]) if is_noun and len(found) > 1 else frozenset()
 
 
 def _is_named(language: str, fact: str, name: str) -> bool:

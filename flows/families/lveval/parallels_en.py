@@ -34,7 +34,7 @@ from flows.language.en_statements import WORK_ASKED, statement, untimed
 from flows.language.invented import invented_names
 from flows.language.pointing import points_outside
 
-_LATER_BY = {"the forerunner of": -4, "the sequel to": 4}
+_LATER_BY = {"the forerunner of": -4, "the planning of": -5, "the sequel to": 4}
 """Years between a thing and what went before or came after it."""
 _ALONE = re.compile(r"\b(?:is|was|are|were) (?:the|King|Queen|President)\b")
 """What one alone is."""
@@ -329,7 +329,8 @@ def _of_another(
         if _is_bound(text, name, asked, things) or _is_in_phrase(text, name):
             continue
         for other in others_than(name, sort, text, rng)[:TRIED]:
-            the = "(?:[Tt]he )?" if sort.of in ("work", "piece", "paper", "band") else ""
+            bare = sort.of in ("work", "piece", "paper", "band") or name.isupper()
+            the = "(?:[Tt]he )?" if bare else ""
             said = re.sub(rf"(?<!\w){the}{re.escape(name)}(?!\w)", other, text)
             yield _capital(
                 re.sub(rf"(?<!\w)an? {re.escape(other)}", f"{article(other)} {other}", said, flags=re.IGNORECASE)
@@ -370,8 +371,8 @@ def _beside(
 def _shifted(text: str, by: int) -> str:
     """What comes before or after another thing is of other years; what went before it was."""
     moved_ = re.sub(
-        rf"(?:(?<=\bin )|(?<=\ba )|(?<=\ban )){_YEARS.pattern}",
-        lambda year: str(min(int(year[0]) + by, LAST_YEAR)),
+        rf"\b(in (?:[A-Z][a-z]+ )?|an? )({_YEARS.pattern})",
+        lambda found: f"{found[1]}{min(int(found[2]) + by, LAST_YEAR)}",
         text,
     )
     return re.sub(r" is (an?|one) ", r" was \1 ", moved_, count=1) if by < 0 else moved_

@@ -139,7 +139,7 @@ def sort_of(name: str, documents: tuple[str, ...], question: str = "") -> Sort |
     if (sort := _sort_by_page(name, documents)) is not None:
         return sort
     words = name.split()
-    if "v." in words:
+    if "v." in words or re.search(rf"\bv\.? {re.escape(name)}|{re.escape(name)} v\b", question):
         return None
     if question and re.search(rf"(?<!\w){re.escape(name)} by [A-Z]", question):
         return Sort("work", "")
