@@ -50,7 +50,8 @@ async def test_kills_at_random_moments_change_no_byte_and_pay_for_nothing_twice(
         expected = bytes_of(whole / "out")
         assert len(expected) == 12
         total = len(server.answered)
-        assert {request.hash for request in server.answered} == set(table)
+        asked = {request.hash for request in server.answered}
+        assert asked >= set(table)  # beside it stands what the rules have no refutation for
         moments = random.Random(70)
         for start in range(0, kills, KILLS_OF_A_BUILD):
             store = broken / f"store-{start}"
@@ -76,5 +77,5 @@ async def test_kills_at_random_moments_change_no_byte_and_pay_for_nothing_twice(
             done = touchstone("run", "config.yaml", "--out", "out", folder=broken)
             assert done.returncode == 0, done.stdout + done.stderr
             assert bytes_of(broken / "out") == expected, f"after kill {start + KILLS_OF_A_BUILD}"
-            assert {request.hash for request in server.answered} == set(table)
+            assert {request.hash for request in server.answered} == asked
             assert len(server.answered) == total + lost
