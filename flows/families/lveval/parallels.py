@@ -52,8 +52,10 @@ class Parallels:
             made = parallels_en.facts(asked, documents, said, rng)
         others = (Made(one, stated=False) for one in said if not subjects(asked.language, asked.question))
         subject = _sound(asked, CHANGES[0], (*made[0], *others))
+        further = parallels_en.further(asked, documents) if asked.language == "en" else ()
+        besides = (Made(one, stated=True) for one in further if not any(one in text for text in documents))
         own = (Made(one, stated=False) for one in said if one not in subject[:1] and _speaks_of_it(asked, one))
-        return subject, _sound(asked, CHANGES[1], (*made[1], *own))
+        return subject, _sound(asked, CHANGES[1], (*besides, *made[1], *own))
 
     def _alike(self, asked: ToConfuse, documents: list[str]) -> Iterator[str]:
         """Sentences of other documents that speak of the same things, the likest first."""

@@ -34,32 +34,21 @@ from flows.language.en_statements import WORK_ASKED, statement, untimed
 from flows.language.invented import invented_names
 from flows.language.pointing import points_outside
 
-_LATER_BY = {"the forerunner of": -4, "the planning of": -5, "the sequel to": 4}
-"""Years between a thing and what went before or came after it."""
+_LATER_BY = {"the sequel to": 4}
+"""Years between a thing and what came after it."""
 _ALONE = re.compile(r"\b(?:is|was|are|were) (?:the|King|Queen|President)\b")
 """What one alone is."""
 LONGEST = 45
 """Words of a sentence that is taken up."""
 _BESIDE = {
     "person": ("a cousin of", "a former pupil of", "a former assistant of"),
-    "river": ("a tributary of",),
     "mountain": ("a lower neighbour of",),
     "water": ("a smaller neighbour of",),
-    "city": ("a suburb of",),
     "country": ("a small neighbour of",),
-    "region": ("a small neighbour of",),
     "island": ("a smaller neighbour of",),
-    "building": ("the forerunner of",),
-    "organisation": ("the forerunner of",),
-    "team": ("the reserve side of",),
-    "band": ("the support act of",),
     "work": ("the sequel to",),
     "piece": ("a parody of",),
     "paper": ("a rival of",),
-    "people": ("the neighbours of",),
-    "event": ("the opponents of",),
-    "law": ("the forerunner of",),
-    "thing": ("the forerunner of",),
     "drink": ("a close relative of",),
     "species": ("a close relative of",),
 }
@@ -81,9 +70,10 @@ _LEANS = re.compile(
 _CLAUSE_ENDS = re.compile(
     r",? (?:which|that|who|whose|where|best known|known|whose)\b|;|, (?:and (?:was|is)|also|when|after)\b|\.$"
 )
-_BEGINS = re.compile(r" (?:began|begins|started|starts)\b")
 _IN_PHRASE = re.compile(r" (?!(?:is|was|are|were|has|had|in|on|at|to|of|by|for|from|with)\b)[a-z]+(?<!ed) [a-z]+")
 """What shows that a short name is a part of a longer phrase: "the SNP overall majority"."""
+_UNIQUE_TO_FACT = re.compile(r"\b(?:this|these|such|also|too|however|then|later|other|another)\b")
+"""What leans on the sentence before it."""
 _ONCE = re.compile(r"\b(?:became|born|died|founded|only|first|last|since|\w{3,}est)\b")
 """What happens once, or to one alone."""
 _DATE_ASKED = re.compile(
@@ -133,6 +123,29 @@ def texts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> Ite
 
 def _others_to(asked: ToConfuse, rng: random.Random) -> list[str]:
     return list(dict.fromkeys(other_answers(asked.answers[0], asked.question, asked.fact, rng)))
+
+
+def further(asked: ToConfuse, documents: Sequence[str]) -> Iterator[str]:
+    """What the pages say besides of what the question names first, each as far as it goes without another clause.
+
+    A pronoun or last name at the beginning gives way to the name that the page is of.
+    """
+    own = names(asked.question, ())
+    for document in documents if own else ():
+        title, _, body = document.partition("\n")
+        about = re.sub(r"\s*\(.*$", "", title) if body and len(title) < LONGEST_TITLE else ""
+        of = about if about and en.content_words(about) >= en.content_words(own[0]) else own[0]
+        for sentence in en.sentences(body if about else document):
+            said = sentence
+            if of == about and (lead := re.match(rf"(?:He|She|It|{re.escape(of.split()[-1])})(?= [a-z]+)", said)):
+                said = of + said[lead.end() :]
+            plain = without_asides(said)
+            if not plain.startswith((of, f"The {of}")):
+                continue
+            verb = re.search(r" [a-z]+", plain[len(of) :])
+            short = f"{_first_clause(plain, len(of) + (verb.end() if verb else 0)).rstrip(' ,')}."
+            if stands_alone(short) and not _UNIQUE_TO_FACT.search(short):
+                yield short
 
 
 def _further(asked: ToConfuse, documents: Sequence[str]) -> Iterator[str]:
@@ -358,8 +371,6 @@ def _beside(
         if not _takes_a_phrase(before) or _is_in_phrase(text, name):
             continue
         relations = _BESIDE[sort.of]
-        if sort.of == "event" and not before:
-            relations = ("the planning of",) if _BEGINS.match(text[found.end() :]) else ()
         for relation in rng.sample(relations, len(relations)):
             onward = text[found.end() :]
             if not relation.endswith(("s of", "s to")):
