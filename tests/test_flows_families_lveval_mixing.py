@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from flows.construct.engine import Drop
 from flows.families.lveval.datasets import DEPTHS
-from flows.families.lveval.library import Library, count, fingerprints, is_yes_or_no
+from flows.families.lveval.library import Library, count, fingerprints
 from flows.families.lveval.mixing import (
     LACKING,
     Headers,
@@ -25,6 +25,7 @@ from flows.families.lveval.mixing import (
 )
 from flows.families.lveval.recall import Book, Level, level_of, place_of, recalled
 from flows.language.boundaries import boundaries
+from flows.language.choices import is_yes_or_no
 from schemas.base import SourceRef, content_hash
 from schemas.lveval import PoolDocument
 

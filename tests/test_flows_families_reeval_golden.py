@@ -24,11 +24,11 @@ from tests.toy import run_all
 QUESTIONS = 12
 GOLDEN = {
     "passages drop_duplicate_passages": (1, "1ae0bf42440b0141"),
-    "category1 filter_source": (2, "4b7af13c2429d790"),
+    "category1 filter_source": (3, "4b7af13c2429d790"),
     "category1 drop_duplicates": (1, "4b7af13c2429d790"),
     "category1 select_seed": (1, "4b7af13c2429d790"),
     "category1 swap_answer": (5, "dc2518b202ad55e4"),
-    "category2 filter_source": (2, "d6ec4eb4b6a057f9"),
+    "category2 filter_source": (3, "d6ec4eb4b6a057f9"),
     "category2 drop_duplicates": (1, "d6ec4eb4b6a057f9"),
     "category2 select_seed": (1, "d6ec4eb4b6a057f9"),
     "category2 select_unknown": (1, "d6ec4eb4b6a057f9"),

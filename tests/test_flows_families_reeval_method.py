@@ -133,6 +133,15 @@ LONG = "The text goes on for more than ten words and says nothing at all of any 
         ({"answers": ("9" * 5000,)}, "answer over 5 words"),
         ({"question": "谁写了这本书？谁写了这本书？"}, "question in another language"),
         ({"answers": ("...",)}, "answer is only punctuation"),
+        ({"answers": ("No",), "evidence": f"There was no winter of that kind. {LONG}"}, "answer is yes or no"),
+        (
+            {"question": "Who wrote it first, Ada Brown or Eve White?", "evidence": f"Ada Brown met Eve White. {LONG}"},
+            "question chooses between things of the evidence",
+        ),
+        (
+            {"question": "Between Eve White and Ada Brown, who won?", "evidence": f"Ada Brown met Eve White. {LONG}"},
+            "question chooses between things of the evidence",
+        ),
         ({"answers": ("the very long and cold winter",)}, "answer over 5 words"),
         ({"answers": ("Eve White",)}, "answer not in the evidence"),
         ({"answers": ("Ada Brown", "winter")}, "several answers"),

@@ -37,17 +37,6 @@ _BASE = 0x9E3779B97F4A7C15
 """Odd, so that it has an inverse modulo 2^64."""
 
 
-YES_OR_NO = frozenset(
-    ["yes", "no", "是", "否", "是的", "不是", "对", "不对", "有", "没有", "能", "不能", "可以", "不可以", "会", "不会"]
-)
-"""Answers that stand anywhere, so that no text can be said not to hold them."""
-
-
-def is_yes_or_no(answer: str) -> bool:
-    """Whether the answer is a yes or a no."""
-    return answer.strip(" .,!。，！").casefold() in YES_OR_NO
-
-
 def count(text: str, language: str) -> int:
     """Words between white space; in Chinese, characters that are not white space (table 1)."""
     return len(text.split()) if language != "zh" else sum(map(len, text.split()))

@@ -18,7 +18,6 @@ from flows.families.lveval.conflicts import conflicts
 from flows.families.lveval.confusing import CHANGES, fact_problem, is_one
 from flows.families.lveval.contexts import Shelves
 from flows.families.lveval.datasets import BY_NAME, Dataset
-from flows.families.lveval.library import is_yes_or_no
 from flows.families.lveval.parallels import Parallels
 from flows.families.lveval.pool import Alternatives, Pool, pool_of
 from flows.families.lveval.prompts import (
@@ -34,6 +33,7 @@ from flows.families.lveval.prompts import (
 from flows.families.lveval.settings import MOST_RULES, LVEvalSettings
 from flows.language import language_of
 from flows.language.boundaries import boundaries
+from flows.language.choices import is_yes_or_no
 from flows.language.keywords import occurs
 from flows.llm.model import Invalid, InvalidAnswer, Model, first_json_object
 from flows.llm.rules import Rules

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from flows.construct.retrieve import BM25Index
 from flows.families.lveval import parallels_en, parallels_zh
 from flows.families.lveval.confusing import CHANGES, fact_problem, subjects
-from flows.families.lveval.library import is_yes_or_no
 from flows.families.lveval.parallels_en import Made
 from flows.families.lveval.prompts import ToConfuse
 from flows.families.lveval.things_en import names
 from flows.language import language_of
+from flows.language.choices import is_yes_or_no
 from schemas.lveval import Changed, Pair
 
 OFFERED = 3

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flows.families.lveval.library import is_yes_or_no
 from flows.families.lveval.prompts import ToConfuse
 from flows.families.lveval.things_en import (
     DEFINED,
@@ -28,6 +27,7 @@ from flows.families.lveval.things_en import (
 )
 from flows.language import CannotReplace, en
 from flows.language.alternatives import LAST_YEAR, NUMBER, YEAR, counted_anew, is_plausible, moved, persons
+from flows.language.choices import is_yes_or_no
 from flows.language.en_names import classes, place_class
 from flows.language.en_phrases import PREPOSITIONS, article, is_dictionary_word, parts_of_speech
 from flows.language.en_statements import WORK_ASKED, statement, untimed

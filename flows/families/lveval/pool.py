@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
-from flows.families.lveval.library import is_yes_or_no
 from flows.language import language_of
+from flows.language.choices import is_yes_or_no
 from schemas.base import Frozen
 from schemas.lveval import Pair
 

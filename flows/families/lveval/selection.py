@@ -12,10 +12,11 @@ from data.sources import SourceSpec
 from flows.construct.engine import Context, Drop, Records, SetContext, Slot, StepContext
 from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.facts import packaged_fact, packaged_source
-from flows.families.lveval.library import count, is_yes_or_no
+from flows.families.lveval.library import count
 from flows.families.lveval.prompts import ANSWER_UNAIDED, ToAnswer
 from flows.families.lveval.settings import LVEvalSettings
 from flows.language import language_of
+from flows.language.choices import is_yes_or_no
 from flows.llm.model import InvalidAnswer, Prompt
 from flows.scoring.qa import exact_match
 from schemas.base import Provenance, SourceRef, content_hash, key_of

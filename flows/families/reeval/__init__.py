@@ -61,7 +61,7 @@ SELECTS: dict[str, Any] = {
 FILTERED = (
     expand(
         filter_source,
-        version=2,
+        version=3,
         slots=for_each_pivot,
         most=lambda settings: len(settings.pivots),
         prepare=pivots_of,

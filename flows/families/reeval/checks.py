@@ -12,6 +12,7 @@ from rapidfuzz.distance import Levenshtein, Opcode, Postfix, Prefix
 from flows.families.reeval.filters import LANGUAGES, MOST_CHARACTERS
 from flows.language import Language, Mention, language_of
 from flows.language.agreement import WORD, contradiction, foreign_number, unexplained
+from flows.language.choices import is_choice
 from flows.language.pointing import leans_on_what_is_asked, points_outside
 from flows.language.quotes import holds, same, stretch_of, tokens_of
 from flows.llm.model import Problem
@@ -99,16 +100,6 @@ def _names_the_same(language: Language, name: str, alternative: str, *, counted:
         return True
     one, other = language.content_words(name), language.content_words(alternative)
     return not counted and bool(one and other) and (one <= other or other <= one)
-
-
-def is_choice(language_code: str, question: str, answer: str) -> bool:
-    """Whether a question offers answers to choose from, the right one among them: "is it in north or south goa"."""
-    language = language_of(language_code)
-    offered = _OR.search(question) is not None
-    return offered and bool(language.content_words(answer) & language.content_words(question))
-
-
-_OR = re.compile(r"\bor\b|还是|還是|或", re.IGNORECASE)
 
 
 def swap_problem(  # noqa: PLR0911 - one for each requirement

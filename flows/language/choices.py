@@ -1,0 +1,52 @@
+"""Questions that offer their answers: yes and no, or one of the things that they name."""
+
+import re
+
+from flows.language import language_of
+
+YES_OR_NO = frozenset(
+    ["yes", "no", "是", "否", "是的", "不是", "对", "不对", "有", "没有", "能", "不能", "可以", "不可以", "会", "不会"]
+)
+"""Answers that stand anywhere, so that no text can be said not to hold them."""
+_OR = re.compile(r"\bor\b|还是|還是|或|\bbetween\b.{1,80}?\band\b", re.IGNORECASE)
+NEAREST = 3
+"""Words on either side of "or" that say what it offers, at most."""
+LEAST_OFFERED = 0.5
+"""Share of the answer's words that stand in a question which offers it."""
+
+
+def is_yes_or_no(answer: str) -> bool:
+    """Whether the answer is a yes or a no."""
+    return answer.strip(" .,!。，！").casefold() in YES_OR_NO
+
+
+def is_choice(code: str, question: str, answer: str) -> bool:
+    """Whether a question offers answers to choose from, the right one among them: "is it in north or south goa"."""
+    words = language_of(code).content_words
+    return _OR.search(question) is not None and bool(words(answer) & words(question))
+
+
+def other_choice(question: str, answer: str, text: str) -> str | None:
+    """A word of what an English question offers in place of the answer, where the text speaks of that; else None."""
+    words = language_of("en").content_words
+    own = words(answer)
+    connective = _OR.search(question)
+    if connective is None or len(own & words(question)) < max(1, LEAST_OFFERED * len(own)):
+        return None
+    between = connective[0][:1].casefold() == "b"
+    before = _in_order(connective[0] if between else question[: connective.start()])[-NEAREST:]
+    after = _in_order(question[connective.end() :])[:NEAREST]
+    if before and before[-1] in own:
+        offered = after
+    elif after and own.intersection(after):
+        offered = before
+    else:
+        return None
+    spoken_of = (word for word in offered if word not in own and word in words(text))
+    return next(spoken_of, None)
+
+
+def _in_order(text: str) -> list[str]:
+    """The content words of a text, as they come."""
+    words = language_of("en").content_words
+    return [next(iter(found)) for word in text.split() if len(found := words(word)) == 1]
