@@ -97,6 +97,8 @@ def leans_on_what_is_asked(code: str, question: str, answer: str, sentence: str)
         phrase = bare_definite(words, place) if low == "the" else _that(words, place) if low == "that" else None
         if phrase is None or phrase.split()[-1].lower() in _OF_ALL:
             continue
+        if en.content_words(phrase) <= en.content_words(answer):
+            continue  # the answer itself says what it is: "the therefore sign"
         earlier = {_base_form(words, at) for at in range(place)}
         if en.lemma(phrase.split()[-1].lower()) not in earlier:
             return phrase
