@@ -932,3 +932,40 @@ def test_a_noun_of_the_title_becomes_the_title() -> None:
         language="en",
     )
     assert resolve_sentence(asked, Random(0)).sentence.startswith("With its aerials the Eiffel Tower is 330 metres")
+
+
+@pytest.mark.parametrize(
+    ("alternative", "passes"),
+    [("Assyrian–American", True), ("Lebanese-Canadian", True), ("Armenian-American", False), ("American", False)],
+)
+def test_compounds_may_share_a_word(alternative: str, passes: bool) -> None:
+    asked = ToAlter(
+        question="What nationality do both have?", answer="Armenian–American", aliases=(),
+        evidence="Scout is an Armenian-American journalist.", language="en", candidates=(),
+    )  # fmt: skip
+    assert (checks.alternative_problem(asked, alternative) is None) is passes
+
+
+def test_an_english_semicolon_ends_no_sentence() -> None:
+    text = "It tells of two boys; Bruno (Butterfield), a son, and Shmuel (Jack Scanlon), an inmate. It is sad."
+    first = text.removesuffix(" It is sad.")
+    assert checks.sentence_problem("en", text, "Jack Scanlon", first) is None
+    assert checks.sentence_problem("en", text, "Jack Scanlon", text) is not None
+
+
+@pytest.mark.parametrize(
+    ("code", "question", "answer", "sentence", "passes"),
+    [
+        ("zh", "楼曾瑞毕业于哪个大学？", "香港中文大学", "楼曾瑞于12岁时来港，1981年毕业于香港中文大学。", True),
+        ("zh", "楼曾瑞毕业于哪个大学？", "香港中文大学", "他于12岁时来港，1981年毕业于香港中文大学。", False),
+        ("en", "What do theorems induce?", "order", "The time and space hierarchy theorems induce order.", True),
+        ("en", "what do 3 dots mean", "the therefore sign", "In a proof, the therefore sign is used.", True),
+        ("en", "what do 3 dots mean", "a proof", "In a proof, the therefore sign is used.", False),
+        ("en", "What has the sarod?", "strings", "The sarod is known for its strings.", True),
+        ("en", "What has it?", "strings", "The film is known for its strings.", False),
+    ],
+)
+def test_a_noun_phrase_that_is_a_name_points_at_nothing(
+    code: str, question: str, answer: str, sentence: str, passes: bool
+) -> None:
+    assert (checks.resolved_problem(code, question, sentence, answer, sentence) is None) is passes

@@ -54,6 +54,8 @@ _LATER = re.compile(
     r"\s+(?:later|earlier|afterwards?|before that|after that|prior)\b",
     re.IGNORECASE,
 )
+_JOINED_NOUNS = r" (?:and|or) [a-z]+ ([a-z]+) [a-z]+s\b"
+"""Nouns joined before the noun that both belong to."""
 _LONGEST_PAIR = 12
 """Words in which "both" has its "and"."""
 
@@ -185,6 +187,11 @@ def bare_definite(words: Tokens, place: int) -> str | None:
     ordered = follows == "to" and bool(forms & _ORDERING)
     if completed or ordered or forms & _UNIQUE or words.capitalised(last + 1):
         return None
+    if last == place + 1 and not parts_of_speech(words.word(last).lower()) and words.word(last).islower():
+        return None  # a word that no dictionary has names what it is: "the sarod"
+    joined = re.match(_JOINED_NOUNS, words.text[words.ends[last] :])
+    if joined is not None and "NOUN" in parts_of_speech(joined[1]):
+        return None  # "the time and space hierarchy theorems"
     named = any(words.capitalised(at) or words.normals[at][0].isdigit() for at in inside)
     if named and not (last == place + 1 and forms <= _CLASSES_AS_NAMES):
         return None

@@ -86,10 +86,10 @@ def leans_on_what_is_asked(code: str, question: str, answer: str, sentence: str)
     """
     if code == "zh":
         return _demonstrative_without_name(question, answer, sentence)
-    return None if _names_what_is_asked(question, answer, sentence) else _vague_phrase(sentence)
+    return None if _names_what_is_asked(question, answer, sentence) else _vague_phrase(sentence, answer)
 
 
-def _vague_phrase(sentence: str) -> str | None:
+def _vague_phrase(sentence: str, answer: str) -> str | None:
     words = tokens(sentence)
     if (counted := _COUNTED.search(sentence)) is not None:
         return counted[0]
@@ -104,6 +104,8 @@ def _vague_phrase(sentence: str) -> str | None:
         phrase = bare_definite(words, place) if low == "the" else _that(words, place) if low == "that" else None
         if phrase is None or phrase.split()[-1].lower() in _OF_ALL:
             continue
+        if en.content_words(phrase) <= en.content_words(answer):
+            continue  # the answer itself says what it is: "the therefore sign"
         earlier = {_base_form(words, at) for at in range(place)}
         if en.lemma(phrase.split()[-1].lower()) not in earlier:
             return phrase

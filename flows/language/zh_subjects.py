@@ -89,7 +89,7 @@ def _drops_subject(words: tuple[tuple[str, str], ...]) -> bool:
         return True
     if tag[0] == "v" and tag != "vn" and first not in ("有", "是"):
         return True
-    if len(words) > 1 and words[1] == ("于", "p"):
+    if len(words) > 1 and words[1] == ("于", "p") and not tag.startswith("nr"):
         return True
     if tag in ("d", "ad", "zg", "c") and len(words) > 1:
         return words[1][1] in ("v", "p", "d") and words[1][0] not in ("有",)

@@ -60,6 +60,16 @@ _AFTER = re.compile(r"[ \u00a0]([A-Z][\w’'-]*)")
 _ARTICLE = re.compile(r"\b(an?)\s$", re.IGNORECASE)
 _RANKS = word_set("khan pasha bey raja rani maharaja shogun mirza")
 """Words of rank behind a name, which may stay as titles may."""
+_UNISEX = word_set(
+    "alex ashley avery blake cameron casey charlie dana drew frankie ira jamie jan jean jesse jordan kelly kim kit "
+    "leslie lee lynn morgan pat quinn robin rowan sam sasha shannon stacy taylor terry tracy val"
+)
+"""First names of men and women."""
+_PRONOUNS = {
+    "male": re.compile(r"\b(?:he|his|him)\b", re.IGNORECASE),
+    "female": re.compile(r"\b(?:she|hers?)\b", re.IGNORECASE),
+}
+_BARE_GENITIVE = re.compile(r"['’](?= [a-z])")
 _DIRECTIONS = word_set("new north south east west northern southern eastern western great old upper lower")
 """Words that make another place of the one they stand before."""
 _DOTS = "·・•‧"
@@ -211,6 +221,12 @@ def _unfit(rules: Sequence[Rule], texts: Texts) -> Iterator[Conflict]:
     sound = [rule for rule in rules if _readable(rule)]
     if texts.language == "en" and sound:
         for edit in replacer(sides_of(sound), "en").edits(texts.together):
+            genitive = edit.old[-1:] in "sS" and edit.new[-1:] not in "sS"
+            opened = texts.together[max(0, edit.start - 1) : edit.start] in ("'", "‘")
+            if genitive and not opened and _BARE_GENITIVE.match(texts.together, edit.end):
+                rule = _rule_of(edit, sound)
+                said = f"{rule}: {edit.old + chr(39)!r} stands there, so the substitute ends in s too"
+                yield Conflict(old=rule.old, kind=FORM, excerpt=said)
             before = _ARTICLE.search(texts.together, max(0, edit.start - 4), edit.start)
             if before and article(edit.old) == before[1].lower() != (wanted := article(edit.new)):
                 rule = _rule_of(edit, sound)
@@ -229,11 +245,12 @@ def _own_problem(rule: Rule, texts: Texts) -> Problem:
         return SHARED, ", ".join(sorted(shared))
     if texts.language == "zh" and len(old.strip()) == 1:
         return PLAIN, "a single character stands in many words; take the characters beside it along"
-    return _kind_problem(old, new, texts.language)
+    return _kind_problem(old, new, texts)
 
 
-def _kind_problem(old: str, new: str, code: str) -> Problem:
+def _kind_problem(old: str, new: str, texts: Texts) -> Problem:
     """Whether a date is no date any more, or a person is another kind of person."""
+    code = texts.language
     language = language_of(code)
     was, now = language.answer_type(old), language.answer_type(new)
     dated = was == "date" or is_year(old)
@@ -245,10 +262,22 @@ def _kind_problem(old: str, new: str, code: str) -> Problem:
         return KIND, "a date is written as the one before: day, month and year alike"
     if code == "zh" or was != "person":
         return None
-    one, other = en.gender(old), en.gender(new)
+    one, other = _told_gender(old, texts) or _gender(old), _gender(new)
     if now == "person" and one is not None and other is not None and one != other:
         return KIND, f"a {one} name becomes a {other} one"
     return (KIND, "a person is no place") if is_familiar_place(new) else None
+
+
+def _gender(name: str) -> str | None:
+    """The gender that a name tells; a first name that men and women have tells none."""
+    return None if name.split(maxsplit=1)[0].casefold() in _UNISEX else en.gender(name)
+
+
+def _told_gender(name: str, texts: Texts) -> str | None:
+    """The gender that the pronouns of a text about somebody tell; it outweighs that of the first name."""
+    about = [text for text in texts.documents if text.startswith(name)]
+    told = {gender for text in about for gender, pronoun in _PRONOUNS.items() if pronoun.search(text)}
+    return told.pop() if len(told) == 1 else None
 
 
 def is_year(text: str) -> bool:
@@ -391,6 +420,9 @@ def objections(rules: Sequence[Rule], texts: Texts) -> Iterator[Conflict]:
     edits = way.edits(own)
     spans = {(edit.start, edit.end) for edit in edits}
     families = {rule.old.split()[-1] for rule in sound if " " in rule.old.strip()}
+    if texts.language == "zh":  # who has the family name keeps it in common, whatever spelling the full name has
+        last = {_DOT.split(rule.new)[-1] for rule in sound if _DOT.search(rule.new)}
+        families = {rule.old for rule in sound if rule.new in last}
     inside: set[str] = set()
     common: set[str] = set()
     for edit in edits:
@@ -457,13 +489,20 @@ def forms_of(rule: Rule, text: str, code: str) -> Iterator[tuple[int, int]]:
     if code == "en" and (name := personal_name(rule.old)) is not None and is_first_name(old_words(rule)[0]):
         family = old_words(rule)[-1]
         if family.casefold() == name.last:
-            yield from (match.span(1) for match in re.finditer(_INNER_NAME.format(re.escape(family)), text))
+            inner = re.finditer(_INNER_NAME.format(re.escape(family)), text)
+            yield from (match.span(1) for match in inner if not _of_another(text, match.start(1)))
     if code == "zh" and zh.answer_type(rule.old) == "person" and len(rule.old) in _NAME_LENGTHS:
         at = 0
         for word, tag in tagged(text):
             if word == rule.old[0] and tag.startswith("nr"):
                 yield at, at + 1
             at += len(word)
+
+
+def _of_another(text: str, place: int) -> bool:
+    """Whether a family name at `place` stands within somebody's full name: "Benji Lee" beside "Chris Lee"."""
+    before = _BEFORE.search(text, max(0, place - 40), place)
+    return before is not None and before[1].rstrip(".").casefold() not in TITLES and not _opens(text, before.start())
 
 
 def _of_country(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
@@ -527,7 +566,8 @@ def longer_name(text: str, start: int, end: int, code: str, *, family: bool = Fa
     but for a tail that says its kind, or two words that both reach into the keyword.
     """
     if code == "zh":
-        return _longer_word(text, start, end)
+        last_of_name = text[start - 1 : start] in set(_DOTS) and text[end : end + 1] not in set(_DOTS)
+        return None if family and last_of_name else _longer_word(text, start, end)
     keyword = text[start:end]
     if not keyword[:1].isupper() or len(keyword.split()) > 1:
         return None

@@ -96,10 +96,16 @@ def _names_the_same(language: Language, name: str, alternative: str, *, counted:
     if language.contains(name, alternative) or language.contains(alternative, name):
         return True
     named = [*language.mentions(alternative, name), *language.mentions(name, alternative)]
+    one, other = language.content_words(name), language.content_words(alternative)
+    if _JOINED.fullmatch(name) and _JOINED.fullmatch(alternative) and one - other and other - one:
+        return False  # "Assyrian–American" for "Armenian–American": each has a word of its own
     if any(not counted or mention.form == "full" for mention in named):
         return True
-    one, other = language.content_words(name), language.content_words(alternative)
     return not counted and bool(one and other) and (one <= other or other <= one)
+
+
+_JOINED = re.compile(r"[^\W\d_]+(?:[-‐‑–/][^\W\d_]+)+")
+"""A compound of several words with a hyphen, a dash or a slash."""
 
 
 def swap_problem(  # noqa: PLR0911 - one for each requirement
@@ -331,11 +337,18 @@ def sentence_problem(language_code: str, evidence: str, answer: str, quoted: str
     sentence = stretch_of(evidence, quoted)
     if sentence is None:
         return "supporting sentence is not in the evidence", "copy the sentence as it stands in the passage"
-    if len(language.sentences(sentence)) != 1:
+    if not _is_one_sentence(language, sentence):
         return "supporting sentence is not one sentence", "copy one sentence"
     if not holds(language, sentence, answer):
         return "supporting sentence lacks the answer", f"the sentence must hold {answer!r}"
     return None
+
+
+def _is_one_sentence(language: Language, text: str) -> bool:
+    """Whether a text is no more than one sentence; an English semicolon ends none, wherever texts are cut else."""
+    found = language.sentences(text)
+    english = language is language_of("en")
+    return bool(found) and (len(found) == 1 or (english and all(one.endswith(";") for one in found[:-1])))
 
 
 def may_lean(language_code: str, sentence: str) -> bool:
@@ -369,14 +382,14 @@ def short_name(language_code: str, sentence: str, title: str | None) -> re.Match
 def is_asked_about(language_code: str, question: str, leaning: str) -> bool:
     """Whether a bare definite is what the question names: "The marathon is ..." after "how long is the marathon"."""
     language = language_of(language_code)
-    return leaning.startswith("The ") and language.content_words(leaning) <= language.content_words(question)
+    return leaning.lower().startswith("the ") and language.content_words(leaning) <= language.content_words(question)
 
 
 def resolved_problem(language_code: str, question: str, sentence: str, answer: str, resolved: str) -> Problem:
     """Why `resolved` does not say on its own what `sentence` says."""
     language = language_of(language_code)
     leaning = points_outside(language_code, resolved)
-    if leaning is not None and not is_asked_about(language_code, question, leaning):
+    if leaning is not None and not is_asked_about(language_code, f"{question} {answer}", leaning):
         return "supporting sentence cannot be understood alone", f"say by name who or what {leaning!r} is"
     if (vague := leans_on_what_is_asked(language_code, question, answer, resolved)) is not None:
         return (

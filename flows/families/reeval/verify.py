@@ -254,14 +254,15 @@ def _third(evidence: str, answer: str) -> str | None:
 def _support_problems(row: EnrichedCase, language: Language) -> Iterator[str]:
     if row.supporting_sentence not in row.original_evidence:
         yield "the supporting sentence is not in the original evidence"
-    if len(language.sentences(row.supporting_sentence)) != 1:
+    parts = language.sentences(row.supporting_sentence)
+    if not parts or not all(row.language == "en" and part.endswith(";") for part in parts[:-1]):
         yield "the supporting sentence is not one sentence"
     for name, sentence in (("", row.supporting_sentence), ("resolved ", row.supporting_sentence_resolved)):
         if not holds(language, sentence, row.answer):
             yield f"the {name}supporting sentence does not hold {row.answer!r}"
     leaning = points_outside(row.language, row.supporting_sentence_resolved)
-    asked = language.content_words(row.question)
-    if leaning is not None and not (leaning.startswith("The ") and language.content_words(leaning) <= asked):
+    asked = language.content_words(f"{row.question} {row.answer}")
+    if leaning is not None and not (leaning.lower().startswith("the ") and language.content_words(leaning) <= asked):
         yield f"nobody can tell who or what {leaning!r} is in the resolved supporting sentence"
     elif vague := leans_on_what_is_asked(row.language, row.question, row.answer, row.supporting_sentence_resolved):
         yield f"nobody can tell what {vague!r} means in the resolved supporting sentence"

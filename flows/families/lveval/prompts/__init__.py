@@ -103,7 +103,7 @@ CONFUSING_FACTS = Prompt(
     "confusing_facts", 3, ConfusingFacts, HERE, checks=(_check_facts,), max_tokens=1024, inputs=ToConfuse
 )
 REPLACEMENT_RULES = Prompt(
-    "replacement_rules", 3, RuleList, HERE, checks=(_check_rules,), max_tokens=1024, inputs=ToRename
+    "replacement_rules", 4, RuleList, HERE, checks=(_check_rules,), max_tokens=1024, inputs=ToRename
 )
 ANSWER_KEYWORDS = Prompt(
     "answer_keywords", 3, Keywords, HERE, checks=(_check_keywords,), temperature=0.0, max_tokens=128, inputs=ToMark
