@@ -44,8 +44,8 @@ def made(inputs: ToConfuse, page: str, others: Sequence[str] = ()) -> tuple[tupl
     return Parallels(inputs.language, (page, *others)).facts(inputs, pair(inputs, page), random.Random(1))
 
 
-DANUBE = asked("How long is the Danube?", "2,850 kilometres", "It is about 2,850 kilometres long.")
-RIVER = "The Danube is the second-longest river in Europe. It is about 2,850 kilometres long."
+ALDER = asked("How high is Mount Alder?", "2,850 metres", "It is about 2,850 metres high.")
+MOUNTAIN = "Mount Alder is a mountain in Norway. It is about 2,850 metres high."
 BAN = asked("班杰是什么职业呀？", "男演员", "班杰，台湾男演员。", "zh")
 ACTOR = "班杰（），台湾男演员，出生于美国奥克拉荷马州的奥克拉荷马市，在麻州的波士顿长大。"
 
@@ -54,10 +54,10 @@ ACTOR = "班杰（），台湾男演员，出生于美国奥克拉荷马州的�
     ("inputs", "page", "subject", "other"),
     [
         (
-            DANUBE,
-            RIVER,
-            r"The [A-Z]\w+ is 2,\d{3} kilometres long\.",
-            r"A tributary of the Danube is 2,\d{3} kilometres long\.",
+            ALDER,
+            MOUNTAIN,
+            r"Mount [A-Z]\w+ is 2,\d{3} metres high\.",
+            r"A lower neighbour of Mount Alder is 2,\d{3} metres high\.",
         ),
         (
             asked("In which year did Ida Holm settle in Vienna?", "1781", "In 1781 she settled in Vienna."),
@@ -136,15 +136,21 @@ def test_a_name_keeps_what_says_its_kind() -> None:
     ]  # fmt: skip
 
 
+def test_an_object_fact_says_what_the_page_says_besides() -> None:
+    inputs = asked("In which city did Ida Holm die?", "Vienna", "Ida Holm died in Vienna in 1781.")
+    page = "Ida Holm\nIda Holm was a composer. She married a printer in Oslo, who taught her. Ida Holm died in Vienna in 1781."
+    assert made(inputs, page)[1][0] == "Ida Holm married a printer in Oslo."
+
+
 def test_a_fact_that_is_not_to_be_had_is_left_empty() -> None:
-    one = DANUBE.model_copy(update={"subject_facts": ("The Aln is 9 kilometres long.",)})
+    one = ALDER.model_copy(update={"subject_facts": ("Mount Elm is 9 metres high.",)})
     assert confusing_facts(one, random.Random(1)).object == ""
     with pytest.raises(Invalid, match="nothing parallel to be said"):
-        confusing_facts(DANUBE, random.Random(1))
+        confusing_facts(ALDER, random.Random(1))
 
 
 @pytest.mark.slow
-def test_by_the_rules_half_of_the_pairs_have_two_facts(shared: Path, tmp_path: Path) -> None:
+def test_by_the_rules_a_share_of_the_pairs_has_two_facts(shared: Path, tmp_path: Path) -> None:
     data = shared / "data"
     sources = {
         "hotpotwikiqa-mixup": {"format": "hotpotqa", "path": str(data / "hotpotqa_en" / "dev_subsampled.jsonl.gz")},
@@ -163,6 +169,6 @@ def test_by_the_rules_half_of_the_pairs_have_two_facts(shared: Path, tmp_path: P
     for record in project.build.accepted("lveval", "confusing-facts"):
         own = facts[record.dataset]
         own[record.pair_id] = own.get(record.pair_id, 0) + 1
-    assert {name: sum(number == 2 for number in own.values()) >= 20 for name, own in facts.items()} == dict.fromkeys(
-        datasets, True
-    )
+    both = {name: sum(number == 2 for number in own.values()) for name, own in facts.items()}
+    assert both["hotpotwikiqa-mixup"] >= 15
+    assert min(both.values()) >= 10

@@ -2,9 +2,10 @@
 
 Figure A7's two facts say what the question asks of another city, and of other sections of the same road. So do these.
 The subject fact is the question's own statement, or the fact, of somebody or something else: the name is an invented
-one, and the answer another of its kind. The object fact says it of what belongs to the subject or is next to it (a
-cousin, a suburb, a sequel), or of another year. Where an English question gives no name to work with, a sentence of
-another document serves that speaks of the same things. What cannot be said soundly is left out.
+one, and the answer another of its kind. The object fact says what an English page says of the subject besides, or the
+same of what belongs to the subject or is next to it (a cousin, a sequel), or of another year. Where an English question
+gives no name to work with, a sentence of another document serves that speaks of the same things. What cannot be said
+soundly is left out.
 """
 
 import random

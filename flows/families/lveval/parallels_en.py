@@ -34,8 +34,8 @@ from flows.language.en_statements import WORK_ASKED, statement, untimed
 from flows.language.invented import invented_names
 from flows.language.pointing import points_outside
 
-_LATER_BY = {"the sequel to": 4}
-"""Years between a thing and what came after it."""
+_LATER_BY = {"the forerunner of": -4, "the sequel to": 4}
+"""Years between a thing and what went before or came after it."""
 _ALONE = re.compile(r"\b(?:is|was|are|were) (?:the|King|Queen|President)\b")
 """What one alone is."""
 LONGEST = 45
@@ -45,7 +45,11 @@ _BESIDE = {
     "mountain": ("a lower neighbour of",),
     "water": ("a smaller neighbour of",),
     "country": ("a small neighbour of",),
+    "region": ("a small neighbour of",),
     "island": ("a smaller neighbour of",),
+    "organisation": ("the forerunner of",),
+    "team": ("the reserve side of",),
+    "law": ("the forerunner of",),
     "work": ("the sequel to",),
     "piece": ("a parody of",),
     "paper": ("a rival of",),
@@ -72,7 +76,7 @@ _CLAUSE_ENDS = re.compile(
 )
 _IN_PHRASE = re.compile(r" (?!(?:is|was|are|were|has|had|in|on|at|to|of|by|for|from|with)\b)[a-z]+(?<!ed) [a-z]+")
 """What shows that a short name is a part of a longer phrase: "the SNP overall majority"."""
-_UNIQUE_TO_FACT = re.compile(r"\b(?:this|these|such|also|too|however|then|later|other|another)\b")
+_LEANING = re.compile(r"\b(?:this|these|such|also|too|however|then|later|other|another)\b")
 """What leans on the sentence before it."""
 _ONCE = re.compile(r"\b(?:became|born|died|founded|only|first|last|since|\w{3,}est)\b")
 """What happens once, or to one alone."""
@@ -144,7 +148,7 @@ def further(asked: ToConfuse, documents: Sequence[str]) -> Iterator[str]:
                 continue
             verb = re.search(r" [a-z]+", plain[len(of) :])
             short = f"{_first_clause(plain, len(of) + (verb.end() if verb else 0)).rstrip(' ,')}."
-            if stands_alone(short) and not _UNIQUE_TO_FACT.search(short):
+            if len(short.split()) > LEAST_WORDS and stands_alone(short) and not _LEANING.search(short):
                 yield short
 
 

@@ -20,7 +20,6 @@ LONGEST = 70
 CLAUSES = 3
 _BESIDE = {
     "person": ("的表亲", "的一位朋友", "的一位同学"),
-    "work": ("的续作",),
     "species": ("的近缘种",),
     "river": ("的支流",),
     "place": ("的邻县",),
