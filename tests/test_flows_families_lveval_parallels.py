@@ -138,7 +138,7 @@ def test_a_name_keeps_what_says_its_kind() -> None:
 
 def test_an_object_fact_says_what_the_page_says_besides() -> None:
     inputs = asked("In which city did Ida Holm die?", "Vienna", "Ida Holm died in Vienna in 1781.")
-    page = "Ida Holm\nIda Holm was a composer. She married a printer in Oslo, who taught her. Ida Holm died in Vienna in 1781."
+    page = "Ida Holm\nIda Holm was a composer. She married a printer in Oslo, who taught her. She died in Vienna."
     assert made(inputs, page)[1][0] == "Ida Holm married a printer in Oslo."
 
 
