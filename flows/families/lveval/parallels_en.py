@@ -144,10 +144,10 @@ def further(asked: ToConfuse, documents: Sequence[str]) -> Iterator[str]:
             if of == about and (lead := re.match(rf"(?:He|She|It|{re.escape(of.split()[-1])})(?= [a-z]+)", said)):
                 said = of + said[lead.end() :]
             plain = without_asides(said)
-            if not plain.startswith((of, f"The {of}")):
+            begins = re.match(rf"(?:The )?{re.escape(of)} [a-z]+", plain)
+            if begins is None:
                 continue
-            verb = re.search(r" [a-z]+", plain[len(of) :])
-            short = f"{_first_clause(plain, len(of) + (verb.end() if verb else 0)).rstrip(' ,')}."
+            short = f"{_first_clause(plain, begins.end()).rstrip(' ,')}."
             if len(short.split()) > LEAST_WORDS and stands_alone(short) and not _LEANING.search(short):
                 yield short
 

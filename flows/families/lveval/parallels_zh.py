@@ -23,7 +23,6 @@ _BESIDE = {
     "species": ("的近缘种",),
     "river": ("的支流",),
     "place": ("的邻县",),
-    "thing": ("的前身",),
 }
 _SORTS = (
     (
