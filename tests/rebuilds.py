@@ -11,17 +11,17 @@ from tests.builds import touchstone, write_config
 
 FACTS = (
     "Hives of wax are filled with honey by the honey bee.",
-    "An ordinary shamrock has 3 leaflets.",
+    "Ships began to use the Suez Canal in 1869.",
     "A healthy person is born with 2 kidneys.",
-    "Cider in an English pub is an alcoholic drink.",
-    "Titan is not a star in its own right.",
-    "Isaac Newton named 7 colours in the rainbow.",
+    "The taco is by origin a street food of Mexico.",
+    "Guglielmo Marconi sent the first radio signal across the Atlantic.",
+    "A chessboard is made up of 64 squares.",
     "Animals breathe in order to get oxygen.",
-    "Mount Everest is not a volcano.",
+    "The arcade game Pac-Man was released in 1980.",
     "Cuba is an island in the Caribbean.",
     "Today's France is not a monarchy.",
     "Bolivia was named in honour of Simón Bolívar.",
-    "Dmitri Mendeleev drew up the first widely used periodic table.",
+    "Charlie Chaplin directed and starred in Modern Times.",
 )
 ANOTHER = "Oscar Wilde gave Dorian Gray a portrait that ages in his place."
 HEAVY = ("torch", "sentence_transformers", "faiss", "transformers")

@@ -87,7 +87,7 @@ def _sound(asked: ToConfuse, change: Changed, made: Iterable[Made]) -> tuple[str
     module = language_of(asked.language)
     found: dict[str, None] = {}
     for fact, stated in made:
-        passes = fact_problem(asked, change, fact) is None and (stated or _bears_on(asked, fact))
+        passes = fact_problem(asked, change, fact) is None and (stated or _bears_on(asked, fact)) and '""' not in fact
         if passes and not any(module.contains(fact, answer) for answer in answers):
             found[fact] = None
             if len(found) == OFFERED:

@@ -53,7 +53,6 @@ _BESIDE = {
     "work": ("the sequel to",),
     "piece": ("a parody of",),
     "paper": ("a rival of",),
-    "drink": ("a close relative of",),
     "species": ("a close relative of",),
 }
 """What is not the thing itself, and of a kind with it, by the sort of thing."""
