@@ -178,7 +178,7 @@ class Project:
         roles = {prompt.role for prompt in family.prompts}
         lists = {setting for step in _steps(family) for setting in step.asks.values()}
         named = {name for setting in sorted(lists) for name in getattr(settings, setting)}
-        for name in sorted(named - set(self.config.models) - roles):
+        for name in sorted(named - set(self.config.models) - roles - {"default"}):
             raise ConfigError(
                 f"{self.config_path}: models.{name}: is missing; families.{family.name} asks a model of that name"
             )

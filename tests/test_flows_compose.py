@@ -9,6 +9,7 @@ from flows import compose
 from flows.build import DASK_CLUSTER, _check_same, _dask_workers
 from flows.compose import Project
 from flows.construct.stages import StageRef
+from flows.families import load_family
 from flows.llm.cache import Completion
 from flows.settings import ConfigError, load_config
 from schemas.errors import Failed, WrongInput
@@ -85,3 +86,13 @@ def test_what_reads_a_build_opens_no_model_until_it_is_asked(tmp_path: Path, mon
     assert not (tmp_path / ".touchstone" / "completions.sqlite").exists()
     with pytest.raises(WrongInput, match=r"nowhere.yaml"):
         reads.model("builder", reads.build.families["uraq"].family)
+
+
+def test_the_default_model_may_be_named_where_names_are_asked_for(tmp_path: Path) -> None:
+    family, block = load_family("uraq"), {**URAQ, "prescreen": ["default"]}
+    project = Project(write_config(tmp_path, families={"uraq": block}), tmp_path / "out")
+    assert "default" in project.models_of(family, project.config.families["uraq"])
+    absent = write_config(tmp_path, families={"uraq": {**URAQ, "prescreen": ["absent"]}})
+    unknown = Project(absent, tmp_path / "out")
+    with pytest.raises(ConfigError, match=r"models\.absent: is missing; families\.uraq asks a model of that name"):
+        unknown.models_of(family, unknown.config.families["uraq"])
