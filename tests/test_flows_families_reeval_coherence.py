@@ -956,6 +956,7 @@ def test_an_english_semicolon_ends_no_sentence() -> None:
 @pytest.mark.parametrize(
     ("code", "question", "answer", "sentence", "passes"),
     [
+        ("zh", "辐射可分为哪两类？", "游离辐射", "辐射可分为游离辐射和非游离辐射。", True),
         ("zh", "楼曾瑞毕业于哪个大学？", "香港中文大学", "楼曾瑞于12岁时来港，1981年毕业于香港中文大学。", True),
         ("zh", "楼曾瑞毕业于哪个大学？", "香港中文大学", "他于12岁时来港，1981年毕业于香港中文大学。", False),
         ("en", "What do theorems induce?", "order", "The time and space hierarchy theorems induce order.", True),

@@ -136,6 +136,7 @@ LONG = "The text goes on for more than ten words and says nothing at all of any 
         ({"question": "谁写了这本书？谁写了这本书？"}, "question in another language"),
         ({"answers": ("...",)}, "answer is only punctuation"),
         ({"answers": ("No",), "evidence": f"There was no winter of that kind. {LONG}"}, "answer is yes or no"),
+        ({"question": "Who wrote the book on the life of Ada Brown?"}, "question holds its answer"),
         (
             {"question": "Who wrote it first, Ada Brown or Eve White?", "evidence": f"Ada Brown met Eve White. {LONG}"},
             "question chooses between things of the evidence",

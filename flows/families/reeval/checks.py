@@ -381,6 +381,8 @@ def short_name(language_code: str, sentence: str, title: str | None) -> re.Match
 
 def is_asked_about(language_code: str, question: str, leaning: str) -> bool:
     """Whether a bare definite is what the question names: "The marathon is ..." after "how long is the marathon"."""
+    if language_code == "zh":
+        return len(leaning) > 1 and leaning in question  # 辐射, a noun that begins like a verb
     language = language_of(language_code)
     return leaning.lower().startswith("the ") and language.content_words(leaning) <= language.content_words(question)
 

@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup
 
 from flows.construct.engine import Drop
 from flows.language import Language, language_of
-from flows.language.choices import is_yes_or_no, other_choice
+from flows.language.choices import is_choice, is_yes_or_no, other_choice
 from flows.language.pointing import question_points_outside
 from flows.language.quotes import plain, stretch_of
 from schemas.source import QASource
@@ -105,6 +105,9 @@ def filtered(source: QASource, rng: random.Random) -> Filtered:
         raise Drop("answer is yes or no", evidence=source.question)
     if source.language == "en" and all(other_choice(source.question, answer, evidence) for answer in answers):
         raise Drop("question chooses between things of the evidence", evidence=source.question)
+    offers = any(is_choice(source.language, source.question, answer) for answer in answers)
+    if not offers and any(language.contains(source.question, answer) for answer in answers):
+        raise Drop("question holds its answer", evidence=source.question)
     _refuse_several(answers, language)
     most = limits.most_answer
     short = [answer for answer in answers if language.count(answer) <= most and len(answer) <= MOST_CHARACTERS]
