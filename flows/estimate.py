@@ -8,7 +8,6 @@ its yields, lengths and calls a record stand in their place; a stage that would 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -160,6 +159,10 @@ def part_lines(
     for step in part.steps:
         ref = StageRef(family.name, part.name, step.name)
         found = stages.get(step.name)
+        if (size := build.pilot_size(ref, build.limit)) is not None:
+            count = min(count, size)
+        if (size := build.pilot_size(ref, pilot.limit if pilot else None)) is not None:
+            given = min(given, size)
         there = build.manifest(ref) or (found if found and found.fingerprint == build.fingerprint(ref) else None)
         stage = _Measured(
             there or found,
@@ -256,10 +259,9 @@ def _incoming(build: Build, family: Family, part: Part, pilot: Sequence[StageMan
 
     ref = StageRef(family.name, part.name, SOURCE)
     specs = build.source_specs(ref)
-    limit = build.source_limit(part)
     if not specs:
         wanted = part.planned(build.families[family.name].settings) if part.planned else 0
-        return min(wanted, limit) if limit else wanted
+        return min(wanted, build.limit) if build.limit else wanted
     if (made := build.manifest(ref)) is not None:
         return made.kept
     for stage in pilot:
@@ -269,7 +271,7 @@ def _incoming(build: Build, family: Family, part: Part, pilot: Sequence[StageMan
     keys: set[str] = set()  # a source that is listed twice, as of two tasks, is read once
     for spec in specs:
         records: Iterator[Record] = read_source(spec, part.source, _uncounted)  # type: ignore[type-var]
-        keys.update(record.key for record in islice(records, limit))
+        keys.update(record.key for record in records)
     return len(keys)
 
 

@@ -122,10 +122,28 @@ async def test_keys_stay_while_content_changes(tmp_path: Path) -> None:
     assert [record.id for record in first] != [record.id for record in second]
 
 
-async def test_limit_takes_so_many_source_records(tmp_path: Path) -> None:
-    build = toy_build(tmp_path, WORDS, limit=2)
-    await run_all(build)
-    assert [record.text for record in build.read(SOURCE)] == ["ant", "bee"]
+async def test_a_pilot_draws_from_what_has_cost_nothing_and_once(tmp_path: Path) -> None:
+    words = [f"{letter}{number}" for letter in "abcdefghijklmnopqrst" for number in (1, 2)]
+
+    async def made(seed: int, limit: int | None, store: str) -> Build:
+        build = toy_build(tmp_path, words, seed=seed, limit=limit, store=store)
+        await run_all(build)
+        return build
+
+    whole, pilot = await made(1, None, "store"), await made(1, 5, "store")
+    assert pilot.fingerprint(SHORTEN) == whole.fingerprint(SHORTEN)
+    assert pilot.fingerprint(SHOUTED) != whole.fingerprint(SHOUTED)
+    told = pilot.summary(FAMILY, FAMILY.part("words"))
+    assert [stage.planned for stage in told.stages] == [40, 40, 5]
+    drawn = [word.text for word in pilot.accepted("toy", "words")]
+    every = [word.text for word in whole.accepted("toy", "words")]
+    assert [every.index(word) // 4 for word in drawn] == [0, 1, 2, 3, 4]  # one of each fifth
+    assert len(pilot.accepted("toy", "echoes")) == 2 * len(drawn)  # the part made from them takes all of them
+    again, other = await made(1, 5, "again"), await made(2, 5, "other")
+    assert [word.text for word in again.accepted("toy", "words")] == drawn
+    assert [word.text for word in other.accepted("toy", "words")] != drawn
+    larger = await made(1, 50, "store")
+    assert [word.text for word in larger.accepted("toy", "words")] == every
 
 
 async def test_verdicts_reject_fix_and_accept_and_the_rest_waits(tmp_path: Path) -> None:

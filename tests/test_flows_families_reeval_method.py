@@ -103,7 +103,7 @@ def test_a_pilot_takes_few_cases_of_the_whole_collection(tmp_path: Path) -> None
     project = project_of(tmp_path)
     pilot = Project(project.config_path, tmp_path / "pilot", limit=5)
     asyncio.run(run_all(pilot.build))
-    assert pilot.build.manifest(StageRef("reeval", "category2", "source")).kept == 5  # type: ignore[union-attr]
+    assert pilot.build.manifest(StageRef("reeval", "category2", "enrich")).planned == 5  # type: ignore[union-attr]
     assert len(rows(pilot, "passages")) == sum(
         len((SAMPLES / name).read_text(encoding="utf-8").splitlines()) for name in ("pages.jsonl", "related.jsonl")
     )

@@ -19,7 +19,8 @@ def run(
     config: ConfigArgument = None,
     out: OutOption = Path("out"),
     limit: Annotated[
-        int | None, typer.Option(min=1, help="A pilot: so many records of each source, or so many statements")
+        int | None,
+        typer.Option(min=1, help="A pilot: so many records for each source, drawn by the seed, or so many statements"),
     ] = None,
 ) -> None:
     """Build every configured family, print the summary, write the report.
@@ -37,7 +38,9 @@ def run(
 def estimate(
     config: ConfigArgument = None,
     out: Annotated[Path, typer.Option("--out", help="Output folder of a pilot, whose yields are used")] = Path("out"),
-    limit: Annotated[int | None, typer.Option(min=1, help="Estimate a pilot of so many source records")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Estimate a pilot of so many records for each source")
+    ] = None,
     evaluate: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="Estimate `touchstone evaluate --model MODEL` of the build in --out"),

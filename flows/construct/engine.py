@@ -91,7 +91,7 @@ class StepContext:
     """The family's settings: an instance of its `settings` class."""
     seed: int
     limit: int | None
-    """The pilot's size (`--limit`): how many source records are taken, or statements written."""
+    """The pilot's size (`--limit`): how many records of each source are taken, or statements written."""
     inputs: Records[Any]
     """All records the step runs over."""
     uses: Mapping[str, Records[Any]]
@@ -459,8 +459,7 @@ class Part:
 
     `source` is a source record type, read from the settings that `sources` names (each a source, a list of
     them, a mapping of them by their place, or null), or the item types of other parts. `uses` names parts
-    whose accepted records steps may read; what is only read so, a collection, is `whole`: a pilot's limit
-    does not cut it.
+    whose accepted records steps may read; what is only read so, a collection, is `whole`.
     """
 
     name: str

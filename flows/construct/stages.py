@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 from pydantic import ValidationError
@@ -31,6 +32,7 @@ from flows.construct.engine import (
     Slot,
     Step,
     StepContext,
+    seeded,
 )
 from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
 from schemas.base import Dropped, Record, content_hash, key_of
@@ -45,6 +47,7 @@ SHARD_EXPANDED = 512
 
 SOURCE = "source"
 PEOPLE = "people"
+PILOT = "pilot"
 
 
 class AccountingError(Failed):
@@ -88,9 +91,17 @@ class Anew:
 class Taken:
     """Some records of a stage, at hand."""
 
-    def __init__(self, records: Records[Any], count: int) -> None:
-        """`count` records, evenly spread: a part may be in an order of tasks."""
-        places = {number * len(records) // count for number in range(count)}
+    def __init__(self, records: Records[Any], count: int, seed: int | None = None) -> None:
+        """`count` records, evenly spread: a part may be in an order of sources, or tasks.
+
+        With a `seed` one is drawn of each of so many equal stretches; else it is the first.
+        """
+        count = min(count, len(records))
+        starts = [number * len(records) // count for number in range(count)]
+        places = set(starts)
+        if seed is not None:
+            stretches = pairwise([*starts, len(records)])
+            places = {seeded(seed, PILOT, start).randrange(start, stop) for start, stop in stretches}
         self._records = [record for place, record in enumerate(records) if place in places]
 
     def __len__(self) -> int:
@@ -134,7 +145,7 @@ class Build:
         self._fingerprints: dict[StageRef, str] = {}
         self._built = built
         self._anew = anew
-        self._taken: dict[tuple[StageRef, ...], Taken] = {}
+        self._taken: dict[tuple[tuple[StageRef, ...], int, int | None], Taken] = {}
         self._at_work = threading.BoundedSemaphore(os.cpu_count() or 1)
         for part in built.parts if built else ():
             for stage in () if self._is_anew(part.family, part.part) else part.stages:
@@ -201,9 +212,31 @@ class Build:
         """The sources of a part with their place in the family's settings; none where it reads other parts."""
         return sources_of(self.families[family.name].settings, part) if not family.makers(part) else iter(())
 
-    def source_limit(self, part: Part) -> int | None:
-        """How many records of each of its sources a pilot takes."""
-        return None if part.whole else self.limit
+    def pilot_size(self, ref: StageRef, limit: int | None) -> int | None:
+        """How many of the records that arrive at a stage a pilot of that limit takes; None where it takes all of them.
+
+        It takes them once on the way, of what has cost nothing: where a part's first prompt is asked, or a part begins
+        that is made from others. So what it asks is asked of records of the whole build, as these are spread.
+        """
+        if limit is None or not self._is_where_a_pilot_begins(ref):
+            return None
+        family = self._family(ref).family
+        return limit * max(1, self._sources_behind(family, self._part(ref)))
+
+    def _is_where_a_pilot_begins(self, ref: StageRef) -> bool:
+        step, one = self.step(ref), self._family(ref)
+        if step is None or not (step.prompts_asked(one.settings) or one.family.makers(self._part(ref))):
+            return False
+        return not any(map(self._is_of_a_pilot, self._before(ref)))
+
+    def _is_of_a_pilot(self, ref: StageRef) -> bool:
+        """Whether fewer records than those of the whole build arrive at a stage of a pilot."""
+        return self._is_where_a_pilot_begins(ref) or any(map(self._is_of_a_pilot, self._before(ref)))
+
+    def _sources_behind(self, family: Family, part: Part) -> int:
+        """How many sources a part's records come from."""
+        makers = family.makers(part)
+        return sum(self._sources_behind(family, one) for one in makers) or len(tuple(self.named_sources(family, part)))
 
     # ---- what a stage's result depends on ----
 
@@ -220,12 +253,10 @@ class Build:
         }
         if (count := self._count_taken(ref)) is not None:
             common["taken"] = count
+        if (size := self.pilot_size(ref, self.limit)) is not None:
+            common["pilot"] = size
         if ref.step == SOURCE:
-            return {
-                **common,
-                "sources": [source_fingerprint(spec) for spec in self.source_specs(ref)],
-                "limit": self.source_limit(self._part(ref)),
-            }
+            return {**common, "sources": [source_fingerprint(spec) for spec in self.source_specs(ref)]}
         if ref.step == PEOPLE:
             verdicts = self.verdicts(ref.family, ref.part)
             return {**common, "verdicts": {key: one.model_dump(mode="json") for key, one in verdicts.items()}}
@@ -325,13 +356,19 @@ class Build:
         records = self._arriving(ref)
         if (count := self._count_taken(ref)) is None:
             return records
-        before = self._before(ref)
-        if before not in self._taken:
-            self._taken[before] = Taken(records, count)
-        return self._taken[before]
+        return self._kept_taken((self._before(ref), count, None), records)
 
-    def _arriving(self, ref: StageRef) -> Joined[Any]:
-        return Joined([self.read(before) for before in self._before(ref)])
+    def _arriving(self, ref: StageRef) -> Joined[Any] | Taken:
+        before = self._before(ref)
+        records = Joined([self.read(one) for one in before])
+        if (size := self.pilot_size(ref, self.limit)) is None:
+            return records
+        return self._kept_taken((before, size, self.seed), records)
+
+    def _kept_taken(self, what: tuple[tuple[StageRef, ...], int, int | None], records: Records[Any]) -> Taken:
+        if what not in self._taken:
+            self._taken[what] = Taken(records, *what[1:])
+        return self._taken[what]
 
     def _count_taken(self, ref: StageRef) -> int | None:
         """How many records a stage is to take of those that arrive; None where it takes all of them."""
@@ -504,13 +541,10 @@ class Build:
         part = self._part(ref)
         assert isinstance(part.source, type)
         writer = _SetWriter(self.files(ref))
-        limit = self.source_limit(part)
         seen: dict[str, str] = {}
         with writer:
             for spec in self.source_specs(ref):
-                for number, record in enumerate(read_source(spec, part.source, writer.drop)):  # type: ignore[type-var]
-                    if limit is not None and number >= limit:
-                        break
+                for record in read_source(spec, part.source, writer.drop):  # type: ignore[type-var]
                     first = seen.get(record.key)
                     if first is not None and first != record.id:
                         raise WrongInput(
@@ -600,7 +634,7 @@ class Build:
             manifest = self.manifest(ref)
             assert manifest is not None, f"{ref} is not finished"
             step = self.step(ref)
-            arrived = sum(len(self.read(before)) for before in self._before(ref))
+            arrived = len(self._arriving(ref))
             if (
                 self._before(ref)
                 and manifest.planned != arrived

@@ -445,7 +445,7 @@ def notes(manifest: BuildManifest, makers: Sequence[str], asks: Iterable[tuple[s
     """(about, note): what a reader should know before anything else. `asks` names the parts that want people."""
     found: list[tuple[str, str]] = []
     if manifest.limit is not None:
-        found.append(("pilot", f"only the first {manifest.limit:,} records were taken, to try things out"))
+        found.append(("pilot", f"only {manifest.limit:,} records for each source were drawn, to try things out"))
     if list(makers) == ["rules"]:
         found.append(
             (
