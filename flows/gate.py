@@ -113,6 +113,7 @@ def gate(
         project.build.families[family.name].settings,
         project.embedder,
         lambda other: accepted_rows(project, family.name, family.part(other)),
+        lambda other: project.verdicts(family.name, other),
     )
     faults = []
     judging = judged()

@@ -28,7 +28,8 @@ from flows.outputs import write_outputs
 from flows.settings import ConfigError, load_config
 from schemas.base import Provenance, SourceRef
 from schemas.errors import WrongInput
-from schemas.lveval import Document, Pair, PoolDocument, Rule
+from schemas.lveval import Conflict, Document, Pair, PoolDocument, Rule, RuleConflicts
+from schemas.verdict import Verdict
 from tests.builds import bytes_of, write_config
 from tests.toy import run_all
 
@@ -294,6 +295,45 @@ def test_a_row_that_says_the_same_wrong_thing_at_all_levels_is_found_out(
     context = VerifyContext(settings, small.embedder, lambda name: rows(small, name))
     found = [fault.problem for fault in FAMILY.part("contexts").verify(damaged, context)]
     assert any(problem.startswith(said) for problem in found)
+
+
+def test_a_lost_rule_is_told_from_one_in_conflict_and_from_what_people_wrote(
+    small: Project,
+) -> None:
+    settings = small.build.families["lveval"].settings
+    chosen = next(row for row in rows(small, "conflicts") if row.rules and not row.conflicts)
+    lost = chosen.rules[0]
+    harmed = chosen.revised(conflicts=(Conflict(old=lost.old, kind="stands", excerpt="somewhere"),))
+    by_people = Verdict(
+        key=chosen.key,
+        view_hash="",
+        rubric="lveval-conflicts",
+        decision="fix",
+        changes={"rules": "\n".join(map(str, chosen.rules))},
+    )
+
+    def found(row: RuleConflicts, decided: Mapping[str, Verdict] | None) -> bool:
+        given = [row if one.key == chosen.key else one for one in rows(small, "conflicts")]
+        context = VerifyContext(
+            settings,
+            small.embedder,
+            lambda name: given if name == "conflicts" else rows(small, name),
+            None if decided is None else lambda name: decided,
+        )
+        damaged = [
+            row.revised(replacements=tuple(rule for rule in row.replacements if rule != lost))
+            if row.pair_id == chosen.pair_id
+            else row
+            for row in rows(small)
+        ]
+        problems = {fault.problem for fault in FAMILY.part("contexts").verify(damaged, context)}
+        return f"the rule {lost} of its pair was lost: nothing in 'conflicts' speaks against it" in problems
+
+    assert any(lost in row.replacements for row in rows(small) if row.pair_id == chosen.pair_id)
+    assert found(chosen, {})
+    assert not found(harmed, {})
+    assert not found(chosen, {chosen.key: by_people})
+    assert not found(chosen, None)
 
 
 # ---- conflicts ----

@@ -4,10 +4,10 @@ import hashlib
 import random
 import re
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ from flows.families.lveval.verify import (
     verify_replacements,
     verify_sources,
 )
-from schemas.base import Provenance, SourceRef, content_hash
+from schemas.base import Provenance, SourceRef, content_hash, key_of
 from schemas.lveval import (
     AnswerKeywords,
     ConfusingFact,
@@ -40,6 +40,7 @@ from schemas.lveval import (
     RuleConflicts,
     SourceDocument,
 )
+from schemas.verdict import Verdict
 
 DEPTHS = 10
 LEVELS = ("1k", "2k")
@@ -1017,7 +1018,7 @@ def test_replacements(rules: str, message: str) -> None:
 
 def test_conflicts_are_of_the_rules_that_were_proposed() -> None:
     made = RuleConflicts(
-        key="1",
+        key=key_of("lveval", "conflicts", RULES.key),
         pair_id=RULES.pair_id,
         dataset=RULES.dataset,
         question=RULES.question,
@@ -1029,17 +1030,37 @@ def test_conflicts_are_of_the_rules_that_were_proposed() -> None:
     )
     fewer = RULES.rules[:1]
 
-    def beside(proposed: Replacements, row: RuleConflicts) -> list[str]:
-        rows = {"replacements": (proposed,)}
-        context = VerifyContext(CONTEXT.settings, CONTEXT.embedder, lambda part: rows.get(part, ()))
-        return [fault.problem for fault in verify_conflicts([row], context)]
+    def beside(proposed: Replacements, *rows: RuleConflicts, decided: Sequence[Verdict] | None = ()) -> list[str]:
+        verdicts = None if decided is None else {one.key: one for one in decided}
+        context = VerifyContext(
+            CONTEXT.settings,
+            CONTEXT.embedder,
+            lambda part: (proposed,) if part == "replacements" else (),
+            (lambda part: verdicts if part == "conflicts" else {}) if verdicts is not None else None,
+        )
+        return [fault.problem for fault in verify_conflicts(rows, context)]
+
+    def verdict(decision: Literal["fix", "reject"], **changes: str) -> Verdict:
+        rubric, key = "lveval-conflicts", made.key
+        return Verdict(key=key, view_hash=made.view_hash, rubric=rubric, decision=decision, changes=changes)
 
     assert beside(RULES, made) == []
-    assert beside(RULES, made.revised(rules=fewer)) == []  # people may leave a rule out
+    left_out = verdict("fix", rules="\n".join(map(str, fewer)))
+    assert beside(RULES, made.revised(rules=fewer), decided=[left_out]) == []  # people may leave a rule out
+    lost = [f"the rule {rule} was lost: it stands in 'replacements'" for rule in RULES.rules[1:]]
+    assert lost
+    assert beside(RULES, made.revised(rules=fewer)) == lost
+    other = verdict("fix", rules="Orvane -> Ulmis")
+    assert beside(RULES, made.revised(rules=fewer), decided=[other]) == lost  # that is not what they wrote
+    assert beside(RULES, made.revised(rules=fewer), decided=None) == []  # what people decided is not there
+    gone = "the rules of its pair were lost: 'conflicts' has none of them"
+    assert beside(RULES) == [gone]
+    assert beside(RULES, decided=[verdict("reject")]) == []
+    assert beside(RULES, decided=None) == []
     assert found(verify_conflicts, made) == []  # nothing to compare with
     fault = "it was not made from its pair's rules in 'replacements' as they stand there"
     assert beside(RULES.revised(rules=fewer), made) == [fault]
-    assert beside(RULES.revised(pair_id="q"), made) == [fault]
+    assert beside(RULES.revised(pair_id="q"), made) == [fault, gone]
 
 
 def test_replacements_are_of_a_pair_and_a_dataset_that_has_them() -> None:

@@ -213,7 +213,8 @@ def _verify_parts(project: Project, name: str, sources: Path | None, console: Co
         def rows_of(other: str, family: Family = family) -> Iterable[Any]:
             return accepted_rows(project, name, family.part(other))
 
-        context = VerifyContext(project.build.families[name].settings, project.embedder, rows_of)
+        settings = project.build.families[name].settings
+        context = VerifyContext(settings, project.embedder, rows_of, lambda other: project.verdicts(name, other))
         found = 0
         faults_of = part.verify(counted(), context)
         if sources is not None and part.against is not None:

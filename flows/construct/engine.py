@@ -26,6 +26,7 @@ from schemas.base import Dropped, Frozen, PromptRef, Provenance, Record, SourceR
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction
 from schemas.rubric import Rubric, Task, Turn, task_of
+from schemas.verdict import Verdict
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 Slot = Mapping[str, str | int]
@@ -496,6 +497,8 @@ class VerifyContext:
     embedder: Embedder
     rows: Callable[[str], Iterable[Any]]
     """The accepted rows of another part of the family."""
+    verdicts: Callable[[str], Mapping[str, Verdict]] | None = None
+    """By key, what people decided on the records of a part; None where that is not there, as in a release."""
 
 
 @dataclass(frozen=True)

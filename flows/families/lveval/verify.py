@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from flows.construct.engine import Fault, VerifyContext
 from flows.families.lveval import datasets
@@ -30,7 +31,7 @@ from flows.language.boundaries import boundaries
 from flows.language.en_names import is_of_a_people, same_name
 from flows.language.other_names import other_names
 from flows.scoring.words import WORDS, released_blacklist
-from schemas.base import content_hash
+from schemas.base import content_hash, key_of
 from schemas.lveval import (
     AnswerKeywords,
     ConfusingFact,
@@ -43,6 +44,7 @@ from schemas.lveval import (
     RuleConflicts,
 )
 from schemas.source import QASource
+from schemas.verdict import Verdict
 
 TOLERANCE = 0.01
 """Share of the level by which a context may be longer or shorter."""
@@ -809,17 +811,27 @@ class _Origins:
     """The pairs whose answer has keywords."""
     sources: Mapping[str, list[tuple[str, str]]]
     """Id and checksum of a pair's documents."""
+    needed: Mapping[str, Sequence[Rule]]
+    """The rules of a pair that nothing is known to speak against: none may be missing."""
 
     @classmethod
     def of(cls, ctx: VerifyContext) -> "_Origins":
         facts: dict[str, list[str]] = defaultdict(list)
         for fact in ctx.rows("confusing-facts"):
             facts[fact.pair_id].append(fact.fact)
-        rules = {one.pair_id: {(rule.old, rule.new) for rule in one.rules} for one in ctx.rows("conflicts")}
+        rules: dict[str, set[tuple[str, str]]] = {}
+        needed: dict[str, Sequence[Rule]] = {}
+        verdicts = ctx.verdicts("conflicts") if ctx.verdicts is not None else None
+        for one in ctx.rows("conflicts"):
+            rules[one.pair_id] = {(rule.old, rule.new) for rule in one.rules}
+            # The conflicts are of the rules as people were shown them: what speaks against theirs is not told.
+            if verdicts is not None and not _is_people_s(one, verdicts):
+                harmful = {conflict.old for conflict in one.conflicts}
+                needed[one.pair_id] = [rule for rule in one.rules if rule.old not in harmful]
         marked = frozenset(one.pair_id for one in ctx.rows("keywords"))
         pairs = {pair.id: pair for pair in ctx.rows("pairs")}
         sources = {pair.id: [(one.id, _sha256(one.text)) for one in pair.documents] for pair in pairs.values()}
-        return cls(pairs, facts, rules, marked, sources)
+        return cls(pairs, facts, rules, marked, sources, needed)
 
     def problems(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
         """Where a row, its replacements undone, is not what the other parts say; nothing where there are none."""
@@ -833,6 +845,9 @@ class _Origins:
         if strange := [rule for rule in rules if rule not in self.rules.get(pair.id, ())]:
             yield f"the rule {' -> '.join(strange[0])} is not among those of its pair"
             return
+
+        for rule in _missing(self.needed.get(pair.id, ()), row.replacements):
+            yield f"the rule {rule} of its pair was lost: nothing in 'conflicts' speaks against it"
 
         def undone(texts: Iterable[str]) -> list[str]:
             return [keywords.undo(text, rules, dataset.language) if rules else text for text in texts]
@@ -993,20 +1008,50 @@ def verify_replacements(rows: Iterable[Replacements], ctx: VerifyContext) -> Ite
 def verify_conflicts(rows: Iterable[RuleConflicts], ctx: VerifyContext) -> Iterator[Fault]:
     """Each conflict is of one of the rules, and shows where; the rules were made from those that were proposed.
 
-    People may have revised the rules since, so what is compared is the name of the record that they came from.
+    Where their decisions are there, they tell a rule that people left out from one that was lost, and a pair whose
+    rules people rejected from one that is missing.
     """
-    proposed = {one.id: one.pair_id for one in ctx.rows("replacements")}
+    proposed = {one.pair_id: one for one in ctx.rows("replacements")}
+    verdicts = ctx.verdicts("conflicts") if ctx.verdicts is not None else None
+    there = set()
     for row in rows:
-        if proposed and row.pair_id not in {proposed.get(parent) for parent in row.provenance.parents}:
+        there.add(row.pair_id)
+        before = proposed.get(row.pair_id)
+        if proposed and (before is None or before.id not in row.provenance.parents):
             yield Fault(
                 id=row.id, problem="it was not made from its pair's rules in 'replacements' as they stand there"
             )
+        elif before is not None and verdicts is not None and not _is_people_s(row, verdicts):
+            for rule in _missing(before.rules, row.rules):
+                yield Fault(id=row.id, problem=f"the rule {rule} was lost: it stands in 'replacements'")
         keywords_of_rules = {rule.old for rule in row.rules}
         for conflict in row.conflicts:
             if conflict.old not in keywords_of_rules:
                 yield Fault(id=row.id, problem=f"a conflict of {conflict.old!r}, which is the keyword of no rule")
             if not conflict.excerpt.strip():
                 yield Fault(id=row.id, problem=f"the conflict of {conflict.old!r} shows nothing")
+
+    if verdicts is not None:
+        rejected = {key for key, verdict in verdicts.items() if verdict.decision == "reject"}
+        for one in proposed.values():
+            if one.pair_id not in there and key_of("lveval", "conflicts", one.key, None) not in rejected:
+                yield Fault(id=one.id, problem="the rules of its pair were lost: 'conflicts' has none of them")
+
+
+def _is_people_s(row: RuleConflicts, verdicts: Mapping[str, Verdict]) -> bool:
+    """Whether its rules are as a person corrected them: a correction of an earlier state of the row is none."""
+    verdict = verdicts.get(row.key)
+    written = verdict.changes.get("rules") if verdict is not None else None
+    try:
+        return written is not None and row.revised(rules=written).rules == row.rules
+    except ValidationError:
+        return False
+
+
+def _missing(rules: Iterable[Rule], there: Iterable[Rule]) -> list[Rule]:
+    """The rules that are not there, in whatever case: of two that differ by it alone one is enough."""
+    known = {(rule.old.casefold(), rule.new.casefold()) for rule in there}
+    return [rule for rule in rules if (rule.old.casefold(), rule.new.casefold()) not in known]
 
 
 def verify_keywords(rows: Iterable[AnswerKeywords], ctx: VerifyContext) -> Iterator[Fault]:
