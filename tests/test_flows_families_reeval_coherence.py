@@ -35,6 +35,7 @@ from flows.language import language_of, names_of
 from flows.language.agreement import contradiction, foreign_number, unexplained
 from flows.language.explained import explanation, only_within_names
 from flows.language.invented import invented_names
+from flows.language.matter import matter_of, speaks_of
 from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside
 from flows.llm.model import Invalid, Prompt
 from schemas.base import Provenance, SourceRef
@@ -761,7 +762,7 @@ def test_passages_on_another_matter_are_passed_over() -> None:
     ]
     evidence = "肇庆站是广东省肇庆市的一个铁路车站，属于广茂铁路，每天有许多旅客在车站上车和下车，很热闹。"
     case = case_of("肇庆站属于哪条铁路？每天有许多旅客吗？煮", "广茂铁路", evidence, "zh")
-    drawn = collect([case], passages, None).passages(case, "evidence", 3)  # type: ignore[arg-type]
+    drawn = collect([case], passages, None).passages(case, evidence, "evidence", 3)  # type: ignore[arg-type]
     assert texts[2] not in {passage.text for passage in drawn.passages}
     assert drawn.far == 1  # the stations may be passed over for another reason: each names a railway
 
@@ -1125,3 +1126,52 @@ def test_a_complaint_tells_what_is_wrong() -> None:
     assert problem is not None
     assert problem[0] == "condensed text leaves a passage out"
     assert "passage 2 alone has it holds 0, not 3: say something of bergen" in problem[1]
+
+
+# ---- passages on the matter ----
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "sentence", "title", "named"),
+    [
+        ("In which year did Ada Quux settle in Vienna?", "1781", "She came in 1781.", "Ada Quux", ["Ada Quux"]),
+        ("In which year did Ada Quux settle in Vienna?", "1781", "She came in 1781.", None, ["Ada Quux", "Vienna"]),
+        ("Where was Ada Quux born?", "Leeds", "Leeds was her home.", None, ["Ada Quux"]),
+        ("What is the capital of Iceland?", "Oslo", "Oslo is the capital.", None, ["Iceland"]),
+        ("Who keeps the Parliament?", "Ada Quux", "Ada Quux keeps it.", "Scottish Parliament", ["Scottish Parliament"]),
+        ("who wrote the theme song", "Ada Quux", "Bell Labs hired Ada Quux.", None, ["Bell Labs"]),
+        ("who wrote the song", "Ada Quux", "She wrote it.", None, ["song"]),
+    ],
+)
+def test_what_a_question_is_about_is_told(
+    question: str, answer: str, sentence: str, title: str | None, named: list[str]
+) -> None:
+    assert [one.text for one in matter_of("en", question, answer, sentence, sentence, title)] == named
+
+
+@pytest.mark.parametrize(
+    ("code", "title", "passage", "speaks"),
+    [
+        ("en", "Mount Everest", "The Sherpas live in the high valleys near Mount Everest.", True),
+        ("en", "Mount Everest", "Kilimanjaro is the highest mountain in Africa.", False),
+        ("en", "Ada Quux", "Her brother met Quux in Leeds.", True),
+        ("en", "Ada Quux", "Ben Quux was a draughtsman in Leeds.", False),
+        ("en", "Marathon", "FIFA is the world association of football.", False),
+        ("en", "Marathon", "The marathon was run in Paris.", True),
+        ("zh", "大沙地站", "大沙地站附近有一座公园。", True),
+        ("zh", "大沙地站", "桂林站是桂林市的一个铁路车站。", False),
+    ],
+)
+def test_a_passage_on_another_thing_of_the_kind_is_on_another_matter(
+    code: str, title: str, passage: str, speaks: bool
+) -> None:
+    question = f"{title}何时启用？" if code == "zh" else f"When did {title} come up?"
+    matter = matter_of(code, question, "2009", "x", "x", title)
+    assert [one.text for one in matter] == [title]
+    assert speaks_of(code, passage, matter) is speaks
+
+
+def test_names_of_a_chinese_question_are_what_it_shares_with_its_evidence() -> None:
+    evidence = "华北陆块是一个古老的陆块，在三叠纪成为大陆的一部分。"
+    found = matter_of("zh", "华北陆块成为什么的一部分？", "大陆", evidence, evidence, None)
+    assert [one.text for one in found][:1] == ["华北陆块"]

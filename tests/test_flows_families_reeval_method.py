@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def test_every_part_adds_up_and_is_what_it_claims(small: Project) -> None:
         assert summary.planned == summary.kept + sum(sum(one.values()) for one in summary.dropped.values())
         assert faults(small, part.name) == []
     assert len(rows(small, "category1")) >= 85
-    assert len(rows(small, "category2")) >= 25  # few pages are near, and sentences must stand alone
+    assert len(rows(small, "category2")) >= 30  # few pages are near, and sentences must stand alone
 
 
 def test_a_swapped_case_says_the_new_answer_alone(small: Project) -> None:
@@ -392,7 +393,7 @@ async def test_a_drop_of_a_condensed_text_tells_its_passages_and_what_it_lacks(t
     assert told
     for evidence in told:
         assert evidence.startswith("question-focused, of ")
-        assert "passage 2 alone has it holds" in evidence
+        assert re.search(r"of the words that passage \d alone has it holds \d, not 3: say something of \w", evidence)
 
 
 # ---- checks ----
@@ -543,6 +544,10 @@ ENRICHED_DAMAGE: dict[str, tuple[Callable[[EnrichedCase], dict[str, Any]], str]]
             )
         },
         "is not of the collection",
+    ),
+    "other names": (
+        lambda one: {"question": "How long is the Quux Bridge?", "title": "Quux Bridge"},
+        "names nothing of what is asked about: Quux Bridge",
     ),
     "nameless beginning": (
         lambda one: {"evidence_question_focused": f"It was seen. {one.evidence_question_focused}"},

@@ -340,8 +340,10 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
 
     Departures: a sentence with words that may need the text before it is resolved by a prompt of its own
     (the paper leaves "proper decontextualization" to the model that selects it); passages that would bring another
-    answer, or are too far from the question or evidence, are passed over; the condensed text has at most half of
-    the passages' length.
+    answer, name nothing that the question or the sentence is about, or are too far from the question and evidence, are
+    passed over, whoever condenses them: the paper has all of Wikipedia to retrieve from, and what is configured offers
+    another mountain where it has nothing on the one that is asked of; the condensed text has at most half of the
+    passages' length.
     Both expansions must succeed.
     """
     collection: Collection = ctx.prepared
@@ -355,7 +357,7 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
     sources: list[SourceRef] = []
     notes: list[str] = []
     for expansion in EXPANSIONS:
-        drawn = collection.passages(case, expansion, PASSAGES)
+        drawn = collection.passages(case, resolved, expansion, PASSAGES)
         if len(drawn.passages) < PASSAGES:
             short = f"{expansion}-focused: {len(drawn.passages)} of {PASSAGES}; {drawn.far} are on another matter"
             raise Drop(f"fewer than {PASSAGES} passages on the matter", short)

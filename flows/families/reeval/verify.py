@@ -15,6 +15,7 @@ from flows.construct.retrieve import ngram_cosine
 from flows.language import Language, language_of, names_of
 from flows.language.agreement import contradiction, foreign_number, unexplained
 from flows.language.explained import explanation, only_within_names
+from flows.language.matter import matter_of, speaks_of
 from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside
 from flows.language.quotes import holds
 from schemas.reeval import Edit, EnrichedCase, PassageRef, SwapCase
@@ -28,7 +29,7 @@ LEAST_DRAWN = 3
 """Content words of a passage alone that the new evidence holds."""
 LEAST_KNOWN = 0.5
 """Share of a sentence's content words, in the new evidence, that its passages or the supporting sentence hold."""
-LEAST_NEAR = {"en": 0.5, "zh": 0.35}
+LEAST_NEAR = {"en": 0.45, "zh": 0.35}
 """Similarity of a passage to the question or the original evidence."""
 ROUNDING = 1e-4
 EMBEDDED_AT_ONCE = 64
@@ -285,7 +286,12 @@ def _passage_problems(row: EnrichedCase, passages: Sequence[PassageRef], stock: 
     if len(set(titles)) != len(titles):
         yield "two passages are of one page"
     evidence = " ".join(row.original_evidence.split()).casefold()
+    matter = matter_of(
+        row.language, row.question, row.answer, row.original_evidence, row.supporting_sentence_resolved, row.title
+    )
     for passage in passages:
+        if not speaks_of(row.language, passage.text, matter):
+            yield f"passage {passage.id} names nothing of what is asked about: {', '.join(one.text for one in matter)}"
         known = stock.get(passage.id)
         if known is None or (known.text, known.title) != (passage.text, passage.title):
             yield f"passage {passage.id} is not of the collection"
