@@ -1171,6 +1171,19 @@ def test_a_passage_on_another_thing_of_the_kind_is_on_another_matter(
     assert speaks_of(code, passage, matter) is speaks
 
 
+def test_of_a_question_without_names_a_passage_has_half_of_the_nouns() -> None:
+    matter = matter_of("en", "which song on the album has a character", "Quux", "x", "x", None)
+    assert [one.text for one in matter] == ["song", "album", "character"]
+    assert not speaks_of("en", "An album came out in Leeds.", matter)
+    assert speaks_of("en", "An album with a song came out in Leeds.", matter)
+
+
+def test_a_part_of_the_name_in_the_question_is_no_name_by_itself() -> None:
+    sentence = "过海隧道巴士935线是香港一条来往湾仔的巴士路线，由九巴营运。"
+    matter = matter_of("zh", "过海隧道巴士935线由什么公司营运？", "九巴", sentence, sentence, None)
+    assert not speaks_of("zh", "九龙巴士86线是香港一条来往黄泥头及美孚的巴士路线。", matter)
+
+
 def test_names_of_a_chinese_question_are_what_it_shares_with_its_evidence() -> None:
     evidence = "华北陆块是一个古老的陆块，在三叠纪成为大陆的一部分。"
     found = matter_of("zh", "华北陆块成为什么的一部分？", "大陆", evidence, evidence, None)

@@ -44,7 +44,8 @@ def matter_of(
     found = in_text(question, evidence)
     if page and language_of(code).contains(question, page):
         found = []
-    names = [name for name in [*found, page, *in_text(sentence, evidence)[:1]] if name]
+    begins = [name for name in in_text(sentence, evidence)[:1] if not any(name in longer for longer in found)]
+    names = [name for name in [*found, page, *begins] if name]
     names = [name for name in dict.fromkeys(names) if not _is_answer(code, name, answer)]
     narrow = [name for name in names if not _is_wide(code, name)] or names
     if narrow or code == "zh":
@@ -53,8 +54,9 @@ def matter_of(
 
 
 def speaks_of(code: str, passage: str, matter: Sequence[Entity]) -> bool:
-    """Whether a passage names one of what a question is about; where nothing is known of that, any may."""
-    return not matter or any(_is_named(code, passage, one) for one in matter)
+    """Whether a passage names one of what a question is about, or half of its nouns; without either, any does."""
+    named = sum(_is_named(code, passage, one) for one in matter)
+    return not matter or (named > 0 if matter[0].is_name else 2 * named >= len(matter))
 
 
 def _is_named(code: str, passage: str, one: Entity) -> bool:
@@ -66,7 +68,7 @@ def _is_named(code: str, passage: str, one: Entity) -> bool:
 
 
 def _in_english(text: str, evidence: str) -> list[str]:
-    """The names of a text; a lone word of the dictionary is none, whatever its capital: "the Parliament"."""
+    """The names of a text; a lone word of the dictionary ("the Parliament") where there is no other."""
     names = (one.text for one in en.entities(text) if one.is_name and date_of(one.text) is None)
     return [
         name
