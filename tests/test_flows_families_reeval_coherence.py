@@ -1008,6 +1008,31 @@ def test_it_needs_a_thing_before_it(sentence: str, vague: str | None) -> None:
     assert leans_on_what_is_asked("en", "Who climbed Kilimanjaro?", "Ludwig Purtscheller", sentence) == vague
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "alternative", "lacks"),
+    [
+        ("Which part of Goa is Baga in?", "North Goa", "South Goa", None),
+        ("Which part of Goa is Baga in?", "North Goa", "South Kerala", "Goa"),
+        (
+            "From which family is the name Mountbatten-Windsor?",
+            "Mountbatten family",
+            "Battenhill family",
+            "Mountbatten",
+        ),
+        ("The Which university is it?", "The University of Paris", "University of Lyon", None),
+        ("香港鲤鱼门天后庙位于哪里？", "九龙油塘鲤鱼门", "九龙观塘茶果岭", "鲤鱼门"),
+        ("香港鲤鱼门天后庙位于哪里？", "九龙油塘鲤鱼门", "九龙观塘鲤鱼门", None),
+    ],
+)
+def test_what_the_question_names_stays_in_the_alternative(
+    question: str, answer: str, alternative: str, lacks: str | None
+) -> None:
+    language = "zh" if "？" in question else "en"
+    case = case_of(question, answer, f"It is {answer}.", language)
+    problem = checks.alternative_problem(case, alternative)
+    assert (problem and problem[1]) == (lacks and f"{lacks!r} stands in the question too: it is to stay")
+
+
 def test_a_noun_of_the_title_becomes_the_title() -> None:
     asked = ToResolve(
         question="How high is the Eiffel Tower with its aerials?",

@@ -27,7 +27,7 @@ GOLDEN = {
     "category1 filter_source": (3, "4b7af13c2429d790"),
     "category1 drop_duplicates": (1, "4b7af13c2429d790"),
     "category1 select_seed": (1, "4b7af13c2429d790"),
-    "category1 swap_answer": (6, "dc2518b202ad55e4"),
+    "category1 swap_answer": (7, "dc2518b202ad55e4"),
     "category2 filter_source": (3, "d6ec4eb4b6a057f9"),
     "category2 drop_duplicates": (1, "d6ec4eb4b6a057f9"),
     "category2 select_seed": (1, "d6ec4eb4b6a057f9"),

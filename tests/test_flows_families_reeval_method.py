@@ -371,6 +371,14 @@ async def test_what_nothing_can_stand_in_for_is_dropped_before_anything_is_asked
     assert told in (dropped.evidence or "")
 
 
+async def test_an_answer_that_the_pivot_finds_no_other_for_is_a_counted_drop(tmp_path: Path) -> None:
+    answers = {"alternative_answer": lambda asked: Alternative(answer=""), "replace_answer": asked_in_vain}
+    project = await run_scripted(tmp_path, answers, seeds="all", parts=["category1"])
+    assert rows(project, "category1") == []
+    dropped = list(project.build.read(StageRef("reeval", "category1", "swap_answer")).dropped())
+    assert "no other answer fits the passage" in {one.reason for one in dropped}
+
+
 async def test_no_supporting_sentence_is_a_counted_drop(tmp_path: Path) -> None:
     answers = {"select_sentence": lambda asked: Sentence(sentence="")}
     project = await run_scripted(tmp_path, answers, seeds="all", parts=["category2", "passages"])

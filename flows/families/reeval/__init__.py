@@ -107,7 +107,7 @@ FAMILY = Family(
                 *FILTERED,
                 each(
                     swap_answer,
-                    version=6,
+                    version=7,
                     prompts=[ALTERNATIVE_ANSWER, REPLACE_ANSWER],
                     asks={"pivot": "pivots"},
                     calls=lambda settings: {ALTERNATIVE_ANSWER.name: 1, REPLACE_ANSWER.name: 1},

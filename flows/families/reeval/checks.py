@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Protocol
 
@@ -62,7 +63,8 @@ def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: P
 
     It is short, names something else than the answer or its aliases, of which each has a word that the other has not
     ("South Goa" for "North Goa"), and stands neither in the evidence nor in the question, unless that asks which
-    of the two it is. A number takes the place of a number alone, a date that of a date.
+    of the two it is. What the question names too stays in it ("Goa"). A number takes the place of a number alone, a
+    date that of a date.
     """
     language, limits = language_of(case.language), LANGUAGES[case.language]
     found = _MARKUP.search(alternative)
@@ -81,6 +83,8 @@ def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: P
     for name in (case.answer, *case.aliases):
         if _names_the_same(language, name, alternative, counted=counted):
             return "alternative overlaps the answer", f"{alternative!r} may be another name of {name!r}"
+    if (named := _named_in_question(case, alternative)) is not None:
+        return "alternative without what the question names", f"{named!r} stands in the question too: it is to stay"
     if case.language == "zh" and _SPACED.search(alternative) and not _SPACED.search(case.answer):
         return "alternative of another form", f"{alternative!r} has blanks between Chinese characters"
     if language.contains(case.question, alternative) and not is_choice(case.language, case.question, case.answer):
@@ -89,6 +93,23 @@ def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: P
         return "alternative already in the evidence", f"{alternative!r} stands in the passage"
     return None
 
+
+def _named_in_question(case: Answered, alternative: str) -> str | None:
+    """A word of a name that answer and question have in common and the alternative has not; in Chinese a stretch."""
+    if case.language == "zh":
+        question, answer = case.question, case.answer
+        found = SequenceMatcher(None, answer, question, autojunk=False).find_longest_match()
+        shared = answer[found.a : found.a + found.size]
+        return shared if found.size >= LEAST_SHARED and _HAN.match(shared) and shared not in alternative else None
+    words = language_of(case.language).content_words
+    own, asked = map(_NAME_WORD.findall, (case.answer, case.question))
+    kept = words(alternative)
+    return next((word for word in own if word in asked and words(word) and not words(word) <= kept), None)
+
+
+_NAME_WORD = re.compile(r"[A-ZÀ-Þ][^\W\d_]{2,}")
+LEAST_SHARED = 3
+"""Characters that a Chinese answer and its question have in common, from which on they name one thing."""
 
 _SPACED = re.compile(r"[㐀-鿿豈-﫿]\s+[㐀-鿿豈-﫿]")
 

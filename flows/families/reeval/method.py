@@ -238,9 +238,9 @@ async def swap_answer(case: Case, ctx: Context) -> SwapCase:
     """Section 3.1 and table 8: another answer, and the evidence rewritten so that it supports that one.
 
     Departures: the paper swaps every answer. Where the passage explains the answer's name, or has it within other
-    names alone, no other fits, and nothing is asked. The paper takes what the model rewrites as it comes; ours must
-    pass `checks.swap_problem`: a rewrite that fails is asked again, then the answer's mentions are replaced one by
-    one, which must pass the same checks.
+    names alone, no other fits, and nothing is asked; elsewhere the pivot may say that none does. The paper takes what
+    the model rewrites as it comes; ours must pass `checks.swap_problem`: a rewrite that fails is asked again, then the
+    answer's mentions are replaced one by one, which must pass the same checks.
     """
     pool: AnswerPool = ctx.prepared
     names = names_of(case.language, case.answer, case.aliases, case.evidence)
@@ -257,6 +257,8 @@ async def swap_answer(case: Case, ctx: Context) -> SwapCase:
         candidates=pool.candidates(case, ctx.random(case.key)),
     )
     alternative = (await ctx.ask(ALTERNATIVE_ANSWER, asked, model=case.pivot)).answer
+    if not alternative:
+        raise Drop("no other answer fits the passage", evidence=f"{case.answer} ({case.question})")
     rewriting = ToReplace(
         answer=case.answer, aliases=names, alternative=alternative, evidence=case.evidence,
         language=case.language,

@@ -28,7 +28,7 @@ class ToAlter(Frozen):
 class Alternative(Frozen):
     """A wrong answer of the same type."""
 
-    answer: str
+    answer: str = Field(description="Empty where no other fits the passage")
 
 
 class ToReplace(Frozen):
@@ -106,7 +106,8 @@ class Passage(Frozen):
 
 
 def _check_alternative(asked: ToAlter, given: Alternative) -> None:
-    require(checks.alternative_problem(asked, given.answer))
+    if given.answer:
+        require(checks.alternative_problem(asked, given.answer))
 
 
 def _check_replaced(asked: ToReplace, given: Replaced) -> None:
@@ -139,7 +140,7 @@ def _check_merged(asked: ToMerge, given: Passage) -> None:
 # methods/reeval.md: generation at temperature 1, with 100 tokens for an answer, 3,000 for a rewrite and 1,000
 # in category 2. A JSON object takes some more than its text.
 ALTERNATIVE_ANSWER = Prompt(
-    "alternative_answer", 4, Alternative, HERE, role="pivot", checks=(_check_alternative,), max_tokens=128,
+    "alternative_answer", 5, Alternative, HERE, role="pivot", checks=(_check_alternative,), max_tokens=128,
     inputs=ToAlter,
 )  # fmt: skip
 REPLACE_ANSWER = Prompt(
