@@ -91,6 +91,7 @@ class EnrichedCase(Record):
     question: str = Field(description="As the source asks it")
     answer: str = Field(description="The source's answer")
     aliases: tuple[str, ...] = Field((), description="Other wordings of the answer that the source gives")
+    title: str | None = Field(None, description="Title of the page that the original evidence is of")
     original_evidence: str = Field(description="As the source has it")
     supporting_sentence: str = Field(description="As it stands in the original evidence")
     supporting_sentence_resolved: str = Field(description="The same, understood without what stood before it")

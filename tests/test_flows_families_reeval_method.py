@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from flows.construct.engine import Drop, VerifyContext
 from flows.construct.stages import StageRef
 from flows.families.reeval import FAMILY, checks, filters
 from flows.families.reeval.method import ReEvalSettings, ready
-from flows.families.reeval.prompts import Alternative, Replaced, ToAlter
-from flows.families.reeval.rules import alternative_answer
+from flows.families.reeval.prompts import Alternative, Replaced, Sentence, ToAlter
+from flows.families.reeval.prompts import Passage as CondensedPassage
+from flows.families.reeval.rules import RULES, alternative_answer
 from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Text, Usage
 from flows.llm.rules import Rules
 from flows.settings import packaged
@@ -68,7 +70,7 @@ def test_every_part_adds_up_and_is_what_it_claims(small: Project) -> None:
         assert summary.planned == summary.kept + sum(sum(one.values()) for one in summary.dropped.values())
         assert faults(small, part.name) == []
     assert len(rows(small, "category1")) >= 85
-    assert len(rows(small, "category2")) >= 25  # few pages are near, and sentences must stand alone
+    assert len(rows(small, "category2")) >= 30  # few pages are near, and sentences must stand alone
 
 
 def test_a_swapped_case_says_the_new_answer_alone(small: Project) -> None:
@@ -338,6 +340,70 @@ async def test_the_pivot_selects_the_seeds(tmp_path: Path) -> None:
     assert selected[0].provenance.prompts[0].role == "pivot"
 
 
+def asked_in_vain(asked: Any) -> Any:
+    raise AssertionError("nothing was to be asked")
+
+
+@pytest.mark.parametrize(
+    ("evidence", "answer", "reason", "told"),
+    [
+        (
+            "In the long winter of 1890 the fair came to Warsaw (Polish: Warszawa) for the first time.", "Warsaw",
+            "passage explains the answer's name", "(Polish: Warszawa)",
+        ),
+        (
+            "In the long winter of 1890 the fair was held by Oxford University for the first time.", "Oxford",
+            "answer stands within other names alone", "Oxford University",
+        ),
+    ],
+)  # fmt: skip
+async def test_what_nothing_can_stand_in_for_is_dropped_before_anything_is_asked(
+    tmp_path: Path, evidence: str, answer: str, reason: str, told: str
+) -> None:
+    row = {"id": "1", "question": "Where was the fair held in 1890?", "answers": [answer], "evidence": evidence}
+    path = tmp_path / "q.jsonl"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    answers = {"alternative_answer": asked_in_vain, "replace_answer": asked_in_vain}
+    sources = [{"format": "jsonl", "path": str(path)}]
+    project = await run_scripted(tmp_path, answers, seeds="all", parts=["category1"], sources=sources)
+    [dropped] = project.build.read(StageRef("reeval", "category1", "swap_answer")).dropped()
+    assert dropped.reason == reason
+    assert told in (dropped.evidence or "")
+
+
+async def test_an_answer_that_the_pivot_finds_no_other_for_is_a_counted_drop(tmp_path: Path) -> None:
+    answers = {"alternative_answer": lambda asked: Alternative(answer=""), "replace_answer": asked_in_vain}
+    project = await run_scripted(tmp_path, answers, seeds="all", parts=["category1"])
+    assert rows(project, "category1") == []
+    dropped = list(project.build.read(StageRef("reeval", "category1", "swap_answer")).dropped())
+    assert "no other answer fits the passage" in {one.reason for one in dropped}
+
+
+async def test_no_supporting_sentence_is_a_counted_drop(tmp_path: Path) -> None:
+    answers = {"select_sentence": lambda asked: Sentence(sentence="")}
+    project = await run_scripted(tmp_path, answers, seeds="all", parts=["category2", "passages"])
+    manifest = project.build.manifest(StageRef("reeval", "category2", "enrich"))
+    assert manifest is not None
+    assert set(manifest.dropped) == {"no single sentence supports the answer"}
+
+
+async def test_a_drop_of_a_condensed_text_tells_its_passages_and_what_it_lacks(tmp_path: Path) -> None:
+    project = project_of(tmp_path, parts=["category2", "passages"])
+    short = {"condense": lambda asked, rng: CondensedPassage(text=f"{asked.passages[0].split('. ')[0]}.")}
+    family = project.build.families["reeval"]
+    family.models.update(dict.fromkeys(family.models, Rules({**RULES, **short}, 7)))  # type: ignore[attr-defined]
+    await run_all(project.build)
+    told = [
+        one.evidence or ""
+        for one in project.build.read(StageRef("reeval", "category2", "enrich")).dropped()
+        if one.reason == "condensed text leaves a passage out"
+    ]
+    assert told
+    for evidence in told:
+        assert evidence.startswith("question-focused, of ")
+        assert re.search(r"of the words that passage \d alone has it holds \d, not 3: say something of \w", evidence)
+
+
 # ---- checks ----
 
 EVIDENCE = (
@@ -486,6 +552,10 @@ ENRICHED_DAMAGE: dict[str, tuple[Callable[[EnrichedCase], dict[str, Any]], str]]
             )
         },
         "is not of the collection",
+    ),
+    "other names": (
+        lambda one: {"question": "How long is the Quux Bridge?", "title": "Quux Bridge"},
+        "names nothing of what is asked about: Quux Bridge",
     ),
     "nameless beginning": (
         lambda one: {"evidence_question_focused": f"It was seen. {one.evidence_question_focused}"},

@@ -56,6 +56,8 @@ _LATER = re.compile(
 )
 _JOINED_NOUNS = r" (?:and|or) [a-z]+ ([a-z]+) [a-z]+s\b"
 """Nouns joined before the noun that both belong to."""
+_SHORTEST_NOUN = 4
+"""Letters that a noun outside of the dictionary has more of: shorter words are of the grammar."""
 _LONGEST_PAIR = 12
 """Words in which "both" has its "and"."""
 
@@ -161,6 +163,9 @@ def _phrase_end(words: Tokens, place: int) -> int:
     while last + 1 < len(words) and words.adjacent(last):
         of = parts_of_speech(words.word(last + 1))
         follows = words.word(last + 1).lower()
+        if _is_unknown_noun(words, last + 1):
+            last += 1
+            continue
         if follows in _COMPLETED_BY or not of & {"NOUN", "ADJ"} or "AUX" in of or "ADV" in of:
             break
         if "VERB" in of and "NOUN" in parts_of_speech(words.word(last)) and not _noun_goes_on(words, last + 1):
@@ -169,10 +174,30 @@ def _phrase_end(words: Tokens, place: int) -> int:
     return last
 
 
+def _is_unknown_noun(words: Tokens, place: int) -> bool:
+    """Whether a word that the dictionary lacks must be the noun of the adjective before it: "the new empire"."""
+    word = words.word(place)
+    if word in _COMPLETED_BY or len(word) <= _SHORTEST_NOUN or not word.islower() or parts_of_speech(word):
+        return False
+    return "ADJ" in parts_of_speech(words.word(place - 1))
+
+
 def _noun_goes_on(words: Tokens, place: int) -> bool:
     """Whether a word that can be noun and verb is the noun: a verb comes right after it."""
     follows = words.word(place + 1).lower()
     return "AUX" in parts_of_speech(follows) or follows in ("is", "was", "are", "were", "has", "had", "of")
+
+
+def _is_one_of_several(words: Tokens, place: int) -> bool:
+    """Whether an adjective has another after its comma or hyphen: "the sweet, overtone-rich texture"."""
+    if place + 2 >= len(words) or words.gap(place) not in (", ", "-") or not words.word(place + 1).islower():
+        return False
+    follows = words.word(place + 1)
+    if words.gap(place) == "-":
+        return bool(parts_of_speech(follows) & {"ADJ", "VERB"}) and words.adjacent(place + 1)
+    if "ADJ" not in parts_of_speech(words.word(place)) or follows in _COMPLETED_BY:
+        return False
+    return words.gap(place + 1) == "-" or ("ADJ" in parts_of_speech(follows) and words.adjacent(place + 1))
 
 
 def bare_definite(words: Tokens, place: int) -> str | None:
@@ -180,6 +205,8 @@ def bare_definite(words: Tokens, place: int) -> str | None:
     if place + 1 >= len(words) or not words.adjacent(place):
         return None
     last = _phrase_end(words, place + 1)
+    while _is_one_of_several(words, last):
+        last = _phrase_end(words, last + 1)
     inside = range(place + 1, last + 1)
     follows = words.word(last + 1).lower() if words.adjacent(last) else ""
     forms = {words.word(at).lower() for at in inside}

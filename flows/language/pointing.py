@@ -70,23 +70,67 @@ def points_outside(code: str, sentence: str) -> str | None:
     Its subject (`Language.dangling_subject`), or a pronoun or possessive for a person whom the sentence has
     not named before it, or "this" with a noun in its first clause.
     """
-    if (subject := language_of(code).dangling_subject(sentence)) is not None:
+    subject = language_of(code).dangling_subject(sentence)
+    if subject is not None and not (code == "en" and _is_named_before(sentence, subject)):
         return subject
     if code == "zh":
         return _unnamed_in_chinese(sentence)
     return _unnamed(tokens(sentence)) or _this(sentence)
 
 
-def leans_on_what_is_asked(code: str, question: str, answer: str, sentence: str) -> str | None:
+def _is_named_before(sentence: str, definite: str) -> bool:
+    """Whether a definite subject is of what the introduction named: "As the French empire grew, the new empire"."""
+    words = tokens(sentence)
+    start = sentence.find(definite)
+    earlier = {_base_form(words, at) for at in range(len(words)) if words.starts[at] < start}
+    return definite.lower().startswith("the ") and _is_clear(definite, earlier)
+
+
+def _is_clear(definite: str, earlier: set[str]) -> bool:
+    """Whether the words before a definite name it, or that of which it can only be a part."""
+    noun = en.lemma(definite.rpartition(" ")[2].lower())
+    return noun in earlier or bool(_WHOLES.get(noun, frozenset()) & earlier)
+
+
+_GAMES = word_set(
+    "player cricketer footballer golfer wrestler boxer cricket football soccer basketball baseball hockey rugby tennis "
+    "golf chess volleyball handball badminton softball lacrosse polo quarterback midfielder goalkeeper striker batsman "
+    "bowler pitcher"
+)
+_FILMS = word_set("film movie series sitcom show play musical opera episode sequel drama comedy thriller documentary")
+_SONGS = word_set("song single album track musical opera anthem hymn")
+_WHOLES = {
+    **dict.fromkeys(word_set("game sport"), _GAMES),
+    **dict.fromkeys(word_set("screenplay script cast soundtrack score plot dialogue"), _FILMS),
+    **dict.fromkeys(word_set("lyric vocal melody tune"), _SONGS),
+}
+"""Nouns for what belongs to a thing or person of a kind, with the nouns for these: cricketers play the game."""
+
+
+def leans_on_what_is_asked(
+    code: str, question: str, answer: str, sentence: str, title: str | None = None
+) -> str | None:
     """The phrase of a sentence that nobody understands who has not read what the question is about; else None.
 
-    A sentence that holds every name of the question, or without names a noun of it, says what it speaks of. In
-    any other, "the summit", "that summit" and "she" must have their noun or person in the sentence itself.
-    Names are told by their capitals; of Chinese phrases those with 该, 此 or 本 lean.
+    A sentence that holds every name of the question, or without names a noun of it, says what it speaks of; so does
+    one that names the page that it is from (`title`). In any other, "the summit", "that summit" and "she" must have
+    their noun or person in the sentence itself. Names are told by their capitals; of Chinese phrases those with 该, 此
+    or 本 lean.
     """
+    if title is not None and names_page(code, title, sentence):
+        return None
     if code == "zh":
         return _demonstrative_without_name(question, answer, sentence)
     return None if _names_what_is_asked(question, answer, sentence) else _vague_phrase(sentence, answer)
+
+
+_BRACKETED = re.compile(r"\s*[(（].*?[)）]\s*$")
+
+
+def names_page(code: str, title: str, sentence: str) -> bool:
+    """Whether a sentence names in full what the page of the title is about."""
+    name = _BRACKETED.sub("", title.replace("_", " ")).strip()
+    return bool(name) and language_of(code).contains(sentence, name)
 
 
 def _vague_phrase(sentence: str, answer: str) -> str | None:
@@ -106,16 +150,18 @@ def _vague_phrase(sentence: str, answer: str) -> str | None:
             continue
         if en.content_words(phrase) <= en.content_words(answer):
             continue  # the answer itself says what it is: "the therefore sign"
-        earlier = {_base_form(words, at) for at in range(place)}
-        if en.lemma(phrase.split()[-1].lower()) not in earlier:
+        if not _is_clear(phrase, {_base_form(words, at) for at in range(place)}):
             return phrase
     return None
 
 
 _COUNTED = re.compile(r"\b[Tt]he (?:first|second|third|fourth|last|next|only) [a-z]+(?= (?:is|was|are|were|has|had)\b)")
 """ "The first president was ...": of what?"""
-_OF_ALL = word_set("north south east west end beginning time same others rest")
-"""Nouns that are clear with "the" wherever they stand."""
+_OF_ALL = word_set(
+    "north south east west end beginning time same others rest "
+    "sitar guitar piano violin viola cello flute harp organ trumpet clarinet oboe lute banjo saxophone harpsichord"
+)
+"""Nouns that are clear with "the" wherever they stand, as those of a kind: "the texture of the sitar"."""
 
 
 _EMPTY_IT = re.compile(r"it\s+(?:is|was|has|had|will|would|may|takes?|took|seems?|rains?|snows?)\b", re.IGNORECASE)

@@ -107,7 +107,7 @@ FAMILY = Family(
                 *FILTERED,
                 each(
                     swap_answer,
-                    version=5,
+                    version=7,
                     prompts=[ALTERNATIVE_ANSWER, REPLACE_ANSWER],
                     asks={"pivot": "pivots"},
                     calls=lambda settings: {ALTERNATIVE_ANSWER.name: 1, REPLACE_ANSWER.name: 1},
@@ -129,7 +129,7 @@ FAMILY = Family(
                 each(select_unknown, **SELECTS),
                 each(
                     enrich,
-                    version=7,
+                    version=9,
                     prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE],
                     asks={"pivot": "pivots"},
                     calls=lambda settings: {

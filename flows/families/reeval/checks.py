@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Protocol
 
@@ -27,6 +28,8 @@ LEAST_SUPPORT = 0.8
 """Share of the supporting sentence's content words that must stand together in the new evidence."""
 LEAST_KNOWN = 0.6
 """Share of the content words of each sentence, condensed or merged, that stand in what it was made of."""
+_SHOWN = 8
+"""Words of a passage by which a complaint tells what a condensed text lacks."""
 LEAST_DRAWN = 3
 """Content words of a passage alone that a condensed text must hold, so that it draws on each."""
 RIVAL_ABOVE, UNSURE_ABOVE = 0.6, 0.4
@@ -60,7 +63,8 @@ def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: P
 
     It is short, names something else than the answer or its aliases, of which each has a word that the other has not
     ("South Goa" for "North Goa"), and stands neither in the evidence nor in the question, unless that asks which
-    of the two it is. A number takes the place of a number alone, a date that of a date.
+    of the two it is. What the question names too stays in it ("Goa"). A number takes the place of a number alone, a
+    date that of a date.
     """
     language, limits = language_of(case.language), LANGUAGES[case.language]
     found = _MARKUP.search(alternative)
@@ -79,6 +83,8 @@ def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: P
     for name in (case.answer, *case.aliases):
         if _names_the_same(language, name, alternative, counted=counted):
             return "alternative overlaps the answer", f"{alternative!r} may be another name of {name!r}"
+    if (named := _named_in_question(case, alternative)) is not None:
+        return "alternative without what the question names", f"{named!r} stands in the question too: it is to stay"
     if case.language == "zh" and _SPACED.search(alternative) and not _SPACED.search(case.answer):
         return "alternative of another form", f"{alternative!r} has blanks between Chinese characters"
     if language.contains(case.question, alternative) and not is_choice(case.language, case.question, case.answer):
@@ -87,6 +93,23 @@ def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: P
         return "alternative already in the evidence", f"{alternative!r} stands in the passage"
     return None
 
+
+def _named_in_question(case: Answered, alternative: str) -> str | None:
+    """A word of a name that answer and question have in common and the alternative has not; in Chinese a stretch."""
+    if case.language == "zh":
+        question, answer = case.question, case.answer
+        found = SequenceMatcher(None, answer, question, autojunk=False).find_longest_match()
+        shared = answer[found.a : found.a + found.size]
+        return shared if found.size >= LEAST_SHARED and _HAN.match(shared) and shared not in alternative else None
+    words = language_of(case.language).content_words
+    own, asked = map(_NAME_WORD.findall, (case.answer, case.question))
+    kept = words(alternative)
+    return next((word for word in own if word in asked and words(word) and not words(word) <= kept), None)
+
+
+_NAME_WORD = re.compile(r"[A-ZÀ-Þ][^\W\d_]{2,}")
+LEAST_SHARED = 3
+"""Characters that a Chinese answer and its question have in common, from which on they name one thing."""
 
 _SPACED = re.compile(r"[㐀-鿿豈-﫿]\s+[㐀-鿿豈-﫿]")
 
@@ -332,15 +355,21 @@ def before(language_code: str, evidence: str, sentence: str) -> str:
 
 
 def sentence_problem(language_code: str, evidence: str, answer: str, quoted: str) -> Problem:
-    """Why `quoted` quotes no sentence of the evidence that holds the answer."""
+    """Why `quoted` quotes no sentence of the evidence that holds the answer. Empty, it says that none supports it."""
     language = language_of(language_code)
+    if not quoted.strip():
+        return None
     sentence = stretch_of(evidence, quoted)
     if sentence is None:
-        return "supporting sentence is not in the evidence", "copy the sentence as it stands in the passage"
+        return (
+            "supporting sentence is not in the evidence",
+            f"the passage nowhere has {quoted!r}: copy the sentence as it stands there",
+        )
     if not _is_one_sentence(language, sentence):
-        return "supporting sentence is not one sentence", "copy one sentence"
+        found = language.sentences(sentence)
+        return "supporting sentence is not one sentence", f"these are {len(found)}: {' | '.join(found)}: copy one"
     if not holds(language, sentence, answer):
-        return "supporting sentence lacks the answer", f"the sentence must hold {answer!r}"
+        return "supporting sentence lacks the answer", f"{sentence!r} does not hold {answer!r}, word for word"
     return None
 
 
@@ -379,21 +408,27 @@ def short_name(language_code: str, sentence: str, title: str | None) -> re.Match
     return None
 
 
-def is_asked_about(language_code: str, question: str, leaning: str) -> bool:
-    """Whether a bare definite is what the question names: "The marathon is ..." after "how long is the marathon"."""
+def is_asked_about(language_code: str, question: str, leaning: str, title: str | None) -> bool:
+    """Whether a bare definite is what the question names, or the page is of: "The marathon" of the page "Marathon"."""
+    page = _BRACKETED.sub("", title or "")
     if language_code == "zh":
-        return len(leaning) > 1 and leaning in question  # 辐射, a noun that begins like a verb
+        return len(leaning) > 1 and leaning in f"{question} {page}"  # 辐射, a noun that begins like a verb
     language = language_of(language_code)
-    return leaning.lower().startswith("the ") and language.content_words(leaning) <= language.content_words(question)
+    said = language.content_words(leaning)
+    return leaning.lower().startswith("the ") and (
+        said <= language.content_words(question) or said == language.content_words(page)
+    )
 
 
-def resolved_problem(language_code: str, question: str, sentence: str, answer: str, resolved: str) -> Problem:
-    """Why `resolved` does not say on its own what `sentence` says."""
+def resolved_problem(
+    language_code: str, question: str, sentence: str, answer: str, resolved: str, title: str | None = None
+) -> Problem:
+    """Why `resolved` does not say on its own what `sentence` says; `title` is that of the page they are from."""
     language = language_of(language_code)
     leaning = points_outside(language_code, resolved)
-    if leaning is not None and not is_asked_about(language_code, f"{question} {answer}", leaning):
+    if leaning is not None and not is_asked_about(language_code, f"{question} {answer}", leaning, title):
         return "supporting sentence cannot be understood alone", f"say by name who or what {leaning!r} is"
-    if (vague := leans_on_what_is_asked(language_code, question, answer, resolved)) is not None:
+    if (vague := leans_on_what_is_asked(language_code, question, answer, resolved, title)) is not None:
         return (
             "supporting sentence cannot be understood alone",
             f"{vague!r} means something that the sentence does not name: name it, and what the question is about",
@@ -401,8 +436,9 @@ def resolved_problem(language_code: str, question: str, sentence: str, answer: s
     if not holds(language, resolved, answer):
         return "resolved sentence lacks the answer", f"the sentence must still hold {answer!r}"
     said = language.content_words(sentence)
-    if len(said & language.content_words(resolved)) < LEAST_SUPPORT * len(said):
-        return "resolved sentence says something else", "keep its words, but for those that need the passage"
+    kept = language.content_words(resolved)
+    if len(said & kept) < LEAST_SUPPORT * len(said):
+        return "resolved sentence says something else", f"keep its words: {', '.join(sorted(said - kept))}"
     return None
 
 
@@ -442,18 +478,29 @@ def _stands_alone(language_code: str, sentence: str, title: str | None) -> bool:
     return leaning is None or (leaning.startswith("The ") and language.content_words(leaning) <= titled)
 
 
+def most_condensed(language_code: str, passages: Sequence[str]) -> int:
+    """How long a text may be that the passages are condensed into."""
+    return int(MOST_CONDENSED * sum(map(language_of(language_code).count, passages)))
+
+
 def condensed_problem(language_code: str, passages: Sequence[str], condensed: str) -> Problem:
     """Why `condensed` does not condense the passages: it is too long, leaves one out, or begins with a pronoun."""
     language = language_of(language_code)
-    length, most = language.count(condensed), int(MOST_CONDENSED * sum(map(language.count, passages)))
+    length, most = language.count(condensed), most_condensed(language_code, passages)
     if not 0 < length <= most:
-        return "condensed text has the wrong length", f"it has {length}, which should be 1 to {most}"
+        unit = LANGUAGES[language_code].unit
+        return "condensed text has the wrong length", f"it has {length} {unit}, which should be 1 to {most}"
     said = language.content_words(condensed)
     words = [language.content_words(passage) for passage in passages]
     for place, own in enumerate(words):
-        others = frozenset().union(*(other for at, other in enumerate(words) if at != place))
-        if len(said & (own - others)) < min(LEAST_DRAWN, len(own - others)):
-            return "condensed text leaves a passage out", f"say something of passage {place + 1} as well"
+        alone = own.difference(*(other for at, other in enumerate(words) if at != place))
+        if len(said & alone) < min(LEAST_DRAWN, len(alone)):
+            lacking = ", ".join(sorted(alone - said)[:_SHOWN])
+            return (
+                "condensed text leaves a passage out",
+                f"of the words that passage {place + 1} alone has it holds {len(said & alone)}, not "
+                f"{min(LEAST_DRAWN, len(alone))}: say something of {lacking}",
+            )
     if (leaning := begins_leaning(language_code, condensed)) is not None:
         return "condensed text cannot be understood alone", f"say by name who or what {leaning!r} is at its start"
     return _unknown_problem(language, condensed, passages)

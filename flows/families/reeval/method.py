@@ -32,6 +32,7 @@ from flows.families.reeval.prompts import (
     ToSelect,
 )
 from flows.language import CannotReplace, language_of, names_of
+from flows.language.explained import explanation, only_within_names
 from flows.language.pointing import leans_on_what_is_asked, points_outside
 from flows.language.quotes import stretch_of
 from flows.llm.model import InvalidAnswer, Model
@@ -43,6 +44,8 @@ from schemas.errors import WrongInput
 from schemas.reeval import Case, EnrichedCase, PassageRef, SwapCase
 from schemas.source import Passage, QASource
 
+PAGE_SHOWN = 40
+"""Characters of a passage without a title by which a drop names it."""
 PASSAGES = 3  # section 3.2, "Condense the three passages into one passage"
 MATRIX_SEEDS = 500  # section 4.4, "we randomly sample 500 examples"
 SHOTS: tuple[Literal[0, 5], ...] = (0, 5)  # section 4.1, "5 static demonstration examples are used"
@@ -234,11 +237,17 @@ def pool_answers(step: StepContext) -> AnswerPool:
 async def swap_answer(case: Case, ctx: Context) -> SwapCase:
     """Section 3.1 and table 8: another answer, and the evidence rewritten so that it supports that one.
 
-    Departure: the paper takes what the model rewrites as it comes. Ours must pass `checks.swap_problem`;
-    a rewrite that fails is asked again, then the answer's mentions are replaced one by one, which must
-    pass the same checks.
+    Departures: the paper swaps every answer. Where the passage explains the answer's name, or has it within other
+    names alone, no other fits, and nothing is asked; elsewhere the pivot may say that none does. The paper takes what
+    the model rewrites as it comes; ours must pass `checks.swap_problem`: a rewrite that fails is asked again, then the
+    answer's mentions are replaced one by one, which must pass the same checks.
     """
     pool: AnswerPool = ctx.prepared
+    names = names_of(case.language, case.answer, case.aliases, case.evidence)
+    if (told := explanation(case.language, case.evidence, case.answer, names)) is not None:
+        raise Drop("passage explains the answer's name", evidence=told)
+    if (longer := only_within_names(case.language, case.question, case.evidence, case.answer, names)) is not None:
+        raise Drop("answer stands within other names alone", evidence=f"{case.answer}: {longer}")
     asked = ToAlter(
         question=case.question,
         answer=case.answer,
@@ -248,7 +257,8 @@ async def swap_answer(case: Case, ctx: Context) -> SwapCase:
         candidates=pool.candidates(case, ctx.random(case.key)),
     )
     alternative = (await ctx.ask(ALTERNATIVE_ANSWER, asked, model=case.pivot)).answer
-    names = names_of(case.language, case.answer, case.aliases, case.evidence)
+    if not alternative:
+        raise Drop("no other answer fits the passage", evidence=f"{case.answer} ({case.question})")
     rewriting = ToReplace(
         answer=case.answer, aliases=names, alternative=alternative, evidence=case.evidence,
         language=case.language,
@@ -332,12 +342,16 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
 
     Departures: a sentence with words that may need the text before it is resolved by a prompt of its own
     (the paper leaves "proper decontextualization" to the model that selects it); passages that would bring another
-    answer, or are too far from the question or evidence, are passed over; the condensed text has at most half of
-    the passages' length.
+    answer, name nothing that the question or the sentence is about, or are too far from the question and evidence, are
+    passed over, whoever condenses them: the paper has all of Wikipedia to retrieve from, and what is configured offers
+    another mountain where it has nothing on the one that is asked of; the condensed text has at most half of the
+    passages' length.
     Both expansions must succeed.
     """
     collection: Collection = ctx.prepared
     quoted = (await ctx.ask(SELECT_SENTENCE, ToSelect.of(case), model=case.pivot)).sentence
+    if not quoted.strip():
+        raise Drop("no single sentence supports the answer", evidence=f"{case.question} {case.answer}")
     sentence = stretch_of(case.evidence, quoted) or quoted
     resolved = await _resolved(case, sentence, ctx)
     found: dict[str, tuple[PassageRef, ...]] = {}
@@ -345,30 +359,37 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
     sources: list[SourceRef] = []
     notes: list[str] = []
     for expansion in EXPANSIONS:
-        drawn = collection.passages(case, expansion, PASSAGES)
+        drawn = collection.passages(case, resolved, expansion, PASSAGES)
         if len(drawn.passages) < PASSAGES:
             short = f"{expansion}-focused: {len(drawn.passages)} of {PASSAGES}; {drawn.far} are on another matter"
             raise Drop(f"fewer than {PASSAGES} passages on the matter", short)
         texts = tuple(passage.text for passage in drawn.passages)
         titles = tuple(passage.title for passage in drawn.passages)
-        condensing = ToCondense(passages=texts, titles=titles, language=case.language)
-        condensed = (await ctx.ask(CONDENSE, condensing, model=case.pivot)).text
-        merging = ToMerge(
-            sentence=resolved,
-            condensed=condensed,
-            answer=case.answer,
-            place=ctx.random(case.key, expansion).random(),
-            language=case.language,
-        )
+        most = checks.most_condensed(case.language, texts)
+        condensing = ToCondense(passages=texts, titles=titles, most=most, language=case.language)
+        try:
+            condensed = (await ctx.ask(CONDENSE, condensing, model=case.pivot)).text
+            merging = ToMerge(
+                sentence=resolved,
+                condensed=condensed,
+                answer=case.answer,
+                place=ctx.random(case.key, expansion).random(),
+                language=case.language,
+            )
+            evidence[expansion] = (await ctx.ask(MERGE, merging, model=case.pivot)).text
+        except InvalidAnswer as invalid:
+            pages = "; ".join(title or text[:PAGE_SHOWN] for title, text in zip(titles, texts, strict=True))
+            told = f"{expansion}-focused, of {pages}: {invalid.evidence}"
+            raise Drop(invalid.reason, evidence=told) from invalid
         found[expansion] = drawn.passages
         sources += drawn.sources
-        evidence[expansion] = (await ctx.ask(MERGE, merging, model=case.pivot)).text
         notes += [f"{expansion}-focused: {doubt}" for doubt in drawn.doubts]
     return EnrichedCase(
         key=ctx.key,
         question=case.question,
         answer=case.answer,
         aliases=case.aliases,
+        title=case.title,
         original_evidence=case.evidence,
         supporting_sentence=sentence,
         supporting_sentence_resolved=resolved,
@@ -385,12 +406,12 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
 
 async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
     """The sentence, understood on its own; asked for where any word of it may stand for what was named before."""
-    vague = leans_on_what_is_asked(case.language, case.question, case.answer, sentence)
+    vague = leans_on_what_is_asked(case.language, case.question, case.answer, sentence, case.title)
     short = checks.short_name(case.language, sentence, case.title)
     if vague is None and short is None and not checks.may_lean(case.language, sentence):
         return sentence
     leaning = points_outside(case.language, sentence)
-    if leaning is not None and checks.is_asked_about(case.language, case.question, leaning):
+    if leaning is not None and checks.is_asked_about(case.language, case.question, leaning, case.title):
         leaning = None
     asked = ToResolve(
         question=case.question,

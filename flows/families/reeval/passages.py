@@ -7,18 +7,19 @@ from functools import cached_property
 from flows.construct.embed import Embedder
 from flows.construct.retrieve import IntMatrix, Retriever, diverse, retriever_for
 from flows.families.reeval import checks
+from flows.language.matter import matter_of, speaks_of
 from schemas.base import SourceRef
 from schemas.reeval import Case, PassageRef
 from schemas.source import Passage
 
 RANKED = 100
 """Passages of the ranking that are walked for three of different pages; of fewer, all are."""
-LEAST_NEAR = {"en": 0.5, "zh": 0.35}
-"""Similarity to the question or the evidence below which a passage is on another matter: by the packaged embedder,
-and by the bigrams of characters. Of passages read by eye, in English none of 13 was on the matter from 0.3 to 0.35,
-8 from 0.45 to 0.5 and 11 from 0.5 to 0.55; in Chinese most are from 0.35 on. Wikipedia has nearer ones to offer; what
-is configured may not."""
-LOOSELY_NEAR = {"en": 0.55, "zh": 0.4}
+LEAST_NEAR = {"en": 0.45, "zh": 0.35}
+"""Similarity to the question or the evidence below which a passage is on another matter though it names what the
+question does: by the packaged embedder, and by the bigrams of characters. Of English passages that name it, read by
+eye, those from 0.4 to 0.45 were related where the pages were known, and mostly not where names alone told; from 0.45 on
+most were."""
+LOOSELY_NEAR = {"en": 0.5, "zh": 0.4}
 """Below it, a passage may well have little to do with the question: people are to look."""
 EXPANSIONS = ("question", "evidence")  # section 3.2: question-focused and evidence-focused
 
@@ -33,7 +34,7 @@ class Drawn:
     sources: tuple[SourceRef, ...]
     """Where the passages come from."""
     far: int = 0
-    """How many were passed over as too far from the question and the evidence."""
+    """How many were passed over as on another matter."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,12 @@ class Collection:
     """(key of the case, expansion) -> places of its shelf's passages, best first."""
     notes: tuple[str, ...]
 
-    def passages(self, case: Case, expansion: str, most: int) -> Drawn:
+    def passages(self, case: Case, sentence: str, expansion: str, most: int) -> Drawn:
         """The best passages of different pages that repeat neither the evidence nor each other.
 
-        Each is near the question or the evidence (`LEAST_NEAR`) and has a sentence to begin with (`checks.opening`),
-        and none answers the question otherwise, as far as strings tell (`checks.rival`).
+        Each names what the question or its supporting sentence is about (`flows.language.matter`), is near the question
+        or the evidence (`LEAST_NEAR`) and has a sentence to begin with (`checks.opening`), and none answers the
+        question otherwise, as far as strings tell (`checks.rival`).
         """
         shelf = self.shelves[case.language]
         if shelf.retriever is None:
@@ -80,10 +82,12 @@ class Collection:
         nearness: dict[int, float] = {}
         far: set[int] = set()
         similarity = shelf.retriever.similarity
+        matter = matter_of(case.language, case.question, case.answer, case.evidence, sentence, case.title)
 
         def refuse(place: int) -> bool:
-            nearness[place] = max(similarity(text, place) for text in (case.evidence, case.question))
-            if nearness[place] < LEAST_NEAR[case.language]:
+            nearness[place] = max(similarity(said, place) for said in (case.evidence, case.question))
+            text, near = shelf.passages[place].text, nearness[place]
+            if near < LEAST_NEAR[case.language] or not speaks_of(case.language, text, matter):
                 far.add(place)
                 return True
             if checks.opening(case.language, shelf.passages[place].text, shelf.titles[place]) is None:

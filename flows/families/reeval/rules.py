@@ -59,8 +59,6 @@ def alternative_answer(asked: ToAlter, rng: random.Random) -> Alternative:
         raise Invalid("number beside its conversion", asked.answer)
     if kind.startswith("number:") and _is_reckoned_with(language, asked.evidence, asked.answer):
         raise Invalid("number of which a share is told", asked.answer)
-    if re.search(rf"{re.escape(asked.answer)}\s*[(（][^)）]*?(?:{_SPOKEN.pattern})", asked.evidence):
-        raise Invalid("the text tells how the answer is spoken or written", asked.answer)
     refusal = ""
     for candidate in asked.candidates:
         if not _keeps_order(asked.evidence, asked.answer, candidate) or _dates_meet(asked, candidate):
@@ -122,8 +120,6 @@ def _is_converted(evidence: str, answer: str) -> bool:
     return any(_CONVERTED.match(evidence, found.end()) for found in places)
 
 
-_SPOKEN = re.compile(r"pronunciation|pronounced|[ˈˌːəɪʃʒθðŋɔɛ]|[\u0370-\u04ff\u0590-\u06ff\u3040-\u30ff]")
-"""Signs of another script or of speech: "Philippe Petit (French pronunciation: ...)"."""
 _SHARE = re.compile(r"per\s?cent|%|百分之|％")
 
 
@@ -205,7 +201,7 @@ def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
 def _titled(asked: ToResolve) -> str | None:
     """The sentence with the page's title for what its own noun calls: "the tower" of the page on the Eiffel Tower."""
     language, title = language_of(asked.language), _named(asked.title or "")
-    vague = leans_on_what_is_asked(asked.language, asked.question, asked.answer, asked.sentence)
+    vague = leans_on_what_is_asked(asked.language, asked.question, asked.answer, asked.sentence, asked.title)
     if asked.language != "en" or vague is None or not vague.lower().startswith("the "):
         return None
     if not title or not language.content_words(vague) <= language.content_words(title):

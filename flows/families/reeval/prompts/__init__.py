@@ -28,7 +28,7 @@ class ToAlter(Frozen):
 class Alternative(Frozen):
     """A wrong answer of the same type."""
 
-    answer: str
+    answer: str = Field(description="Empty where no other fits the passage")
 
 
 class ToReplace(Frozen):
@@ -85,6 +85,7 @@ class ToCondense(Frozen):
 
     passages: tuple[str, ...]
     titles: tuple[str | None, ...] = Field((), description="Of their pages, as far as they have any")
+    most: int = Field(description="Words of the text, or characters in Chinese, at the most")
     language: str
 
 
@@ -105,7 +106,8 @@ class Passage(Frozen):
 
 
 def _check_alternative(asked: ToAlter, given: Alternative) -> None:
-    require(checks.alternative_problem(asked, given.answer))
+    if given.answer:
+        require(checks.alternative_problem(asked, given.answer))
 
 
 def _check_replaced(asked: ToReplace, given: Replaced) -> None:
@@ -120,7 +122,11 @@ def _check_sentence(asked: ToSelect, given: Sentence) -> None:
 
 
 def _check_resolved(asked: ToResolve, given: Sentence) -> None:
-    require(checks.resolved_problem(asked.language, asked.question, asked.sentence, asked.answer, given.sentence))
+    require(
+        checks.resolved_problem(
+            asked.language, asked.question, asked.sentence, asked.answer, given.sentence, asked.title
+        )
+    )
 
 
 def _check_condensed(asked: ToCondense, given: Passage) -> None:
@@ -134,20 +140,20 @@ def _check_merged(asked: ToMerge, given: Passage) -> None:
 # methods/reeval.md: generation at temperature 1, with 100 tokens for an answer, 3,000 for a rewrite and 1,000
 # in category 2. A JSON object takes some more than its text.
 ALTERNATIVE_ANSWER = Prompt(
-    "alternative_answer", 3, Alternative, HERE, role="pivot", checks=(_check_alternative,), max_tokens=128,
+    "alternative_answer", 5, Alternative, HERE, role="pivot", checks=(_check_alternative,), max_tokens=128,
     inputs=ToAlter,
 )  # fmt: skip
 REPLACE_ANSWER = Prompt(
     "replace_answer", 3, Replaced, HERE, role="pivot", checks=(_check_replaced,), max_tokens=3072, inputs=ToReplace
 )
 SELECT_SENTENCE = Prompt(
-    "select_sentence", 3, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
+    "select_sentence", 4, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
 )
 RESOLVE_SENTENCE = Prompt(
-    "resolve_sentence", 4, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
+    "resolve_sentence", 5, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
 )
 CONDENSE = Prompt(
-    "condense", 2, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
+    "condense", 3, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
 )
 MERGE = Prompt("merge", 3, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
 

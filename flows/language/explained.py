@@ -1,0 +1,154 @@
+"""Answers that nothing else can stand in for: the text explains their name, or has them within other names alone."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from flows.language import Mention, language_of
+from flows.language.en_names import classes
+from flows.language.en_tokens import word_set
+
+_TONGUES = (
+    r"(?:(?:Old|Ancient|Middle|Medieval|Late|Classical|Modern|Proto)[ -])?(?:Latin|Greek|Sanskrit|Arabic|Hebrew|"
+    r"Aramaic|Persian|Turkish|French|German|English|Dutch|Spanish|Portuguese|Italian|Catalan|Norse|Danish|Swedish|Norwegian|"
+    r"Finnish|Russian|Polish|Czech|Hungarian|Gaelic|Irish|Welsh|Celtic|Hindi|Urdu|Tamil|Chinese|Japanese|Korean|"
+    r"Mongolian|Malay|Hawaiian|Quechua|Nahuatl|Swahili|Zulu|Mandarin|Cantonese|Germanic|Slavic)"
+)
+_FOREIGN = (
+    r"pronunciation|pronounced|transliterat|romani[sz]ed|[ˈˌːəɪʃʒθðŋɔɛ]|"
+    r"[\u0370-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
+"""Signs of speech or of another script: "Philippe Petit (French pronunciation: ...)"."""
+_NAMING = (
+    r"(?<!by )(?<!of )(?<!no )means\b(?! of\b)|(?<!the )meaning\b(?! (?:that|of|he|she|it|they)\b)|literally\b|"
+    r"(?:so |thus |also )?named (?:so |thus )?(?:after|for its|for their|for the|because|in hono)|"
+    r"so[- ](?:called|named)\b(?= (?:because|after|for|due|since|from)|[,;.)])|short for\b|abbreviat\w+|"
+    r"stands for (?=[\"“‘A-Z])|an? (?:acronym|contraction|portmanteau|abbreviation|corruption|anagram)\b|"
+    r"(?:deriv(?:es|ed|ing)|comes|came|taken|borrowed|coined|originat(?:es|ed|ing)) from (?:an? |the )?"
+    rf"(?:{_TONGUES}\b(?! [A-Z])|(?:word|name|term|verb|noun|root|phrase)\b)|from (?:an? )?{_TONGUES}\b(?! [A-Z])|"
+    rf"from the {_TONGUES} (?:word|name|term|verb|noun|root|phrase|for|[\"“‘'])|"
+    r"translat(?:es|ed|able|ing) (?:as|to|literally|roughly)\b|etymolog\w+|"
+    r"(?:got|gets|took|takes|owes?|derive[sd]|received?s?) (?:its|their) name|whose name (?:means|comes|derives|is)|"
+    r"(?:gave|gives|lent|lends) (?:its|his|her|their) name|after whom\b|pronounced\b|(?:also )?spell?ed\b"
+)
+"""What goes on to say why something is called so."""
+_LINK = (
+    r"(?:which|that|who|whose|this|it|is|was|are|were|be|has|had|been|being|a|an|the|word|name|term|title|phrase|itself|"
+    r"also|in|and|or|often|sometimes|usually|commonly|most|more|probably|likely|possibly|perhaps|roughly|loosely|simply|"
+    rf"originally|thus|so|itself|meaning|{_TONGUES})"
+)
+"""Words between a name and its explanation; any other would begin to say something else."""
+_FORWARD = re.compile(rf"[\"”’'»)]{{0,2}}\s*[,(–—]?\s*(?:{_LINK},?\s+){{0,6}}?[\"“]?(?:{_NAMING})")
+_BRACKET = re.compile(
+    rf"[\"”’'»]?\s*[(\[][^()\[\]]*?(?:{_FOREIGN}|(?<=[(\[;, ])(?:{_TONGUES}):|\blit(?:\.|erally)|\bmeaning\b(?! that)|"
+    r"\bshort for\b|\babbreviat|\bstands for\b|\bnamed (?:for|after)\b|\bfrom the \w+ (?:word|for)\b)[^()\[\]]*[)\]]?"
+)
+_BACKWARD = re.compile(
+    r"(?:stands? for|short for|(?:abbreviation|acronym|initials|contraction|portmanteau|anagram) (?:of|for))\s+"
+    r"(?:the\s+)?[\"“‘']?$"
+)
+_NAMESAKE = re.compile(r"\b(?:named|called)\s+(?:so\s+)?(?:after|for|in hono\w+ of)\s+(?:[a-z]+\s+|[\"“‘']){0,5}$")
+_STEM = 4
+"""Letters that a name and the one after whom it is called begin with alike: "Tasmania", "Tasman"."""
+
+_ZH_FORWARD = re.compile(
+    r"[”」』》\"]?[，,（(：:]?(?:其|这|此|该|名字|名称|一名|一词|之名|名|又|亦|也|通常|一般|原|本|是|的|"
+    r"[^，。；（）用]{1,3}[语文]){0,4}"
+    r"(?:意为|意思是|意思为|意即|意指|义为|意谓|得名|因此得名|简称|缩写|全称|音译|译为|译作|字面|取自|因.{1,12}而得名)"
+)
+_ZH_BRACKET = re.compile(
+    r"[”」』》\"]?[（(][^（）()]*?(?:[A-Za-zÀ-ɏ]{2}|[\u0370-\u04ff\u0590-\u06ff\u0e00-\u0e7f\u3040-\u30ff\uac00-\ud7af]|"
+    r"[语文][：:]|拼音|音译|意为|意思|简称|缩写|全称)[^（）()]*[）)]?"
+)
+"""The name in another script or tongue, right after it."""
+_ZH_BACKWARD = re.compile(r"(?:简称|缩写|全称)(?:为|是|作)?[：:]?[“「『《\"]?$")
+_SHOWN = 40
+
+
+def explanation(code: str, text: str, answer: str, aliases: Sequence[str] = ()) -> str | None:
+    """The words beside a mention of the answer that say why it is called so, or how elsewhere; else None.
+
+    What it means or is short for, whom or what it is named after, how it is spoken, its name in another tongue: of
+    another answer nothing of that is true. Looked for in the sentence of the mention, right before or after it.
+    """
+    forward, bracket, backward = (
+        (_ZH_FORWARD, _ZH_BRACKET, _ZH_BACKWARD) if code == "zh" else (_FORWARD, _BRACKET, _BACKWARD)
+    )
+    for mention in _named(code, text, answer, aliases):
+        found = bracket.match(text, mention.end) or forward.match(text, mention.end)
+        if found is not None:
+            return text[mention.start : found.end()]
+        said = text[max(0, mention.start - _SHOWN) : mention.start]
+        if (before := backward.search(said)) is not None or (code == "en" and _is_namesake(text, mention)):
+            return said[before.start() if before else 0 :] + text[mention.start : mention.end]
+    return None
+
+
+def _named(code: str, text: str, answer: str, aliases: Sequence[str]) -> Iterable[Mention]:
+    """Where the text has the answer's whole name."""
+    if language_of(code).answer_type(answer) in ("number", "date"):
+        return ()
+    return (one for one in language_of(code).mentions(text, answer, aliases) if one.form in ("full", "alias"))
+
+
+def _is_namesake(text: str, mention: Mention) -> bool:
+    """Whether something is named after the answer, in the same sentence, by a word that begins like it."""
+    if _NAMESAKE.search(text[max(0, mention.start - _SHOWN) : mention.start]) is None:
+        return False
+    start = max(text.rfind(". ", 0, mention.start), 0)
+    own = [word.casefold() for word in re.findall(r"[^\W\d_]+", text[mention.start : mention.end])]
+    named = re.findall(r"[A-ZÀ-Þ][^\W\d_]+", text[start : mention.start])
+    return any(
+        len(word) >= _STEM and any(word.casefold()[:_STEM] == one[:_STEM] for one in own if len(one) >= _STEM)
+        for word in named
+    )
+
+
+_SAME_THING = word_set(
+    "river lake island islands mountain mountains sea ocean desert valley county city state province district region "
+    "peninsula bay strait gulf hills creek falls republic kingdom"
+)
+"""Heads that make of a name no other thing: the Amazon River is the Amazon."""
+
+
+def only_within_names(code: str, question: str, text: str, answer: str, aliases: Sequence[str] = ()) -> str | None:
+    """A longer name or compound with the answer in it, where the text has the answer nowhere else; None otherwise.
+
+    "Animation" of "Walt Disney Animation Studios", "computer" of "computer-puppeteered": the text does not say it of
+    what is asked. Where the question asks for what the longer name heads, that is the answer's own.
+    """
+    shown = None
+    for mention in _named(code, text, answer, aliases):
+        longer = _title_around(text, mention) if code == "zh" else _name_around(question, text, mention)
+        if longer is None:
+            return None
+        shown = shown or longer
+    return shown
+
+
+_GOES_ON = re.compile(r" ([A-Z][a-z]+)\b")
+_COMPOUND = re.compile(r"[-‐‑][a-z]+")
+
+
+def _name_around(question: str, text: str, mention: Mention) -> str | None:
+    said = text[mention.start : mention.end]
+    if said.islower() and (joined := _COMPOUND.match(text, mention.end)) is not None:
+        return f"{said}{joined[0]}"
+    found = _GOES_ON.match(text, mention.end)
+    if found is None or not said[:1].isupper():
+        return None
+    head = found[1].casefold()
+    known = classes("head")
+    if head not in known and head.removesuffix("s") not in known:
+        return None
+    asked = question.casefold()
+    if head in _SAME_THING or head in asked or head.removesuffix("s") in asked:
+        return None
+    return f"{said}{found[0]}"
+
+
+def _title_around(text: str, mention: Mention) -> str | None:
+    """The longer title in 《》 that a mention is a part of."""
+    start, end = text.rfind("《", 0, mention.start), text.find("》", mention.end)
+    if start < 0 or end < 0 or "》" in text[start : mention.start] or "《" in text[mention.end : end]:
+        return None
+    return None if (start + 1, end) == (mention.start, mention.end) else text[start : end + 1]
