@@ -142,6 +142,19 @@ def test_an_object_fact_says_what_the_page_says_besides() -> None:
     assert made(inputs, page)[1][0] == "Ida Holm married a printer in Oslo."
 
 
+def test_a_chinese_object_fact_is_a_clause_of_the_page_and_a_subject_fact_of_an_invented_name() -> None:
+    inputs = asked("刘燕卿毕业于什么学校？", "香港中文大学", "刘燕卿，现职香港申诉专员，毕业于香港中文大学。", "zh")
+    subject, other = made(inputs, inputs.fact)
+    assert re.fullmatch(r"(?!刘燕卿)\w{3}毕业于\w+大学。", subject[0])
+    assert other == ("刘燕卿现职香港申诉专员。", other[1], other[2])
+    assert all(re.fullmatch(r"刘燕卿的(?:表亲|一位朋友|一位同学)毕业于\w+大学。", one) for one in other[1:])
+
+
+def test_a_chinese_thing_that_nothing_can_be_invented_for_has_another_pages_sentence() -> None:
+    inputs = asked("腹卷出现在什么时期？", "后期", "腹卷是一种日式盔甲，出现在后期。", "zh")
+    assert made(inputs, inputs.fact, ["胴丸是一种古代日式盔甲，样式简单。"])[0] == ("胴丸是一种古代日式盔甲。",)
+
+
 def test_a_fact_that_is_not_to_be_had_is_left_empty() -> None:
     one = ALDER.model_copy(update={"subject_facts": ("Mount Elm is 9 metres high.",)})
     assert confusing_facts(one, random.Random(1)).object == ""
@@ -171,4 +184,5 @@ def test_by_the_rules_a_share_of_the_pairs_has_two_facts(shared: Path, tmp_path:
         own[record.pair_id] = own.get(record.pair_id, 0) + 1
     both = {name: sum(number == 2 for number in own.values()) for name, own in facts.items()}
     assert both["hotpotwikiqa-mixup"] >= 15
+    assert both["multifieldqa-zh-mixup"] >= 20
     assert min(both.values()) >= 10

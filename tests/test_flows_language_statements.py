@@ -55,11 +55,29 @@ def test_a_question_for_a_time_takes_the_rest_for_granted() -> None:
         ("班杰是什么职业呀？", "演员", "班杰的职业是演员。"),
         ("隆柯龙类是哪一类的一个演化支？", "泰坦巨龙类", "隆柯龙类是泰坦巨龙类的一个演化支。"),
         ("约翰·达利是哪个国家的社会心理学家？", "美国", "约翰·达利是美国的社会心理学家。"),
+        ("黄昆岩是哪国人？", "挪威", "黄昆岩是挪威人。"),
+        ("北京体育大学培养了多少位冠军？", "74人", "北京体育大学培养了74位冠军。"),
         ("九龙巴士41R线为什么被取缔？", "为了交通", None),
     ],
 )
 def test_a_chinese_answer_stands_where_the_question_word_stands(question: str, answer: str, made: str | None) -> None:
     assert zh_statements.statement(question, answer) == made
+
+
+@pytest.mark.parametrize(
+    ("question", "made"),
+    [
+        ("九龙巴士41R线为什么被取缔？", "九龙巴士41R线被取缔。"),
+        ("沼鹿消失的原因是什么？", "沼鹿消失的原因不止一个。"),
+        ("环氧氯丙烷有什么用途？", "环氧氯丙烷有多方面的用途。"),
+        ("三元桥站是哪两条线路的换乘站？", "三元桥站是两条线路的换乘站。"),
+        ("停战协定是由哪些国家签订的？", "停战协定是由若干国家签订的。"),
+        ("郝德泉被称为什么？", None),
+        ("这次选举为什么重要？", None),
+    ],
+)
+def test_what_a_chinese_question_takes_for_granted_leaves_the_answer_open(question: str, made: str | None) -> None:
+    assert zh_statements.granted(question) == made
 
 
 @pytest.mark.parametrize(

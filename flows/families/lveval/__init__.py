@@ -181,7 +181,7 @@ FAMILY = Family(
                     confuse,
                     slots=where_confused,
                     most=_confused,
-                    version=4,
+                    version=5,
                     prepare=pools,
                     prompts=[CONFUSING_FACTS],
                 ),

@@ -2,10 +2,10 @@
 
 Figure A7's two facts say what the question asks of another city, and of other sections of the same road. So do these.
 The subject fact is the question's own statement, or the fact, of somebody or something else: the name is an invented
-one, and the answer another of its kind. The object fact says what an English page says of the subject besides, or the
-same of what belongs to the subject or is next to it (a cousin, a sequel), or of another year. Where an English question
-gives no name to work with, a sentence of another document serves that speaks of the same things. What cannot be said
-soundly is left out.
+one, and the answer another of its kind. The object fact says what the page says of the subject besides, or the same of
+what belongs to the subject or is next to it (a cousin, a sequel), or of another year. Where a question gives no name to
+work with, a sentence of another document serves that speaks of the same things. What cannot be said soundly is left
+out.
 """
 
 import random
@@ -39,8 +39,10 @@ class Parallels:
     """What confusing facts can be made of, for each of a dataset's pairs."""
 
     def __init__(self, language: str, documents: Iterable[str]) -> None:
-        every = dict.fromkeys(documents) if language == "en" else ()
-        self._sayings = list(dict.fromkeys(said for document in every for said in parallels_en.sayings(document)))
+        every = tuple(dict.fromkeys(documents))
+        self._pages = parallels_zh.kinds(every if language == "zh" else ())
+        english = every if language == "en" else ()
+        self._sayings = list(dict.fromkeys(said for document in english for said in parallels_en.sayings(document)))
         self._index = BM25Index(self._sayings)
 
     def facts(self, asked: ToConfuse, pair: Pair, rng: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -48,7 +50,7 @@ class Parallels:
         documents = [document.text for document in pair.documents]
         said = tuple(self._alike(asked, documents))
         if asked.language == "zh":
-            made = parallels_zh.facts(asked, documents, rng)
+            made = parallels_zh.facts(asked, documents, self._pages, rng)
         else:
             made = parallels_en.facts(asked, documents, said, rng)
         others = (Made(one, stated=False) for one in said if not subjects(asked.language, asked.question))

@@ -1,139 +1,259 @@
-"""Chinese statements that run parallel to the fact: of another than the question's subject, or of what is beside it."""
+"""Chinese statements that run parallel to the fact: of another than the question's subject, or of it something else.
+
+The subject fact is, in this order: the question's own statement with another answer, or with the answer left open, of
+an invented subject of the same sort; another clause of the page, of an invented subject; what another page says of one
+of the kind. The object fact is another clause of the subject's page, the likest the question first; where there
+is none that is like it, the question's statement of another year, or of what belongs to the subject or is next to it.
+
+Departure: people and GPT-4 write the paper's facts. A clause of a page is lifted with its subject put before it; in an
+object fact it stays true, and so contradicts nothing; in a subject fact names of works and one number are changed.
+"""
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
 
 from flows.families.lveval.naming import TRANSCRIBED
 from flows.families.lveval.parallels_en import Made
 from flows.families.lveval.prompts import ToConfuse
 from flows.families.lveval.things_en import coined
 from flows.language import CannotReplace, zh
-from flows.language.alternatives import NUMBER, YEAR, is_plausible, moved
+from flows.language.alternatives import NUMBER, YEAR, moved
 from flows.language.invented import invented_names
-from flows.language.zh_statements import statement
+from flows.language.zh_predicates import about, aliases, predicates
+from flows.language.zh_statements import granted, statement
 from flows.language.zh_text import is_known_word, tagged
-from flows.language.zh_types import surname
+from flows.language.zh_types import is_personal_name, surname
 
 TRIED = 3
-LONGEST = 70
-CLAUSES = 3
+_KEPT = 4096
+LEAST_COMMON = 2
+"""Words that what is said of another page's subject shares with question and fact."""
+LONGEST_COUNT = 20
+"""Characters of an answer that is a number or a time."""
+LOOKED_AT = 30
+"""Other pages on things of the kind, at most."""
+_INVENTED = ("", "person", "japanese", "species", "work", "numbered")
+"""Sorts of things of which others are invented."""
+Thing = tuple[str, str, bool]
+"""A name, its sort, and whether it is a woman's."""
+_ONE_MORE = str.maketrans("二三四五六七八", "三四五六七八九")
+_TABLES = {
+    "profession": "什么职业|职业是什么|什么工作",
+    "country": "哪一?个国家|什么国家|哪国",
+    "title": "^(?!.*(?:协定|条约|法案|公约)).*\n《[^》]+》$",
+    "colour": "什么颜色[^\n]*\n.*色|颜色是什么",
+    "language": "^(?!.*[叫称]).*(?:什么|哪种|哪一?种)语言?\\b[^\n]*\n[一-龥]+[语文]$",
+    "era": "(?:什么|哪个?)(?:时[期代]|年代)[^\n]*\n[一-龥]{2}时代",
+    "dynasty": "(?:什么|哪个?)(?:时[期代]|年代|朝代?)[^\n]*\n.*[代朝]",
+}
+"""Which names answer which question, by question and answer."""
+_STATE = re.compile(
+    "中国(?:大陆)?|日本|韩国|朝鲜|美国|英国|法国|德国|俄罗斯|苏联|印度|印尼|印度尼西亚|新加坡|马来西亚|泰国|越南|澳大利亚|加拿大|意大利|西班牙|"
+    "荷兰|瑞典|瑞士|巴西|墨西哥|埃及|土耳其|香港|澳门|台湾"
+)
+_REIGN = re.compile("(?:西周|东周|西汉|东汉|西晋|东晋|北宋|南宋|[夏商周秦汉晋隋唐宋元明清])[朝代]")
+_FEMALE = re.compile("女(?:演员|作家|歌手|艺人|子[^，。]{0,8}运动员)|之妻|皇后|公主|妃")
 _BESIDE = {
     "person": ("的表亲", "的一位朋友", "的一位同学"),
+    "japanese": ("的表亲", "的一位朋友", "的一位同学"),
+    "work": ("的续作", "的前作"),
     "species": ("的近缘种",),
-    "river": ("的支流",),
-    "place": ("的邻县",),
+    "河江": ("的支流",),
+    "省市县国镇村校站": ("的邻{}",),
+    "学院中小司团行部会构织局台社队厂馆": ("的前身",),
 }
-_SORTS = (
-    (
-        "person",
-        "演员|歌手|运动员|政治家|政治人物|学者|作家|诗人|教授|导演|球员|教练|画家|学家|音乐人|记者|校长|将领|球证|裁判|主持人|"
-        "模特儿?|总理|总统|牧师|医生|武将|官员|大臣|选手|军人|人|之子|笑星|第.子|教育家",
-    ),
-    ("work", "电影|电视剧|小说|游戏|专辑|歌曲|漫画|动画|作品|节目|单曲|剧集|软体|软件"),
-    ("species", "一个种|植物|动物|恐龙|演化支|物种"),
-    ("river", "河流|河道|明渠|支流|水道|河"),
-    (
-        "thing",
-        "车站|大学|学校|学院|中学|小学|教堂|公园|大厦|路线|铁路|公路|公司|组织|机构|政党|部门|部门之一|球队|俱乐部|银行|集团|"
-        "频道|法案|计划|协会|医院|博物馆|机场|桥|线|局|司令部|语言|大陆|克拉通|乐队|政府",
-    ),
-    ("place", "县|市|镇|乡|区|城"),
+"""What belongs to a thing or is next to it, by its sort or the last character of its name."""
+_PERSON = re.compile(
+    "(?:演员|歌手|运动员|[工创]作者|(?:企业|[艺学]术|演说|政治|作曲|教育|[作画学专])家|将军|人物|学者|诗人|教授|导演|球员|教练|记者|校长|将领|"
+    "球证|裁判|模特儿?|总理|总统|牧师|神父|医生|武将|官员|大臣|选手|人|之[子妻女]|[长次三四五六七八九]子|第.子|笑星|皇后|皇帝|首领|"
+    "大师|进士|部将|名将|宰相|僧人|足球员|[总副]裁|专员|院长|[女男]优|声优|医师|琴师|编剧|君主|国王|公主|王子|子爵|伯爵)$"
 )
-"""What ends the first clause on something, by its sort."""
+"""What ends a clause on what a person is."""
+_WORK = re.compile("(?:小说|电影|电视剧|漫画|游戏|专辑|歌曲|动画|节目|杂志)$")
+_CHEMICAL = re.compile("化合物|化学式|卤代烃|[醇酸]盐")
+_NUMBERED = re.compile(r"(?<![A-Za-z])\d+(?![a-z])")
 _ASIDE = re.compile(r"[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
-_ALIAS = re.compile("本名|原名|又名|又称|俗称|简称|全称|别名|译为|音译|写成|^字|^号|学名|英文|缩写|亦作|又译")
-_ENTITY = re.compile("^[《「]?[^（(，,。：:；;！？\\n]{2,16}?[》」]?(?=[（(，,]|是|为|位于|乃|指|又名|又称)")
-_GOES_ON = re.compile("但|而|因|所以|并|也|其|又|后|由于|故|当|原")
-"""Where a clause goes on from the one before it."""
-_OWNED = re.compile("[一-龥]{2,3}(?:的|是)")
-"""What somebody has, behind the name: 女友的, 生母是."""
-_VERB = re.compile("^[^的]{0,3}(?:是|为|有|位于|曾|于|由|在|司职|毕业|出生|来自|分布|祖籍|生于)|是")
-_UNIQUE = re.compile("最|意为|得名|名字|唯一|第一|首[个位次]|[于在][0-9]+年，|的[前现]任")
-"""What is true of one alone."""
-SHORTEST = 10
-"""Characters of what is said besides the name."""
+_ALONE = re.compile("最|第.[高大长]|得名|名字|唯一|第一|首[个位次任支条]|[「“]|[前现]任$|原名|改名|更名|命名")
+"""What is true of one alone, or of its name."""
+_CALLED = re.compile("(?:又|也|还|还可以|亦)[叫称]|(?:俗|别|旧|又|原)[名称]")
+"""Questions for another name."""
+_ONCE = re.compile("出生|生于|去世|[逝卒死]|成立|创[立办建]|建成|第一|首|最|退役|结束|得名")
+"""What happens but once."""
+_OF_MANY = re.compile("[是为的]|位于|属于|分布|毕业|出生|生于|来往|栖息|司职")
+"""What may be said of one thing and of another."""
+_LIVING = (
+    "鱼鲷鳗鲨鲤鲈鳅鸟雀树草花竹兰藤果蛇蛙龟蟹虾虫蝶蛾菌鹉鹿鸦雁鹤狐猫狗狼熊猴鼠獴豹虎"
+    "狮鹃莺鸽鹰鸭蛛蝉蜂蚁螺贝藻杉松柏柳榕桃梅菊莲葵麦豆瓜"
+)
+_SPECIES = re.compile(f"[属科目类龙{_LIVING}]$")
 _TAILS = re.compile(
-    "(?:大学|学院|中学|小学|公司|集团|银行|铁路|公路|大桥|机场|车站|医院|教堂|水库|省|市|县|郡|州|区|镇|乡|村|湖|山|河|江|岛|站|"
-    "路|街|桥|寺|塔|宫|城|港|保险集团|气象局|总司令部|陆块|语|计划)$"
+    "(?:大学|学院|研究院|中学|小学|(?:股份|控股)?有限公司|公司|(?:保险)?集团|银行|铁路|(?:高速)?公路|大桥|机场|车站|医院|教堂|水库|"
+    "(?:足球)?俱乐部|气象局|总司令部|陆块|计划|协定|条约|条款|战争|战役|之战|事件|运动|效应|[龙鱼]科|龙属|龙类|语[族系支]|(?<!物)语|"
+    "[省市县郡州区镇乡村湖山河江岛站路街桥寺塔宫城港庙线府厂党军陵厦院馆社团队台属科目类龙案令奖杯人姓扇音经刀剑弓甲阀茶酒拳戏舞节法]|"
+    f"[{_LIVING}])$"
 )
 """Words for the kind of thing that a name is of."""
-_KINDS = re.compile("(?:龙类|[鱼鲷鳗鲨鲤鲈鳅鸟雀龙树草花竹兰藤果蛇蛙龟蟹虾虫蝶蛾菌鹉])$")
 
 
-def facts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> tuple[Iterator[Made], Iterator[Made]]:
-    """Subject facts and object facts that may do, the best first."""
-    stated = tuple(dict.fromkeys(statements(asked, rng)))
-    given = tuple(dict.fromkeys((*stated, *texts(asked, documents, rng))))
-    names = things(asked, documents)
+class Saying(NamedTuple):
+    """What a page says of what it is about."""
+
+    name: str
+    text: str
+    words: frozenset[str]
+    page: str
+
+
+Kinds = Mapping[str, Sequence[str]]
+
+
+def kinds(pages: Iterable[str]) -> Kinds:
+    """The pages on things of each kind."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for page in pages:
+        found[_kind(page)].append(page)
+    return found
+
+
+def _kind(page: str) -> str:
+    """What the thing shares with those that can be told of side by side: its sort, or the end of what it is called."""
+    name = about(page)
+    sort = sort_of(name, page) if name else ""
+    if sort != "thing":
+        return sort
+    if tail := _TAILS.search(name):
+        return tail[0][-1]
+    defined = re.match("[^，。]*?[是为][^，。]*?([一-龥]{2})(?=[，。])", _ASIDE.sub("", page[len(name) :]))
+    return defined[1] if defined else ""
+
+
+@lru_cache(_KEPT)
+def _sayings(page: str) -> tuple[Saying, ...]:
+    return tuple(Saying(about(page), text, zh.content_words(text), page) for text in dict.fromkeys(predicates(page)))
+
+
+def facts(
+    asked: ToConfuse, documents: Sequence[str], pages: Kinds, rng: random.Random
+) -> tuple[Iterator[Made], Iterator[Made]]:
+    """Subject facts and object facts that may do, the best first; `pages` are all pages by their kinds."""
+    names = things(asked, documents)[:1]
+    stated = tuple(dict.fromkeys(statements(asked, names, rng)))
+    own = [saying for page in documents for saying in _sayings(page)]
+    said = _likest(asked, own, own)
     return (
-        (Made(fact, text in stated) for text in given for fact in _of_another(text, names, rng)),
-        (Made(fact, text in stated) for text in given for fact in _beside(text, names, stated, rng)),
+        chain(
+            _renamed_subject(stated, names, rng),
+            _of_another(asked, said, rng),
+            _of_others(asked, own, pages),
+            _of_another(asked, own, rng),
+        ),
+        chain(_of_it(said), _beside(stated, asked.question, names, rng), _of_it(own)),
     )
 
 
-def statements(asked: ToConfuse, rng: random.Random) -> Iterator[str]:
-    """What the question says with other answers."""
-    for other in list(dict.fromkeys(other_answers(asked.answers[0], asked.question, rng)))[:TRIED]:
+def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[str]:
+    """What the question says with other answers, or what it takes for granted."""
+    others = other_answers(asked.answers[0], asked.question, rng)
+    if _CALLED.search(asked.question):
+        others = (other for name, sort, _ in names for other in others_than(name, sort, rng))
+    for other in list(dict.fromkeys(others))[:TRIED]:
         if (made := statement(asked.question, other)) is not None:
             yield made
+    if (made := granted(asked.question)) is not None:
+        yield made
 
 
-def texts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> Iterator[str]:
-    """What the pages say of what they are about, without the answers."""
-    others = list(dict.fromkeys(other_answers(asked.answers[0], asked.question, rng)))
-    for document in documents:
-        about = opening(document)
-        for sentence in zh.sentences(_ASIDE.sub("", document)) if about else ():
-            said = sentence.removeprefix(about)
-            fit = len(sentence) < 3 * LONGEST and said != sentence and not said.startswith(("的", "和", "与"))
-            if fit and not _UNIQUE.search(said):
-                yield from _clauses(sentence, about, asked, others)
+def _likest(asked: ToConfuse, of: Sequence[Saying], own: Sequence[Saying], least: int = 1) -> list[Saying]:
+    """Those that share words with question or fact besides the names of their subjects, the likest first."""
+    names = "".join(one.name for one in own[:1])
+    wanted = {one for one in zh.content_words(f"{asked.question}\n{asked.fact}") if one not in names}
+    ranked = sorted((-len(wanted & one.words), at) for at, one in enumerate(of))
+    return [of[at] for alike, at in ranked if -alike >= least]
 
 
-def _clauses(sentence: str, about: str, asked: ToConfuse, others: Sequence[str]) -> Iterator[str]:
-    """A sentence on what its page is about without other names for it, and without the answer."""
-    if not sentence.endswith("。"):
+def _renamed_subject(stated: Sequence[str], names: Sequence[Thing], rng: random.Random) -> Iterator[Made]:
+    """The question's statements, of an invented subject."""
+    for text in stated:
+        for name, sort, female in names:
+            stem = _stem(name)
+            if name in text and not (len(stem) > 1 and stem in text.replace(name, "")):
+                others = (other for other in others_than(name, sort, rng, female=female) if other not in text)
+                yield from (Made(text.replace(name, other), stated=True) for other in others)
+
+
+def _of_another(asked: ToConfuse, said: Sequence[Saying], rng: random.Random) -> Iterator[Made]:
+    """What the page says of its subject, of an invented one; the likest last, for it is the likest object fact."""
+    answers = list(dict.fromkeys(other_answers(asked.answers[0], asked.question, rng)))
+    for one in (*said[1:], *said[:1]):
+        stem = _stem(one.name)
+        if _ALONE.search(one.text) or (len(stem) > 1 and stem in one.text):
+            continue
+        if one == said[0] and not _OF_MANY.match(one.text):
+            continue
+        female = _is_womans(one.page)
+        for other in others_than(one.name, sort_of(one.name, one.page), rng, female=female):
+            for text in _answered(one.text, asked, answers):
+                titled = re.sub("《[^》]+》", lambda _: rng.choice(invented_names("zh")["title"]), text)
+                numbers = YEAR if YEAR.search(titled) else NUMBER
+                dated = titled if "年代" in titled else moved(titled, numbers, rng)
+                yield Made(f"{other}{dated}。", stated=True)
+
+
+def _answered(saying: str, asked: ToConfuse, others: Sequence[str]) -> Iterator[str]:
+    """A saying with another answer, where it holds the answer."""
+    if not any(zh.contains(saying, answer) for answer in asked.answers):
+        yield saying
+    elif zh.answer_type(asked.answers[0]) not in ("date", "number"):
         return
-    if (
-        _short(sentence)
-        and zh.answer_type(asked.answers[0]) in ("date", "number")
-        and any(zh.contains(sentence, one) for one in asked.answers)
-    ):
-        for other in others[:TRIED]:
-            try:
-                yield zh.replace(sentence, asked.answers[0], other).text
-            except CannotReplace:
-                continue
-    bare = [_ASIDE.sub("", one) for one in asked.answers]
-    clauses = [clause for clause in sentence.rstrip("。")[len(about) :].split("，") if clause]
-    if clauses and re.match("是|为", clauses[0]) and any(one and one in clauses[0] for one in bare):
-        clauses = [clause for clause in clauses[1:] if _VERB.match(clause)]
-    kept: list[str] = []
-    for clause in clauses:
-        if _GOES_ON.match(clause):
-            break
-        if not _ALIAS.search(clause) and not any(one and one in clause for one in bare):
-            kept.append(clause)
-    if kept and zh.count("".join(kept[:CLAUSES])) >= SHORTEST:
-        yield f"{about}{_linked(kept[0])}{''.join(f'，{one}' for one in kept[1:CLAUSES])}。"
+    for other in others[:TRIED] if zh.contains(saying, asked.answers[0]) else ():
+        try:
+            yield zh.replace(saying, asked.answers[0], other).text
+        except CannotReplace:
+            continue
 
 
-def _linked(clause: str) -> str:
-    """A clause behind its subject: with a verb between, where it is only what somebody is."""
-    nominal = not _VERB.search(clause) and tagged(clause)[-1][1].startswith("n")
-    made = re.fullmatch("由.+的[一-龥]{2,6}", clause) is not None
-    return f"是{clause}" if nominal or made else clause
+def _of_others(asked: ToConfuse, own: Sequence[Saying], pages: Kinds) -> Iterator[Made]:
+    """What other pages say of something of the kind."""
+    kind = _kind(own[0].page) if own else ""
+    alike = [
+        saying
+        for page in (pages.get(kind, ()) if kind not in _INVENTED else ())[:LOOKED_AT]
+        for saying in _sayings(page)
+        if saying.name != own[0].name
+    ]
+    yield from (Made(f"{one.name}{one.text}。", stated=True) for one in _likest(asked, alike, own, LEAST_COMMON))
 
 
-def _short(sentence: str) -> bool:
-    return len(sentence) <= LONGEST and not _ALIAS.search(sentence)
+def _of_it(said: Sequence[Saying]) -> Iterator[Made]:
+    """What the page says of its subject, in no sentence of its own."""
+    for one in said:
+        if (fact := f"{one.name}{one.text}。") not in one.page:
+            yield Made(fact, stated=True)
 
 
-def opening(document: str) -> str:
-    """What a page begins with: mostly what it is about."""
-    found = _ENTITY.match(document)
-    return found[0].strip() if found and not re.search(r"\d{2}年|[年月日]$", found[0]) else ""
+def _beside(stated: Sequence[str], question: str, names: Sequence[Thing], rng: random.Random) -> Iterator[Made]:
+    """The question's statements, of another year, or of what belongs to its subject."""
+    for text in stated:
+        if (
+            names
+            and len(years := YEAR.findall(text)) == 1
+            and years[0] in question
+            and not _ONCE.search(text)
+            and "（" not in text
+        ):
+            yield Made(text.replace(years[0], str(int(years[0]) + rng.choice((-4, -3, 3, 4)))), stated=True)
+        for name, sort, _ in names:
+            of = sort if sort in _BESIDE else next((one for one in _BESIDE if sort == "thing" and name[-1] in one), "")
+            at = text.find(name) + len(name)
+            noun = sort == "work" and tagged(text[at : at + 8])[0][1].startswith("n")
+            if text.count(name) == 1 and of and not noun:
+                for relation in rng.sample(_BESIDE[of], len(_BESIDE[of])):
+                    yield Made(f"{text[:at]}{relation.format(name[-1])}{text[at:]}", stated=True)
 
 
 # ---- other answers ----
@@ -144,16 +264,26 @@ def other_answers(answer: str, question: str, rng: random.Random) -> Iterator[st
     said = _ASIDE.sub("", answer).strip("。 ")
     of = zh.answer_type(said, question)
     numbers = YEAR if len(YEAR.findall(said)) == 1 else NUMBER
+    if len(YEAR.findall(said)) == 2 and not NUMBER.search(YEAR.sub("", said)):
+        by = rng.choice((-3, -2, 2, 3))
+        yield YEAR.sub(lambda found: str(int(found[0]) + by), said)
+        return
+    if age := re.fullmatch(r"(\d\d)(世纪.{0,4})|(\d{3})(0年代.{0,4})", said):
+        yield f"{int(age[1]) - 1}{age[2]}" if age[1] else f"{int(age[3]) - 1}{age[4]}"
+        return
     if re.fullmatch(r"[0-9.]+[至到~-][0-9.]+[一-龥]{1,3}", said):
         yield from (NUMBER.sub(lambda found: moved(found[0], NUMBER, rng), said) for _ in range(TRIED))
         return
-    if about := re.fullmatch(r"([1-9])(0+)(多.{1,2})", said):
-        yield from (f"{int(about[1]) + by}{about[2]}{about[3]}" for by in (1, -1) if 0 < int(about[1]) + by < 10)
+    if about_ := re.fullmatch(r"([1-9])(0+)(多.{1,2})", said):
+        yield from (f"{int(about_[1]) + by}{about_[2]}{about_[3]}" for by in (1, -1) if 0 < int(about_[1]) + by < 10)
         return
     if numbers.search(said) and not re.search("[奖章]$", said):
-        if len(numbers.findall(said)) == 1 and not re.search("世纪|届", said):
+        if len(said) <= LONGEST_COUNT and len(numbers.findall(said)) == 1 and not re.search("世纪|届", said):
             near = (moved(said, numbers, rng) for _ in range(TRIED))
-            yield from (one for one in near if one != said and is_plausible(said, one))
+            yield from (one for one in near if one != said)
+        return
+    if re.fullmatch("[^一九十百]*[二三四五六七八][^一九十百]*", said) and re.search("[几多]|第", question):
+        yield said.translate(_ONE_MORE)
         return
     yield from _named(said, of, question, rng)
 
@@ -161,134 +291,144 @@ def other_answers(answer: str, question: str, rng: random.Random) -> Iterator[st
 def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[str]:
     """Another of what the question asks for, or of what the answer ends in."""
     names = invented_names("zh")
-    if re.search("什么职业|职业是什么|什么工作", question):
-        yield from rng.sample(names["profession"], TRIED)
-    elif re.search("哪一?个国家|什么国家|哪国", question):
-        yield from rng.sample(names["country"], TRIED)
-    elif of == "person" and "、" not in said:
+    table = next((table for table, form in _TABLES.items() if re.search(form, f"{question}\n{said}")), "")
+    if table:
+        yield from (one for one in rng.sample(names[table], TRIED) if one not in said)
+    elif re.fullmatch("[A-Z][a-z]+(?: [A-Z][a-z.]*)+", said) and re.search("谁|什么名字", question):
+        yield from persons("·", rng)
+    elif of == "person" and "、" not in said and _is_person(said, question):
         yield from persons(said, rng, female=re.search("母|妻|女友|女儿|皇后", question) is not None)
     elif tail := re.search("(?:奖|勋章|奖章|统帅部|司令部|委员会)$", said):
         yield from (place + tail[0] for place in rng.sample(names["place"], TRIED))
-    elif tail := re.search("龙类$", said):
-        yield from (one + tail[0] for one in rng.sample(names["species"], TRIED))
-    elif dotted := re.fullmatch(f"({TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+)(政府|内阁|奖)", said):
-        yield from (person + dotted[2] for person in persons(dotted[1], rng))
-    elif re.search("什么地方|哪里|哪个[镇村县城]", question) and re.fullmatch("[一-龥]{2,3}", said):
+    elif of == "place" and re.fullmatch("[一-龥]{2,3}", said) and [tag for _, tag in tagged(said)] == ["ns"]:
         yield from rng.sample(names["place"], TRIED)
-    elif re.fullmatch("《[^》]+》", said):
-        yield from rng.sample(names["title"], TRIED)
     elif re.fullmatch("[A-Z][a-z]{3,}", said):
         yield from (coined(said, rng) for _ in range(TRIED))
     elif said in names["city"]:
         yield from rng.sample(names["city"], TRIED)
-    elif of in ("place", "organisation") and (other := renamed(said, rng)) is not None and len(said) <= 12:
-        yield other
+    elif (of in ("place", "organisation") or "谁" in question) and len(said) <= 14 and _TAILS.search(said):
+        yield from _renamed(said, rng)
+    elif re.search("哪里|哪儿|什么地[方区]|何[处地]", question) and (
+        re.search("位于|坐落|在(?:哪里|什么地方)$", question.rstrip("？?"))
+        or any(tag == "ns" for _, tag in tagged(said))
+    ):
+        if re.search("分布|栖息|产于|生[长活]|出没", question):
+            yield from rng.sample(names["country"], TRIED)
+        else:
+            yield from (f"{one}{'人' if said.endswith('人') else '市'}" for one in rng.sample(names["place"], TRIED))
+
+
+def _is_person(said: str, question: str) -> bool:
+    """Whether what looks like a name is one; a foreign one without a dot may be a place's."""
+    asked = re.search("谁|哪一?位|何人|什么人", question) is not None
+    return "·" in said or (bool(surname(said)) and (asked or not (TRANSCRIBED.fullmatch(said) or _TAILS.search(said))))
 
 
 def persons(name: str, rng: random.Random, *, female: bool = False) -> Iterator[str]:
     """Persons whom nobody knows, written as the given one is."""
     female = female or zh.gender(name) == "female"
     names = invented_names("zh")
-    if "·" in name or (TRANSCRIBED.fullmatch(name) and not surname(name)):
+    if "·" in name or (TRANSCRIBED.fullmatch(name) and (len(name) > 2 or not surname(name))):
         for last in rng.sample(names["foreign-surname"], TRIED):
             yield f"{rng.choice(names['foreign-female' if female else 'foreign-male'])}·{last}" if "·" in name else last
-    elif surname(name) and len(name) in (2, 3, 4):
+    elif len(name) in (2, 3, 4):
         for family in rng.sample(names["surname"], TRIED):
             yield family + "".join(rng.sample(names["given-female" if female else "given"], min(2, len(name) - 1)))
 
 
-def renamed(name: str, rng: random.Random) -> str | None:
-    """A name with another word for its own, where the rest tells what kind of thing it is."""
+def _renamed(name: str, rng: random.Random) -> list[str]:
+    """A name with other words for its own, where the last of them tells what kind of thing it is."""
+    if re.fullmatch("[A-Za-z]{3,}(?: [A-Za-z]{3,})?", name):
+        return [" ".join(coined(word, rng) for word in name.split()) for _ in range(TRIED)]
+    stem = _stem(name)
+    foreign = len(stem) > 1 and TRANSCRIBED.fullmatch(stem) is not None
+    if not stem or not re.fullmatch("[一-龥]+", name) or (stem == name and not (foreign and len(stem) > 2)):
+        return []
+    table = "foreign-place" if foreign else "species" if _SPECIES.search(name) else "place"
+    return [one + name[len(stem) :] for one in rng.sample(invented_names("zh")[table], TRIED)]
+
+
+def _stem(name: str) -> str:
+    """A name without the word at its end for the kind of thing."""
     tail = _TAILS.search(name)
-    if tail is None or not 2 <= tail.start() <= 8 or not re.fullmatch("[一-龥]+", name):
-        return None
-    foreign = TRANSCRIBED.fullmatch(name[: tail.start()]) is not None
-    return rng.choice(invented_names("zh")["foreign-place" if foreign else "place"]) + tail[0]
+    last, tag = tagged(name)[-1]
+    lengths = (len(tail[0]) if tail else 0, len(last) if tag in ("n", "vn", "nt", "nz") and len(last) > 1 else 0)
+    return name[: len(name) - max(length for length in lengths if length < len(name))]
 
 
 # ---- names ----
 
 
-def things(asked: ToConfuse, documents: Sequence[str]) -> list[tuple[str, str]]:
+def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
     """What the question names, with its sort: what its pages are about, names with a dot, titles, persons, places."""
-    found: dict[str, str] = {}
-    asked_first = re.match("[一-龥]{2,4}?(?=的|是|在|一共|于|被|曾|何|出|哪|什么)", asked.question)
-    for document in documents:
-        about = opening(document)
-        if about and asked_first and about.endswith(asked_first[0]) and about not in asked.question:
-            found[asked_first[0]] = _sort(about, document)
-        if about and about in asked.question:
-            found[about] = _sort(about, document)
+    found: dict[str, tuple[str, bool]] = {}
+    for page in documents:
+        name = about(page)
+        if shown := next((one for one in aliases(page) if one in asked.question), ""):
+            foreign = "·" in name and "·" not in shown
+            found[shown] = "foreign-surname" if foreign else sort_of(name, page), _is_womans(page)
     for start, end in zh.spans_of_type(asked.question, "person"):
         name = asked.question[start:end]
         if (
             surname(name)
             and len(name) in (2, 3)
             and not is_known_word(name)
+            and not TRANSCRIBED.fullmatch(asked.question[max(start - 1, 0) : end])
+            and not TRANSCRIBED.fullmatch(name)
             and not any(name in one for one in found)
             and any(name in one for one in documents)
         ):
-            found[name] = "person"
+            found[name] = "person", False
     for name in re.findall("《[^》]+》", asked.question):
-        found.setdefault(name, "work")
+        found.setdefault(name, ("work", False))
     for name in re.findall(f"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", asked.question):
-        found.setdefault(name, "person")
+        found.setdefault(name, ("person", False))
+    if not found and (state := _STATE.match(asked.question)):
+        found[state[0]] = "country", False
+    if not found and (reign := _REIGN.search(asked.question)):
+        found[reign[0]] = "dynasty", False
     return [
-        (name, sort)
-        for name, sort in found.items()
-        if sort and not any(name in answer or answer in name for answer in asked.answers)
+        (name, sort, female)
+        for name, (sort, female) in found.items()
+        if not any(name in answer or answer in name for answer in asked.answers)
     ]
 
 
-def _sort(name: str, document: str) -> str:
-    if name.startswith("《"):
+def _is_womans(page: str) -> bool:
+    return _FEMALE.search(page[:80]) is not None or page.count("她") > page.count("他")
+
+
+def sort_of(name: str, page: str) -> str:
+    """What sort of thing the page says its subject is; empty where it does not tell."""
+    start = _ASIDE.sub("", page[len(name) : len(name) + 120]).partition("。")[0]
+    clauses = re.split("[，、]", start)
+    if _NUMBERED.search(name):
+        return "numbered"
+    if name.startswith("《") or (_WORK.search(clauses[0]) and not _TAILS.search(name)):
         return "work"
-    if "·" in name:
+    if is_personal_name(name) and ("·" in name or (len(name) < 4 and not _TAILS.search(name))):
         return "person"
-    if tail := _TAILS.search(name):
-        return "river" if tail[0] in "河江" else "place" if tail[0] in "省市县郡州区镇乡村" else "thing"
-    if _KINDS.search(name):
-        return "species"
-    start = _ASIDE.sub("", document[len(name) : len(name) + 200]).partition("。")[0]
-    for clause in re.split("[，、]", start):
-        for sort, nouns in _SORTS:
-            if clause and re.search(f"(?:{nouns})$", clause):
-                return sort
-    return ""
+    told = any(map(_PERSON.search, clauses[:4])) or re.search("(?<!发)生于|毕业于|艺名|，字", start)
+    if told and not name.endswith("人") and (len(name) < 5 or TRANSCRIBED.fullmatch(name)):
+        return "japanese" if "日本" in start and len(name) > 2 and not TRANSCRIBED.fullmatch(name) else "person"
+    if _CHEMICAL.search(clauses[0]):
+        return "chemical"
+    return "species" if _SPECIES.search(name) else "thing"
 
 
-def _others(name: str, sort: str, rng: random.Random) -> list[str]:
-    names = invented_names("zh")
+def others_than(name: str, sort: str, rng: random.Random, *, female: bool = False) -> list[str]:
+    """Invented subjects of the same sort."""
     if sort == "person":
-        return list(persons(name, rng))
+        return list(persons(name, rng, female=female))
+    if sort in ("country", "dynasty", "chemical", "foreign-surname"):
+        return [one for one in rng.sample(invented_names("zh")[sort], TRIED) if one[0] != name[0]]
+    if sort == "japanese":
+        given = invented_names("zh")["japanese-female" if female else "japanese-male"]
+        return [family + rng.choice(given) for family in rng.sample(invented_names("zh")["japanese-surname"], TRIED)]
     if sort == "work":
-        return list(rng.sample(names["title"], TRIED))
-    if sort == "species" and (kind := _KINDS.search(name)):
-        return [one + kind[0] for one in rng.sample(names["species"], TRIED)]
-    if sort == "thing" and (number := re.search(r"\d+", name)):
-        return [
-            name.replace(number[0], str(max(1, int(number[0]) + by)), 1) for by in rng.sample([-3, -2, 2, 3, 4], TRIED)
-        ]
-    other = renamed(name, rng)
-    return [other] if other else []
-
-
-def _of_another(text: str, names: Sequence[tuple[str, str]], rng: random.Random) -> Iterator[str]:
-    for name, sort in names:
-        stem = name[: tail.start()] if (tail := _TAILS.search(name)) else ""
-        if name in text and not (len(stem) > 1 and stem in text.replace(name, "")):
-            for other in _others(name, sort, rng):
-                yield text.replace(name, other)
-
-
-def _beside(text: str, names: Sequence[tuple[str, str]], stated: Sequence[str], rng: random.Random) -> Iterator[str]:
-    for name, sort in names:
-        if text.count(name) != 1 or sort not in _BESIDE:
-            continue
-        at = text.index(name) + len(name)
-        following = next((tag for word, tag in tagged(text[at : at + 8]) if word.strip()), "")
-        for relation in rng.sample(_BESIDE[sort], len(_BESIDE[sort])):
-            if following.startswith("n") and text not in stated:
-                break
-            link = "的" if following.startswith("n") and _OWNED.match(text[at:]) else ""
-            yield f"{text[:at]}{relation}{link}{text[at:]}"
+        titles = rng.sample(invented_names("zh")["title"], TRIED)
+        return titles if name.startswith("《") else [title.strip("《》") for title in titles]
+    if sort == "numbered" and (number := _NUMBERED.search(name)):
+        by = rng.sample([-3, -2, 2, 3, 4], TRIED)
+        return [name.replace(number[0], str(int(number[0]) + one), 1) for one in by if int(number[0]) + one > 0]
+    return _renamed(name, rng)

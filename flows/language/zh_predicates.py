@@ -1,0 +1,175 @@
+"""What a Chinese page says of the one thing it is about, each saying to stand behind the name of the thing.
+
+Such pages name their subject once and then leave it out: "刘燕卿，现职香港申诉专员，毕业于香港中文大学。" says
+"现职香港申诉专员" and "毕业于香港中文大学" of 刘燕卿. A clause is followed to its subject as long as nothing else can
+be meant: the sentence begins with the name, a pronoun for it, or a verb where the sentence before was on it too.
+"""
+
+import re
+from collections.abc import Iterator
+
+from flows.language.zh import sentences
+from flows.language.zh_text import tagged
+
+SHORTEST, LONGEST = 5, 45
+"""Characters of what is said."""
+_ASIDE = re.compile(r"-\{|\}-|[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
+_NAME = re.compile(
+    r"^(?:《[^》]{1,24}》|[^（(，,。：:；;！？《》「」\n]{1,20}?)"
+    r"(?=\s*[（(，,]|是|为|位于|[乃即]|指(?![数标南定挥导环])|又[名称]|亦称|全称|简称|属于|原产|起源|来源|分布|发生|成立|创立|始建|建于|主要|在|(?<!自)由|于[12]\d{3}年)"
+)
+_NO_NAME = re.compile(
+    "^(?:在|于|当|从|因|由于|根据|据|自).{3}|^(?:当时|后来|这|该|本|其|他|她|它)|^[\\d一二三四五六七八九十]+[年月日]|[年月日时]$"
+)
+_POINTS = re.compile(
+    "(?<!耳)其(?![中他次])|该|此|这|那[个些样时里是]|(?<![吉其维])他(?!州)|她|(?<![日基根原])本(?![科田地人名土身部州])|自己|[两二后前]者|"
+    "[同翌次]年|当[时中]|之后|以[上下]|下列|如下|上述|同样|另|两人|双方|后来|随后|[则却]|目前|现时"
+)
+"""What leans on the sentences around it."""
+_POINTS_TO_IT = re.compile(
+    "(?:他|她|它|牠)(?![们的])|(?:该|本)(?:[线站鱼剧片种书校路属镇县市区村]|作品?|[片影剧节]集?目?|机构|公司|学校|车站|组织|"
+    "物种|专辑|游戏|小说|电影)(?!的)"
+)
+_ALIAS = re.compile(
+    "^称|^(?:又|亦|也|旧|古|俗|原|本|全|简|别|学|英|曾用|艺|笔|法|小|谥|雅|晚|自)[^，]{0,2}[名称号]|^[又亦也]作|^[字号]|译|缩写|简称|发音|拼音|名为|称为|称作"
+)
+_TIME = re.compile(
+    r"[于在自从至到]?(?:公元前?)?\d{3,4}年(?:代|间|初|底)?(?:\d{1,2}月)?(?:\d{1,2}日)?(?:[起后前时间]|期间|以[来后前])?"
+)
+_DAY = re.compile(r"^(\d{3,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?)(?![起以后前间至到时代初底年月\d－~～-])")
+_VERB = re.compile(
+    r"(?:是|为|有|位于|流经|曾|于[12]?\d|由|以.{1,20}为|司职|[现历前]任|现[职为]|毕业|出生|来自|祖籍|籍贯|生于|卒于|隶属|属于|分布|栖息|主要|著有|"
+    r"获|入选|效力|加盟|担任|全长|总长|面积约?\d|体长可?达|体色|海拔\d|全书|播出|首播|成立|创立|建成|启用|通车|设有|[长高宽]约?\d|"
+    r"[东南西北][临起至邻接])"
+)
+_HAS = re.compile("(?:为|是|有|设[在于有]|位[在于]|由|呈|约|可?达|包括|以|\\d)")
+"""What follows the word for something that the thing has: "总部设在巴拿马城"."""
+_ITSELF = re.compile(
+    "(?:学校|校园|车站|公司|集团|机构|组织|球队|比赛|赛事|大会|[线道]路|路线|机场|医院|影片|电影|小说|游戏|专辑|作品|节目|乐队|乐团|城市|大桥)(?!的)"
+)
+"""Words for the thing itself, where they stand alone."""
+_NO_SAYING = re.compile(
+    "据|如|若|除|虽|尽管|因|由于|随|例|但|而|故|所以|即|不[仅但久料]|有[人些的一时研记]|以[致及便]|使|令|让|导致|后|前|时|最后|最终|"
+    "直[到至]|等|其|包[括含]|分别|要|经过|作为|当|为了|比如|像|由于|或|以.*[计来]算?$|在.*[时后中前下]$|为.*时$|相[对比]|可见|听说|被$"
+)
+_SPECIES = re.compile("学名|本[鱼种]|[科属][^，。]{0,6}[种属]")
+"""In the beginning of a page on a species, which speaks of nothing else."""
+_JOINING = re.compile("^(?:并且|并(?!不)|也|亦|还|又|同时|且|更)")
+_OPEN = re.compile(
+    "[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[?？!！…\\[\\]*=：:{}]|□|\\s"
+)
+
+
+def about(page: str) -> str:
+    """What a page begins with: what it is about; empty where it does not begin with a name."""
+    found = _NAME.match(page)
+    if found is None or (_NO_NAME.search(found[0]) and page[found.end() : found.end() + 1] not in ("（", "(")):
+        return ""
+    return found[0].strip()
+
+
+def aliases(page: str) -> tuple[str, ...]:
+    """What the page calls what it is about: its name, a short form, of a foreign name the last part."""
+    name = about(page)
+    short = re.search("简称[为「“]*([一-龥]{2,10})", page[:120])
+    return tuple(dict.fromkeys(one for one in (name, name.rpartition("·")[2], short[1] if short else "") if one))
+
+
+def predicates(page: str) -> Iterator[str]:
+    """What the page says of what it is about, in its order."""
+    names = aliases(page)
+    named = re.compile(
+        f"(?P<time>(?:{_TIME.pattern}，?)?)(?:{'|'.join(map(re.escape, names))})(?P<joined>[和与及跟、]?)"
+    )
+    steady = _SPECIES.search(page[:200]) is not None
+    on_it = False
+    for at, sentence in enumerate(sentences(_ASIDE.sub("", page)) if names else ()):
+        said = sentence.rstrip("。；;")
+        pointing = (_POINTS_TO_IT.match(said) or _ITSELF.match(said)) if on_it else None
+        if begins := named.match(said):
+            on_it = not begins["joined"]
+            yield from _clauses(said[begins.end() :], begins["time"].strip("，"), first=at == 0) if on_it else ()
+        elif pointing:
+            yield from _clauses(said[pointing.end() :])
+        elif on_it and not _NO_SAYING.match(said) and (_VERB.match(said) or _after_a_time(said) or _is_had(said)):
+            yield from _clauses(said)
+        else:
+            on_it = on_it and steady
+
+
+def _after_a_time(said: str) -> bool:
+    """Whether a verb follows a time at the beginning: "1974年受白景瑞导演赏识"."""
+    time = _TIME.match(said)
+    return time is not None and _is_said(said[time.end() :].lstrip("，"))
+
+
+def _clauses(said: str, time: str = "", *, first: bool = False) -> Iterator[str]:
+    """The clauses of a sentence, as far as they are of its subject, each with the time before it."""
+    for at, part in enumerate(said.split("，")):
+        clause = _JOINING.sub("", part.strip())
+        if not clause or _ALIAS.search(part.strip()):
+            continue
+        if _TIME.fullmatch(clause):
+            time = clause
+            continue
+        if clause.startswith("的") and at == 0:
+            if _is_whole(clause) and not time:
+                yield clause
+            return
+        if re.fullmatch("由.+的[一-龥]{2,6}", clause) or (first and 0 < at < 4 and _is_nominal(clause)):
+            clause = f"是{clause}"
+        elif _is_had(clause):
+            clause = f"的{clause}"
+        elif not _is_said(clause):
+            if first and not any(tag == "v" for _, tag in tagged(clause)):
+                continue
+            return
+        saying = _DAY.sub(r"于\1", time + clause)
+        if _is_whole(saying):
+            yield saying
+        time = ""
+
+
+def _is_had(clause: str) -> bool:
+    """Whether a clause begins with something that the thing has: "化学式为NCl"."""
+    lead = ""
+    for word, tag in tagged(clause):
+        if lead and _HAS.match(word):
+            return len(lead) > 1 and not _ITSELF.match(clause)
+        if tag not in ("n", "vn", "an") or len(lead) > 4:
+            return False
+        lead += word
+    return False
+
+
+def _is_said(clause: str) -> bool:
+    """Whether a clause has its subject before it: it begins with a verb, or with what stands before one."""
+    if _NO_SAYING.match(clause) or re.match("[以用从对].*的[一-龥]{2,6}$|以[^为]{2,8}与", clause):
+        return False
+    if _VERB.match(clause):
+        return True
+    time = _TIME.match(clause)
+    for _, tag in tagged(clause[time.end() :] if time else clause):
+        if tag.startswith("v") and tag != "vn":
+            return True
+        if tag[0] not in "pd":
+            return False
+    return False
+
+
+def _is_nominal(clause: str) -> bool:
+    words = tagged(clause)
+    return (
+        words[-1][1].startswith("n")
+        and words[0][1][0] in "nbamf"
+        and not _VERB.match(clause)
+        and not any(tag in ("v", "p", "d") or word in "是为有" for word, tag in words)
+    )
+
+
+def _is_whole(saying: str) -> bool:
+    """Whether a clause makes sense alone: it leans on nothing, and what it says it is stands in it."""
+    if not SHORTEST <= len(saying) <= LONGEST or _POINTS.search(saying) or _OPEN.search(saying):
+        return False
+    defined = re.match("[是为](?:[^，]*?一[条个座种家名位款部所])?(?P<what>.*)", saying)
+    return defined is None or "的" in saying or not any(tag == "v" for _, tag in tagged(defined["what"]))
