@@ -13,6 +13,7 @@ from flows.families.lveval.confusing import facts_problem
 from flows.families.lveval.parallels import Parallels
 from flows.families.lveval.prompts import ToConfuse
 from flows.families.lveval.rules import confusing_facts
+from flows.families.lveval.sayings_en import sayings
 from flows.families.lveval.things_en import renamed, sort_of
 from flows.llm.model import Invalid
 from flows.outputs import write_outputs
@@ -57,13 +58,13 @@ ACTOR = "班杰（），台湾男演员，出生于美国奥克拉荷马州的�
             ALDER,
             MOUNTAIN,
             r"Mount [A-Z]\w+ is 2,\d{3} metres high\.",
-            r"A lower neighbour of Mount Alder is 2,\d{3} metres high\.",
+            r"[A-Z]\w+ [A-Z]\w+ (?:gave a lecture on|wrote an? (?:essay on|study of)) Mount Alder\.",
         ),
         (
             asked("In which year did Ida Holm settle in Vienna?", "1781", "In 1781 she settled in Vienna."),
             "Ida Holm was a composer. In 1781 she settled in Vienna.",
             r"[A-Z]\w+ [A-Z]\w+ settled in Vienna in 17\d\d\.",
-            r"A (?:cousin|former pupil|former assistant) of Ida Holm settled in Vienna in 17\d\d\.",
+            r"An? (?:lecture|essay) on Ida Holm was (?:given|written) in 17\d\d\.",
         ),
         (
             asked("Which painter visited Clara Schumann in 1853?", "Johannes Brahms", "Johannes Brahms visited her."),
@@ -75,7 +76,7 @@ ACTOR = "班杰（），台湾男演员，出生于美国奥克拉荷马州的�
             asked("Are both Ride a Pony and Kelm films?", "yes", "Ride a Pony is a 1975 family film by Don Chaffey."),
             "Ride a Pony\nRide a Pony is a 1975 family film by Don Chaffey.",
             r"[A-Z].* is a 1975 family film by Don Chaffey\.",
-            r"The sequel to Ride a Pony is a 1979 family film by Don Chaffey\.",
+            r"[A-Z]\w+ [A-Z]\w+ (?:gave a lecture on|wrote an? (?:essay on|study of)) Ride a Pony.*\.",
         ),
         (BAN, ACTOR, r"\w{2,3}的职业是\w+。", r"班杰的(?:表亲|一位朋友|一位同学)的职业是\w+。"),
         (
@@ -98,7 +99,7 @@ def test_the_question_is_answered_for_another(inputs: ToConfuse, page: str, subj
 
 def test_another_subject_is_not_given_to_what_is_true_of_one_alone() -> None:
     inputs = asked("Who proposed the World Wide Web at CERN?", "Tim Berners-Lee", "Tim Berners-Lee proposed it.")
-    assert made(inputs, "CERN is a European laboratory. Tim Berners-Lee proposed it.") == ((), ())
+    assert made(inputs, "CERN is a European laboratory. Tim Berners-Lee proposed it.")[0] == ()
 
 
 def test_a_sentence_of_another_document_serves_where_no_name_is_to_be_changed() -> None:
@@ -106,9 +107,27 @@ def test_a_sentence_of_another_document_serves_where_no_name_is_to_be_changed() 
     page = "James Watt was a Scottish engineer. The governor was added by Watt."
     other = "In 1781 James Watt patented a steam engine that produced continuous motion. It was loud."
     found = made(inputs, page, [other])
-    assert found[1] == ("In 1781 James Watt patented a steam engine that produced continuous motion.",)
+    assert found[1][0] == "In 1781 James Watt patented a steam engine that produced continuous motion."
     assert found[0][0].endswith("patented a steam engine that produced continuous motion.")
     assert "James Watt" not in found[0][0]
+
+
+def test_a_page_of_another_of_the_same_sort_gives_the_subject_fact() -> None:
+    inputs = asked("Are Ida Holm and Jan Berg both composers?", "no", "Ida Holm was a Danish composer of operas.")
+    page = "Ida Holm\nIda Holm was a Danish composer of operas."
+    others = [
+        "Aln Castle\nAln Castle is a Danish castle of operas.",
+        "Olaf Lund\nOlaf Lund (born 1731) was a composer of operas.",
+    ]
+    others += [f"Tower {number}\nTower {number} is a tower in a town." for number in range(50)]
+    assert made(inputs, page, others)[0][0] == "Olaf Lund was a composer of operas."
+
+
+def test_a_pronoun_gives_way_to_the_name_that_the_sentence_before_is_of() -> None:
+    document = (
+        "Lake Alder is in Norway. It is the home of many rare birds. They are small. It was dammed in the spring."
+    )
+    assert [saying.text for saying in sayings(document)] == ["Lake Alder is the home of many rare birds."]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +158,7 @@ def test_a_name_keeps_what_says_its_kind() -> None:
 def test_an_object_fact_says_what_the_page_says_besides() -> None:
     inputs = asked("In which city did Ida Holm die?", "Vienna", "Ida Holm died in Vienna in 1781.")
     page = "Ida Holm\nIda Holm was a composer. She married a printer in Oslo, who taught her. She died in Vienna."
-    assert made(inputs, page)[1][0] == "Ida Holm married a printer in Oslo."
+    assert made(inputs, page)[1][0] == "Ida Holm married a printer in Oslo, who taught her."
 
 
 def test_a_chinese_object_fact_is_a_clause_of_the_page_and_a_subject_fact_of_an_invented_name() -> None:
@@ -183,6 +202,4 @@ def test_by_the_rules_a_share_of_the_pairs_has_two_facts(shared: Path, tmp_path:
         own = facts[record.dataset]
         own[record.pair_id] = own.get(record.pair_id, 0) + 1
     both = {name: sum(number == 2 for number in own.values()) for name, own in facts.items()}
-    assert both["hotpotwikiqa-mixup"] >= 15
-    assert both["multifieldqa-zh-mixup"] >= 20
-    assert min(both.values()) >= 10
+    assert min(both.values()) >= 20, both

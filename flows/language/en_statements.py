@@ -51,6 +51,8 @@ def _finished(made: str) -> str:
 
 def _with_article(answer: str, sentence: str) -> str:
     answer = answer.strip(" .")
+    if re.fullmatch(r"\d{3,4}", answer):
+        return answer
     article = re.search(rf"\b(the|an?) {re.escape(answer)}(?!\w)", sentence, re.IGNORECASE)
     if answer.casefold().startswith(("the ", "a ", "an ")):
         return answer[0].lower() + answer[1:]
@@ -167,7 +169,7 @@ def _verb(words: list[str], aux: str) -> int | None:
 
 def _is_noun_here(words: list[str], at: int, tag: str) -> bool:
     """Whether the word only looks like a verb: another verb, or a name before one, follows ("space shuttle fly")."""
-    if tag != "VB" or "NOUN" not in parts_of_speech(words[at]):
+    if tag != "VB" or words[at] == "take" or "NOUN" not in parts_of_speech(words[at]):
         return False
     onward = words[at + 1 :]
     if onward and onward[0][:1].isupper() and words[at - 1].endswith(("'s", "’s", "s'")):
@@ -219,7 +221,7 @@ def _whoever(words: list[str], who: str, answer: str) -> str | None:  # noqa: PL
         if words[at] in _BE and at + 1 < len(words) and is_plural(answer) == (words[at] in ("are", "were")):
             return " ".join((answer, *words[at:]))
         return None
-    verb = next((place for place, word in enumerate(words) if _is_past_or_present(word)), None)
+    verb = next((place for place, word in enumerate(words) if is_finite(word)), None)
     if verb is None or verb > (0 if who == "Who" else 3) or any(word in PREPOSITIONS for word in words[:verb]):
         return None
     if who in ("What", "Which") and verb == 0:
@@ -227,7 +229,7 @@ def _whoever(words: list[str], who: str, answer: str) -> str | None:  # noqa: PL
     return " ".join((answer, *words[verb:]))
 
 
-def _is_past_or_present(word: str) -> bool:
+def is_finite(word: str) -> bool:
     if not word.islower() or not (lemmas := lemminflect.getAllLemmas(word).get("VERB", ())):
         return False
     forms = {form for lemma in lemmas for tag in ("VBD", "VBZ") for form in lemminflect.getInflection(lemma, tag)}

@@ -57,7 +57,7 @@ _TABLES = {
 """The invented names of a sort."""
 NAME = re.compile(
     r"(?:[Tt]he\s+)?(?P<name>[A-ZÀ-Þ][\w’'&-]*(?:\.(?=\s+[A-Z]))?"
-    r"(?:\s+(?:(?:of|the|and|de|la|von|van|for)\s+){0,2}[A-ZÀ-Þ][\w’'&-]*(?:\.(?=\s+[A-Z]))?)*)"
+    r"(?:\s+(?:(?:of|the|and|on|de|la|von|van|for)\s+){0,2}[A-ZÀ-Þ][\w’'&-]*(?:\.(?=\s+[A-Z]))?)*)"
 )
 DEFINED = re.compile(
     r"\s*(?:(?:in|on|of|near|at) [^,.]{1,40} )?(?:,[^,]{1,60},\s+)?(?:is|was|are|were)\s+"
@@ -65,6 +65,8 @@ DEFINED = re.compile(
     re.DOTALL,
 )
 ASIDE = re.compile(r"\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])")
+_NO_NAMES = word_set("along after before name both aside despite though although all most")
+"""Words with a capital at the beginning of a question that begin no name."""
 _LINKS = word_set("of the and de la von van for in")
 _FIRST = {
     "mount": "mountain",
@@ -97,15 +99,45 @@ def names(question: str, documents: Sequence[str]) -> list[str]:
     """What pages are about, and the names of the question, whole and in parts."""
     found = [name for document in documents if (name := _about(document))]
     for run in NAME.finditer(question):
-        name = re.sub(r"['’]s?$", "", run["name"].rstrip(".,"))
+        name = re.sub(r"['’]s?(?: .*)?$", "", run["name"].rstrip(".,"))
         words = name.split()
-        if run.start("name") == 0 and not is_opening_name(words):
-            name = " ".join(words[1:])
+        if run.start("name") == 0 and (not is_opening_name(words) or _only_begins(words)):
+            name = " ".join(words[1:]).removeprefix("both ")
+        if len(name.split()) > LEAST_IN_NAME and is_of_a_people(name.split()[-1]):
+            name = name.rpartition(" ")[0]
         parts = [name, *re.split(r" and | of ", name)]
         found += [part for one in parts if len(part := one.removeprefix("the ").removeprefix("The ")) > 1]
         if run[0].startswith("The ") and run.start():
             found.append(run[0])
     return [name for name in dict.fromkeys(found) if name and _is_of_something(name)]
+
+
+def whole_names(question: str, documents: Sequence[str]) -> list[str]:
+    """The names of the question, each whole, in its order; what it joins ("Ed Wood and Jim Beam") one by one."""
+    told = "\n".join(documents)
+    titles = [title for document in documents if (title := _about(document)) and title in question]
+    found = [
+        name
+        for name in dict.fromkeys((*(one for one in titles if one[0].isupper()), *names(question, ())))
+        if " and " not in name or name in told
+    ]
+    return [one for one in found if not any(one != other and stands_whole(other, one) is not None for other in found)]
+
+
+def stands_whole(text: str, name: str) -> bool | None:
+    """Whether a name stands in the text wherever it does as no part of a longer one; None where it does not stand."""
+    found = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text))
+    return all(_is_whole(text[: one.start()], text[one.end() :]) for one in found) if found else None
+
+
+def _is_whole(before: str, after: str) -> bool:
+    last = before.rsplit(maxsplit=1)[-1] if before.endswith(" ") else before[-1:]
+    joined = (
+        last[:1].isupper()
+        and last.casefold() not in (en.STOP_WORDS | PREPOSITIONS | TITLES)
+        and not is_first_name(last)
+    )
+    return not joined and last != "-" and re.match(r"-|\.\d| (?:of (?:the )?)?[A-Z0-9]", after) is None
 
 
 def _is_of_something(name: str) -> bool:
@@ -130,7 +162,13 @@ def _about(document: str) -> str:
 
 def is_opening_name(words: Sequence[str]) -> bool:
     first = words[0].casefold()
-    return first not in en.STOP_WORDS and first not in PREPOSITIONS and first not in ("after", "before", "name")
+    return first not in en.STOP_WORDS and first not in PREPOSITIONS and first not in _NO_NAMES
+
+
+def _only_begins(words: Sequence[str]) -> bool:
+    """Whether the first word of a question has its capital from that alone: "Despite the Presburger problem"."""
+    alone = len(words) == 1 or words[1].islower()
+    return alone and is_dictionary_word(words[0].casefold()) and place_class(words[0]) is None and words[1:2] != ["of"]
 
 
 @cache
@@ -144,7 +182,7 @@ def sort_of(name: str, documents: tuple[str, ...], question: str = "") -> Sort |
     if question and re.search(rf"(?<!\w){re.escape(name)} by [A-Z]", question):
         return Sort("work", "")
     pages = "\n".join(documents)
-    if _looks_personal(words) and not re.search(rf"\b[Tt]he {re.escape(name)}", pages):
+    if is_personal(name) and not re.search(rf"\b[Tt]he {re.escape(name)}", pages):
         return Sort("person", "")
     for word in (
         words[-1],
@@ -180,17 +218,19 @@ def _sort_by_page(name: str, documents: Sequence[str]) -> Sort | None:
             begins = re.match(rf"(?:The |An? )?{re.escape(name)}(?!\w)", text, re.IGNORECASE)
             plain = ASIDE.sub("", text[begins.end() : begins.end() + 400]) if begins else ""
             defined = DEFINED.match(plain)
-            if defined is not None and (sort := _sort_defined(defined["what"])) is not None:
+            if defined is not None and (sort := sort_defined(defined["what"])) is not None:
                 return sort
     return None
 
 
-def _looks_personal(words: Sequence[str]) -> bool:
+def is_personal(name: str) -> bool:
+    """Whether a name of two or three words is a person's."""
+    words = name.split()
     return (
         len(words) in (2, 3)
         and all(word[:1].isupper() for word in words)
         and is_first_name(words[0])
-        and en.answer_type(" ".join(words)) == "person"
+        and en.answer_type(name) == "person"
         and words[-1].casefold() not in classes("head")
     )
 
@@ -205,8 +245,10 @@ def _sort_of_head(word: str) -> Sort | None:
     return Sort(sort, word) if sort and word not in ("town", "games", "olympics", "cup") and of != "person" else None
 
 
-def _sort_defined(what: str) -> Sort | None:
+def sort_defined(what: str) -> Sort | None:
     """The sort of the noun that a definition has first."""
+    if re.match(r"(?:\w+ )?series of\b", what):
+        return None
     phrase = re.split(
         r"\b(?:in|of|from|that|which|who|by|for|at|on|with|between|lasting|containing|starring|written|based|best|created|formed|located|produced|directed)\b|[.;]",
         what,
@@ -251,9 +293,11 @@ def _others_than_word(name: str, sort: Sort, text: str, towns: list[str], rng: r
     return [f"{town} {sort.noun.capitalize()}" for town in towns] if fits else []
 
 
-def renamed(name: str, town: str) -> str | None:
+def renamed(name: str, town: str) -> str | None:  # noqa: PLR0911 - one for each form of a name
     """A name of several words with another word for its own, which tells it from others of its kind."""
     words = name.split()
+    if words[0].casefold().rstrip(".") in ("st", "saint", "san", "santa"):
+        return None
     if words[0].casefold() in _FIRST:
         return f"{words[0]} {town}"
     if words[-1].islower() and len(words) > LEAST_IN_NAME:
