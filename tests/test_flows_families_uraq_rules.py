@@ -303,6 +303,100 @@ def test_facts_of_every_kind_have_questions_of_four_steps_and_most_facts_shorter
         assert len({question.fact.id for question in asked(hops)}) > 0.3 * len(facts())
 
 
+# ---- what somebody would ask ----
+
+
+def test_counts_are_compared_with_counts_of_their_unit_alone() -> None:
+    found = [question for hops in HOPS[2:] for question in asked(hops) if question.fact.kind == "count"]
+    assert len(found) >= 40
+    for question in found:
+        for slot in question.slots.values():
+            if isinstance(slot, Fact):
+                assert slot.unit == question.fact.unit != "", question.text
+            elif isinstance(slot, str):
+                assert cell("known_holders", "clue", slot, "unit") == question.fact.unit, question.text
+        assert question.fact.unit in question.text
+
+
+def test_a_clue_tells_one_thing_and_never_the_one_that_the_fact_is_on() -> None:
+    assert max(Counter(row["clue"] for row in table("known_holders")).values()) == 1
+    for question in asked(4):
+        if question.fact.kind == "count":
+            clue = name(question, "h")
+            assert clue != question.fact.holder
+            assert cell("known_holders", "clue", clue, "name").lower() not in question.fact.holder.lower()
+
+
+def test_people_are_compared_with_people_of_their_calling_and_country() -> None:
+    found = [one for one in asked(4) if one.pattern.program.slots.get("r") == "colleague"]
+    assert found
+    for question in found:
+        own, other = people()[question.fact.value], people()[name(question, "r")]
+        assert (own.role, own.country) == (other.role, other.country), question.text
+
+
+def test_events_and_people_go_together_within_an_art_alone() -> None:
+    found = [(one, one.slots.get("w") or one.slots.get("b")) for one in asked(4) if one.slots.keys() & {"w", "b"}]
+    assert found
+    for question, other in found:
+        assert isinstance(other, Fact)
+        assert question.fact.topic == other.topic in {"literature", "painting", "music"}, question.text
+
+
+def test_rulers_are_asked_about_by_events_and_people_of_their_land() -> None:
+    for question in asked(4):
+        if question.fact.kind == "year" and "US president" in question.text:
+            assert "us" in question.fact.land.split()
+        if question.fact.kind == "person" and "in London" in question.text:
+            assert people()[question.fact.value].country == "United Kingdom"
+
+
+def test_elements_compared_are_not_far_apart_and_animals_have_legs_worth_counting() -> None:
+    order = [row["name"] for row in table("known_elements")]
+    for question in asked(4):
+        if question.pattern.program.name == "element-apart":
+            assert all(int(question.results(value)[-1]) <= 25 for value in (question.fact.value, question.fact.wrong))
+            assert name(question, "r") in order
+        if question.pattern.program.name.startswith("animal-legs"):
+            assert cell("known_animals", "name", question.fact.value, "class") in ("insect", "arachnid")
+
+
+def test_a_language_is_not_traced_to_the_country_it_is_asked_of() -> None:
+    for question in asked(4):
+        if question.pattern.program.name == "country-tongue":
+            for value in (question.fact.value, question.fact.wrong):
+                assert question.results(value)[2] != value
+
+
+def test_numbers_and_entities_are_most_of_what_the_rules_ask() -> None:
+    named = assigned(4, yes_no=False)
+    assert all(question.pattern.program.answer_type != "boolean" for question in named.values())
+    assert len(named) > len(assigned(4, yes_no=True))
+
+
+def test_the_rules_ask_for_yes_or_no_only_where_it_is_wanted() -> None:
+    fact = next(fact for fact in facts() if fact.id in assigned(4, yes_no=True) and fact.kind == "year")
+    inputs = asked_of.ToAsk(original=fact.statement, manipulated=fact.said(fact.wrong), hops=4, answer_type="boolean")
+    wanted = RULES["ask_question"](inputs, RNG)
+    assert isinstance(wanted, asked_of.Question)
+    assert wanted.answer_type == "boolean"
+    only_guessed = next(one for one in assigned(4, yes_no=True) if one not in assigned(4, yes_no=False))
+    fact = assigned(4, yes_no=True)[only_guessed].fact
+    inputs = asked_of.ToAsk(original=fact.statement, manipulated=fact.said(fact.wrong), hops=4, answer_type="number")
+    with pytest.raises(Invalid, match="no question of 4 steps"):
+        RULES["ask_question"](inputs, RNG)
+
+
+def test_statements_with_a_question_are_written_first() -> None:
+    known = {*assigned(4, yes_no=False), *assigned(4, yes_no=True)}
+    by_statement = {fact.statement: fact.id in known for fact in facts()}
+    for topic in TOPICS:
+        batch = RULES["write_statements"](asked_of.StatementsWanted(topic=topic, count=1000, round=0), RNG)
+        assert isinstance(batch, asked_of.Statements)
+        askable = [by_statement[statement] for statement in batch.statements]
+        assert askable == sorted(askable, reverse=True)
+
+
 def test_questions_are_told_apart_by_their_text() -> None:
     assert len(questions()) == sum(len(asked(hops)) for hops in HOPS)
     question = asked(4)[0]

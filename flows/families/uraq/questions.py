@@ -519,7 +519,7 @@ def of_the_art(fact: Fact, kind: Kind) -> list[Fact]:
 
 
 def contemporaries(fact: Fact) -> Sequence[Slot]:
-    """People of the fact's time, and of a person's calling, with both dates known; neither its answer nor a wrong one."""
+    """People of the fact's time, and of a person's calling, with known dates; neither its answer nor a wrong one."""
     middle = centre(fact)[0] - 50
     return [
         person.name
