@@ -517,6 +517,18 @@ def test_other_statements_are_manipulated_by_surface_rules(statement: str, manip
     assert checks.manipulation_problem(statement, manipulated) is None
 
 
+@pytest.mark.parametrize(
+    "statement", ["The town stands on more than 100 islands.", "The keg holds up to 40 pints.", "It weighs 1 kilogram."]
+)
+def test_a_number_that_bounds_another_or_stands_alone_is_not_changed(statement: str) -> None:
+    try:
+        answer = RULES["manipulate"](asked_of.ToManipulate(statement=statement), RNG)
+    except Invalid:
+        return
+    assert isinstance(answer, asked_of.Manipulated)
+    assert answer.manipulation == "negation"
+
+
 def test_a_statement_that_no_surface_rule_fits_is_refused() -> None:
     with pytest.raises(Invalid, match="no rule for this statement"):
         RULES["manipulate"](asked_of.ToManipulate(statement="Rivers carry silt."), RNG)

@@ -49,6 +49,10 @@ SWAPS: tuple[tuple[str, ...], ...] = (
 )
 """Words of which a generic substitution takes the next one of the row, coming round at its end."""
 AUXILIARIES = re.compile(r"\b(is|are|was|were|can|could|will|would|must|should|has|have|had)\b")
+BOUND = re.compile(
+    r"\b(?:more than|less than|fewer than|at least|at most|over|under|above|below|up to|nearly)\s+$", re.IGNORECASE
+)
+"""What stands before a number that bounds another one: of two such statements both can be true."""
 FULL_VERBS = {"has": "does not have", "have": "do not have", "had": "did not have"}
 """How `has` is negated where it is no auxiliary of the perfect."""
 PARTICIPLE = re.compile(r"\s+(been|\w+ed|\w+en|become|begun|come|done|found|gone|had|led|lost|made|met|run|set|won)\b")
@@ -115,6 +119,8 @@ def with_other_number(statement: str) -> str | None:
     found = re.search(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w.,]*\w)", statement)
     if len(re.findall(r"\d+(?:[.,]\d+)*", statement)) > 1:
         return None  # a range, or figures that hang together
+    if found and (found[0] == "1" or BOUND.search(statement[: found.start()])):
+        return None  # the noun would have to agree, or a larger number could be right as well
     return statement[: found.start()] + other_number(found[0]) + statement[found.end() :] if found else None
 
 
