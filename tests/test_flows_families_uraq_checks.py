@@ -21,6 +21,7 @@ from flows.families.uraq.prompts import (
     Statements,
     ToAsk,
     ToManipulate,
+    of_wanted_type,
 )
 from flows.families.uraq.verify import _goes_together, _says_the_same
 from flows.llm.model import Invalid, Prompt
@@ -234,14 +235,23 @@ def test_a_possessive_gives_no_letter_away() -> None:
     assert given_away is not None
 
 
-def test_another_type_of_answer_is_refused_where_nothing_else_will_do() -> None:
+def test_a_guessed_answer_is_refused_where_a_number_or_an_entity_is_wanted() -> None:
     wishes: tuple[AnswerType | None, ...] = ("boolean", "number", "entity", None)
     for wished in wishes:
         asked = ASKED.model_copy(update={"answer_type": wished})
-        assert refusal(ASK_QUESTION, asked, question()) is None
-        problem = refusal(ASK_QUESTION, asked.model_copy(update={"only": True}), question())
-        assert (problem is None) == (wished == "boolean")
+        problem = refusal(ASK_QUESTION, asked, question())
+        assert (problem is None) == (wished in ("boolean", None))
         assert problem is None or problem.startswith(OTHER_TYPE)
+        # The prompt says so beforehand, and not elsewhere.
+        told = " ".join(message["content"] for message in ASK_QUESTION.messages(asked))
+        assert ("A yes/no question can be guessed and is refused here" in told) == (problem is not None)
+
+
+def test_a_number_stands_for_yes_or_no_unless_that_alone_is_wanted() -> None:
+    for only in (False, True):
+        asked = ToAsk(original="a", manipulated="b", hops=4, answer_type="boolean", only=only)
+        assert of_wanted_type(asked, "number") == (not only)
+        assert of_wanted_type(asked, "boolean")
 
 
 Told = tuple[StepKind, str, str, str]

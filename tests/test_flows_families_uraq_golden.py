@@ -21,7 +21,7 @@ GOLDEN = {
     "write_statements": (1, "4ad746c4f6daee9f"),
     "deduplicate": (1, "45bafcc267fc59c5"),
     "manipulate": (2, "932875071711f61f"),
-    "ask_question": (3, "49aab3ff68168299"),
+    "ask_question": (4, "49aab3ff68168299"),
     "prescreen": (2, "49aab3ff68168299"),
     "arrange_contexts": (2, "177e5bc6e019f78b"),
 }

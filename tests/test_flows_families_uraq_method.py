@@ -14,9 +14,10 @@ from data.output import arrow_fields
 from flows.compose import Project, rules_of
 from flows.construct.engine import VerifyContext
 from flows.construct.stages import StageRef
-from flows.families.uraq import FAMILY
+from flows.families.uraq import FAMILY, checks
 from flows.families.uraq.method import ANSWER_SHARES, UraqSettings, batches, expected_answers, messages
 from flows.families.uraq.prompts import OTHER_TYPE, Manipulated, Question, ToAsk, ToManipulate
+from flows.families.uraq.rules import RULES
 from flows.llm.model import Invalid, Prompt, Text, Usage
 from flows.llm.rules import Rules
 from flows.outputs import write_outputs
@@ -259,12 +260,31 @@ async def test_types_of_answers_are_asked_for_by_their_shares(tmp_path: Path) ->
         family.models.update(dict.fromkeys(family.models, Counting()))  # type: ignore[attr-defined]
         wanted.clear()
         await run_all(project.build)
-        types[name] = {item.answer_type for item in rows(project, "items")}
+        items = rows(project, "items")
+        types[name] = {item.answer_type for item in items}
         dropped = project.build.summary(FAMILY, FAMILY.part("items")).dropped["ask_question"]
         assert set(wanted) == set(shares or ANSWER_SHARES)
-        # The rules have one question on each fact. What is refused is asked for again as another wanted type.
-        assert (dropped.get(OTHER_TYPE, 0) > 0) == (shares is not None)
+        # The rules know what is wanted, and ask for nothing else.
+        assert OTHER_TYPE not in dropped
+        if shares is None:
+            assert sum(item.answer_type != "boolean" for item in items) >= len(items) / 2
     assert types == {"all": {"number", "entity", "boolean"}, "guessed": {"boolean"}, "not": {"number", "entity"}}
+
+
+async def test_a_builder_that_asks_for_yes_or_no_alone_keeps_the_shares(tmp_path: Path) -> None:
+    def ask(asked: ToAsk, rng: Random) -> BaseModel:
+        return RULES["ask_question"](asked.model_copy(update={"answer_type": "boolean"}), rng)
+
+    uraq = {**SMALL, "parts": ["items"]}
+    project = Project(write_config(tmp_path, store=str(tmp_path / "store"), families={"uraq": uraq}), tmp_path / "out")
+    family = project.build.families["uraq"]
+    lazy = Rules({**RULES, "ask_question": ask}, 7)
+    family.models.update(dict.fromkeys(family.models, lazy))  # type: ignore[attr-defined]
+    await run_all(project.build)
+    assert project.build.summary(FAMILY, FAMILY.part("items")).dropped["ask_question"][OTHER_TYPE] > 0
+    carried = [checks.carries(item.original, item.manipulated) for item in rows(project, "items")]
+    types = [item.answer_type for item in rows(project, "items")]
+    assert types.count("boolean") <= carried.count(None) + 1  # the share is a whole number of questions
 
 
 async def test_yes_or_no_is_asked_first_of_pairs_that_carry_nothing_else(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ FAMILY = Family(
             steps=(
                 each(
                     ask_question,
-                    version=3,
+                    version=4,
                     prompts=[ASK_QUESTION],
                     prepare=wish_types,
                     settings=["hops", "answer_shares"],

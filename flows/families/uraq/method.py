@@ -298,18 +298,18 @@ async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
 
     Departure: the paper asks for one to five steps and keeps the questions of four. We ask for a number
     that will be kept (drawn where several are), so that no call is spent on a question to be thrown away.
-    The type of the answer is wished for (`wish_types`): a pair that gives no natural question for it is asked another.
+    The type of the answer is wished for (`wish_types`). A wish for a number or an entity binds, since the pair differs
+    in a detail that carries one; where yes or no is wished for, another type will do unless no other is wanted.
     The original's answer is the ground truth (A.6).
     """
     settings: UraqSettings = ctx.settings
     hops = ctx.random(pair.key).choice(sorted(set(settings.hops)))
-    wanted = {type_ for type_, share in settings.answer_shares.items() if share > 0}
     asked = ToAsk(
         original=pair.original,
         manipulated=pair.manipulated,
         hops=hops,
         answer_type=ctx.prepared[pair.key],
-        only="boolean" not in wanted or wanted == {"boolean"},
+        only=settings.answer_shares.get("boolean") == 1,
     )
     answer = await ctx.ask(ASK_QUESTION, asked)
     return UraqItem(

@@ -3,16 +3,31 @@
 A program reads the fact's value, recalls what else it needs, and computes, compares or concludes. It is run
 twice, once with the true value and once with the manipulated one, so that both answers are right by
 construction; each of its steps feeds a later one, so that none can be taken away.
+
+A fact that gives no natural question has none: that is a drop, counted as such.
 """
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 
-from flows.families.uraq.facts import WITH_ARTICLE, Fact, Kind, column, facts, of_kind, people, properties, reigns, rows
+from flows.families.uraq.facts import (
+    WITH_ARTICLE,
+    Fact,
+    Kind,
+    column,
+    facts,
+    holders,
+    of_kind,
+    people,
+    properties,
+    reigns,
+    rows,
+)
 from flows.language import en
+from schemas.base import content_hash
 from schemas.uraq import MAX_HOPS, AnswerType, StepKind
 
 Result = int | str
@@ -22,35 +37,17 @@ DRAWS = 60
 """How often slots are drawn anew for one fact and program before the program counts as not applicable."""
 MAX_USES = 6
 """No pattern stands more often than this among the four-hop questions of the whole table."""
-MEASURES = frozenset(
-    [
-        "days",
-        "years",
-        "months",
-        "minutes",
-        "hours",
-        "seconds",
-        "nights",
-        "feet",
-        "metres",
-        "yards",
-        "degrees",
-        "ounces",
-        "pounds",
-        "pints",
-        "points",
-        "millilitres",
-        "carats",
-        "volts",
-        "kopecks",
-        "bits",
-        "frames",
-    ]
-)
-"""First words of phrases that measure rather than count; these are compared, not pooled with other things."""
-FEW_OF_A_TOPIC = 5
-"""With so many counts of one topic, questions on it keep to the topic."""
-TIMES = ((2, "twice"), (3, "three times"), (4, "four times"), (5, "five times"), (10, "ten times"))
+FEW_PLACES = 25
+"""So many places of the periodic table apart, two elements may be compared."""
+COUNTED_LEGS = ("insect", "arachnid")
+REACH = 110
+"""Nobody who was born so many years before an event is thought of together with it."""
+AGE_OF_NEWS = 10
+"""From this age on somebody is said to have lived to see an event."""
+ARTS = frozenset(["literature", "painting", "music"])
+"""Topics whose people and events somebody would connect; of the others, few have to do with each other."""
+AFTERLIFE = frozenset(["literature", "painting"])
+"""Topics whose events somebody would connect with people who were dead by then."""
 ORDINALS = ("next", "second", "third")
 SERIES: Mapping[str, tuple[str, ...]] = {
     "planet": ("Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune"),
@@ -79,7 +76,7 @@ class Do:
 class Program:
     """The steps of a question over a fact of one kind, with its wordings.
 
-    `slots` says how each slot is filled (a name in `CANDIDATES`); `most` bounds the numbers that may come up.
+    `slots` says how each slot is filled (a name in `CANDIDATES`); `unit` and `land` say which facts it suits.
     """
 
     name: str
@@ -88,13 +85,21 @@ class Program:
     steps: tuple[Do, ...]
     wordings: tuple[str, ...]
     slots: Mapping[str, str] = field(default_factory=dict)
-    pooled: bool = False
-    most: int = 2000
+    unit: str = ""
+    """Of counts, the unit that the wordings speak of."""
+    land: str = ""
+    """Of events and people, whose rulers the wordings speak of: nobody dates by those of another land."""
 
     @property
     def hops(self) -> int:
         """How many steps the question takes."""
         return len(self.steps)
+
+    def suits(self, fact: Fact) -> bool:
+        """Whether the wordings can be said of a fact of the program's kind."""
+        if self.kind == "person" and self.land:
+            return people()[fact.value].country == self.land
+        return self.unit in ("", fact.unit) and (not self.land or self.land in fact.land.split())
 
 
 @dataclass(frozen=True)
@@ -182,11 +187,8 @@ def place_in(series: str) -> Callable[[str], Result]:
 
 
 def members(series: str) -> tuple[str, ...]:
-    """The names of a series in order: a constant one, or one column of a known table."""
-    tables = {"element": "known_elements", "president": "known_presidents", "state": "known_states"}
-    if series in SERIES:
-        return SERIES[series]
-    return tuple(row["name"] for row in rows(tables[series]))
+    """The names of a series in order: a constant one, or the elements."""
+    return SERIES.get(series) or tuple(row["name"] for row in rows("known_elements"))
 
 
 def in_office(table: str) -> Callable[[int], Result]:
@@ -250,13 +252,6 @@ def yes(condition: bool) -> str:
     return "yes" if condition else "no"
 
 
-def nearer(value: int, one: int, other: int) -> Result:
-    """Whether `value` is nearer to `one` than to `other`; blocked at a tie."""
-    if abs(value - one) == abs(value - other):
-        raise Blocked("as near to the one as to the other")
-    return yes(abs(value - one) < abs(value - other))
-
-
 def strictly(condition: Callable[..., bool]) -> Callable[..., Result]:
     """A comparison of numbers that is blocked where two of them are equal."""
 
@@ -266,17 +261,6 @@ def strictly(condition: Callable[..., bool]) -> Callable[..., Result]:
         return yes(condition(first, *rest))
 
     return compare
-
-
-def ranked(pick: Callable[[list[int]], int]) -> Callable[..., Result]:
-    """One of several numbers by its size; blocked where two are equal."""
-
-    def choose(*numbers: int) -> Result:
-        if len(set(numbers)) < len(numbers):
-            raise Blocked("two are the same")
-        return pick(sorted(numbers))
-
-    return choose
 
 
 def apart(one: int, other: int) -> Result:
@@ -293,27 +277,29 @@ def after(later: int, earlier: int) -> Result:
     return later - earlier
 
 
-def of_each(field_: str) -> Callable[..., Result]:
-    """An operation that lists a field of several countries."""
-
-    def look(*names: str) -> Result:
-        return ", ".join(str(looked_up("known_countries", "name", field_)(name)) for name in names)
-
-    return look
-
-
 def latitude_of_capital(country: str) -> Result:
     """The latitude of a country's capital, in degrees north."""
     capital = looked_up("known_countries", "name", "capital")(country)
     return looked_up("known_countries", "capital", "latitude")(str(capital))
 
 
-def capitals_north(latitude: int, *countries: str) -> Result:
-    """How many capitals lie further north; blocked where one is too near to tell by whole degrees."""
-    others = [int(latitude_of_capital(country)) for country in countries]
-    if any(abs(other - latitude) < 2 for other in others):
+def further_north(capital: str, other: str) -> Result:
+    """Whether a capital lies north of another; blocked where the two are too near to tell by whole degrees."""
+    one, two = (int(looked_up("known_countries", "capital", "latitude")(name)) for name in (capital, other))
+    if abs(one - two) < 2:
         raise Blocked("about as far north")
-    return sum(other > latitude for other in others)
+    return yes(one > two)
+
+
+def first_of(table: str, field_: str) -> Callable[[str], Result]:
+    """An operation that gives the first year of a table in which a country stands in a column."""
+
+    def look(country: str) -> Result:
+        if any(row[field_] == f"West {country}" for row in rows(table)):
+            raise Blocked("counted by some with those of West Germany")
+        return known(min((int(row["year"]) for row in rows(table) if row[field_] == country), default=None))
+
+    return look
 
 
 CRADLES = {
@@ -346,8 +332,6 @@ OPS: Mapping[str, Callable[..., Result]] = {
     "state capital": looked_up("known_states", "name", "capital"),
     "admission": looked_up("known_states", "name", "year"),
     "games city": looked_up("known_games", "year", "city"),
-    "games country": looked_up("known_games", "year", "country"),
-    "country continent": looked_up("known_games", "country", "continent"),
     "cup winner": looked_up("known_cups", "year", "winner"),
     "cup host": looked_up("known_cups", "year", "host"),
     "next games": next_in("known_games"),
@@ -361,41 +345,32 @@ OPS: Mapping[str, Callable[..., Result]] = {
     "next president": successor("known_presidents"),
     "birth state": of_reign("known_presidents", lambda reign: getattr(reign, "house", "")),
     "party": of_reign("known_presidents", lambda reign: getattr(reign, "party", "")),
+    "took office": of_reign("known_presidents", lambda reign: getattr(reign, "start", "")),
     "left office": of_reign("known_presidents", lambda reign: getattr(reign, "end", "")),
-    "nato": lambda letter: SERIES["nato"][SERIES["letter"].index(letter)],
     "city country": looked_up("known_games", "city", "country"),
-    "cradle": lambda language: known(CRADLES.get(language)),
+    "cradle": lambda language, country: known(CRADLES.get(language) if CRADLES.get(language) != country else None),
     "science": lambda animals: known(SCIENCES.get(animals)),
-    "continents of": of_each("continent"),
-    "sides of": of_each("side"),
-    "languages of": of_each("language"),
-    "count in": lambda one, listed: listed.split(", ").count(one),
     "latitude of capital": latitude_of_capital,
-    "capitals north": capitals_north,
+    "further north": further_north,
+    "first games": first_of("known_games", "country"),
+    "first cup": first_of("known_cups", "winner"),
+    "holder": lambda clue: holders()[clue].name,
+    "number held": lambda name, clue: holders()[clue].number,
     "months on": lambda month, further: (month + further - 1) % 12 + 1,
     "add": lambda *numbers: sum(numbers),
     "apart": apart,
     "after": after,
-    "times": lambda one, other: one * other,
     "more": lambda one, other: yes(one > other),
     "less": strictly(lambda one, other: one < other),
     "greater": strictly(lambda one, other: one > other),
     "within": strictly(lambda one, low, high: low < one < high),
-    "between": strictly(lambda one, low, high: min(low, high) < one < max(low, high)),
-    "below all": strictly(lambda one, *rest: one < min(rest)),
-    "above all": strictly(lambda one, *rest: one > max(rest)),
-    "nearer": nearer,
     "same": lambda one, other: yes(one == other),
-    "smallest": ranked(lambda numbers: numbers[0]),
-    "largest": ranked(lambda numbers: numbers[-1]),
-    "middle": ranked(lambda numbers: numbers[len(numbers) // 2]),
     "count yes": lambda *answers: answers.count("yes"),
     "any": lambda *answers: yes("yes" in answers),
     "all": lambda *answers: yes("no" not in answers),
-    "exactly two": lambda *answers: yes(answers.count("yes") == 2),
     "most": lambda *answers: yes(answers.count("yes") > len(answers) / 2),
     "opposite": lambda answer: yes(answer == "no"),
-    **{f"{name} at": at_place(name) for name in (*SERIES, "element", "president", "state")},
+    **{f"{name} at": at_place(name) for name in (*SERIES, "element")},
     **{f"{name} place": place_in(name) for name in ("planet", "month", "element")},
 }
 
@@ -421,10 +396,7 @@ def run(
                 arguments.append(int(argument[1:]))
             else:
                 arguments.append(slot_value(slots[argument[1:]]))
-        result = OPS[step.op](*arguments)
-        if isinstance(result, int) and abs(result) > program.most:
-            raise Blocked("too large a number")
-        done[place] = result
+        done[place] = OPS[step.op](*arguments)
     if len(program.steps) not in done:
         raise Blocked("the last step is missing")
     return tuple(done.values())
@@ -457,9 +429,13 @@ def name_of(slot: Slot) -> str:
 
 def fill(text: str, fact: Fact, slots: Mapping[str, Slot]) -> str:
     """`text` with the fact's phrase and the slots' names put in."""
-    names = {name: name_of(slot) for name, slot in slots.items()}
-    if "m" in slots:
-        names["m"] = dict(TIMES)[int(slot_value(slots["m"]))]
+    names = {"when": fact.clause, "unit": fact.unit, "holder": fact.holder}
+    for name, slot in slots.items():
+        names[name] = name_of(slot)
+        if isinstance(slot, Fact):
+            names |= {f"{name}_clause": slot.clause, f"{name}_holder": slot.holder}
+    if "h" in slots:
+        names["told"] = holders()[names["h"]].told
     if "o" in slots:
         names["o"] = ORDINALS[int(slot_value(slots["o"])) - 1]
     names["single"] = fact.question
@@ -480,11 +456,6 @@ def inverted(predicate: str) -> tuple[str, str]:
     return ("Do", predicate) if en.lemma(verb) == verb else ("Did", f"{en.lemma(verb)} {rest}")
 
 
-def measures(fact: Fact) -> bool:
-    """Whether the fact's number is a measure, not a count of things."""
-    return fact.phrase.split()[0] in MEASURES
-
-
 @cache
 def words_of(fact: Fact) -> frozenset[str]:
     """Words of four letters or more: facts that share one are too close to be put side by side."""
@@ -500,30 +471,19 @@ def far_from(fact: Fact, kind: Kind) -> tuple[Fact, ...]:
     return tuple(other for other in of_kind(kind) if other.id != fact.id and not words_of(other) & own)
 
 
-def comparable_counts(fact: Fact) -> list[Fact]:
-    """The other counts that may stand beside a fact's: of the same unit, or both of things.
+def counts_of_unit(fact: Fact) -> Sequence[Slot]:
+    """The other counts of a fact's unit."""
+    return [other for other in of_kind("count") if other.id != fact.id and other.unit == fact.unit]
 
-    Those of the fact's own topic are preferred, if there are enough of them to choose from.
-    """
-    unit = fact.phrase.split()[0]
-    found = [
-        other
-        for other in of_kind("count")
-        if other.id != fact.id and (other.phrase.split()[0] == unit if measures(fact) else not measures(other))
+
+def told_holders(fact: Fact) -> Sequence[Slot]:
+    """Clues to other things that have a number of the fact's unit."""
+    own = set(re.findall(r"\w{4,}", fact.holder.lower())) - {"team", "alphabet", "flag"}
+    return [
+        one.clue
+        for one in holders().values()
+        if one.unit == fact.unit and one.clue != fact.holder and not own & set(re.findall(r"\w{4,}", one.name.lower()))
     ]
-    own = [other for other in found if other.topic == fact.topic]
-    return own if len(own) >= FEW_OF_A_TOPIC else found
-
-
-def similar_counts(fact: Fact) -> Sequence[Slot]:
-    """Comparable counts of about the same size; of any topic where the fact's own has too few."""
-    own = int(fact.value)
-    return [other for other in comparable_counts(fact) if own / 4 <= int(other.value) <= own * 4]
-
-
-def small_counts(fact: Fact) -> Sequence[Slot]:
-    """Comparable counts below forty."""
-    return [other for other in comparable_counts(fact) if int(other.value) < 40]
 
 
 def centre(fact: Fact) -> tuple[int, int]:
@@ -536,13 +496,30 @@ def centre(fact: Fact) -> tuple[int, int]:
 
 
 def events(fact: Fact) -> Sequence[Slot]:
-    """Events near the fact in time."""
+    """Events of the fact's topic near it in time."""
     middle, reach = centre(fact)
-    return [other for other in far_from(fact, "year") if abs(int(other.value) - middle) <= reach]
+    return [
+        other
+        for other in far_from(fact, "year")
+        if other.topic == fact.topic and abs(int(other.value) - middle) <= reach
+    ]
+
+
+def events_of_their_time(fact: Fact) -> Sequence[Slot]:
+    """Events of their art that the fact's person and the wrong ones lived to see."""
+    lives = [people()[name] for name in (fact.value, *fact.others)]
+    grown = max((life.birth + AGE_OF_NEWS for life in lives if life.birth is not None), default=0)
+    dead = min((life.death for life in lives if life.death is not None), default=0)
+    return [other for other in of_the_art(fact, "year") if grown <= int(other.value) < dead]
+
+
+def of_the_art(fact: Fact, kind: Kind) -> list[Fact]:
+    """The facts of a kind from the fact's art; none if it is of no art."""
+    return [other for other in far_from(fact, kind) if other.topic == fact.topic and fact.topic in ARTS]
 
 
 def contemporaries(fact: Fact) -> Sequence[Slot]:
-    """People of the fact's time with both dates known, neither its answer nor a wrong one."""
+    """People of the fact's time, and of a person's calling, with known dates; neither its answer nor a wrong one."""
     middle = centre(fact)[0] - 50
     return [
         person.name
@@ -550,35 +527,41 @@ def contemporaries(fact: Fact) -> Sequence[Slot]:
         if person.birth is not None
         and person.death is not None
         and person.country
-        and abs(person.birth - middle) <= 70
+        and abs(person.birth - middle) <= (70 if fact.kind == "year" else 40)
         and person.name not in (fact.value, *fact.others)
+        and (fact.kind != "person" or person.role == people()[fact.value].role)
         and not set(re.findall(r"\w{4,}", person.name.lower())) & words_of(fact)
     ]
 
 
-def told_people(fact: Fact, *, born_before: bool) -> Sequence[Slot]:
-    """People of the table, told by what they did, whose life lies near the year of the fact, and its wrong ones."""
+def colleagues(fact: Fact) -> Sequence[Slot]:
+    """People of the calling, the country and the time of the fact's person."""
+    return [one for one in contemporaries(fact) if people()[str(one)].country == people()[fact.value].country]
+
+
+def told_people(fact: Fact) -> Sequence[Slot]:
+    """People told by what they did who lived at the time of an event of their art, whichever its year."""
     years = [int(year) for year in (fact.value, *fact.others)]
-    low, high = min(years) - 110, min(years) - 15 if born_before else max(years) + 40
     return [
         one
-        for one in far_from(fact, "person")
-        if (born := people()[one.value].birth) is not None
-        and low <= born <= high
-        and people()[one.value].death is not None
+        for one, birth, death in told_lives(fact)
+        if max(years) - REACH <= birth <= min(years) - AGE_OF_NEWS and (death >= max(years) or fact.topic in AFTERLIFE)
     ]
 
 
-def later_people(fact: Fact) -> Sequence[Slot]:
-    """People born within forty years of the death of the fact's person."""
-    end = int(of_person(fact.value, "death"))
-    near = [one.name for one in people().values() if one.birth is not None and abs(one.birth - end) < 40]
-    return [name for name in near if name not in (fact.value, *fact.others)]
+def told_children(fact: Fact) -> Sequence[Slot]:
+    """People told by what they did who were born about the year of an event of their art."""
+    years = [int(year) for year in (fact.value, *fact.others)]
+    return [one for one, birth, _ in told_lives(fact) if min(years) - AGE_OF_NEWS <= birth <= max(years)]
 
 
-def years_nearby(fact: Fact) -> Sequence[Slot]:
-    """Years in and around the lifetime of the fact's person."""
-    return range(int(of_person(fact.value, "birth")) - 40, int(of_person(fact.value, "death")) + 40)
+def told_lives(fact: Fact) -> Iterator[tuple[Fact, int, int]]:
+    """People of the art of an event, with the years of birth and death."""
+    for one in of_the_art(fact, "person"):
+        life = people()[one.value]
+        is_another = not set(re.findall(r"\w{4,}", life.name.lower())) & words_of(fact)
+        if is_another and life.birth is not None and life.death is not None:
+            yield one, life.birth, life.death
 
 
 def things(fact: Fact) -> Sequence[Slot]:
@@ -592,11 +575,29 @@ def names_in(table: str) -> Callable[[Fact], Sequence[Slot]]:
 
     def candidates(fact: Fact) -> Sequence[Slot]:
         names = [row["name"] for row in rows(table)]
-        if table == "known_elements":
-            names = names[:54]  # up to xenon: elements a reader has heard of
         return [name for name in names if name not in (fact.value, *fact.others) and name not in fact.phrase]
 
     return candidates
+
+
+def elements_nearby(fact: Fact) -> Sequence[Slot]:
+    """Elements that a reader has heard of, not far from the fact's and the wrong ones."""
+    order = members("element")
+    values = (fact.value, *fact.others)
+    return [
+        other.value
+        for other in of_kind("element")
+        if other.value not in values
+        and all(abs(order.index(other.value) - order.index(value)) <= FEW_PLACES for value in values)
+    ]
+
+
+def small_animals(fact: Fact) -> Sequence[Slot]:
+    """Animals whose legs somebody would count, beside one of their own kind; none beside others."""
+    classes = column("known_animals", "name", "class")
+    if classes[fact.value] not in COUNTED_LEGS:
+        return []
+    return [str(name) for name in names_in("known_animals")(fact) if classes[str(name)] in COUNTED_LEGS]
 
 
 def one_of(*values: int | str) -> Callable[[Fact], Sequence[Slot]]:
@@ -605,28 +606,25 @@ def one_of(*values: int | str) -> Callable[[Fact], Sequence[Slot]]:
 
 
 CANDIDATES: Mapping[str, Callable[[Fact], Sequence[Slot]]] = {
-    "count": similar_counts,
-    "small": small_counts,
+    "count": counts_of_unit,
+    "holder": told_holders,
     "event": events,
+    "event of their time": events_of_their_time,
     "person": contemporaries,
-    "later person": later_people,
-    "person before": partial(told_people, born_before=True),
-    "person about": partial(told_people, born_before=False),
-    "year nearby": years_nearby,
+    "colleague": colleagues,
+    "person before": told_people,
+    "person about": told_children,
     "thing": things,
     "country": names_in("known_countries"),
-    "element": names_in("known_elements"),
+    "element": elements_nearby,
     "animal": names_in("known_animals"),
+    "small animal": small_animals,
     "us state": names_in("known_states"),
     "planet": one_of(*SERIES["planet"]),
     "month": one_of(*SERIES["month"]),
-    "times": one_of(*(number for number, _ in TIMES)),
     "few": one_of(2, 3, 4, 5),
     "step": one_of(1, 2, 3),
-    "presidents' state": one_of("Virginia", "Ohio", "New York", "Texas", "Massachusetts", "Vermont"),
-    "royal house": one_of("Tudor", "Stuart", "Hanover", "Windsor"),
     "of a continent": one_of("Europe", "North America", "Asia", "South America", "Africa"),
-    "parallel": one_of(20, 30, 35, 40, 45, 50, 55),
 }
 
 
@@ -679,7 +677,7 @@ def fill_slots(fact: Fact, program: Program, value: str, rng: random.Random) -> 
 def ask(fact: Fact, pattern: Pattern, value: str) -> Asked | None:
     """A question of `pattern` whose answers differ between the fact's value and `value`; none if there is none."""
     program = pattern.program
-    if program.pooled and measures(fact):
+    if not program.suits(fact):
         return None
     if not all(candidates(source, fact) for source in program.slots.values() if source in CANDIDATES):
         return None
@@ -734,19 +732,19 @@ def patterns(kind: Kind, hops: int) -> tuple[Pattern, ...]:
 
 
 @cache
-def assigned(hops: int) -> Mapping[str, Asked]:
-    """The question of every fact that has one, by the fact's id.
+def assigned(hops: int, *, yes_no: bool) -> Mapping[str, Asked]:
+    """By fact, the question for yes or no, or the one for a number or an entity; a fact may have both, one or none.
 
-    Facts take turns in table order; each takes the pattern least used so far that fits it (ties by a hash),
-    and with four hops none that stands `MAX_USES` times already. So a fact's question follows from the
-    table alone, whatever is left of it after dedupe, and no part of the table repeats a pattern more often.
+    Facts take turns in an order that mixes the topics; each takes the pattern least used so far that fits it
+    (ties by a hash), and with four hops none that stands `MAX_USES` times already. So a fact's question follows from
+    the table alone, whatever is left of it after dedupe, and no part of the table repeats a pattern more often.
     """
     uses: dict[str, int] = {}
     questions: dict[str, Asked] = {}
-    for fact in facts():
+    for fact in sorted(facts(), key=lambda fact: content_hash(fact.id)):
         rng = random.Random(fact.id)
-        order = sorted(patterns(fact.kind, hops), key=lambda pattern: (uses.get(pattern.id, 0), rng.random()))
-        for pattern in order:
+        own = [one for one in patterns(fact.kind, hops) if (one.program.answer_type == "boolean") == yes_no]
+        for pattern in sorted(own, key=lambda pattern: (uses.get(pattern.id, 0), rng.random())):
             if hops == 4 and uses.get(pattern.id, 0) == MAX_USES:
                 break
             asked = ask(fact, pattern, fact.wrong)
@@ -760,7 +758,12 @@ def assigned(hops: int) -> Mapping[str, Asked]:
 @cache
 def questions() -> Mapping[str, Asked]:
     """Every question of the table, by its text."""
-    return {asked.text: asked for hops in range(1, MAX_HOPS + 1) for asked in assigned(hops).values()}
+    return {
+        asked.text: asked
+        for hops in range(1, MAX_HOPS + 1)
+        for yes_no in (False, True)
+        for asked in assigned(hops, yes_no=yes_no).values()
+    }
 
 
 def pattern_of(question: str) -> str:

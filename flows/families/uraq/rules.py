@@ -6,7 +6,7 @@ What is asked about text that is not in the table is answered by surface rules w
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from flows.families.uraq.facts import Fact, column, facts, people, topics
@@ -21,6 +21,7 @@ from flows.families.uraq.prompts import (
     ToContradict,
     ToManipulate,
     ToRead,
+    of_wanted_type,
 )
 from flows.families.uraq.questions import SERIES, Asked, Blocked, ask, assigned, patterns, questions
 from flows.language import CannotReplace, en
@@ -28,6 +29,8 @@ from flows.llm.model import Invalid, RuleSet, Text
 from schemas.base import content_hash
 from schemas.uraq import DONT_KNOW, Step
 
+COMMON_HOPS = 4
+"""Steps of the questions that are kept if nothing else is said (appendix A.5)."""
 TOPICS = topics()
 """The topics of the packaged table."""
 SWAPS: tuple[tuple[str, ...], ...] = (
@@ -46,6 +49,10 @@ SWAPS: tuple[tuple[str, ...], ...] = (
 )
 """Words of which a generic substitution takes the next one of the row, coming round at its end."""
 AUXILIARIES = re.compile(r"\b(is|are|was|were|can|could|will|would|must|should|has|have|had)\b")
+BOUND = re.compile(
+    r"\b(?:more than|less than|fewer than|at least|at most|over|under|above|below|up to|nearly)\s+$", re.IGNORECASE
+)
+"""What stands before a number that bounds another one: of two such statements both can be true."""
 FULL_VERBS = {"has": "does not have", "have": "do not have", "had": "did not have"}
 """How `has` is negated where it is no auxiliary of the perfect."""
 PARTICIPLE = re.compile(r"\s+(been|\w+ed|\w+en|become|begun|come|done|found|gone|had|led|lost|made|met|run|set|won)\b")
@@ -74,9 +81,11 @@ def write_statements(wanted: StatementsWanted, rng: random.Random) -> Statements
 
 @cache
 def statements_of(topic: str) -> tuple[str, ...]:
-    """The statements of a topic, in an order that mixes the kinds of fact."""
+    """The statements of a topic, those that a question can be asked on first, the kinds of fact mixed."""
     found = [fact for fact in facts() if fact.topic == topic]
-    return tuple(fact.statement for fact in sorted(found, key=lambda fact: content_hash(fact.id)))
+    asked = {*assigned(COMMON_HOPS, yes_no=False), *assigned(COMMON_HOPS, yes_no=True)}
+    found.sort(key=lambda fact: (fact.id not in asked, content_hash(fact.id)))
+    return tuple(fact.statement for fact in found)
 
 
 def manipulate(asked: ToManipulate, rng: random.Random) -> Manipulated:
@@ -110,6 +119,8 @@ def with_other_number(statement: str) -> str | None:
     found = re.search(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w.,]*\w)", statement)
     if len(re.findall(r"\d+(?:[.,]\d+)*", statement)) > 1:
         return None  # a range, or figures that hang together
+    if found and (found[0] == "1" or BOUND.search(statement[: found.start()])):
+        return None  # the noun would have to agree, or a larger number could be right as well
     return statement[: found.start()] + other_number(found[0]) + statement[found.end() :] if found else None
 
 
@@ -159,7 +170,7 @@ def ask_question(asked: ToAsk, rng: random.Random) -> Question:
     value = fact.value_in(asked.manipulated) if fact is not None else None
     if fact is None or value is None or value == fact.value:
         raise Invalid("no rule for this statement", asked.original)
-    question = question_on(fact, value, asked.hops)
+    question = next((one for one in questions_on(fact, value, asked) if one is not None), None)
     if question is None:
         raise Invalid(f"no question of {asked.hops} steps on this statement", asked.original)
     original, manipulated = question.results(fact.value), question.results(value)
@@ -179,14 +190,22 @@ def ask_question(asked: ToAsk, rng: random.Random) -> Question:
     )
 
 
-def question_on(fact: Fact, value: str, hops: int) -> Asked | None:
-    """The fact's question; where its wrong value is not the table's, one of the same pattern if it can be."""
-    question = assigned(hops).get(fact.id)
-    if question is None or value == fact.wrong:
-        return question
-    rest = [pattern for pattern in patterns(fact.kind, hops) if pattern != question.pattern]
-    found = (ask(fact, pattern, value) for pattern in (question.pattern, *rest))
-    return next((one for one in found if one is not None), None)
+def questions_on(fact: Fact, value: str, asked: ToAsk) -> Iterator[Asked | None]:
+    """The fact's questions of the type asked for, the one most wanted first.
+
+    Where the wrong value is not the table's, they are of the same pattern, or of another one.
+    """
+    yes_no_first = asked.answer_type == "boolean"
+    for yes_no in (yes_no_first, not yes_no_first):
+        if not of_wanted_type(asked, "boolean" if yes_no else "number"):
+            continue
+        question = assigned(asked.hops, yes_no=yes_no).get(fact.id)
+        if question is None or value == fact.wrong:
+            yield question
+            continue
+        rest = (one for one in patterns(fact.kind, asked.hops) if (one.program.answer_type == "boolean") == yes_no)
+        yield ask(fact, question.pattern, value)
+        yield from (ask(fact, pattern, value) for pattern in rest)
 
 
 def answer_single_hop(asked: ToAnswer, rng: random.Random) -> Text:

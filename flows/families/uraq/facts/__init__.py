@@ -59,6 +59,14 @@ class Fact:
     phrase: str
     template: str
     feature: str = ""
+    clause: str = ""
+    """Of an event, what happened, as a clause: "the Titanic sank"."""
+    land: str = ""
+    """Of an event, whose rulers are asked about by it: "us", "uk", both or neither."""
+    unit: str = ""
+    """Of a count, what is counted ("strings"); empty where nobody would compare it with another count."""
+    holder: str = ""
+    """Of a count with a unit, what has so many of them: "a violin"."""
 
     def said(self, value: str) -> str:
         """The statement with `value` as its key element; for a yes/no fact, affirmed or negated."""
@@ -98,7 +106,7 @@ class Fact:
             case "count":
                 return f"What is the number of {self.phrase}?"
             case "year":
-                return f"What was the year of {self.phrase}?"
+                return f"In which year was {self.phrase}?"
             case "person":
                 return f"Who was {self.phrase}?"
             case "yesno":
@@ -127,6 +135,18 @@ class Reign:
     end: int
     house: str
     party: str
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Something that has a number of a unit: the clue by which a question tells it, its name, and how many."""
+
+    unit: str
+    clue: str
+    told: str
+    """What a clue like "a team in the sport that ..." tells of, where that is not the clue itself."""
+    name: str
+    number: int
 
 
 @dataclass(frozen=True)
@@ -201,6 +221,17 @@ def properties() -> Mapping[str, Property]:
     )
 
 
+@cache
+def holders() -> Mapping[str, Holder]:
+    """What counts are compared with, by clue."""
+    return MappingProxyType(
+        {
+            row["clue"]: Holder(row["unit"], row["clue"], row["told"] or row["clue"], row["name"], int(row["number"]))
+            for row in rows("known_holders")
+        }
+    )
+
+
 def wrong_years(value: str) -> tuple[str, ...]:
     """Years an event did not happen in."""
     return tuple(str(int(value) + shift) for shift in YEAR_SHIFTS if int(value) + shift <= LATEST_YEAR)
@@ -244,6 +275,10 @@ def facts() -> tuple[Fact, ...]:
             row["phrase"],
             row["statement"],
             row.get("property", ""),
+            row.get("clause", ""),
+            row.get("land", ""),
+            row.get("unit", ""),
+            row.get("holder", ""),
         )
         for kind, name in FILES.items()
         for row in rows(name)

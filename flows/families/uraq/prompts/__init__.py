@@ -48,9 +48,11 @@ class ToAsk(Frozen):
     manipulated: str
     hops: int
     answer_type: AnswerType | None = Field(
-        None, description="What is to be asked for (a number and an entity stand for each other); anything by default"
+        None,
+        description="What is to be asked for; a number and an entity stand for each other, yes or no for neither; "
+        "anything by default",
     )
-    only: bool = Field(False, description="Nothing else will do, even where the pair gives no natural question for it")
+    only: bool = Field(False, description="A number or an entity will not do where yes or no is wanted")
 
 
 class Question(Frozen):
@@ -134,7 +136,9 @@ def _check_steps(asked: ToAsk, answer: Question) -> None:
 
 def of_wanted_type(asked: ToAsk, answer_type: AnswerType) -> bool:
     """Whether a question of this type will do."""
-    return not asked.only or (asked.answer_type == "boolean") == (answer_type == "boolean")
+    if answer_type == "boolean":
+        return asked.answer_type in ("boolean", None)
+    return not asked.only
 
 
 def _check_question(asked: ToAsk, answer: Question) -> None:
@@ -162,7 +166,7 @@ MANIPULATE = Prompt(
 )
 ASK_QUESTION = Prompt(
     "ask_question",
-    4,
+    5,
     Question,
     HERE,
     checks=(_check_steps, _check_question, _check_single_hop),
