@@ -167,7 +167,7 @@ FAMILY = Family(
             steps=(
                 expand(
                     open_dialogue,
-                    version=3,
+                    version=4,
                     slots=dialogues_of,
                     most=_dialogues_of_a_seed,
                     prepare=pool_seeds,
@@ -175,7 +175,7 @@ FAMILY = Family(
                 ),
                 each(
                     hold_dialogue,
-                    version=4,
+                    version=5,
                     prompts=[RESPOND, REFUTE, CHECK_REFUTATION],
                     asks={RESPOND.role: "evaluated"},
                     settings=["rounds", "style", "lexicon", "forgetting", "ignoring"],
