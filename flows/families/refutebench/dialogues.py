@@ -194,7 +194,6 @@ class Talk:
             dialogue=tuple(Said(role=one.role, text=one.text) for one in self.turns),
             said=turn.text,
             task=seed.task,
-            kind=seed.kind,
             text=seed.text,
             reference=seed.reference,
             forgetting=self.ctx.settings.forgetting.get(self.opened.model, 0.0),

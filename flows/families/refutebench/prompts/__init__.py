@@ -22,7 +22,6 @@ class ToAnswer(InDialogue):
 
     said: str
     task: str
-    kind: str = Field("", description="The form of the query: news, counter-argument, story, request")
     text: str
     reference: str
     forgetting: float = Field(description="Chance that an earlier requirement is let go of")
