@@ -465,6 +465,6 @@ def of_style(text: str, task: SeedTask) -> list[Requirement]:
     unit: Length = "words" if of == "en" else "characters"
     numbers = ((_count(text[:end], unit) // LENGTH_STEP + 2) * LENGTH_STEP for end in reversed(ends))
     most = SHORTER * _count(text, unit)
-    found += [Requirement(unit, number=one) for one in numbers if LEAST_LENGTH <= one <= most][:1]
+    found += [Requirement(unit, number=max(one, LEAST_LENGTH)) for one in numbers if max(one, LEAST_LENGTH) <= most][:1]
     fitting = (one for one in found if task in _TASKS_OF.get(one.kind, TASKS))
     return [one for one in fitting if one.met(one.apply(text)) > one.met(text)]

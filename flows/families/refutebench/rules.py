@@ -155,6 +155,8 @@ class Wording(NamedTuple):
     new: str
     use: str
     """v, n: a form of a verb or noun; p: a verb of the present; b: before a noun; - any other."""
+    base: str
+    """The old words as the table has them."""
 
 
 @cache
@@ -162,7 +164,9 @@ def wordings(of: Language, focus: str) -> tuple[Wording, ...]:
     """The packaged table of a language for words or phrases, with the forms of its verbs and nouns."""
     lines = (line for line in WORDINGS.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
     rows = [line.split("\t") for line in lines]
-    bases = [Wording(old, new, use) for code, usage, old, new, use in rows if code == of and f"{usage} usage" == focus]
+    bases = [
+        Wording(old, new, use, old) for code, usage, old, new, use in rows if code == of and f"{usage} usage" == focus
+    ]
     # A word of its own ("existing") goes before a form of a verb.
     bases.sort(key=lambda one: one.use in _TAGS)
     found: dict[str, Wording] = {}
@@ -186,7 +190,7 @@ def _forms(base: Wording) -> Iterator[Wording]:
             forms[old].add(new)
     for old, news in forms.items():
         if len(news) == 1 and old not in news:
-            yield Wording(old, *news, base.use)
+            yield Wording(old, news.pop(), base.use, base.old)
 
 
 def _form(words: str, tag: str) -> str:
@@ -214,7 +218,7 @@ def _in_text(one: Wording, text: str, nouns: str) -> Iterator[Wording]:
         old, new = found.group(), one.new
         for slot, said in zip(parts[1::2], found.groups(), strict=True):
             new = new.replace(f"<{slot}>", said, 1)
-        yield Wording(old[0].lower() + old[1:], new, "-")
+        yield Wording(old[0].lower() + old[1:], new, "-", one.base)
 
 
 def refute(asked: ToRefute, rng: random.Random) -> Refutation:
@@ -244,8 +248,11 @@ def _wanted(asked: ToRefute) -> Iterator[list[Requirement]]:
     table = wordings(language(text), asked.focus)
     if asked.standing:
         table = tuple(row for row in table if not _TIED.search(row.old))
-    found = (one for row in table if nouns or "<noun>" not in row.old for one in _in_text(row, text, nouns))
-    fitting = [one for one in found if _fits(one, text)]
+    found = {one for row in table if nouns or "<noun>" not in row.old for one in _in_text(row, text, nouns)}
+    found = {one for one in found if Requirement(kind, one.new, one.old).met(text) == 0}
+    # One form of a word is not exchanged where another stays.
+    forms = Counter(one.base for one in found if kind == "word")
+    fitting = sorted(one for one in found if forms[one.base] <= 1 and _fits(one, text))
     first = text[: sentence_end(text)].lower()
     of = en if language(text) == "en" else zh
 
@@ -264,12 +271,20 @@ def _nouns(text: str) -> list[str]:
 
 
 def _is_free(wanted: Requirement, response: str, earlier: Sequence[Requirement]) -> bool:
-    """Whether it is not met (words: nowhere), can be, and goes with the earlier ones."""
-    if not goes_with(wanted, earlier):
+    """Whether it is not met (words: nowhere), can be, and goes with the earlier ones.
+
+    A manner is put on before words are exchanged, so it is none that takes words away that are to be exchanged.
+    """
+    if not goes_with(wanted, earlier) or any(_takes_away(wanted, one) for one in earlier):
         return False
     after, before = wanted.apply(response), wanted.met(response)
     unmet = before < 1 if wanted.focus == "style" else before == 0
     return unmet and wanted.met(after) == 1 and all(one.met(after) >= one.met(response) for one in earlier)
+
+
+def _takes_away(wanted: Requirement, earlier: Requirement) -> bool:
+    left = wanted.apply(earlier.old)
+    return earlier.old not in left and earlier.new not in left
 
 
 def _fits(one: Wording, text: str) -> bool:
