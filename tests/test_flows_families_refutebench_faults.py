@@ -47,7 +47,7 @@ KINDS = {
 LASTING = {
     "respond": {"refused": 0.02, "empty answer": 0.02, "cut": 0.02},
     "refute": {"answer is not JSON": 0.04, "answer cut off": 0.03, "refused": 0.02},
-    "check_refutation": {"answer is not JSON": 0.03},
+    "check_refutation": {"answer is not JSON": 0.05},
     "rate_refutation": {"no rating": 0.05, "answer cut off": 0.05, "empty answer": 0.05, "refused": 0.05},
     "rate_task": {"no rating": 0.05, "refused": 0.02},
 }
