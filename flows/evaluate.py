@@ -22,10 +22,8 @@ from flows.compose import Project
 from flows.construct.engine import Choice, Family, FamilySettings, Held, HeldContext, Request
 from flows.construct.stages import Anew, Build, FamilyBuild, StageRef, side_by_side
 from flows.estimate import expected_calls
-from flows.llm.endpoint import Endpoint
 from flows.llm.model import CUT_OFF, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Out, Prompt, Usage
 from flows.llm.options import Likelihood, LikelihoodModel, Options, TooLong
-from flows.llm.truncation import Fitting, PretrainedTokenizer, middle_cut
 from flows.locks import one_evaluation, one_stage
 from flows.scoring.attention import AttentionModel, ChunkedText, attention_tables, pointed_shares
 from flows.scoring.likelihood import SCORES
@@ -536,14 +534,8 @@ class _Asking:
 
     def __init__(self, model: Model, prompts: Mapping[str, Prompt[Any]], usage: Usage) -> None:
         self._model = model
-        self._prompts = prompts
+        self._prompts = {name: replace(prompt, may_be_cut=True) for name, prompt in prompts.items()}
         self._usage = usage
-        self._window: int | None = None
-        self._cut: Callable[[str], str] | None = None
-        if isinstance(model, Endpoint) and model.settings.window:
-            named = model.settings.tokenizer
-            self._window = model.settings.window
-            self._cut = middle_cut(self._window, PretrainedTokenizer(named) if named else None)
 
     async def all(self, requests: list[tuple[Record, Request]]) -> list[Prediction | BudgetSpent]:
         """The predictions, in the order of the requests; `BudgetSpent` in the place of one that was not paid for."""
@@ -551,16 +543,14 @@ class _Asking:
 
     async def _one(self, row: Record, request: Request) -> Prediction | BudgetSpent:
         prompt = self._prompts[request.prompt.name]
-        tokens = self._model.limit_of(prompt) if isinstance(self._model, Endpoint) else prompt.max_tokens
-        fitting = Fitting(self._model, prompt, self._window, self._cut)
         text, failure, cut_off = "", None, False
         try:
-            answer = await fitting.complete(request.inputs, answer_tokens=tokens, usage=self._usage)
-            text, cut_off = answer.text, answer.cut_off
+            answer = await self._model.complete(prompt, request.inputs, usage=self._usage)
+            text, cut_off, prompt_cut = answer.text, answer.cut_off, answer.prompt_cut
         except NoAnswer as refused:
-            failure = refused.reason
+            failure, prompt_cut = refused.reason, refused.prompt_cut
         except InvalidAnswer as invalid:
-            text, cut_off = invalid.answer, invalid.reason == CUT_OFF
+            text, cut_off, prompt_cut = invalid.answer, invalid.reason == CUT_OFF, invalid.prompt_cut
         except BudgetSpent as spent:
             return spent
         return Prediction(
@@ -569,7 +559,7 @@ class _Asking:
             prediction=text,
             failure=failure,
             cut_off=cut_off or None,
-            prompt_cut=fitting.was_cut or None,
+            prompt_cut=prompt_cut or None,
             model=self._model.name,
             prompting=request.prompting,
             shots=request.shots,

@@ -58,6 +58,9 @@ class DialogueTurn(Frozen):
     text: str
     focus: str = Field("", description="Of a refutation: what it is about (style, word usage, phrase usage)")
     cut_off: bool = Field(False, description="Of an answer: whether it ended at the limit of its tokens")
+    prompt_cut: bool = Field(
+        False, description="Of an answer: whether the dialogue before it was cut to the model's window as it was asked"
+    )
 
 
 class RefutationDialogue(Record):

@@ -17,13 +17,14 @@ from pydantic import BaseModel
 from flows.compose import Project
 from flows.construct.engine import VerifyContext
 from flows.families.refutebench import FAMILY
-from flows.families.refutebench.prompts import ToAnswer, ToCheck, ToRate, ToRateTask, ToRefute
+from flows.families.refutebench.prompts import ANSWER_TOKENS, ToAnswer, ToCheck, ToRate, ToRateTask, ToRefute
 from flows.llm.model import Said, TransportError
 from flows.outputs import write_outputs
 from schemas.base import Record
 from schemas.refutebench import Rating, RefutationDialogue
 from tests.builds import scribed, write_config
 from tests.chat_server import ChatServer, Faults, Messages, Reply, message_hash
+from tests.imitations import Refuses, ollama, openai_window
 from tests.toy import run_all
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -46,7 +47,7 @@ KINDS = {
 LASTING = {
     "respond": {"refused": 0.02, "empty answer": 0.02, "cut": 0.02},
     "refute": {"answer is not JSON": 0.04, "answer cut off": 0.03, "refused": 0.02},
-    "check_refutation": {"answer is not JSON": 0.03},
+    "check_refutation": {"answer is not JSON": 0.05},
     "rate_refutation": {"no rating": 0.05, "answer cut off": 0.05, "empty answer": 0.05, "refused": 0.05},
     "rate_task": {"no rating": 0.05, "refused": 0.02},
 }
@@ -249,6 +250,42 @@ def disturbed(folder: Path, table: dict[str, str]) -> Ran:
         project = build(config_of(folder / "disturbed", server, max_retries=8))
         assert server.answered_twice == []
         return Ran(project, server.outcomes(), [request.messages for request in server.requests])
+
+
+# ---- a short window ----
+
+
+def of_the_evaluated(refuses: Refuses) -> Refuses:
+    return lambda body: refuses(body) if kind_of(body["messages"]) == "respond" else None
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told by the server", "told by nobody"])
+def test_a_dialogue_is_cut_to_the_window_that_is_known_and_keeps_its_refutations(
+    folder: Path, table: dict[str, str], told: bool
+) -> None:
+    """Dialogues have up to about 1,500 tokens; an answer may have 2,048."""
+    window = 500
+    refuses = openai_window(window + ANSWER_TOKENS) if told else ollama(window)
+    with ChatServer(
+        lambda messages: sound(table, messages), model="loopback", refuses=of_the_evaluated(refuses)
+    ) as server:
+        project = build(config_of(folder / f"window-{told}", server, per_task=4))
+        answered = [one.messages for one in server.answered if kind_of(one.messages) == "respond"]
+    whole, reasons = rows(project, "dialogues").values(), dropped(project, "dialogues")
+    cut = [one for one in whole if any(turn.prompt_cut for turn in one.turns)]
+    assert problems(project) == []
+    if not told:
+        assert not cut
+        assert "evaluated model: prompt longer than the model's window" in reasons.values()
+        return
+    assert not any("window" in reason for reason in reasons.values())
+    assert 0 < len(cut) < len(whole)
+    for one in cut:
+        place = next(place for place, turn in enumerate(one.turns) if turn.prompt_cut)
+        refuted = {turn.text for turn in one.turns[:place] if turn.kind == "refutation" and turn.role == "user"}
+        assert refuted
+        shown = ({said["content"] for said in messages} for messages in answered if len(messages) == place)
+        assert any(refuted <= contents for contents in shown)
 
 
 # ---- what is shown ----

@@ -241,6 +241,12 @@ def test_what_cannot_be_met_together_conflicts(one: Requirement, other: Requirem
     assert conflicts(one, other)
 
 
+def test_what_is_asked_of_words_goes_with_a_list() -> None:
+    listed, word = Requirement("bullets"), Requirement("word", "large", "big")
+    assert not conflicts(listed, word)
+    assert apply_all("A big dog. A big cat.", [word, listed]) == "- A large dog.\n- A large cat."
+
+
 def test_lengths_are_one_wish_and_a_word_is_the_same_word_as_a_phrase() -> None:
     assert same(Requirement("words", number=30), Requirement("words", number=40))
     assert same(Requirement("sentence words", number=20), Requirement("sentence words", number=15))
@@ -270,6 +276,18 @@ def test_styles_that_can_be_asked_of_a_text_are_met_better_by_what_they_make_of_
         found = of_style(text, "writing")
         assert {one.kind for one in found} == kinds
         assert all(one.focus == "style" and one.met(one.apply(text)) > one.met(text) for one in found)
+
+
+def test_a_length_is_asked_for_that_is_shorter_by_more_than_a_word() -> None:
+    first, last = "One two three four five six seven eight nine ten. " * 4, "It is so."
+
+    def length(text: str) -> list[int]:
+        return [one.number for one in of_style(text, "writing") if one.kind == "words"]
+
+    # Of 43 words at most 38: that is twenty words and a margin, for thirty and a margin are forty. Of 55 at most 49.
+    assert length(first + last) == [30]
+    assert length(first + "It is so. " * 5) == [40]
+    assert length("It is so. " * 6) == []  # nothing is asked to be shorter than twenty words
 
 
 def test_what_is_asked_goes_with_the_task() -> None:

@@ -45,6 +45,12 @@ REPORT = (
     "to close, but the council (of the city) said that it will pay for a study. Experts hurt by the weather in 2019 "
     "think about every problem."
 )
+STORY = (
+    "Nora had been waiting for a long time, because of the rain, and she didn't mind; the house was strange "
+    "(and it was huge). Perhaps somebody would come, however late. “Is nobody here?” she asked at last. Who could have "
+    "said? A child began to sing! Every morning after that, she took twelve of the boats and often went from house to "
+    "house, and nobody ever saw her again."
+)
 SENTENCE = "政府将在夏天结束之前在车站附近开设一个新的市场，但是这位医生每天都给家属写一封短信，她（大概）睡不着！"
 
 
@@ -90,10 +96,12 @@ R1 = Requirement("formal").in_words()
 R2 = Requirement("sentence characters", number=20).in_words()
 
 
-def test_the_first_translation_is_the_reference_and_without_one_there_is_none() -> None:
-    assert answered(QUERY) == REFERENCE
-    with pytest.raises(Invalid, match="no reference"):
-        answered(QUERY, reference="")
+@pytest.mark.parametrize("task", ["translation", "writing"])
+def test_the_first_answer_is_the_reference_and_without_one_there_is_none(task: str) -> None:
+    assert answered(QUERY, task=task) == REFERENCE
+    with pytest.raises(Invalid, match="no reference") as refused:
+        answered(QUERY, task=task, reference="")
+    assert "give its rows a reference" in refused.value.detail
 
 
 def test_the_first_summary_is_of_the_document_s_own_sentences() -> None:
@@ -104,25 +112,6 @@ def test_the_first_summary_is_of_the_document_s_own_sentences() -> None:
     assert "churches" in en.sentences(summary)[1]
     assert len(en.sentences(summary)) == 3
     assert len(en.sentences(answered("Summarise it", task="summarisation", text="Rain fell. It was cold."))) == 2
-
-
-def test_what_is_written_takes_up_the_request_and_leaves_something_to_refute() -> None:
-    text = answered("Write it", task="writing", text="Write a story about a lighthouse keeper who befriends a storm.")
-    assert {"lighthouse", "keeper", "storm"} <= en.content_words(text)
-    assert "!" in text
-    assert Requirement("contractions").met(text) == 0
-    chinese = answered("写", task="writing", text="请写一篇关于灯塔管理员与暴风雨的故事")
-    assert language(chinese) == "zh"
-    assert "灯塔" in chinese
-    assert "你" in chinese
-    assert text == answered(
-        "Write it", task="writing", seed=9, text="Write a story about a lighthouse keeper who befriends a storm."
-    )
-
-
-def test_every_request_gets_a_text() -> None:
-    for request in ("?", "{0} {x} %s", "写", "A"):
-        assert answered("Write", task="writing", text=request)
 
 
 def test_requirements_are_applied_together() -> None:
@@ -174,7 +163,7 @@ def test_what_is_asked_of_one_query_is_not_applied_to_another() -> None:
 
 @pytest.mark.parametrize("focus", FOCUSES)
 def test_three_refutations_of_each_focus_can_be_met_one_after_the_other(focus: Focus) -> None:
-    for task, text in (("translation", SENTENCE), ("summarisation", REPORT), ("writing", NEWS)):
+    for task, text in (("translation", SENTENCE), ("summarisation", REPORT), ("writing", STORY)):
         for seed in range(5):
             dialogue = ["the query", answered("the query", task=task, text=text, reference=text)]
             for _ in range(3):
@@ -309,9 +298,71 @@ def test_the_table_says_each_thing_once_and_never_the_same_for_itself() -> None:
 
 def test_verbs_and_nouns_are_exchanged_in_their_forms() -> None:
     found = {one.old: one.new for one in wordings("en", "word usage")}
-    assert found["used"] == "employed"
+    assert found["bought"] == "purchased"
     assert found["methods"] == "techniques"
-    assert {one.old: one.new for one in wordings("en", "phrase usage")}["looks after"] == "takes care of"
+    assert {one.old: one.new for one in wordings("en", "phrase usage")}["looks after"] == "cares for"
+
+
+def test_a_form_that_is_two_is_not_exchanged() -> None:
+    """ "Took care of" would be put for what she had "looked after"."""
+    found = {one.old: one.new for one in wordings("en", "phrase usage")}
+    assert found["agree with"] == "go along with"
+    assert "agreed with" not in found  # went along with, or gone
+
+
+def test_a_word_is_not_exchanged_where_another_form_of_it_stays() -> None:
+    for seed in range(20):
+        wanted = parse(refuted("Each household pays; the households often complain.", "word usage", seed=seed))
+        assert wanted is not None
+        assert wanted.old in ("often", "complain")
+    assert parse(refuted("Each household pays.", "word usage")) == Requirement("word", "home", "household")
+
+
+# ---- what is to hold from now on ----
+
+
+def test_what_is_to_hold_from_now_on_is_of_words_that_can_come_again() -> None:
+    text = "Since 1928 more than forty people met near the old station every morning."
+    now = {refuted(text, "phrase usage", seed=seed) for seed in range(20)}
+    assert any("1928" in one for one in now)
+    standing = {refuted(text, "phrase usage", seed=seed, standing=True) for seed in range(20)}
+    assert standing == {Requirement("phrase", "each and every morning", "every morning").in_words(standing=True)}
+    # What has the text's own words in it comes after the rest, and a number or a year never does.
+    assert "near the old station" in refuted("They met near the old station.", "phrase usage", standing=True)
+    with pytest.raises(Invalid, match="no refutation found"):
+        refuted("It has stood there since 1928.", "phrase usage", standing=True)
+
+
+# ---- what the rules can meet ----
+
+
+def test_shorter_sentences_are_asked_for_where_each_can_be_parted() -> None:
+    long = "the old boat that carried people over the river for so many years in all kinds of weather has come to rest"
+    parted = f"It is said that {long}, but nobody knows where it is."
+    whole = f"It is said that {long} in the harbour beside the market."
+    asked = Requirement("sentence words", number=20)
+    assert asked.met(asked.apply(parted)) < 1
+    for text in (parted, whole):
+        for seed in range(20):
+            try:
+                assert parse(refuted(text, "style", task="translation", seed=seed)) != asked
+            except Invalid:
+                break
+    short = "The old boat that carried people over the river has come to rest, but nobody knows where it is to be seen."
+    assert parse(refuted(short, "style", task="translation")) == asked
+
+
+def test_a_manner_that_takes_away_the_words_of_an_earlier_refutation_is_not_asked_for() -> None:
+    text = "春天以前，老人们已经来过这里。"
+    concise = Requirement("concise")
+    assert concise.met(text) == 0
+
+    def asked(*earlier: str) -> set[str]:
+        return {refuted(text, "style", earlier, seed=seed) for seed in range(30)}
+
+    assert concise.in_words() in asked()
+    # "之前" would be "前" before "以前" could be put for it.
+    assert concise.in_words() not in asked(Requirement("word", "以前", "之前").in_words())
 
 
 # ---- the checks ----
@@ -375,7 +426,7 @@ def test_a_summary_is_rated_by_its_length_and_words() -> None:
 
 def test_a_text_is_rated_by_the_words_of_the_request() -> None:
     query = "Write a story about a lighthouse keeper who befriends a storm."
-    text = answered("Write it", task="writing", text=query)
+    text = "There was a keeper who lived in a lighthouse, and when the storm came, he was not afraid of it."
     assert task_rated(query, text) == 3  # lighthouse, keeper and storm, where five words of the request are wanted
     assert task_rated(query, "Nothing at all.") == 1
     assert task_rated(query, "Lighthouse keeper storm, story befriends writes lighthouse.") == 1  # no sentences

@@ -306,6 +306,10 @@ def test_everything_planned_is_accounted_for() -> None:
     found = scored(ratings, [finished[0].revised(turns=(*finished[0].turns[:-1], cut)), *finished[1:]], seeds)
     assert value(found, table, "m / answers cut off", "writing")[0] == 1
     assert found.notes[-1] == "m: answers refuted and rated as they were cut off at 2,048 tokens: 1"
+    cut = finished[0].turns[-1].model_copy(update={"prompt_cut": True})
+    found = scored(ratings, [finished[0].revised(turns=(*finished[0].turns[:-1], cut)), *finished[1:]], seeds)
+    assert value(found, table, "m / dialogues cut to the window", "writing")[0] == 1
+    assert found.notes[-1] == "m: dialogues whose longest messages were cut to fit into the model's window: 1"
     nothing = scored([], [], seeds, {"dialogues": lost})
     assert list(nothing.frames) == [table]
 

@@ -12,7 +12,6 @@ from flows.llm.endpoint import REASONING_TOKENS, Endpoint, EndpointSettings
 from flows.llm.limits import Budget
 from flows.llm.model import InvalidAnswer, NoAnswer, Prompt, PromptTooLong, Text, Usage, without_thought
 from flows.llm.refusal import RefusedRequest
-from flows.llm.truncation import Fitting, middle_cut
 from tests.chat_server import ChatServer, Faults, Messages, Refusal, Reply
 from tests.imitations import Refuses, llama_cpp, o1_mini, ollama, openai_window, tokens_of, vllm_window
 from tests.test_flows_llm_endpoint import Asked, Square, a_prompt, ask
@@ -385,15 +384,12 @@ async def test_a_window_of_16k_holds_the_ends_of_a_longer_prompt(
         "{% block system %}Be exact.{% endblock %}"
         "{% block user %}Square {{ number }} {{ 'on and on ' * 12000 }}The end.{% endblock %}"
     )
-    prompt, usage = Prompt("long", 1, Text, tmp_path, temperature=0.0, max_tokens=64), Usage()
+    prompt = Prompt("long", 1, Text, tmp_path, temperature=0.0, max_tokens=64, may_be_cut=True)
     with ChatServer(answers, refuses=refuses) as server, CompletionCache(f"sqlite:///{tmp_path}/c.db") as cache:
-        settings = EndpointSettings(name="gpt-4o-mini", base_url=server.url)
+        settings = EndpointSettings(name="gpt-4o-mini", base_url=server.url, window=window)
         async with Endpoint(settings, cache) as endpoint:
-            cut = middle_cut(window, None) if window else None
-            fitting = Fitting(endpoint, prompt, window, cut)
-            answer = await fitting.complete(Asked(number=7), answer_tokens=64, usage=usage)
-        assert answer == Text(text="49")
-        assert fitting.was_cut
+            answer = await endpoint.complete(prompt, Asked(number=7), usage=Usage())
+        assert answer == Text(text="49", prompt_cut=True)
         [answered] = server.answered
         assert 14000 < tokens_of(answered.body) <= 16384
         said = answered.body["messages"][1]["content"]

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from flows.llm.endpoint import EndpointSettings
-from flows.llm.model import Prompt, Text
-from flows.llm.truncation import PretrainedTokenizer, cut_by, keep_ends, middle_cut, truncate_middle
-from schemas.base import Frozen
+from flows.llm.model import Message
+from flows.llm.truncation import PretrainedTokenizer, cut_to_share, keep_ends, middle_cut, truncate_middle
 from schemas.errors import WrongInput
 
 
@@ -55,18 +54,25 @@ def test_a_tokenizer_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> No
     assert "\n" not in str(raised.value)
 
 
-class Asked(Frozen):
-    context: str
+def said(**by_role: str) -> list[Message]:
+    return [Message(role=role.rstrip("_"), content=content) for role, content in by_role.items()]
 
 
-def test_the_users_message_is_cut_and_the_systems_is_not(tmp_path: Path) -> None:
-    (tmp_path / "read.j2").write_text(
-        "{% block system %}Read all of it.{% endblock %}{% block user %}<{{ context }}>{% endblock %}"
-    )
-    prompt = cut_by(Prompt("read", 1, Text, tmp_path, inputs=Asked), middle_cut(6, Letters()))
-    said = {one["role"]: one["content"] for one in prompt.messages(Asked(context="0123456789"))}
-    assert said == {"system": "Read all of it.", "user": "<0189>"}
-    assert {one["content"] for one in prompt.messages(Asked(context="0123"))} == {"Read all of it.", "<0123>"}
+def test_the_users_message_is_cut_and_the_systems_is_not() -> None:
+    cut = middle_cut(6, Letters())
+    assert cut(said(system="Read all of it.", user="<0123456789>")) == said(system="Read all of it.", user="<0189>")
+    assert cut(said(system="Read all of it.", user="<0123>")) == said(system="Read all of it.", user="<0123>")
+
+
+def test_of_a_dialogue_the_longest_messages_are_cut_and_short_ones_stay_whole() -> None:
+    whole = said(user="0123456789", assistant="abcdefgh", user_="be brief")
+    assert middle_cut(26, Letters())(whole) == whole
+    assert middle_cut(24, Letters())(whole) == said(user="01236789", assistant="abcdefgh", user_="be brief")
+    assert middle_cut(12, Letters())(whole) == said(user="0189", assistant="abgh", user_="beef")
+    long = said(user="x" * 1000, assistant="y" * 500, user_="shorter, please")
+    found = cut_to_share(long, 0.4)
+    assert [len(one["content"]) for one in found] == [294, 294, 15]
+    assert found[2] == long[2]
 
 
 def test_a_tokenizer_without_a_window_counts_nothing() -> None:
@@ -81,7 +87,9 @@ def test_a_share_of_a_text_is_its_ends(share: float, kept: str) -> None:
 
 
 def test_without_a_tokenizer_tokens_are_estimated() -> None:
-    cut = middle_cut(10, None)
+    def cut(text: str) -> str:
+        return middle_cut(10, None)(said(user=text))[0]["content"]
+
     assert cut("x" * 40) == "x" * 40
     assert len(cut("x" * 80)) == 40
     assert len(cut("\u6211" * 80)) == 10  # a Chinese character is a token

@@ -37,7 +37,16 @@ from flows.llm.model import (
 from flows.llm.options import Likelihood, Options, TooLong
 from flows.llm.prices import Price, Prices, UnknownPrice, estimate_prompt_tokens, estimate_tokens
 from flows.llm.refusal import RefusedRequest
-from flows.llm.truncation import FEWEST_TOKENS
+from flows.llm.truncation import (
+    FEWEST_TOKENS,
+    LEAST_CUT,
+    SPARE,
+    TRIES,
+    Cut,
+    PretrainedTokenizer,
+    cut_to_share,
+    middle_cut,
+)
 from schemas.base import Frozen, canonical_json
 from schemas.errors import WrongInput
 
@@ -79,7 +88,7 @@ SHOWN_CHARACTERS = 300
 REASONING_TOKENS = 8192
 """Room for thoughts where `reasoning_tokens` gives none, and those of a model have taken an answer's own tokens."""
 
-ANSWERED_BY = {"temperature", "parameters", "max_tokens", "reasoning_tokens"}
+ANSWERED_BY = {"temperature", "parameters", "max_tokens", "reasoning_tokens", "window", "tokenizer"}
 """The settings that answers depend on."""
 
 OURS = ("model", "messages", "max_tokens", "max_completion_tokens", "response_format", "stream", "n", "temperature")
@@ -132,7 +141,7 @@ class EndpointSettings(Frozen):
     window: int | None = Field(
         None,
         ge=FEWEST_TOKENS,
-        description="Tokens of a prompt beyond which `touchstone evaluate` cuts it in its middle",
+        description="Tokens of a prompt beyond which that of an evaluated model is cut in its middle",
     )
     tokenizer: str | None = Field(
         None, min_length=1, description="By name or path: what tokens are, for `window`; else they are estimated"
@@ -274,6 +283,10 @@ class Endpoint:
         self._forms: dict[tuple[str, type[BaseModel], float, int], Form] = {}
         self._dialect = Dialect(settings.name, settings.structured, tell)
         self._heard = False
+        self._cut: Cut | None = None
+        if settings.window is not None:
+            named = settings.tokenizer
+            self._cut = middle_cut(settings.window, PretrainedTokenizer(named) if named else None)
         """Whether the server has answered, so that something is known of it."""
         self._probe: _Probe | None = None
         self._tell_user = tell
@@ -291,13 +304,38 @@ class Endpoint:
     async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
         """The typed answer; what it took is added to `usage`. A higher `draw` asks anew.
 
-        An invalid answer is shown to the model with its error and asked again, `MAX_REASKS` times.
+        An invalid answer is shown to the model with its error and asked again, `MAX_REASKS` times. A prompt that
+        `may_be_cut` is cut to the window that the settings give; where the server refuses it all the same (it counts
+        otherwise), by the window that it tells, or else by theirs, and asked again.
         Raises `InvalidAnswer` (also, at once, for a refusal: reason "refused"; `NoAnswer` where it is the server's,
         and `PromptTooLong`), `TransportError`, `BudgetSpent`, and `CacheError` and `PromptTemplateError` of what it
         is built on.
         """
-        form = self._form(prompt)
-        messages = prompt.messages(inputs)
+        form, messages = self._form(prompt), prompt.messages(inputs)
+        if not prompt.may_be_cut:
+            return await self._answer(prompt, form, inputs, messages, draw, usage)
+        whole, messages = messages, self._cut(messages) if self._cut else messages
+        share = 1.0
+        for tries_left in reversed(range(TRIES)):
+            shown = messages if share == 1 else cut_to_share(messages, share)
+            try:
+                answer = await self._answer(prompt, form, inputs, shown, draw, usage)
+            except PromptTooLong as too_long:
+                told = too_long.window
+                left = self.settings.window or 0 if told is None else told - form.limit
+                if left < FEWEST_TOKENS or not tries_left:
+                    raise
+                share *= min(LEAST_CUT, SPARE * left / too_long.tokens)
+            except InvalidAnswer as invalid:
+                invalid.prompt_cut = shown != whole
+                raise
+            else:
+                return answer.model_copy(update={"prompt_cut": shown != whole})
+        raise AssertionError("the last try answers or raises")
+
+    async def _answer(
+        self, prompt: Prompt[Out], form: Form, inputs: BaseModel, messages: list[Message], draw: int, usage: Usage
+    ) -> Out:
         reason = answer = detail = ""
         for _ in range(MAX_REASKS + 1):
             try:

@@ -51,6 +51,8 @@ class Text(Frozen):
     text: str
     cut_off: bool = False
     """Whether it ended where the tokens that it was given did."""
+    prompt_cut: bool = False
+    """Whether it answers a prompt that was cut in its middle."""
 
 
 class Invalid(Exception):  # noqa: N818 - it names the answer, not a fault of ours
@@ -90,6 +92,8 @@ class InvalidAnswer(Exception):  # noqa: N818
         self.reason = reason
         self.answer = answer
         self.detail = detail
+        self.prompt_cut = False
+        """Whether the prompt had been cut in its middle."""
 
     @property
     def evidence(self) -> str:
@@ -145,6 +149,7 @@ class Prompt(Generic[Out]):
     stands between the two, message by message. `checks` are called as `check(inputs, output)` and raise `Invalid`.
     A prompt's `version` is raised when what it asks changes; its template's hash is kept beside it.
     `inputs`, where given, lets a template be checked before anything is asked (`with_templates`).
+    One that `may_be_cut` is cut in its middle where a model's window is too short for it; it is answered as text.
     """
 
     name: str
@@ -156,6 +161,7 @@ class Prompt(Generic[Out]):
     temperature: float = 1.0
     max_tokens: int = 1024
     inputs: type[BaseModel] | None = None
+    may_be_cut: bool = False
 
     @property
     def file(self) -> Path:

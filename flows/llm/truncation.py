@@ -1,17 +1,15 @@
 """Middle truncation: what a model with a short window is shown of a long prompt (LV-Eval, section 4).
 
 The whole filled prompt is cut before it goes into a chat format, as LV-Eval's program does; its paper cuts
-the context alone. A prompt that says what it asks at both ends keeps it either way. Departure: without a tokenizer,
-and where a server tells its window by refusing a prompt, the text is cut by characters.
+the context alone. A prompt that says what it asks at both ends keeps it either way. Of a dialogue the longest messages
+are cut, each in its middle, so that short ones stay whole. Departure: without a tokenizer, and where a server tells its
+window by refusing a prompt, the text is cut by characters.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Protocol
 
-from pydantic import BaseModel
-
-from flows.llm.model import Message, Model, Out, Prompt, PromptTooLong, Usage
+from flows.llm.model import Message
 from flows.llm.prices import estimate_tokens
 from schemas.errors import WrongInput
 
@@ -23,6 +21,9 @@ LEAST_CUT = 0.95
 """What is refused again, though it should fit, loses a twentieth at least."""
 FEWEST_TOKENS = 16
 """A window with less room than this for a prompt holds no question."""
+
+Cut = Callable[[list[Message]], list[Message]]
+"""Messages as a model with a short window is shown them; what the system says is never cut."""
 
 
 class Tokenizer(Protocol):
@@ -57,8 +58,8 @@ class PretrainedTokenizer:
         return str(self._tokenizer.decode(list(tokens), skip_special_tokens=True))
 
 
-def truncate_middle(prompt: str, tokenizer: Tokenizer, window: int) -> str:
-    """The first and the last `int(window / 2)` tokens of a prompt that has more than `window`.
+def truncate_middle(text: str, tokenizer: Tokenizer, window: int) -> str:
+    """The first and the last `int(window / 2)` tokens of a text that has more than `window`.
 
     They are decoded apart and joined by nothing, so that a token or two at the seam may come out otherwise
     when the text is read again. `window` is the model's in tokens, less the answer (the
@@ -66,9 +67,9 @@ def truncate_middle(prompt: str, tokenizer: Tokenizer, window: int) -> str:
     """
     if window < 2:
         raise ValueError(f"a window of {window} tokens holds no text; give 2 or more")
-    tokens = tokenizer.encode(prompt)
+    tokens = tokenizer.encode(text)
     if len(tokens) <= window:
-        return prompt
+        return text
     half = window // 2
     return tokenizer.decode(tokens[:half]) + tokenizer.decode(tokens[-half:])
 
@@ -79,67 +80,42 @@ def keep_ends(text: str, share: float) -> str:
     return text if 2 * half >= len(text) else text[:half] + text[-half:]
 
 
-@dataclass(frozen=True)
-class CutPrompt(Prompt[Out]):
-    """A prompt whose filled text is cut in its middle where a model's window is too short for it."""
+def middle_cut(window: int, tokenizer: Tokenizer | None) -> Cut:
+    """How messages are cut for a window of so many tokens; without a tokenizer, by an estimate of them."""
 
-    cut: Callable[[str], str] = str
+    def tokens_of(text: str) -> int:
+        return estimate_tokens(text) if tokenizer is None else len(tokenizer.encode(text))
 
-    def messages(self, inputs: BaseModel) -> list[Message]:
-        """The chat messages, that of the user cut; raises `PromptTemplateError`."""
-        return [
-            Message(role=one["role"], content=self.cut(one["content"])) if one["role"] == "user" else one
-            for one in super().messages(inputs)
-        ]
+    def shortened(text: str, most: int) -> str:
+        if tokenizer is not None:
+            return truncate_middle(text, tokenizer, max(2, most))
+        return keep_ends(text, most / estimate_tokens(text))
 
-
-def cut_by(prompt: Prompt[Out], cut: Callable[[str], str]) -> Prompt[Out]:
-    """`prompt` with the user's text as `cut` leaves it."""
-    given = {field.name: getattr(prompt, field.name) for field in fields(Prompt)}
-    return CutPrompt(**given, cut=cut)
+    return lambda messages: _cut_longest(messages, tokens_of, shortened, window)
 
 
-def middle_cut(window: int, tokenizer: Tokenizer | None) -> Callable[[str], str]:
-    """How a text is cut for a window of so many tokens; without a tokenizer, by an estimate of them."""
-
-    def estimated(text: str) -> str:
-        return keep_ends(text, window / max(window, estimate_tokens(text)))
-
-    return estimated if tokenizer is None else lambda text: truncate_middle(text, tokenizer, window)
+def cut_to_share(messages: list[Message], share: float) -> list[Message]:
+    """The messages with so large a share of their characters."""
+    room = sum(len(one["content"]) for one in messages if one["role"] != "system") * share
+    return _cut_longest(messages, len, lambda text, most: keep_ends(text, most / len(text)), room)
 
 
-class Fitting:
-    """Asks one prompt of a model, cut in its middle as far as the model's window makes it.
-
-    `window` is how many tokens of a prompt the user says that there is room for, and `cut` how it is cut to them
-    beforehand. Where the server refuses the prompt all the same (it counts otherwise, or more than the user's text),
-    that is cut by the window that it tells, or else by the user's, and asked again. `was_cut` tells whether it was.
-    """
-
-    def __init__(self, model: Model, prompt: Prompt[Out], window: int | None, cut: Callable[[str], str] | None) -> None:
-        self._model = model
-        self._prompt = prompt
-        self._window = window
-        self._cut = cut
-        self.was_cut = False
-
-    async def complete(self, inputs: BaseModel, *, answer_tokens: int, usage: Usage) -> Any:
-        """The answer; raises what `Model.complete` does, `PromptTooLong` where no window is known."""
-        share = 1.0
-        for tries_left in reversed(range(TRIES)):
-            prompt = cut_by(self._prompt, lambda text, share=share: self._shortened(text, share))  # type: ignore[misc]
-            try:
-                return await self._model.complete(prompt, inputs, usage=usage)
-            except PromptTooLong as too_long:
-                told = too_long.window
-                left = self._window or 0 if told is None else told - answer_tokens
-                if left < FEWEST_TOKENS or not tries_left:
-                    raise
-                share *= min(LEAST_CUT, SPARE * left / too_long.tokens)
-        raise AssertionError("the last try answers or raises")
-
-    def _shortened(self, text: str, share: float) -> str:
-        shown = text if self._cut is None else self._cut(text)
-        shown = shown if share == 1 else keep_ends(shown, share)
-        self.was_cut |= shown != text
-        return shown
+def _cut_longest(
+    messages: list[Message], length: Callable[[str], int], shortened: Callable[[str, int], str], room: float
+) -> list[Message]:
+    """The messages with the longest cut to one length, so that all but the system's have no more than `room`."""
+    lengths = sorted(length(one["content"]) for one in messages if one["role"] != "system")
+    most = float(room)
+    for place, own in enumerate(lengths):
+        most = room / (len(lengths) - place)
+        if own > most:
+            break
+        room -= own
+    else:
+        return messages
+    return [
+        one
+        if one["role"] == "system" or length(one["content"]) <= most
+        else Message(role=one["role"], content=shortened(one["content"], int(most)))
+        for one in messages
+    ]

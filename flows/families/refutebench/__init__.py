@@ -167,7 +167,7 @@ FAMILY = Family(
             steps=(
                 expand(
                     open_dialogue,
-                    version=3,
+                    version=4,
                     slots=dialogues_of,
                     most=_dialogues_of_a_seed,
                     prepare=pool_seeds,
@@ -175,7 +175,7 @@ FAMILY = Family(
                 ),
                 each(
                     hold_dialogue,
-                    version=4,
+                    version=6,
                     prompts=[RESPOND, REFUTE, CHECK_REFUTATION],
                     asks={RESPOND.role: "evaluated"},
                     settings=["rounds", "style", "lexicon", "forgetting", "ignoring"],
@@ -223,5 +223,5 @@ FAMILY = Family(
     ),
     reads="dialogues",
     folder=Path(__file__).parent,
-    rules_advice="the rules answer with a seed's own reference and refute in plain words",
+    rules_advice="the rules translate and write by the reference that a source gives, and refute in plain words",
 )

@@ -184,13 +184,16 @@ class Talk:
         await self._say(DialogueTurn(role="user", kind="refutation", text=text, focus=focus), self.opened.query)
 
     async def _say(self, turn: DialogueTurn, query: str) -> None:
-        """Section 5: greedily, with the whole history."""
+        """Section 5: greedily, with the whole history, as far as the model's window holds it.
+
+        Departure: the paper's dialogues fit into any window. Of one that does not the longest messages are cut in their
+        middle (so that refutations stay whole), which the turn says.
+        """
         seed = self.ctx.prepared.by_query[query]
         asked = ToAnswer(
             dialogue=tuple(Said(role=one.role, text=one.text) for one in self.turns),
             said=turn.text,
             task=seed.task,
-            kind=seed.kind,
             text=seed.text,
             reference=seed.reference,
             forgetting=self.ctx.settings.forgetting.get(self.opened.model, 0.0),
@@ -200,7 +203,13 @@ class Talk:
             answer = await self.ctx.ask(RESPOND, asked, model=self.opened.model)
         except InvalidAnswer as invalid:
             raise Drop(f"evaluated model: {invalid.reason}", invalid.evidence) from invalid
-        said = DialogueTurn(role="assistant", kind=turn.kind, text=answer.text.strip(), cut_off=answer.cut_off)
+        said = DialogueTurn(
+            role="assistant",
+            kind=turn.kind,
+            text=answer.text.strip(),
+            cut_off=answer.cut_off,
+            prompt_cut=answer.prompt_cut,
+        )
         self.turns += [turn, said]
 
     # ---- the refuter (section 4.2) ----

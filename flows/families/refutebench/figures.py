@@ -23,18 +23,21 @@ def seed_figures(ctx: FigureContext) -> Sequence[Figure]:
 
 
 def dialogue_figures(ctx: FigureContext) -> Sequence[Figure]:
-    """What refutations are about, which dialogues are whole, and whose answers were cut off."""
+    """What refutations are about, which dialogues are whole, and what was cut of prompts and answers."""
     focuses: Counter[str] = Counter()
     cut_off: Counter[str] = Counter()
+    prompts_cut: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     for one in ctx.records:
         kinds[f"{one.protocol} · {one.model} · {one.refuter} · style: {one.style}"] += 1
         focuses.update(turn.focus for turn in one.turns if turn.focus)
         cut_off[one.model] += sum(turn.cut_off for turn in one.turns)
+        prompts_cut[one.model] += sum(turn.prompt_cut for turn in one.turns)
+    cut = {"Answers cut off at their tokens": cut_off, "Prompts cut in their middle": prompts_cut}
     return [
         Bars(title="Dialogues", counts=dict(sorted(kinds.items()))),
         Bars(title="What refutations are about", counts={focus: focuses[focus] for focus in FOCUSES}),
-        *([Bars(title="Answers cut off at their tokens", counts=dict(sorted(cut_off.items())))] if +cut_off else []),
+        *(Bars(title=title, counts=dict(sorted(counts.items()))) for title, counts in cut.items() if +counts),
     ]
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -31,6 +31,8 @@ Kind = Exchange | Manner | Length | SentenceLength
 LEAST_LENGTH = 20
 """Words or characters that an answer can be asked to be shorter than, at least."""
 LENGTH_STEP = 5
+SHORTER = 0.9
+"""Of an answer's length, the most that it can be asked to be under: a word less is no complaint."""
 SENTENCES: Mapping[SentenceLength, tuple[int, ...]] = {"sentence words": (20, 15), "sentence characters": (30, 20)}
 """What the sentences of an answer can be asked to have at most; the first that one of them exceeds is."""
 FIGURES_ABOVE = 10
@@ -44,7 +46,7 @@ _SAID: dict[Kind, str] = {
     "characters": "make it shorter, under {number} characters in all.",
     "sentence words": "use shorter sentences, of {number} words at most.",
     "sentence characters": "use shorter sentences, of {number} characters at most.",
-    "exclamation marks": "calm down a little and leave out the exclamation marks.",
+    "exclamation marks": "calm down a little and do without exclamation marks.",
     "questions": "stop asking questions and just say it.",
     "contractions": "be more formal and write contractions out in full.",
     "stiffness": 'sound less stiff and use contractions like "don\'t".',
@@ -439,7 +441,7 @@ def _holds(text: str, words: str) -> bool:
 
 
 def _changes(one: Requirement, words: str) -> bool:
-    return bool(words) and one.kind not in (*_LENGTHS, *_SENTENCES) and one.apply(words) != words
+    return bool(words) and one.kind not in (*_LENGTHS, *_SENTENCES, "bullets") and one.apply(words) != words
 
 
 def apply_all(text: str, requirements: Iterable[Requirement]) -> str:
@@ -459,12 +461,10 @@ def of_style(text: str, task: SeedTask) -> list[Requirement]:
     found = [Requirement(kind) for kind in _MANNERS]
     longest = max((_count(one, sentence) for one in pieces(text)), default=0)
     found += [Requirement(sentence, number=most) for most in SENTENCES[sentence] if longest > most][:1]
-    ends = [one.end() for one in _BOUNDARY.finditer(text)]
-    if ends:
-        unit: Length = "words" if of == "en" else "characters"
-        kept, whole = _count(text[: ends[-1]], unit), _count(text, unit)
-        number = min(whole, (kept // LENGTH_STEP + 2) * LENGTH_STEP)
-        if number >= LEAST_LENGTH:
-            found.append(Requirement(unit, number=number))
+    ends = [*accumulate(len(one) for one in pieces(text))][:-1]
+    unit: Length = "words" if of == "en" else "characters"
+    numbers = ((_count(text[:end], unit) // LENGTH_STEP + 2) * LENGTH_STEP for end in reversed(ends))
+    most = SHORTER * _count(text, unit)
+    found += [Requirement(unit, number=max(one, LEAST_LENGTH)) for one in numbers if max(one, LEAST_LENGTH) <= most][:1]
     fitting = (one for one in found if task in _TASKS_OF.get(one.kind, TASKS))
     return [one for one in fitting if one.met(one.apply(text)) > one.met(text)]

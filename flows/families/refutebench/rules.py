@@ -1,13 +1,14 @@
 """RefuteBench without a model: refuter, evaluated model and evaluator that know plain requirements and nothing else.
 
 The refuter asks for words out of a table of this project's own and for a manner that can be checked. The evaluated
-model answers with what a person or a simple rule wrote and applies what it understands; it forgets at a planted chance.
+model answers with the source's reference or, of a document, with sentences of it, and applies what it understands; it
+forgets at a planted chance.
 The evaluator reads what was asked for from the refutation's words.
 """
 
 import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -30,7 +31,6 @@ from flows.families.refutebench.requirements import (
     sentence_end,
     word_bounds,
 )
-from flows.families.refutebench.writing import written
 from flows.language import en, zh, zh_text
 from flows.llm.model import Invalid, RuleSet, Text
 from schemas.refutebench import RATINGS, TASKS
@@ -62,17 +62,21 @@ _BEFORE_PRESENT = re.compile(
 )
 _PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being)\s+$", re.IGNORECASE)
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
-_WEEKDAY = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
 _SLOTS = {
     # A year is no number, and "one" is more often a pronoun.
     "number": rf"(?!one\b|(?:1[5-9]|20)\d\d\b)(?:{NUMBER_WORDS}|\d+(?:[.,]\d+)*(?: (?:thousand|million|billion))?)",
     "year": r"(?:1[5-9]|20)\d\d", "decade": r"(?:1[5-9]|20)\d0s", "month": _MONTH,
-    "weekday": rf"(?:{_WEEKDAY})(?! (?:night|morning|evening|afternoon))",
+    # "About two friends" says what a story is about.
+    "many": r"(?!(?:1[5-9]|20)\d\d\b)(?:\d[\d.,]*\d|(?:an?|[a-z-]+) (?:hundred|thousand|million|billion))",
     "season": "spring|summer|autumn|winter",
     "n": r"[一二两三四五六七八九十百千万\d]+", "a": "[\u4e00-\u9fff]", "x": "[^\\W\\d_a-zA-Z在当对像与和]{1,6}?",
 }  # fmt: skip
 """What the slots of the table's phrases stand for, beside nouns."""
 _SLOT = re.compile("<([a-z]+)>")
+_TIED = re.compile("<(?:number|many|year|decade|month|season|n)>")
+"""Slots whose words are those of one text, and seldom come again in another."""
+COMES_AGAIN = 4
+"""Words (characters, in Chinese) that a phrase has at most if another text is likely to have it too."""
 _SMALL = "|".join(sorted(en.STOP_WORDS))
 _ARTICLES = "the|an?|this|these|those|his|her|its|their|our|my|your"
 _SHORT_NOUNS = "人书信车船树水花鱼鸟"
@@ -117,13 +121,15 @@ def _remembered(asked: ToAnswer, rng: random.Random) -> list[Requirement]:
 
 def _plain_answer(asked: ToAnswer) -> str:
     """The answer to the query without any requirement: the same each time."""
-    if asked.task == "translation":
-        if not asked.reference:
-            raise Invalid("no reference", "the rules translate by the source's own translation, and there is none")
-        return asked.reference
-    return (
-        _extract(asked.text) if asked.task == "summarisation" else written(asked.kind, asked.text, language(asked.text))
-    )
+    if asked.task == "summarisation":
+        return _extract(asked.text)
+    if not asked.reference:
+        raise Invalid(
+            "no reference",
+            "the rules translate and write by the source's reference alone: give its rows a reference, or have a "
+            "model evaluated",
+        )
+    return asked.reference
 
 
 def _extract(document: str) -> str:
@@ -149,6 +155,8 @@ class Wording(NamedTuple):
     new: str
     use: str
     """v, n: a form of a verb or noun; p: a verb of the present; b: before a noun; - any other."""
+    base: str
+    """The old words as the table has them."""
 
 
 @cache
@@ -156,7 +164,9 @@ def wordings(of: Language, focus: str) -> tuple[Wording, ...]:
     """The packaged table of a language for words or phrases, with the forms of its verbs and nouns."""
     lines = (line for line in WORDINGS.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
     rows = [line.split("\t") for line in lines]
-    bases = [Wording(old, new, use) for code, usage, old, new, use in rows if code == of and f"{usage} usage" == focus]
+    bases = [
+        Wording(old, new, use, old) for code, usage, old, new, use in rows if code == of and f"{usage} usage" == focus
+    ]
     # A word of its own ("existing") goes before a form of a verb.
     bases.sort(key=lambda one: one.use in _TAGS)
     found: dict[str, Wording] = {}
@@ -166,13 +176,21 @@ def wordings(of: Language, focus: str) -> tuple[Wording, ...]:
 
 
 def _forms(base: Wording) -> Iterator[Wording]:
-    """A verb's or noun's wording in each of its forms; the first word of a phrase is the one with forms."""
-    for tag in _TAGS.get(base.use, ()):
-        old, new = (_form(one, tag) for one in (base.old, base.new))
-        if old and new and old != new:
-            yield Wording(old, new, base.use)
+    """A verb's or noun's wording in each of its forms; the first word of a phrase is the one with forms.
+
+    A form that is two ("took" and "taken" for "looked") is left out: what it is in a text is not known.
+    """
     if base.use not in _TAGS:
         yield base
+        return
+    forms: dict[str, set[str]] = defaultdict(set)
+    for tag in _TAGS[base.use]:
+        old, new = (_form(one, tag) for one in (base.old, base.new))
+        if old and new:
+            forms[old].add(new)
+    for old, news in forms.items():
+        if len(news) == 1 and old not in news:
+            yield Wording(old, news.pop(), base.use, base.old)
 
 
 def _form(words: str, tag: str) -> str:
@@ -200,7 +218,7 @@ def _in_text(one: Wording, text: str, nouns: str) -> Iterator[Wording]:
         old, new = found.group(), one.new
         for slot, said in zip(parts[1::2], found.groups(), strict=True):
             new = new.replace(f"<{slot}>", said, 1)
-        yield Wording(old[0].lower() + old[1:], new, "-")
+        yield Wording(old[0].lower() + old[1:], new, "-", one.base)
 
 
 def refute(asked: ToRefute, rng: random.Random) -> Refutation:
@@ -217,7 +235,10 @@ def refute(asked: ToRefute, rng: random.Random) -> Refutation:
 
 
 def _wanted(asked: ToRefute) -> Iterator[list[Requirement]]:
-    """What could be asked for, the better first: words of the first sentence, which a shorter answer keeps too."""
+    """What could be asked for, the better first: words of the first sentence, which a shorter answer keeps too.
+
+    What is to hold from now on is of words that can come again.
+    """
     if asked.focus == "style":
         yield of_style(asked.response, next(one for one in TASKS if one == asked.task))
         return
@@ -225,11 +246,21 @@ def _wanted(asked: ToRefute) -> Iterator[list[Requirement]]:
     kind: Literal["word", "phrase"] = "word" if asked.focus == "word usage" else "phrase"
     nouns = "|".join(map(re.escape, _nouns(text)))
     table = wordings(language(text), asked.focus)
-    found = (one for row in table if nouns or "<noun>" not in row.old for one in _in_text(row, text, nouns))
-    fitting = [one for one in found if _fits(one, text)]
+    if asked.standing:
+        table = tuple(row for row in table if not _TIED.search(row.old))
+    found = {one for row in table if nouns or "<noun>" not in row.old for one in _in_text(row, text, nouns)}
+    found = {one for one in found if Requirement(kind, one.new, one.old).met(text) == 0}
+    # One form of a word is not exchanged where another stays.
+    forms = Counter(one.base for one in found if kind == "word")
+    fitting = sorted(one for one in found if forms[one.base] <= 1 and _fits(one, text))
     first = text[: sentence_end(text)].lower()
-    for near in (True, False):
-        yield [Requirement(kind, one.new, one.old) for one in fitting if (one.old.lower() in first) is near]
+    of = en if language(text) == "en" else zh
+
+    def is_better(one: Wording) -> bool:
+        return of.count(one.old) <= COMES_AGAIN and one in table if asked.standing else one.old.lower() in first
+
+    for better in (True, False):
+        yield [Requirement(kind, one.new, one.old) for one in fitting if is_better(one) is better]
 
 
 def _nouns(text: str) -> list[str]:
@@ -240,15 +271,20 @@ def _nouns(text: str) -> list[str]:
 
 
 def _is_free(wanted: Requirement, response: str, earlier: Sequence[Requirement]) -> bool:
-    """Whether it is not met, can be (a manner at least in part), and goes with the earlier ones."""
-    if not goes_with(wanted, earlier):
+    """Whether it is not met (words: nowhere), can be, and goes with the earlier ones.
+
+    A manner is put on before words are exchanged, so it is none that takes words away that are to be exchanged.
+    """
+    if not goes_with(wanted, earlier) or any(_takes_away(wanted, one) for one in earlier):
         return False
-    after = wanted.apply(response)
-    if wanted.focus == "style":
-        helps = wanted.met(after) > wanted.met(response)
-    else:
-        helps = wanted.met(response) == 0 and wanted.met(after) == 1
-    return helps and all(one.met(after) >= one.met(response) for one in earlier)
+    after, before = wanted.apply(response), wanted.met(response)
+    unmet = before < 1 if wanted.focus == "style" else before == 0
+    return unmet and wanted.met(after) == 1 and all(one.met(after) >= one.met(response) for one in earlier)
+
+
+def _takes_away(wanted: Requirement, earlier: Requirement) -> bool:
+    left = wanted.apply(earlier.old)
+    return earlier.old not in left and earlier.new not in left
 
 
 def _fits(one: Wording, text: str) -> bool:

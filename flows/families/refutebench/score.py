@@ -385,6 +385,7 @@ def _tokens_of_rating(rating: Rating) -> int:
 # ---- what is not there ----
 
 CUT_OFF = "answers cut off"
+PROMPT_CUT = "dialogues cut to the window"
 Account = Counter[tuple[str, str]]
 """(what, task) -> how many."""
 
@@ -421,6 +422,7 @@ def _accounts(
         own = accounts[Condition.of(one)]
         own.update([("dialogues planned", one.task), ("dialogues finished", one.task)])
         own.update((CUT_OFF, one.task) for turn in one.turns if turn.cut_off)
+        own[PROMPT_CUT, one.task] += any(turn.prompt_cut for turn in one.turns)
     for dropped in ctx.dropped("dialogues"):
         condition, task = conditions[dropped.key]
         accounts[condition].update([("dialogues planned", task), (f"dialogues dropped: {dropped.reason}", task)])
@@ -468,4 +470,6 @@ def _told(line: str, account: Account) -> str | None:
         said.append("they are no scores")
     if cut := sum(count for (what, _), count in account.items() if what == CUT_OFF):
         said.append(f"answers refuted and rated as they were cut off at {ANSWER_TOKENS:,} tokens: {cut:,}")
+    if cut := sum(count for (what, _), count in account.items() if what == PROMPT_CUT):
+        said.append(f"dialogues whose longest messages were cut to fit into the model's window: {cut:,}")
     return f"{line}: {'; '.join(said)}" if said else None

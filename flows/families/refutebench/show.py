@@ -33,6 +33,8 @@ def show(record: Record) -> str:
 def _mark(turn: DialogueTurn) -> str:
     if turn.cut_off:
         return " (cut off at the limit of tokens)"
+    if turn.prompt_cut:
+        return " (shown what came before cut to its window)"
     if turn.role == "assistant" or turn.kind == "query":
         return ""
     return f" (refutes, {turn.focus})" if turn.kind == "refutation" else " (unrelated)"

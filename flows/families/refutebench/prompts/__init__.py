@@ -22,7 +22,6 @@ class ToAnswer(InDialogue):
 
     said: str
     task: str
-    kind: str = Field("", description="The form of the query: news, counter-argument, story, request")
     text: str
     reference: str
     forgetting: float = Field(description="Chance that an earlier requirement is let go of")
@@ -102,10 +101,20 @@ def _check_rating(asked: ToRate | ToRateTask, given: Text) -> None:
 
 
 # Section 5: greedy search for the evaluated models. Evaluators and checks are asked greedily too.
-RESPOND = Prompt("respond", 1, Text, HERE, role=EVALUATED, temperature=0.0, max_tokens=ANSWER_TOKENS, inputs=ToAnswer)
-REFUTE = Prompt("refute", 3, Refutation, HERE, role=REFUTER, max_tokens=512, inputs=ToRefute)
+RESPOND = Prompt(
+    "respond",
+    1,
+    Text,
+    HERE,
+    role=EVALUATED,
+    temperature=0.0,
+    max_tokens=ANSWER_TOKENS,
+    inputs=ToAnswer,
+    may_be_cut=True,
+)
+REFUTE = Prompt("refute", 4, Refutation, HERE, role=REFUTER, max_tokens=512, inputs=ToRefute)
 CHECK_REFUTATION = Prompt(
-    "check_refutation", 2, Checked, HERE, role=REFUTER, temperature=0.0, max_tokens=256, inputs=ToCheck
+    "check_refutation", 3, Checked, HERE, role=REFUTER, temperature=0.0, max_tokens=256, inputs=ToCheck
 )
 RATE_REFUTATION = Prompt(
     "rate_refutation", 1, Text, HERE, role=EVALUATOR, checks=(_check_rating,), temperature=0.0, max_tokens=1024,
