@@ -1097,12 +1097,27 @@ def test_a_noun_phrase_that_is_a_name_points_at_nothing(
         ("A film by Khan followed, and the screenplay was written by two brothers.", True),
         ("Khan followed, and the script was read aloud.", False),
         ("Khan wrote the original screenplay.", False),
+        ("Khan's is one of the largest and most important print rooms in Vienna.", True),
+        ("Khan has the largest and is proud of it.", False),
+        ("Khan holds the record for the most titles won.", True),
+        ("Khan holds the record.", False),
     ],
 )
 def test_a_definite_is_clear_beside_what_it_is_of(sentence: str, passes: bool) -> None:
     sentence = sentence.replace("It has", "Bone has")
     problem = checks.resolved_problem("en", "Who met Xanthippe Quux?", sentence, "Khan", sentence)
     assert (problem is None) is passes, problem
+
+
+@pytest.mark.parametrize(
+    ("sentence", "points"),
+    [
+        ("Although John Hart played mostly minor roles, he replaced Moore in 1952.", None),
+        ("When the war ended, he replaced Moore in 1952.", "he"),
+    ],
+)
+def test_a_pronoun_is_clear_behind_a_clause_that_names_its_person(sentence: str, points: str | None) -> None:
+    assert points_outside("en", sentence) == points
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ _UNIQUE = word_set(
     "kidney kidneys liver lungs lung skin stomach eye ear nose law rich poor public environment future past "
     "present"
 )
+_OF_SOMETHING = word_set("record reason need award prize name term word basis support cause cure recipe")
+"""Nouns that "for" completes: "the record for the most titles"."""
 _ORDERING = word_set("first last only largest smallest highest lowest oldest longest best worst earliest latest")
 _LONGEST_OPENING = 14
 _EXPLETIVE = re.compile(
@@ -211,7 +213,14 @@ def bare_definite(words: Tokens, place: int) -> str | None:
     follows = words.word(last + 1).lower() if words.adjacent(last) else ""
     forms = {words.word(at).lower() for at in inside}
     completed = follows in _COMPLETED_BY and follows not in _NOT_COMPLETED_BY
+    completed |= follows == "for" and words.word(last).lower() in _OF_SOMETHING
     ordered = follows == "to" and bool(forms & _ORDERING)
+    # "The largest and most important print rooms": the noun comes later.
+    then = words.word(last + 2).lower() if follows in ("and", "or") else ""
+    completed |= parts_of_speech(words.word(last).lower()) == {"ADJ"} and (
+        then == "most" or "ADJ" in parts_of_speech(then)
+    )
+    completed |= words.word(place + 1).lower() == "most"
     if completed or ordered or forms & _UNIQUE or words.capitalised(last + 1):
         return None
     if last == place + 1 and not parts_of_speech(words.word(last).lower()) and words.word(last).islower():

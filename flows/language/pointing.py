@@ -78,12 +78,23 @@ def points_outside(code: str, sentence: str) -> str | None:
     return _unnamed(tokens(sentence)) or _this(sentence)
 
 
-def _is_named_before(sentence: str, definite: str) -> bool:
-    """Whether a definite subject is of what the introduction named: "As the French empire grew, the new empire"."""
-    words = tokens(sentence)
-    start = sentence.find(definite)
+def _is_named_before(sentence: str, subject: str) -> bool:
+    """Whether the introduction named what its subject means: "As the French empire grew, the new empire", "Although
+    Hart played minor roles, he".
+    """
+    words, said = tokens(sentence), re.search(rf"\b{re.escape(subject)}\b", sentence)
+    start = said.start() if said is not None else 0
+    if subject in ("he", "she"):
+        return any(person < start for person, _ in _persons(sentence))
     earlier = {_base_form(words, at) for at in range(len(words)) if words.starts[at] < start}
-    return definite.lower().startswith("the ") and _is_clear(definite, earlier)
+    return subject.lower().startswith("the ") and _is_clear(subject, earlier)
+
+
+def _persons(sentence: str) -> list[tuple[int, int]]:
+    """Where a sentence names persons; a small word that it opens with is none of a name ("Although John Hart")."""
+    first = sentence.partition(" ")[0]
+    opens = first.lower() in _GRAMMAR
+    return en.spans_of_type(first.lower() + sentence[len(first) :] if opens else sentence, "person")
 
 
 def _is_clear(definite: str, earlier: set[str]) -> bool:
@@ -137,7 +148,7 @@ def _vague_phrase(sentence: str, answer: str) -> str | None:
     words = tokens(sentence)
     if (counted := _COUNTED.search(sentence)) is not None:
         return counted[0]
-    persons = en.spans_of_type(sentence, "person")
+    persons = _persons(sentence)
     for place in range(len(words)):
         low = words.word(place).lower()
         if low in _PERSONAL and not any(start < words.starts[place] for start, _ in persons):
