@@ -240,7 +240,7 @@ def persons() -> tuple[Program, ...]:
             {"b": "event of their time"}),
         Program("person-years", "person", "number",
             (WHO, BORN, DIED, arithmetic("after", 3, 2, text="the years from the birth to the death")),
-            ("How many years lie between the birth and the death of {p}?",)),
+            ("How many years lie between the year of birth and the year of death of {p}?",)),
         Program("person-river", "person", "entity",
             (WHO, HOME, recall("capital", 2, text="the capital of that country"), recall("river", 3, text="the river that capital stands on")),
             ("On which river stands the capital of the country that {p} came from?",
@@ -306,7 +306,7 @@ def persons() -> tuple[Program, ...]:
             ("Was {p} born after {k}?",), {"k": "threshold:2"}),
         Program("person-lived-5", "person", "boolean",
             (WHO, BORN, DIED, arithmetic("after", 3, 2, text="the years from the birth to the death"), comparison("more", 4, "@k", text="whether that is more than {k}")),
-            ("Do more than {k} years lie between the birth and the death of {p}?",), {"k": "threshold:4"}),
+            ("Do more than {k} years lie between the year of birth and the year of death of {p}?",), {"k": "threshold:4"}),
     )  # fmt: skip
 
 
