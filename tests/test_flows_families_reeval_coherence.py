@@ -1101,6 +1101,12 @@ def test_a_noun_phrase_that_is_a_name_points_at_nothing(
         ("Khan has the largest and is proud of it.", False),
         ("Khan holds the record for the most titles won.", True),
         ("Khan holds the record.", False),
+        ("Khan solved the decision problem in Presburger arithmetic.", True),
+        ("Khan won the final in London.", False),
+        ("Khan ordered the withdrawal from Fort William Henry.", True),
+        ("Khan ordered the withdrawal.", False),
+        ("For Khan the main difference is that water is cold.", True),
+        ("For Khan the main difference is small.", False),
     ],
 )
 def test_a_definite_is_clear_beside_what_it_is_of(sentence: str, passes: bool) -> None:

@@ -2,6 +2,7 @@
 
 import re
 
+from flows.language.en_names import place_class
 from flows.language.en_phrases import PREPOSITIONS, parts_of_speech
 from flows.language.en_tokens import Tokens, tokens, word_set
 
@@ -202,6 +203,28 @@ def _is_one_of_several(words: Tokens, place: int) -> bool:
     return words.gap(place + 1) == "-" or ("ADJ" in parts_of_speech(follows) and words.adjacent(place + 1))
 
 
+def _is_completed(words: Tokens, place: int, last: int) -> bool:
+    """Whether what follows the definite from `place` to `last`, or a superlative in it, says which is meant."""
+    if words.word(place + 1).lower() == "most":
+        return True
+    if not words.adjacent(last):
+        return False
+    noun, follows, then = (words.word(at).lower() for at in (last, last + 1, last + 2))
+    if follows in ("and", "or"):  # "the largest and most important print rooms": the noun comes later
+        return parts_of_speech(noun) == {"ADJ"} and (then == "most" or "ADJ" in parts_of_speech(then))
+    if follows in _NOT_COMPLETED_BY:
+        named = words.capitalised(last + 2)  # "the withdrawal from Fort William Henry"
+        placed = follows == "in" and place_class(words.word(last + 2)) is not None
+        ordered = follows == "to" and any(words.word(at).lower() in _ORDERING for at in range(place + 1, last + 1))
+        of_something = follows == "for" and noun in _OF_SOMETHING
+        return of_something or ordered or (follows in _NAMING and named and not placed)
+    return follows in _COMPLETED_BY or (follows in ("is", "was") and then == "that")
+
+
+_NAMING = word_set("from in for between")
+"""Before a name they tell which is meant; "in" does not before a place, where much can be."""
+
+
 def bare_definite(words: Tokens, place: int) -> str | None:
     """ "The film"; None for a definite that is complete in itself."""
     if place + 1 >= len(words) or not words.adjacent(place):
@@ -210,18 +233,8 @@ def bare_definite(words: Tokens, place: int) -> str | None:
     while _is_one_of_several(words, last):
         last = _phrase_end(words, last + 1)
     inside = range(place + 1, last + 1)
-    follows = words.word(last + 1).lower() if words.adjacent(last) else ""
     forms = {words.word(at).lower() for at in inside}
-    completed = follows in _COMPLETED_BY and follows not in _NOT_COMPLETED_BY
-    completed |= follows == "for" and words.word(last).lower() in _OF_SOMETHING
-    ordered = follows == "to" and bool(forms & _ORDERING)
-    # "The largest and most important print rooms": the noun comes later.
-    then = words.word(last + 2).lower() if follows in ("and", "or") else ""
-    completed |= parts_of_speech(words.word(last).lower()) == {"ADJ"} and (
-        then == "most" or "ADJ" in parts_of_speech(then)
-    )
-    completed |= words.word(place + 1).lower() == "most"
-    if completed or ordered or forms & _UNIQUE or words.capitalised(last + 1):
+    if _is_completed(words, place, last) or forms & _UNIQUE or words.capitalised(last + 1):
         return None
     if last == place + 1 and not parts_of_speech(words.word(last).lower()) and words.word(last).islower():
         return None  # a word that no dictionary has names what it is: "the sarod"
