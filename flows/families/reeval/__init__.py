@@ -129,7 +129,7 @@ FAMILY = Family(
                 each(select_unknown, **SELECTS),
                 each(
                     enrich,
-                    version=9,
+                    version=10,
                     prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE],
                     asks={"pivot": "pivots"},
                     calls=lambda settings: {

@@ -405,7 +405,12 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
 
 
 async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
-    """The sentence, understood on its own; asked for where any word of it may stand for what was named before."""
+    """The sentence, understood on its own; asked for where any word of it may stand for what was named before.
+
+    What ties it to the sentence before it ("For example,") is taken off first.
+    """
+    before = checks.before(case.language, case.evidence, sentence)
+    sentence = checks.unlinked(case.language, sentence)
     vague = leans_on_what_is_asked(case.language, case.question, case.answer, sentence, case.title)
     short = checks.short_name(case.language, sentence, case.title)
     if vague is None and short is None and not checks.may_lean(case.language, sentence):
@@ -417,7 +422,7 @@ async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
         question=case.question,
         sentence=sentence,
         leaning=leaning,
-        before=checks.before(case.language, case.evidence, sentence),
+        before=before,
         evidence=case.evidence,
         title=case.title,
         answer=case.answer,

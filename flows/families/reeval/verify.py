@@ -266,6 +266,8 @@ def _support_problems(row: EnrichedCase, language: Language) -> Iterator[str]:
     for name, sentence in (("", row.supporting_sentence), ("resolved ", row.supporting_sentence_resolved)):
         if not holds(language, sentence, row.answer):
             yield f"the {name}supporting sentence does not hold {row.answer!r}"
+    if checks.unlinked(row.language, row.supporting_sentence_resolved) != row.supporting_sentence_resolved:
+        yield "the resolved supporting sentence goes on from another"
     leaning = points_outside(row.language, row.supporting_sentence_resolved)
     asked = language.content_words(f"{row.question} {row.answer}")
     page = language.content_words(re.sub(r"\s*[(（].*?[)）]\s*$", "", row.title or ""))

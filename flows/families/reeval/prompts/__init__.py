@@ -150,12 +150,12 @@ SELECT_SENTENCE = Prompt(
     "select_sentence", 4, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
 )
 RESOLVE_SENTENCE = Prompt(
-    "resolve_sentence", 5, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
+    "resolve_sentence", 6, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
 )
 CONDENSE = Prompt(
-    "condense", 3, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
+    "condense", 4, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
 )
-MERGE = Prompt("merge", 3, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
+MERGE = Prompt("merge", 4, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
 
 PROMPTS: tuple[Prompt[Any], ...] = (
     *ANSWERS, ALTERNATIVE_ANSWER, REPLACE_ANSWER, SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE,
