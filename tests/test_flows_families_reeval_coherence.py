@@ -36,7 +36,7 @@ from flows.language.agreement import contradiction, foreign_number, unexplained
 from flows.language.explained import explanation, only_within_names
 from flows.language.invented import invented_names
 from flows.language.matter import matter_of, speaks_of
-from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside
+from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside, unlinked
 from flows.llm.model import Invalid, Prompt
 from schemas.base import Provenance, SourceRef
 from schemas.reeval import Case, SwapCase
@@ -1031,6 +1031,22 @@ def test_what_the_question_names_stays_in_the_alternative(
     case = case_of(question, answer, f"It is {answer}.", language)
     problem = checks.alternative_problem(case, alternative)
     assert (problem and problem[1]) == (lacks and f"{lacks!r} stands in the question too: it is to stay")
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence", "bare"),
+    [
+        ("en", "Yet, with time, the Normans came to Ireland.", "With time, the Normans came to Ireland."),
+        ("en", "For example, the towns were walled.", "The towns were walled."),
+        ("en", "But, in addition, the towns were walled.", "In addition, the towns were walled."),
+        ("en", "However hard they tried, the walls held.", "However hard they tried, the walls held."),
+        ("en", "Still life painting began in Delft.", "Still life painting began in Delft."),
+        ("zh", "例如，城墙建于1405年。", "城墙建于1405年。"),
+        ("zh", "但丁写了《神曲》。", "但丁写了《神曲》。"),
+    ],
+)
+def test_what_ties_a_sentence_to_the_one_before_is_taken_off(code: str, sentence: str, bare: str) -> None:
+    assert unlinked(code, sentence) == bare
 
 
 def test_a_noun_of_the_title_becomes_the_title() -> None:

@@ -373,3 +373,27 @@ def _unnamed_in_chinese(text: str) -> str | None:
         person = (tag == "n" and word[-1] in "家员者人师手生王长帝后星") or word in ("谁", "人", "者", "《")
         named = named or person or (tag in _NAMES and not word.isdigit())
     return None
+
+
+_LINKS = {
+    "en": re.compile(
+        r"^(?:(?:But|And|Yet|Thus|Hence|Therefore|Moreover|Furthermore),?|(?:However|Also|So|Then|Still|Besides|Later|"
+        r"Finally|Again|Additionally|Consequently|Similarly|Likewise|Nevertheless|Nonetheless|Instead|Meanwhile|Indeed|"
+        r"Accordingly|Specifically|Afterwards?|First|Second|Third|Lastly|In (?:particular|addition|contrast|turn|fact|"
+        r"other words|general|comparison)|(?:For|As an) (?:example|instance)|As a (?:result|consequence)|By contrast|"
+        r"On the (?:other hand|contrary)|At the same time|Soon after(?:wards)?|To this end|That said),)\s+"
+    ),
+    "zh": re.compile(
+        "^(?:但是?|然而|不过|可是|因此|所以|于是|例如|比如|此外|另外|而且|并且|同时|其后|随后|后来|接着|最后|总之|其中|"
+        "另一方面|与此同时)[，,]"
+    ),
+}
+"""What ties a sentence to the one before it."""
+
+
+def unlinked(language_code: str, sentence: str) -> str:
+    """The sentence without the words at its beginning that tie it to the one before: "Yet, with time, ..."."""
+    bare = sentence
+    while (found := _LINKS[language_code].match(bare)) is not None:
+        bare = bare[found.end() :]
+    return bare if bare == sentence else bare[:1].upper() + bare[1:]

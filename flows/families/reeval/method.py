@@ -33,7 +33,7 @@ from flows.families.reeval.prompts import (
 )
 from flows.language import CannotReplace, language_of, names_of
 from flows.language.explained import explanation, only_within_names
-from flows.language.pointing import leans_on_what_is_asked, points_outside
+from flows.language.pointing import leans_on_what_is_asked, points_outside, unlinked
 from flows.language.quotes import stretch_of
 from flows.llm.model import InvalidAnswer, Model
 from flows.llm.rules import Rules
@@ -410,7 +410,7 @@ async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
     What ties it to the sentence before it ("For example,") is taken off first.
     """
     before = checks.before(case.language, case.evidence, sentence)
-    sentence = checks.unlinked(case.language, sentence)
+    sentence = unlinked(case.language, sentence)
     vague = leans_on_what_is_asked(case.language, case.question, case.answer, sentence, case.title)
     short = checks.short_name(case.language, sentence, case.title)
     if vague is None and short is None and not checks.may_lean(case.language, sentence):

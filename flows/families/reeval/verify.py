@@ -16,7 +16,7 @@ from flows.language import Language, language_of, names_of
 from flows.language.agreement import contradiction, foreign_number, unexplained
 from flows.language.explained import explanation, only_within_names
 from flows.language.matter import matter_of, speaks_of
-from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside
+from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside, unlinked
 from flows.language.quotes import holds
 from schemas.reeval import Edit, EnrichedCase, PassageRef, SwapCase
 from schemas.source import Passage
@@ -266,7 +266,7 @@ def _support_problems(row: EnrichedCase, language: Language) -> Iterator[str]:
     for name, sentence in (("", row.supporting_sentence), ("resolved ", row.supporting_sentence_resolved)):
         if not holds(language, sentence, row.answer):
             yield f"the {name}supporting sentence does not hold {row.answer!r}"
-    if checks.unlinked(row.language, row.supporting_sentence_resolved) != row.supporting_sentence_resolved:
+    if unlinked(row.language, row.supporting_sentence_resolved) != row.supporting_sentence_resolved:
         yield "the resolved supporting sentence goes on from another"
     leaning = points_outside(row.language, row.supporting_sentence_resolved)
     asked = language.content_words(f"{row.question} {row.answer}")
