@@ -58,13 +58,13 @@ ACTOR = "班杰（），台湾男演员，出生于美国奥克拉荷马州的�
             ALDER,
             MOUNTAIN,
             r"Mount [A-Z]\w+ is 2,\d{3} metres high\.",
-            r"[A-Z]\w+ [A-Z]\w+ (?:gave a lecture on|wrote an? (?:essay on|study of)) Mount Alder\.",
+            r"Mount Alder was drawn by a teacher from [A-Z]\w+\.",
         ),
         (
             asked("In which year did Ida Holm settle in Vienna?", "1781", "In 1781 she settled in Vienna."),
             "Ida Holm was a composer. In 1781 she settled in Vienna.",
             r"[A-Z]\w+ [A-Z]\w+ settled in Vienna in 17\d\d\.",
-            r"An? (?:lecture|essay) on Ida Holm was (?:given|written) in 17\d\d\.",
+            r"Ida Holm settled in (?!Vienna)[A-Z]\w+ in 17\d\d\.",
         ),
         (
             asked("Which painter visited Clara Schumann in 1853?", "Johannes Brahms", "Johannes Brahms visited her."),
@@ -76,7 +76,7 @@ ACTOR = "班杰（），台湾男演员，出生于美国奥克拉荷马州的�
             asked("Are both Ride a Pony and Kelm films?", "yes", "Ride a Pony is a 1975 family film by Don Chaffey."),
             "Ride a Pony\nRide a Pony is a 1975 family film by Don Chaffey.",
             r"[A-Z].* is a 1975 family film by Don Chaffey\.",
-            r"[A-Z]\w+ [A-Z]\w+ (?:gave a lecture on|wrote an? (?:essay on|study of)) Ride a Pony.*\.",
+            r"In 1975, Ride a Pony was (?:shown at a school in|praised by a newspaper of) [A-Z]\w+\.",
         ),
         (BAN, ACTOR, r"\w{2,3}的职业是\w+。", r"班杰的(?:表亲|一位朋友|一位同学)的职业是\w+。"),
         (

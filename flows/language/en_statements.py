@@ -1,6 +1,7 @@
 """An English question and its answer as one statement ("How long is the Danube?": "The Danube is 2,850 km long.")."""
 
 import re
+from itertools import pairwise
 
 import lemminflect
 
@@ -11,7 +12,7 @@ from flows.language.en_types import answer_type
 
 _ASKS = re.compile(
     r"(?:(?P<prep>[A-Z][a-z]+) (?P<of>what|which|whom) |(?P<where>Where|When) |"
-    r"How (?P<how>long|high|deep|tall|wide|old) |(?:What|Which) (?P<time>year|month) |"
+    r"How (?P<many>many|much) |How (?P<how>long|high|deep|tall|wide|old) |(?:What|Which) (?P<time>year|month) |"
     r"What percent(?:age)? (?P<share>of .+)|(?P<who>Who|Whom|What|Which) )(?P<rest>.*)"
 )
 _AUX = word_set("is are was were did does do has have had can could will")
@@ -44,8 +45,40 @@ def untimed(question: str) -> str | None:
     return None if made is None else _finished(made)
 
 
+def indirect(question: str) -> str | None:
+    """A question as a clause ("when the Danube was bridged"); None of one that is not plain."""
+    plain = question.strip().rstrip("?").strip()
+    asked = _INDIRECT.fullmatch(plain)
+    if asked is None or _CLAUSE.search(asked["rest"]):
+        return None
+    words, who = asked["rest"].split(), asked["who"].lower()
+    at = _auxiliary(words)
+    if not words or words[-1] in PREPOSITIONS or (who == "how" and at != 0):
+        return None
+    if who == "how much" and words[0] == "of" and at is not None:
+        return f"{who} {' '.join(words)}"
+    if at is None:
+        verb = next((place for place, word in enumerate(words) if is_finite(word)), None)
+        return (
+            f"{who} {' '.join(words)}"
+            if verb is not None and who in ("who", "what", "which", "how many", "how much")
+            else None
+        )
+    noun, rest = words[:at], words[at:]
+    if any(word in PREPOSITIONS or is_finite(word) for word in noun):
+        return f"{who} {' '.join(words)}" if not noun or is_finite(noun[0]) else None
+    told = _told(rest, "")
+    if told is None and rest[0] in _BE and not noun and len(rest) > 1 and who in ("who", "what"):
+        named = rest[2:3] == ["name"] or any(is_finite(word) or word in _AUX for word in rest[1:])
+        told = " ".join((*rest[1:], rest[0])) if rest[1] in ("the", "a", "an") and not named else None
+    return None if told is None else " ".join((who, *noun, told)).replace("  ", " ").strip()
+
+
+_INDIRECT = re.compile(r"(?P<who>When|Where|Why|Who|What|Which|How (?:many|much|long|often)|How) (?P<rest>.+)")
+
+
 def _finished(made: str) -> str:
-    made = re.sub(r"\s+", " ", made).strip()
+    made = re.sub(r"\s+", " ", made).strip(" .")
     return f"{made[0].upper()}{made[1:]}."
 
 
@@ -63,6 +96,8 @@ def _asked_by(asked: re.Match[str], answer: str) -> str | None:  # noqa: PLR0911
     words = asked["rest"].split()
     if asked["how"]:
         return _measured(words, asked["how"], answer)
+    if asked["many"]:
+        return _counted(words, answer)
     if asked["where"]:
         return _told(words, _placed(answer, asked["where"]))
     if asked["share"]:
@@ -94,6 +129,27 @@ def _measured(words: list[str], how: str, answer: str) -> str | None:
     if rest[0] == "did" and rest[-1] in ("take", "last"):
         return f"{' '.join(rest[1:-1])} {_past(rest[-1])} {answer}"
     return None
+
+
+def _counted(words: list[str], answer: str) -> str | None:
+    """How many there are, or do something."""
+    at = _auxiliary(words) or next((place for place, word in enumerate(words) if is_finite(word)), 0)
+    noun, rest = words[:at], words[at:]
+    number = answer.removesuffix(f" {noun[-1]}") if noun else ""
+    plain = re.fullmatch(r"(?:(?:about|over|around|nearly|at least) )?[\d.,]*\d(?: (?:m|b|tr)illion)?|[a-z]+", number)
+    if plain is None or at > LONGEST_COUNTED or PREPOSITIONS & set(noun) or _CLAUSE.search(" ".join(words)):
+        return None
+    said = " ".join((number, *noun))
+    if rest[0] in ("did", "does", "do"):
+        return _object(rest, said)
+    if rest[1:2] == ["there"]:
+        return " ".join(("there", rest[0], said, *rest[2:]))
+    alone = rest[0] in _AUX and (len(rest) == 1 or rest[1][:1].isupper() or rest[1] in ("the", "a", "an"))
+    return None if alone or rest[0] in ("has", "have", "had") else " ".join((said, *rest))
+
+
+LONGEST_COUNTED = 4
+"""Words of what is counted, at most."""
 
 
 def _placed(answer: str, asked: str) -> str | None:
@@ -218,6 +274,8 @@ def _whoever(words: list[str], who: str, answer: str) -> str | None:  # noqa: PL
             return None
         if words[at] == "did":
             return _object(words[at:], answer)
+        if words[-1] in PREPOSITIONS:
+            return None
         if words[at] in _BE and at + 1 < len(words) and is_plural(answer) == (words[at] in ("are", "were")):
             return " ".join((answer, *words[at:]))
         return None
@@ -261,8 +319,8 @@ def _object(words: list[str], answer: str) -> str | None:  # noqa: PLR0911 - one
         return None
     onward = rest[at + 1 :]
     verb = _inflected(words[0], rest[at])
-    if len(onward) > 1 and onward[0] in PREPOSITIONS and onward[1] in PREPOSITIONS:
-        return " ".join((*rest[:at], verb, onward[0], answer, *onward[1:]))
+    if (left := _stranded(onward)) is not None:
+        return " ".join((*rest[:at], verb, *onward[: left + 1], answer, *onward[left + 1 :]))
     if onward and onward[-1] in PREPOSITIONS:
         return " ".join((*rest[:at], verb, *onward, answer))
     if onward and onward[0] not in PREPOSITIONS and not is_dictionary_word(onward[0]):
@@ -270,3 +328,8 @@ def _object(words: list[str], answer: str) -> str | None:  # noqa: PLR0911 - one
     if onward and onward[0] not in PREPOSITIONS and onward != ["unfinished"]:
         return None
     return " ".join((*rest[:at], verb, answer, *onward))
+
+
+def _stranded(words: list[str]) -> int | None:
+    """Where a preposition stands without its noun, before another: "as the seat for in 1529"."""
+    return next((at for at, pair in enumerate(pairwise(words)) if set(pair) <= PREPOSITIONS), None)

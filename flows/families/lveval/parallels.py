@@ -21,6 +21,8 @@ OFFERED = 3
 """Facts of either kind that the rules may choose from."""
 LEAST_COMMON = 2
 """Content words, but names, of question or original in a fact that is not the question's own statement."""
+MOST_OF_ANSWER, MOST_OF_ORIGINAL = 0.5, 0.65
+"""Share of an answer's content words, and of the original's, in a fact that is not the question's own statement."""
 _ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]")
 
 
@@ -49,8 +51,9 @@ def _sound(asked: ToConfuse, change: Changed, made: Iterable[Made], documents: S
     answers = [answer for answer in answers if not is_yes_or_no(answer)]
     module = language_of(asked.language)
     found: dict[str, None] = {}
-    for fact, stated in made:
+    for fact, stated, lifted in made:
         passes = fact_problem(asked, change, fact) is None and (stated or _bears_on(asked, fact))
+        passes = passes and not (lifted and _tells_again(asked, change, answers, fact))
         if (
             passes
             and not any(fact in one for one in documents)
@@ -68,3 +71,14 @@ def _bears_on(asked: ToConfuse, fact: str) -> bool:
     common = words(fact) & words(f"{asked.question}\n{asked.fact}")
     named = subjects(asked.language, asked.question)
     return len([one for one in common if not any(one in name for name in named)]) >= LEAST_COMMON
+
+
+def _tells_again(asked: ToConfuse, change: Changed, answers: Sequence[str], fact: str) -> bool:
+    """Whether it has most words of an answer ("Cobham's thesis" of "Cobham–Edmonds thesis"), or of the original."""
+    words = language_of(asked.language).content_words
+    said, known = words(fact), words(asked.question)
+    near = [words(answer) - known for answer in answers]
+    original = words(asked.fact)
+    return any(len(one) > 1 and len(one & said) > MOST_OF_ANSWER * len(one) for one in near) or (
+        change == "object" and len(original & said) > MOST_OF_ORIGINAL * len(original)
+    )

@@ -7,10 +7,14 @@ Subject facts, the best first:
 - what the collection says of the subject, under an invented name (figures 2 and A10: a biography of "Albert Beverley").
 
 Object facts, the best first:
-- what the question says of another year (figure A7: of sections D to F, where the question asks of A to C);
+- what the question says, of one that belongs to its subject or is next to it ("a cousin of");
+- what the question says of another year, rank or place (figure A7: of sections D to F, where the question asks of A
+  to C);
 - what the collection says besides of the subject, the likest to question and sentence first; the pair's own documents
   in other words;
-- that somebody spoke or wrote of it: a person, a place or a time that the question might ask for, and does not.
+- what the page's first sentence says besides of it, a clause of it that has nothing to do with what is asked;
+- another sentence of the pair's own documents with another year (figure A7 changes values so);
+- what two that are compared once did together, that there is talk of what is asked, what once happened to the subject.
 
 Departure: the paper's annotators and GPT-4 write every fact; here many are lifted (`sayings_en.py`).
 """
@@ -21,7 +25,17 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from flows.families.lveval.prompts import ToConfuse
-from flows.families.lveval.sayings_en import Collection, Saying, lead, leading_name, reworded, sayings, stands_alone
+from flows.families.lveval.sayings_en import (
+    Collection,
+    Saying,
+    clauses,
+    definition,
+    lead,
+    leading_name,
+    reworded,
+    sayings,
+    stands_alone,
+)
 from flows.families.lveval.things_en import (
     NAME,
     TRIED,
@@ -40,8 +54,8 @@ from flows.language.alternatives import LAST_YEAR, NUMBER, YEAR, counted_anew, i
 from flows.language.choices import is_yes_or_no
 from flows.language.en_names import classes, is_of_a_people, place_class
 from flows.language.en_nouns import entities
-from flows.language.en_phrases import ARTICLES, PREPOSITIONS, article, is_dictionary_word, is_plural, parts_of_speech
-from flows.language.en_statements import WORK_ASKED, is_finite, statement, untimed
+from flows.language.en_phrases import PREPOSITIONS, article, is_dictionary_word, parts_of_speech
+from flows.language.en_statements import WORK_ASKED, indirect, statement, untimed
 from flows.language.en_tokens import MONTHS, word_set
 from flows.language.invented import invented_names
 
@@ -67,39 +81,94 @@ _YEAR_ASKED = re.compile(r"\b(?:in|around|by|since|during) (?:[A-Z][a-z]+ )?((?:
 _DATE_ASKED = re.compile(
     r"When\b|(?:In|On|Since|Until) (?:what|which) (?:year|date|day|month)|What year", re.IGNORECASE
 )
-_EMPTY = word_set(
-    "name names number term type kind sort word result percentage year date day month time part one first second third "
-    "last only same other main most example use amount country person city place people"
-)
-"""Nouns and adjectives of which nobody speaks."""
-LEAST_LETTERS = 3
-"""Letters of a name that somebody speaks of."""
 LEAST_WORDS = 6
 """Words that say something without the time that is asked for."""
 
 
-_SPOKEN = {
-    "date": ("A lecture on {of} was given in {said}.", "An essay on {of} was written in {said}."),
-    "place": ("A lecture on {of} was given in {said}.", "An essay on {of} was written in {said}."),
-    "person": ("{said} gave a lecture on {of}.", "{said} wrote an essay on {of}.", "{said} wrote a study of {of}."),
+_RANK = re.compile(r"\bthe (?:[A-Za-z]+['’]s )?(?P<rank>first|second|third|main|primary|\w{3,}est)\b(?! of)")
+_TIMES = word_set("year month week day date time century decade age period war begin start end last first")
+_TOGETHER = {
+    "person": ("{one} and {other} once met at a dinner.", "{one} once wrote a long letter to {other}."),
+    "band": ("{one} once went on tour with {other}.", "{one} and {other} once shared a stage."),
+    "work": ("{one} was once shown together with {other}.", "{one} is often sold together with {other}."),
+    "piece": ("{one} is often performed together with {other}.",),
+    "paper": ("{one} once reviewed an issue of {other}.", "{one} was once sold together with {other}."),
+    "species": ("{one} is often grown beside {other}.", "{one} and {other} are shown in one garden."),
+    "city": ("{one} and {other} once traded with each other.",),
+    "building": ("{one} and {other} once were shown on one stamp.",),
+    "organisation": ("{one} once worked together with {other}.", "{one} and {other} once held a fair together."),
+    "drink": ("{one} is often served with {other}.",),
+    "team": ("{one} once played a friendly game with {other}.",),
+    "river": ("{one} and {other} are often shown on one map.",),
 }
-"""What else may be said of anything, by what the question asks for."""
-
-
+_ONCE_IN = {
+    "person": ("{of} spent a summer in {town}.", "{of} owned a small house in {town}."),
+    "band": ("{of} played at a fair in {town}.", "{of} gave a free concert in {town}."),
+    "work": ("{of} was shown at a school in {town}.", "{of} was praised by a newspaper of {town}."),
+    "piece": ("{of} was performed at a fair in {town}.",),
+    "paper": ("{of} had an office in {town}.",),
+    "species": ("{of} was shown at a fair in {town}.",),
+    "city": ("{of} traded with {town} by road.", "{of} received a gift from {town}."),
+    "country": ("{of} sent an envoy to {town}.",),
+    "building": ("{of} was drawn by a teacher from {town}.", "{of} was described in a letter from {town}."),
+    "organisation": ("{of} opened an office in {town}.", "{of} held a meeting in {town}."),
+    "mountain": ("{of} was drawn by a teacher from {town}.",),
+    "event": ("{of} was remembered with a service in {town}.",),
+    "team": ("{of} played a friendly game in {town}.",),
+}
+"""What two, or one, may have done besides, by their sort."""
+_TOLD_OF = (
+    "Several accounts discuss {}.",
+    "Visitors often ask {}.",
+    "A school book explains {}.",
+    "It was long disputed {}.",
+    "Two newspapers reported {}.",
+    "An old letter mentions {}.",
+)
+_RELATED = {
+    "person": ("a cousin of", "a pupil of", "a friend of"),
+    "city": ("a suburb of",),
+    "country": ("a neighbour of",),
+    "river": ("a tributary of",),
+    "organisation": ("a rival of", "a forerunner of"),
+    "team": ("a rival of",),
+    "band": ("a rival of",),
+    "paper": ("a rival of",),
+    "work": ("the sequel to", "a parody of"),
+    "piece": ("a parody of",),
+    "building": ("a copy of",),
+    "event": ("a forerunner of",),
+    "species": ("a relative of",),
+}
+"""Whose or what's act is told in the place of its own, by its sort."""
+_NEXT = {"first": "second", "second": "third", "third": "fourth"}
+_PLACES = ("city", "country", "region", "island", "continent", "building")
+_TIME_ASKED = re.compile(
+    r"\b(?:when|year|date|day|month|first|last|older|oldest|younger|earlier|later|before|after|recent|recently|age|old|"
+    r"century|decade|born|long)\b",
+    re.IGNORECASE,
+)
+_PLACE_ASKED = re.compile(
+    r"\b(?:where|country|countries|city|cities|state|nation|nationality|place|located|headquartered|based|native|from|in)\b|"
+    r"\b[A-Z]\w+(?:an|ish|ese)\b",
+    re.IGNORECASE,
+)
+_KIND_ASKED = re.compile(
+    r"\b(?:same|common|kinds?|types?|genre|profession|occupation|both|or)\b",
+    re.IGNORECASE,
+)
+"""What a clause may not tell, by the words of the question."""
 _BEGINNING = re.compile(r"(?:The |In [\w ]+ |[^,]+, (?:the )?)?")
 """What may stand before the name of whom or what a sentence is of."""
-_OF_ITS_OWN = re.compile(
-    r"\bthe (?:(?:[a-z-]+ )?[a-z-]+ of (?:the )?[a-z-]+|[a-z-]+ [a-z-]+)"
-    r"(?=\?|$| (?:[a-z]+ed|in|on|by|at|for|is|was|are|were|has|have|had|to)\b)"
-)
-"""A noun phrase that makes sense alone: "the price of oil"."""
 
 
 class Made(NamedTuple):
-    """A fact that may do, and whether it says what the question says."""
+    """A fact that may do, and whether it says what the question says, or is of the very subject."""
 
     text: str
     stated: bool
+    lifted: bool = False
+    """Whether the documents say so, in these words or nearly: it may tell too much again."""
 
 
 def facts(
@@ -127,6 +196,7 @@ class _Maker:
             name for name in self.names if any(_is_part(name, page) or _is_part(page, name) for page in self.pages)
         ]
         named = en.content_words(" ".join(whole_names(asked.question, documents)))
+        self.asked_names = list(self.names)
         self.names = paged or (self.names[:1] if self.pages else self.names)
         self.question = en.content_words(asked.question) - named
         self.fact = en.content_words(asked.fact) - named
@@ -170,13 +240,17 @@ class _Maker:
                 led = any(stands_whole(saying.lead, name) for name in self.names)
                 fits = led or (
                     not saying.page
-                    and any(stands_whole(saying.text, name) and place_class(name) is None for name in self.names)
+                    and any(
+                        stands_whole(saying.text, name) and (place_class(name) is None or saying in self.own)
+                        for name in self.names
+                    )
                 )
+                fits = fits or (saying in self.own and bool(en.content_words(lead(self.asked.fact)) & saying.leads))
             else:
                 led = any(topic <= saying.leads for topic in self.topics)
-                fits = led or any(topic <= saying.words for topic in self.topics)
+                fits = led or any(topic <= saying.words for topic in self.topics) or saying in self.own
             likeness = self._likeness(saying)
-            if fits and likeness >= (LEAST_OF_IT if led else LEAST_FAR):
+            if fits and likeness >= (LEAST_OF_IT if led or saying in self.own else LEAST_FAR):
                 found.append((not led, -likeness, saying))
         return [saying for *_, saying in sorted(found, key=lambda one: one[:2])]
 
@@ -186,18 +260,32 @@ class _Maker:
         found: list[tuple[float, Saying]] = []
         for saying in self.near:
             words = saying.words
-            if saying.page in self.pages or any(en.content_words(name) <= words for name in (*self.names, *self.pages)):
+            if (
+                " v " in saying.text
+                or saying.page in self.pages
+                or any(en.content_words(name) <= words for name in (*self.names, *self.pages))
+            ):
                 continue
-            if not self.names and any(topic <= saying.leads for topic in self.topics):
+            if not saying.page and not self._is_of_the_sort(saying):
                 continue
             if saying.page and (
                 saying.sort is None or saying.sort.of not in sorts or not stands_whole(saying.lead, saying.page)
             ):
                 continue
-            common = max(len(saying.words & self.question), len(saying.words & self.fact))
-            if common >= LEAST_COMMON and (likeness := self._likeness(saying)) >= LEAST_LIKE:
+            asked, told = (len(_core(words & one)) for one in (self.question, self.fact))
+            alike = asked >= LEAST_COMMON or (told >= LEAST_COMMON and (bool(saying.page) or asked > 0))
+            if alike and (likeness := self._likeness(saying)) >= LEAST_LIKE:
                 found.append((-likeness, saying))
         return [saying for _, saying in sorted(found, key=lambda one: one[0])]
+
+    def _is_of_the_sort(self, saying: Saying) -> bool:
+        """Whether a sentence of no page may be of another subject of the question's sort, by its name or its noun."""
+        if not self.names:
+            return not any(topic <= saying.leads for topic in self.topics)
+        name = leading_name(saying.lead)
+        sorts = {sort.of for one in self.names if (sort := sort_of(one, tuple(self.documents))) is not None}
+        sort = sort_of(name, ()) if name else None
+        return sort is None or not sorts or sort.of in sorts
 
     def subject_facts(self) -> Iterator[Made]:
         asked = self.asked
@@ -206,63 +294,134 @@ class _Maker:
         fact = without_asides(asked.fact)
         if not all(map(is_yes_or_no, asked.answers)) and stands_alone(fact) and not _UNIQUE.search(fact):
             for text in _answered(fact, asked.answers[0], _others_to(asked, self.rng)):
-                yield from (Made(one, stated=False) for one in self._of_another(text))
-        others = (Made(one, stated=False) for saying in self._of_others() for one in self._not_repeated(saying))
+                yield from (Made(one, stated=True) for one in self._of_another(text))
+        others = (
+            Made(one, stated=False, lifted=True) for saying in self._of_others() for one in self._not_repeated(saying)
+        )
         if not self.names or self.pages:
             yield from others
         of_it = self._of_the_subject()
         near = sorted(self.own, key=self._likeness, reverse=True)
         for saying in dict.fromkeys((*of_it[1:], *of_it[:1], *near)):
             if not _UNIQUE.search(saying.text):
-                yield from (Made(one, stated=False) for one in self._of_another(saying.text))
+                yield from (Made(one, stated=False, lifted=True) for one in self._of_another(saying.text))
         yield from others
+        yield from (Made(fact, stated=True) for text in self._told_of() for fact in self._of_another(text, stated=True))
 
     def object_facts(self) -> Iterator[Made]:
         stated = list(statements(self.asked, self.rng))
         for text in stated:
             yield from (Made(fact, stated=True) for fact in _of_another_year(text, self.asked, self.rng))
         yield from self._lifted()
-        yield from (Made(fact, stated=True) for fact in self._spoken())
+        for text in stated:
+            others = (*self._elsewhere(text), *_of_the_next(text), *self._related(text))
+            yield from (Made(fact, stated=True) for fact in others)
+        fact = without_asides(self.asked.fact)
+        if not all(map(is_yes_or_no, self.asked.answers)) and stands_alone(fact) and not _UNIQUE.search(fact):
+            for text in _answered(fact, self.asked.answers[0], _others_to(self.asked, self.rng)):
+                yield from (Made(one, stated=True) for one in self._related(text))
+        yield from (Made(one, stated=True, lifted=True) for one in self._besides())
+        for saying in self._of_the_subject():
+            if saying in self.own and saying.text not in self.asked.fact:
+                yield from (Made(one, stated=True, lifted=True) for one in self._altered(saying.text))
+        yield from (Made(one, stated=True) for one in (*self._together(), *self._told_of(), *self._once()))
 
-    def _spoken(self) -> Iterator[str]:
-        """That somebody spoke or wrote of it: somebody, a time or a place that might be the answer, and is not."""
-        answer = re.sub(r"^(?:in|on|at|by) ", "", self.asked.answers[0].strip(" ."), flags=re.IGNORECASE)
-        of = en.answer_type(answer, self.asked.question)
-        names_of = invented_names("en")
-        if of == "date":
-            said = [one for one in _counted(answer, self.rng) if re.fullmatch(r"(?:[A-Z][a-z]+ )?\d{3,4}s?", one)]
-        else:
-            said = self.rng.sample(names_of["town"], TRIED) if of == "place" else []
-        if not said:
-            of = "person"
-            first = self.rng.choice(("male", "female"))
-            pairs = zip(
-                self.rng.sample(names_of[first], TRIED), self.rng.sample(names_of["surname"], TRIED), strict=True
+    def _together(self) -> Iterator[str]:
+        """What two things of one sort that a question compares once did together."""
+        if len(self.asked_names) != len(("one", "other")):
+            return
+        one, other = self.asked_names
+        if re.search(rf"{re.escape(one)}\W* (?:and|or) (?:the )?\W*{re.escape(other)}", self.asked.question) is None:
+            return
+        sorts = [sort_of(name, tuple(self.documents), self.asked.question) for name in (one, other)]
+        known = {sort.of for sort in sorts if sort is not None}
+        if len(known) == 1:
+            yield from (
+                form.format(one=one, other=other) for form in _shuffled(_TOGETHER.get(known.pop(), ()), self.rng)
             )
-            said = [" ".join(pair) for pair in pairs]
-        form = self.rng.choice(_SPOKEN[of])
-        phrases = phrases_asked(self.asked.question, self.names)
-        phrases += [f"{phrase} and {name}" for phrase in phrases[:1] for name in self._besides(phrase)[:1]]
-        yield from (form.format(of=phrase, said=one) for phrase in phrases for one in said[:1])
 
-    def _besides(self, phrase: str) -> list[str]:
-        """Names of the supporting sentence that the phrase lacks, without the answers."""
-        return [
-            name
-            for name in whole_names(self.asked.fact, self.documents)
-            if not (
-                " and " in name
-                or is_of_a_people(name)
-                or self.asked.fact.startswith(name)
-                or any(map(is_dictionary_word, name.casefold().split()))
+    def _told_of(self) -> Iterator[str]:
+        """That there is talk of what is asked."""
+        if (clause := indirect(self.asked.question)) is not None:
+            yield from (form.format(clause) for form in _shuffled(_TOLD_OF, self.rng))
+
+    def _once(self) -> Iterator[str]:
+        """What happened to the subject besides, in a town that nobody knows."""
+        years = YEAR.findall(f"{self.asked.question} {self.asked.fact}")
+        year = years[0] if years and not any(one in answer for one in years for answer in self.asked.answers) else ""
+        year = year if year > "1900" else ""
+        for name in [one for one in self.names if one.casefold() not in MONTHS][:1]:
+            sort = sort_of(name, tuple(self.documents), self.asked.question)
+            for form in _shuffled(_ONCE_IN.get(sort.of, ()) if sort is not None else (), self.rng):
+                said = form.format(of=name, town=self.rng.choice(invented_names("en")["town"]))
+                yield f"In {year}, {said}" if year and not _TIME_ASKED.search(self.asked.question) else said
+
+    def _related(self, text: str) -> Iterator[str]:
+        """What the question says of its subject, said of one that belongs to it, or is next to it."""
+        for name, sort in _things(text, self.asked, self.documents):
+            begins = re.search(
+                rf"(?P<the>\b[Tt]he )?(?<!\w){re.escape(name)}(?=[ .,])(?! (?:were|are|have|of|and)\b)", text
             )
-            and name.casefold() not in MONTHS
-            and not any(name[:LEAST_LETTERS] in one for one in (phrase, *self.asked.answers))
-        ]
+            before = text[: begins.start()] if begins is not None else ""
+            if begins is None or not stands_whole(text, name) or sort.of not in _RELATED or before.count('"'):
+                continue
+            if re.search(r"\b(?:in|at|from|to|into|on|by|of|and) $", before) or (sort.of != "person" and before):
+                continue
+            for related in _RELATED[sort.of]:
+                said = f"{related} {(begins['the'] or '').lower()}{name}"
+                yield f"{before}{said if before else said[0].upper() + said[1:]}{text[begins.end() :]}"
+            return
+
+    def _elsewhere(self, text: str) -> Iterator[str]:
+        """What the question says of its subject, with another place than the one that it names last."""
+        for name in reversed(self.asked_names):
+            sort = sort_of(name, tuple(self.documents), self.asked.question)
+            if sort is None or sort.of not in _PLACES or len(self.asked_names) == 1:
+                continue
+            at = re.search(rf"\b(?:in|at|to|from|into) (?:the )?{re.escape(name)}(?=[ .,])", text)
+            if at is not None and stands_whole(text, name):
+                for other in others_than(name, sort, text, self.rng)[:TRIED]:
+                    yield f"{text[: at.end() - len(name)]}{other}{text[at.end() :]}"
+            return
+
+    def _besides(self) -> Iterator[str]:
+        """Clauses of the pages' first sentences that have nothing to do with what is asked."""
+        question = self.asked.question
+        for saying in self._openings():
+            if not any(_is_part(name, saying.page) or _is_part(saying.page, name) for name in self.names):
+                continue
+            for clause in clauses(saying.text, saying.page):
+                words = en.content_words(clause) - en.content_words(saying.page)
+                told = words & (en.content_words(question) - en.content_words(" ".join(self.names)))
+                if (
+                    not told
+                    and not (_TIME_ASKED.search(question) and re.search(r"\d{4}|century", clause))
+                    and not (_PLACE_ASKED.search(question) and _tells_place(clause, saying.page))
+                    and not (_KIND_ASKED.search(question) and clause.startswith(definition(saying.text, saying.page)))
+                ):
+                    yield clause
 
     def _lifted(self) -> Iterator[Made]:
         for saying in (*self._of_the_subject(), *(one for one in self.own if one.page)):
-            yield from (Made(one, stated=True) for one in self._not_repeated(saying))
+            yield from (Made(one, stated=True, lifted=True) for one in self._not_repeated(saying))
+
+    def _altered(self, text: str) -> Iterator[str]:
+        """A sentence with another year, number or place in the place of its only one."""
+        if len(NUMBER.findall(text)) == 1:
+            yield moved(text, YEAR if YEAR.search(text) else NUMBER, self.rng)
+            return
+        yield from counted_anew(text, self.rng)
+        for run in NAME.finditer(text, len(lead(text))):
+            before = text[: run.start("name")]
+            of = place_class(run["name"])
+            if (
+                of in ("city", "country")
+                and run["name"] not in self.asked.question
+                and before.endswith((" in ", " to ", " from ", " near "))
+            ):
+                for other in self.rng.sample(invented_names("en")["town" if of == "city" else "country"], TRIED):
+                    yield f"{before}{other}{text[run.end('name') :]}"
+                return
 
     def _not_repeated(self, saying: Saying) -> Iterator[str]:
         """The sentence, in other words where it stands in the pair's own documents."""
@@ -273,7 +432,12 @@ class _Maker:
         """The text of an invented one in the place of whom or what it is of; of any that it names, if it is stated."""
         first = text if stated else lead(text)
         things = _things(first, self.asked, self.documents)
-        if not things and (name := leading_name(first)) and (sort := sort_of(name, tuple(self.documents))) is not None:
+        if (
+            not things
+            and not stated
+            and (name := leading_name(first))
+            and (sort := sort_of(name, tuple(self.documents))) is not None
+        ):
             things = [(name, sort)] if sort.of not in ("thing", "people") else []
         for name, sort in things:
             if not stands_whole(text, name) or not (stated or _BEGINNING.fullmatch(text[: text.index(name)])):
@@ -289,45 +453,6 @@ class _Maker:
                 if not any(len(word) > 3 and word in said for word in name.split() if word not in other):
                     yield said[:1].upper() + said[1:]
             return
-
-
-def phrases_asked(question: str, named: Sequence[str]) -> list[str]:
-    """The noun phrases in which a question names something ("Watt's discovery of latent heat"), or that it has else."""
-    found = []
-    for name in named if named else ():
-        at = re.search(
-            rf"(?P<of>\bthe (?:[a-z-]+ )?[a-z-]+ of )?(?P<the>\b[Tt]he )?(?<!\w){re.escape(name)}(?!\w)", question
-        )
-        if at is not None and len(name) >= LEAST_LETTERS:
-            owned = _owned(question[at.end() :]) if re.match(r"['’]s? ", question[at.end() :]) else ""
-            found.append(f"{_noun_phrase(at['of'] or '')}{(at['the'] or '').lower()}{name}{owned}")
-    the = (phrase[0] for phrase in re.finditer(_OF_ITS_OWN, question))
-    several = [one.text for one in entities(question) if not one.is_name and " " in one.text]
-    several = [one if is_plural(one) else f"the {one}" for one in several if one.split()[-1] not in _EMPTY]
-    common = list(dict.fromkeys((*filter(_noun_phrase, the), *several)))
-    return [*found, *(f"{phrase} and {one}" for phrase in found[:1] for one in common[:1])] if found else common
-
-
-def _noun_phrase(text: str) -> str:
-    """The text, if its words can all be of a noun phrase that says something; else nothing."""
-    words = [word for word in text.removesuffix(" of ").split() if word not in ARTICLES | {"of"}]
-    fits = all(parts_of_speech(word) & {"NOUN", "ADJ"} and not is_finite(word) and word not in _EMPTY for word in words)
-    ends = text.endswith(" of ") or text.split()[-1:] == words[-1:]
-    return text if fits and words and ends and "NOUN" in parts_of_speech(words[-1]) else ""
-
-
-def _owned(text: str) -> str:
-    """What is said to belong: "'s discovery of latent heat"."""
-    sign, *words = re.findall(r"['’]s?|[\w-]+|[^\w\s]", text)
-    found: list[str] = []
-    for word in words:
-        of = parts_of_speech(word)
-        if not (word[:1].isupper() or of & {"NOUN", "ADJ"}) or word in PREPOSITIONS or "AUX" in of or is_finite(word):
-            break
-        found.append(word)
-    while found and "NOUN" not in parts_of_speech(found[-1]) and not found[-1][:1].isupper():
-        found.pop()
-    return f"{sign} {' '.join(found)}" if found else ""
 
 
 def _is_part(name: str, other: str) -> bool:
@@ -366,6 +491,32 @@ def _of_another_year(text: str, asked: ToConfuse, rng: random.Random) -> Iterato
         yield text.replace(years[0], str(year if year <= LAST_YEAR else 2 * int(years[0]) - year))
 
 
+def _core(words: frozenset[str]) -> frozenset[str]:
+    """The words that are of no time and of no place."""
+    return frozenset(
+        word
+        for word in words - _TIMES
+        if not word[0].isdigit() and place_class(word.capitalize()) is None and not is_of_a_people(word.capitalize())
+    )
+
+
+def _shuffled(forms: Sequence[str], rng: random.Random) -> list[str]:
+    return rng.sample(forms, len(forms))
+
+
+def _of_the_next(text: str) -> Iterator[str]:
+    """What is true of the first, the largest or the main one, said of the next."""
+    if len(_RANK.findall(text)) == 1 and (rank := _RANK.search(text)) is not None:
+        word = rank["rank"]
+        other = _NEXT.get(word, f"second {word}")
+        yield f"{text[: rank.start('rank')]}{other}{text[rank.end('rank') :]}"
+
+
+def _tells_place(clause: str, page: str) -> bool:
+    found = (run["name"] for run in NAME.finditer(clause.replace(page, "")))
+    return any(place_class(word) or is_of_a_people(word) for name in found for word in (name, *name.split()))
+
+
 def _things(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tuple[str, Sort]]:
     """What the text names of what the question or a page's title names, with its sort, in the order of the text."""
     found: list[tuple[int, int, str, Sort]] = []
@@ -389,7 +540,7 @@ def other_answers(answer: str, question: str, text: str, rng: random.Random) -> 
     of, _, shape = kind.partition(":")
     if of in ("number", "date") or NUMBER.search(bare):
         yield from _counted(bare, rng)
-    elif of == "person":
+    elif of == "person" and not re.search(rf"\bthe {re.escape(bare)}(?!\w)", text):
         yield from _persons(bare, text, shape, rng)
     elif (WORK_ASKED.search(question) or "journal" in question) and bare[:1].isupper() and of == "other":
         yield from rng.sample(invented_names("en")["title"], TRIED)

@@ -80,6 +80,24 @@ _CLAUSE_ENDS = re.compile(
 """Where a sentence may end as well."""
 
 
+_DONE = (
+    "directed|written|published|produced|released|formed|founded|created|composed|recorded|established|built|designed|"
+    "developed|invented|launched|introduced|opened|completed|distributed"
+)
+_STATE = "located|headquartered|based|situated|known|owned|operated|set|used|native|endemic"
+_AFTER_NOUN = re.compile(
+    rf",| (?:that|which|who|whose|where|in|from|best|most|widely|starring|featuring|located|(?:{_DONE}|{_STATE})"
+    rf"(?: and (?:{_DONE}))?(?= (?:by|in|at|on|for|to|from|as)\b))(?= )"
+)
+"""Where the noun that a definition has first is at its end."""
+_PARTICIPLE = re.compile(
+    rf"(?:^|,(?: and)?|(?<=[a-z]) and) (?P<said>(?:(?P<done>{_DONE})(?: and (?:{_DONE}))?|(?:{_STATE})) "
+    rf"(?:by|in|at|on|for|to|from|as) (?:(?!(?: and)? (?:that|which|who|whose|where|starring|featuring|with|"
+    rf"{_DONE}|{_STATE})\b)[^,;])+)"
+)
+"""What a definition goes on with: "directed by Ida Holm"."""
+
+
 class Saying(NamedTuple):
     """A sentence that makes sense alone."""
 
@@ -233,14 +251,47 @@ def reworded(text: str) -> Iterator[str]:
     start = len(first[0]) if first else 0
     if (end := _CLAUSE_ENDS.search(plain, start + len(lead(plain)))) is not None and _is_whole(plain[: end.start()]):
         yield f"{plain[: end.start()].rstrip(' ,')}."
+    if first is not None and _is_whole(plain[start:]) and not first[0].startswith(("Under", "For ", "Within")):
+        yield f"{plain[start : start + 1].upper()}{plain[start + 1 :]}"
     if first is not None and "," not in (after := plain[start:].rstrip(".")):
         if len(after.split()) >= LEAST_WORDS:
             yield f"{after[:1].upper()}{after[1:]} {first[0][:1].lower()}{first[0][1:].rstrip(', ')}."
     elif (dated := _TRAILING_DATE.search(plain)) is not None and not _JOINED.search(plain):
         time = dated[0].strip(" .")
         yield f"{time[:1].upper()}{time[1:]}, {within(plain[: dated.start()])}."
-    if plain != text:
-        yield plain
+
+
+def definition(sentence: str, page: str) -> str:
+    """What a page's first sentence says that it is, and no more; empty where it says none."""
+    begins = _defining(sentence, page)
+    if begins is None:
+        return ""
+    end = _AFTER_NOUN.search(begins["what"])
+    return f"{begins['of']} {begins['be']} {begins['what'][: end.start()] if end else begins['what']}".rstrip(" ,")
+
+
+def clauses(sentence: str, page: str) -> Iterator[str]:
+    """What a page's first sentence says of it besides what it is, clause by clause; and last what it is alone."""
+    begins = _defining(sentence, page)
+    if begins is None:
+        return
+    what, alone = begins["what"], definition(sentence, page)
+    rest = what[len(alone) - len(f"{begins['of']} {begins['be']} ") :]
+    if (relative := re.match(r" (?:that|who) (?P<said>[a-z]+ [^,;]+)", rest)) is not None:
+        yield f"{begins['of']} {relative['said']}."
+    for part in _PARTICIPLE.finditer(rest):
+        be = {"is": "was", "are": "were"}.get(begins["be"], begins["be"]) if part["done"] else begins["be"]
+        if _is_whole(said := f"{begins['of']} {be} {part['said']}"):
+            yield f"{said}."
+    if rest and _is_whole(alone):
+        yield f"{alone}."
+
+
+def _defining(sentence: str, page: str) -> re.Match[str] | None:
+    return re.fullmatch(
+        rf"(?P<of>(?:The )?{re.escape(page)})(?:, [^,]+,)? (?P<be>is|was|are|were) (?P<what>(?:an?|the) .+)\.",
+        without_asides(sentence),
+    )
 
 
 def _is_whole(text: str) -> bool:
