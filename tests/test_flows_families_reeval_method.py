@@ -694,3 +694,11 @@ def test_blanks_beside_chinese_characters_do_not_matter_to_the_position(
     evidence: str, answer: str, third: str | None
 ) -> None:
     assert checks.answer_position("zh", evidence, answer) == third
+
+
+def test_a_case_that_no_step_has_changed_yet_can_be_shown() -> None:
+    case = Case(
+        key="k", question="Who met Khan?", answer="Ada", aliases=(), evidence="Ada met Khan.", language="en",
+        pivot="pivot", source="s", provenance=Provenance(seed=1),
+    )  # fmt: skip
+    assert FAMILY.show(case) == "**Who met Khan?**\n\nAnswer: **Ada**\n\n> Ada met Khan."

@@ -80,3 +80,15 @@ def test_a_phrase_found_letter_for_letter_is_what_the_pattern_finds(text: str, p
     pattern = r"\s+".join(map(re.escape, parts))
     wanted = re.search(rf"(?<!\w)(?<!\d[.,]){pattern}(?![.,]?\d|\w)", text, re.IGNORECASE) is not None
     assert en.contains(text, phrase) is (bool(parts) and wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        ("The song was Rawls' breakthrough.", "The song was Thornley's breakthrough."),
+        ("The song was Rawls’ breakthrough.", "The song was Thornley’s breakthrough."),
+        ("They called him 'Rawls' at home.", "They called him 'Thornley' at home."),
+    ],
+)
+def test_a_name_without_an_s_at_its_end_is_given_one_as_a_possessive(text: str, new: str) -> None:
+    assert en.replace(text, "Rawls", "Thornley").text == new

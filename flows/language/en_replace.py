@@ -1,7 +1,7 @@
 """An English text in which every mention of an answer names another one instead, in matching form."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -67,13 +67,29 @@ def replace(text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Re
     words = tokens(text)
     edits: list[_Edit] = []
     for mention in found:
-        edits.extend(_edits_at(words, mention, answer, new))
+        own = _edits_at(words, mention, answer, new)
+        edits += [*own, *_possessive(text, own)]
     edits.extend(_pronouns(words, found, answer, new))
     edits.sort()
     result = _apply(text, edits)
     if find(result.text, answer, names):
         raise CannotReplace("a mention of the old answer is left")
     return result
+
+
+_BARE_POSSESSIVE = re.compile(r"['’](?=\s+[a-z])")
+_OPENING_QUOTE = re.compile(r"(?<![^\s(\[])['‘]")
+QUOTED_WITHIN = 80
+"""Characters before a name in which a quotation that ends with it may begin."""
+
+
+def _possessive(text: str, edits: Sequence[_Edit]) -> Iterator[_Edit]:
+    """ "Thornley's" for "Rawls'": a name without an s at its end is given one. Not at the end of a quotation."""
+    for edit in edits:
+        found = _BARE_POSSESSIVE.match(text, edit.end)
+        quoted = _OPENING_QUOTE.search(text, max(0, edit.start - QUOTED_WITHIN), edit.start)
+        if found and not quoted and text[edit.start : edit.end].endswith("s") and not edit.new.endswith("s"):
+            yield _Edit(found.start(), found.end(), f"{found[0]}s", mention=False)
 
 
 def _apply(text: str, edits: list[_Edit]) -> Replaced:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from schemas.base import Record
-from schemas.reeval import EnrichedCase, PassageRef, SwapCase
+from schemas.reeval import Case, EnrichedCase, PassageRef, SwapCase
 from schemas.source import Passage
 
 
@@ -28,6 +28,8 @@ def show(record: Record) -> str:
                 f"> {_quoted(record.evidence_evidence_focused)}\n\n"
                 f"Before:\n\n> {_quoted(record.original_evidence)}"
             )
+        case Case():
+            return f"**{record.question}**\n\nAnswer: **{record.answer}**\n\n> {_quoted(record.evidence)}"
         case Passage():
             return f"**{record.title or 'without a title'}**\n\n{record.text}"
         case _:
