@@ -15,15 +15,18 @@ _OPENERS = word_set(
     "during from by for under despite following with between among throughout through over upon through within "
     "without along according due originally initially today recently currently historically traditionally"
 )
-_COMPLETED_BY = PREPOSITIONS | {"that", "who", "which", "whose", "whom", "where", "when"}
+_COMPLETED_BY = PREPOSITIONS | word_set("that who which whose whom where when why how whether")
 _NOT_COMPLETED_BY = word_set("by with in on at from to for as after before during since until than via off")
 _UNIQUE = word_set(
     "world sun moon earth sky universe internet bible quran pope sea ocean equator atmosphere human heart brain "
     "kidney kidneys liver lungs lung skin stomach eye ear nose law rich poor public environment future past "
     "present"
 )
-_OF_SOMETHING = word_set("record reason need award prize name term word basis support cause cure recipe")
-"""Nouns that "for" completes: "the record for the most titles"."""
+_OF_SOMETHING = {
+    "for": word_set("record reason need award prize name term word basis support cause cure recipe"),
+    "to": word_set("answer solution key response reaction alternative introduction threat"),
+}
+"""Nouns that these prepositions complete: "the record for the most titles", "the answer to the question"."""
 _ORDERING = word_set("first last only largest smallest highest lowest oldest longest best worst earliest latest")
 _LONGEST_OPENING = 14
 _EXPLETIVE = re.compile(
@@ -216,7 +219,7 @@ def _is_completed(words: Tokens, place: int, last: int) -> bool:
         named = words.capitalised(last + 2)  # "the withdrawal from Fort William Henry"
         placed = follows == "in" and place_class(words.word(last + 2)) is not None
         ordered = follows == "to" and any(words.word(at).lower() in _ORDERING for at in range(place + 1, last + 1))
-        of_something = follows == "for" and noun in _OF_SOMETHING
+        of_something = noun in _OF_SOMETHING.get(follows, ())
         return of_something or ordered or (follows in _NAMING and named and not placed)
     return follows in _COMPLETED_BY or (follows in ("is", "was") and then == "that")
 
