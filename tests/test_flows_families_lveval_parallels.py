@@ -78,12 +78,12 @@ ACTOR = "班杰（），台湾男演员，出生于美国奥克拉荷马州的�
             r"[A-Z].* is a 1975 family film by Don Chaffey\.",
             r"In 1975, Ride a Pony was (?:shown at a school in|praised by a newspaper of) [A-Z]\w+\.",
         ),
-        (BAN, ACTOR, r"\w{2,3}的职业是\w+。", r"班杰的(?:表亲|一位朋友|一位同学)的职业是\w+。"),
+        (BAN, ACTOR, r"\w{2,3}的职业是\w+。", r"班杰出生于美国奥克拉荷马州的奥克拉荷马市。"),
         (
             asked("天水围河全长有多少公里？", "27公里", "天水围河全长27公里。", "zh"),
             "天水围河（）是香港新界西北部比较长的明渠。天水围河全长27公里。",
             r"\w+河全长有\d+公里。",
-            r"天水围河的支流全长有\d+公里。",
+            r"天水围河是香港新界西北部比较长的明渠。",
         ),
     ],
 )  # fmt: skip
@@ -167,11 +167,6 @@ def test_a_chinese_object_fact_is_a_clause_of_the_page_and_a_subject_fact_of_an_
     assert re.fullmatch(r"(?!刘燕卿)\w{3}毕业于\w+大学。", subject[0])
     assert other == ("刘燕卿现职香港申诉专员。", other[1], other[2])
     assert all(re.fullmatch(r"刘燕卿的(?:表亲|一位朋友|一位同学)毕业于\w+大学。", one) for one in other[1:])
-
-
-def test_a_chinese_thing_that_nothing_can_be_invented_for_has_another_pages_sentence() -> None:
-    inputs = asked("腹卷出现在什么时期？", "后期", "腹卷是一种日式盔甲，出现在后期。", "zh")
-    assert made(inputs, inputs.fact, ["胴丸是一种古代日式盔甲，样式简单。"])[0] == ("胴丸是一种古代日式盔甲。",)
 
 
 def test_a_fact_that_is_not_to_be_had_is_left_empty() -> None:

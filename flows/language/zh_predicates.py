@@ -31,7 +31,7 @@ _POINTS_TO_IT = re.compile(
     "物种|专辑|游戏|小说|电影)(?!的)"
 )
 _ALIAS = re.compile(
-    "^称|^(?:又|亦|也|旧|古|俗|原|本|全|简|别|学|英|曾用|艺|笔|法|小|谥|雅|晚|自)[^，]{0,2}[名称号]|^[又亦也]作|^[字号]|译|缩写|简称|发音|拼音|名为|称为|称作"
+    "^称|^(?:又|亦|也|旧|古|俗|原|本|全|简|别|学|英|曾用|艺|笔|法|小|谥|雅|晚|自)[^，]{0,2}[名称号]|^[又亦也]?[作叫]|^[字号]|译|缩写|简称|发音|拼音|名为|称为|称作"
 )
 _TIME = re.compile(
     r"[于在自从至到]?(?:公元前?)?\d{3,4}年(?:代|间|初|底)?(?:\d{1,2}月)?(?:\d{1,2}日)?(?:[起后前时间]|期间|以[来后前])?"
@@ -56,7 +56,7 @@ _SPECIES = re.compile("学名|本[鱼种]|[科属][^，。]{0,6}[种属]")
 """In the beginning of a page on a species, which speaks of nothing else."""
 _JOINING = re.compile("^(?:并且|并(?!不)|也|亦|还|又|同时|且|更)")
 _OPEN = re.compile(
-    "[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[?？!！…\\[\\]*=：:{}]|□|\\s"
+    "[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[?？!！…\\[\\]*=：:{}—─]|□|\\s"
 )
 
 
@@ -119,12 +119,12 @@ def _clauses(said: str, time: str = "", *, first: bool = False) -> Iterator[str]
         if re.fullmatch("由.+的[一-龥]{2,6}", clause) or (first and 0 < at < 4 and _is_nominal(clause)):
             clause = f"是{clause}"
         elif _is_had(clause):
-            clause = f"的{clause}"
+            clause = re.sub(r"^(\D+[^\d约近达])(?=\d)", r"\1为", f"的{clause}")
         elif not _is_said(clause):
             if first and not any(tag == "v" for _, tag in tagged(clause)):
                 continue
             return
-        saying = _DAY.sub(r"于\1", time + clause)
+        saying = time + clause if "于" in clause[:6] else _DAY.sub(r"于\1", time + clause)
         if _is_whole(saying):
             yield saying
         time = ""
@@ -133,6 +133,8 @@ def _clauses(said: str, time: str = "", *, first: bool = False) -> Iterator[str]
 def _is_had(clause: str) -> bool:
     """Whether a clause begins with something that the thing has: "化学式为NCl"."""
     lead = ""
+    if clause.startswith("水深"):  # where the thing lives, not what it has
+        return False
     for word, tag in tagged(clause):
         if lead and _HAS.match(word):
             return len(lead) > 1 and not _ITSELF.match(clause)

@@ -32,13 +32,12 @@ class Parallels:
     def __init__(self, language: str, documents: Iterable[str]) -> None:
         every = list(dict.fromkeys(documents))
         self._collection = Collection(every if language == "en" else [])
-        self._pages = parallels_zh.kinds(every if language == "zh" else [])
 
     def facts(self, asked: ToConfuse, pair: Pair, rng: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Subject facts and object facts that pass, the best first; no object fact is the first subject fact."""
         documents = [document.text for document in pair.documents]
         if asked.language == "zh":
-            made = parallels_zh.facts(asked, documents, self._pages, rng)
+            made = parallels_zh.facts(asked, documents, rng)
         else:
             made = parallels_en.facts(asked, documents, self._collection, rng)
         subject, other = (_sound(asked, change, of, documents) for change, of in zip(CHANGES, made, strict=True))

@@ -1,9 +1,9 @@
 """Chinese statements that run parallel to the fact: of another than the question's subject, or of it something else.
 
 The subject fact is, in this order: the question's own statement with another answer, or with the answer left open, of
-an invented subject of the same sort; another clause of the page, of an invented subject; what another page says of one
-of the kind. The object fact is another clause of the subject's page, the likest the question first; where there
-is none that is like it, the question's statement of another year, or of what belongs to the subject or is next to it.
+an invented subject of the same sort; another clause of the page, of an invented subject. The object fact is another
+clause of the subject's page, the likest the question first; then the question's statement of another year; where there
+is neither, a clause that is not like it, or the question's statement of one near to its subject.
 
 Departure: people and GPT-4 write the paper's facts. A clause of a page is lifted with its subject put before it; in an
 object fact it stays true, and so contradicts nothing; in a subject fact names of works and one number are changed.
@@ -11,8 +11,7 @@ object fact it stays true, and so contradicts nothing; in a subject fact names o
 
 import random
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -31,14 +30,8 @@ from flows.language.zh_types import is_personal_name, surname
 
 TRIED = 3
 _KEPT = 4096
-LEAST_COMMON = 2
-"""Words that what is said of another page's subject shares with question and fact."""
 LONGEST_COUNT = 20
 """Characters of an answer that is a number or a time."""
-LOOKED_AT = 30
-"""Other pages on things of the kind, at most."""
-_INVENTED = ("", "person", "japanese", "species", "work", "numbered")
-"""Sorts of things of which others are invented."""
 Thing = tuple[str, str, bool]
 """A name, its sort, and whether it is a woman's."""
 _ONE_MORE = str.maketrans("二三四五六七八", "三四五六七八九")
@@ -58,16 +51,26 @@ _STATE = re.compile(
 )
 _REIGN = re.compile("(?:西周|东周|西汉|东汉|西晋|东晋|北宋|南宋|[夏商周秦汉晋隋唐宋元明清])[朝代]")
 _FEMALE = re.compile("女(?:演员|作家|歌手|艺人|子[^，。]{0,8}运动员)|之妻|皇后|公主|妃")
-_BESIDE = {
+_BODY = re.compile(
+    "[国省市县党军队团社会局部院校司行厂所馆台组队室店]$|大学|中学|小学|集团|俱乐部|组织|政府|机构|[王皇]朝"
+)
+"""Names of what can act as a person does."""
+_DONE_BY_SOMEBODY = re.compile(
+    "^(?!.*(?:被|由|受|获)).*(?:发现|举行|召开|建造|建立|兴建|开设|设立|创立|创办|成立|出版|推出|发行|拍摄|公布|制成|制得|制造|"
+    "研制|研发|找到|决定|宣布|认为)(?:了|[出过]?(?!于|在|的|时|后|以|[0-9])[一-龥])"
+)
+"""What a thing does not do: the clause leaves out who does it."""
+_ANY_OF_A_KIND = re.compile("指(?![挥数标南定导])|(?:概念|方法|术语|现象|总称|统称|通称|学说|理论)$")
+"""What begins a page on any thing of a kind; such a thing has no other."""
+_NEAR = {
     "person": ("的表亲", "的一位朋友", "的一位同学"),
     "japanese": ("的表亲", "的一位朋友", "的一位同学"),
-    "work": ("的续作", "的前作"),
     "species": ("的近缘种",),
-    "河江": ("的支流",),
-    "省市县国镇村校站": ("的邻{}",),
-    "学院中小司团行部会构织局台社队厂馆": ("的前身",),
+    "站": ("的邻站",),
+    "河": ("的支流",),
+    "江": ("的支流",),
 }
-"""What belongs to a thing or is next to it, by its sort or the last character of its name."""
+"""Who or what is near to one of a sort, or of a name that ends so."""
 _PERSON = re.compile(
     "(?:演员|歌手|运动员|[工创]作者|(?:企业|[艺学]术|演说|政治|作曲|教育|[作画学专])家|将军|人物|学者|诗人|教授|导演|球员|教练|记者|校长|将领|"
     "球证|裁判|模特儿?|总理|总统|牧师|神父|医生|武将|官员|大臣|选手|人|之[子妻女]|[长次三四五六七八九]子|第.子|笑星|皇后|皇帝|首领|"
@@ -91,11 +94,12 @@ _LIVING = (
     "狮鹃莺鸽鹰鸭蛛蝉蜂蚁螺贝藻杉松柏柳榕桃梅菊莲葵麦豆瓜"
 )
 _SPECIES = re.compile(f"[属科目类龙{_LIVING}]$")
+_PLANT = re.compile("[树草花竹兰藤果鹃藻杉松柏柳榕桃梅菊莲葵麦豆瓜](?:[属科目类])?$")
 _TAILS = re.compile(
     "(?:大学|学院|研究院|中学|小学|(?:股份|控股)?有限公司|公司|(?:保险)?集团|银行|铁路|(?:高速)?公路|大桥|机场|车站|医院|教堂|水库|"
     "(?:足球)?俱乐部|气象局|总司令部|陆块|计划|协定|条约|条款|战争|战役|之战|事件|运动|效应|[龙鱼]科|龙属|龙类|语[族系支]|(?<!物)语|"
     "[省市县郡州区镇乡村湖山河江岛站路街桥寺塔宫城港庙线府厂党军陵厦院馆社团队台属科目类龙案令奖杯人姓扇音经刀剑弓甲阀茶酒拳戏舞节法]|"
-    f"[{_LIVING}])$"
+    f"[{_LIVING}][属科]?)$"
 )
 """Words for the kind of thing that a name is of."""
 
@@ -109,57 +113,52 @@ class Saying(NamedTuple):
     page: str
 
 
-Kinds = Mapping[str, Sequence[str]]
-
-
-def kinds(pages: Iterable[str]) -> Kinds:
-    """The pages on things of each kind."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for page in pages:
-        found[_kind(page)].append(page)
-    return found
-
-
-def _kind(page: str) -> str:
-    """What the thing shares with those that can be told of side by side: its sort, or the end of what it is called."""
-    name = about(page)
-    sort = sort_of(name, page) if name else ""
-    if sort != "thing":
-        return sort
-    if tail := _TAILS.search(name):
-        return tail[0][-1]
-    defined = re.match("[^，。]*?[是为][^，。]*?([一-龥]{2})(?=[，。])", _ASIDE.sub("", page[len(name) :]))
-    return defined[1] if defined else ""
-
-
 @lru_cache(_KEPT)
 def _sayings(page: str) -> tuple[Saying, ...]:
-    return tuple(Saying(about(page), text, zh.content_words(text), page) for text in dict.fromkeys(predicates(page)))
+    name = about(page)
+    acts = sort_of(name, page) in ("person", "japanese") or _BODY.search(name)
+    return tuple(
+        Saying(name, text, zh.content_words(text), page)
+        for text in dict.fromkeys(predicates(page))
+        if acts or not _DONE_BY_SOMEBODY.search(text)
+    )
 
 
-def facts(
-    asked: ToConfuse, documents: Sequence[str], pages: Kinds, rng: random.Random
-) -> tuple[Iterator[Made], Iterator[Made]]:
-    """Subject facts and object facts that may do, the best first; `pages` are all pages by their kinds."""
+def facts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> tuple[Iterator[Made], Iterator[Made]]:
+    """Subject facts and object facts that may do, the best first."""
     names = things(asked, documents)[:1]
     stated = tuple(dict.fromkeys(statements(asked, names, rng)))
-    own = [saying for page in documents for saying in _sayings(page)]
-    said = _likest(asked, own, own)
+    own = [saying for page in documents for saying in _sayings(page) if _bears_on(saying, asked)]
+    said = _likest(asked, own)
     return (
         chain(
             _renamed_subject(stated, names, rng),
             _of_another(asked, said, rng),
-            _of_others(asked, own, pages),
             _of_another(asked, own, rng),
         ),
-        chain(_of_it(said), _beside(stated, asked.question, names, rng), _of_it(own)),
+        chain(
+            _of_it(said),
+            _of_another_year(stated, asked.question, rng) if names else (),
+            _of_it(own),
+            _near(stated, names, rng),
+        ),
     )
+
+
+def _bears_on(saying: Saying, asked: ToConfuse) -> bool:
+    """Whether the question names what is spoken of, or shares words with what is said of it."""
+    if any(name.rstrip("属科") in asked.question for name in aliases(saying.page)):
+        return True
+    words = {one for one in saying.words if one not in saying.name}
+    return bool(words & zh.content_words(asked.question)) or len(words & zh.content_words(asked.fact)) > 1
 
 
 def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[str]:
     """What the question says with other answers, or what it takes for granted."""
     others = other_answers(asked.answers[0], asked.question, rng)
-    if _CALLED.search(asked.question):
+    if _CALLED.search(asked.question) and "有" in asked.question:
+        others = iter(())
+    elif _CALLED.search(asked.question):
         others = (other for name, sort, _ in names for other in others_than(name, sort, rng))
     for other in list(dict.fromkeys(others))[:TRIED]:
         if (made := statement(asked.question, other)) is not None:
@@ -168,12 +167,12 @@ def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> 
         yield made
 
 
-def _likest(asked: ToConfuse, of: Sequence[Saying], own: Sequence[Saying], least: int = 1) -> list[Saying]:
+def _likest(asked: ToConfuse, own: Sequence[Saying]) -> list[Saying]:
     """Those that share words with question or fact besides the names of their subjects, the likest first."""
     names = "".join(one.name for one in own[:1])
     wanted = {one for one in zh.content_words(f"{asked.question}\n{asked.fact}") if one not in names}
-    ranked = sorted((-len(wanted & one.words), at) for at, one in enumerate(of))
-    return [of[at] for alike, at in ranked if -alike >= least]
+    ranked = sorted((-len(wanted & one.words), at) for at, one in enumerate(own))
+    return [own[at] for alike, at in ranked if alike]
 
 
 def _renamed_subject(stated: Sequence[str], names: Sequence[Thing], rng: random.Random) -> Iterator[Made]:
@@ -217,18 +216,6 @@ def _answered(saying: str, asked: ToConfuse, others: Sequence[str]) -> Iterator[
             continue
 
 
-def _of_others(asked: ToConfuse, own: Sequence[Saying], pages: Kinds) -> Iterator[Made]:
-    """What other pages say of something of the kind."""
-    kind = _kind(own[0].page) if own else ""
-    alike = [
-        saying
-        for page in (pages.get(kind, ()) if kind not in _INVENTED else ())[:LOOKED_AT]
-        for saying in _sayings(page)
-        if saying.name != own[0].name
-    ]
-    yield from (Made(f"{one.name}{one.text}。", stated=True) for one in _likest(asked, alike, own, LEAST_COMMON))
-
-
 def _of_it(said: Sequence[Saying]) -> Iterator[Made]:
     """What the page says of its subject, in no sentence of its own."""
     for one in said:
@@ -236,24 +223,25 @@ def _of_it(said: Sequence[Saying]) -> Iterator[Made]:
             yield Made(fact, stated=True)
 
 
-def _beside(stated: Sequence[str], question: str, names: Sequence[Thing], rng: random.Random) -> Iterator[Made]:
-    """The question's statements, of another year, or of what belongs to its subject."""
+def _of_another_year(stated: Sequence[str], question: str, rng: random.Random) -> Iterator[Made]:
+    """The question's statements, of another year."""
     for text in stated:
         if (
-            names
-            and len(years := YEAR.findall(text)) == 1
+            len(years := YEAR.findall(text)) == 1
             and years[0] in question
             and not _ONCE.search(text)
             and "（" not in text
         ):
             yield Made(text.replace(years[0], str(int(years[0]) + rng.choice((-4, -3, 3, 4)))), stated=True)
+
+
+def _near(stated: Sequence[str], names: Sequence[Thing], rng: random.Random) -> Iterator[Made]:
+    """The question's statements, of one near to its subject."""
+    for text in stated:
         for name, sort, _ in names:
-            of = sort if sort in _BESIDE else next((one for one in _BESIDE if sort == "thing" and name[-1] in one), "")
-            at = text.find(name) + len(name)
-            noun = sort == "work" and tagged(text[at : at + 8])[0][1].startswith("n")
-            if text.count(name) == 1 and of and not noun:
-                for relation in rng.sample(_BESIDE[of], len(_BESIDE[of])):
-                    yield Made(f"{text[:at]}{relation.format(name[-1])}{text[at:]}", stated=True)
+            if text.count(name) == 1 and (of := _NEAR.get(sort, _NEAR.get(name[-1], ()))):
+                relations = rng.sample(of, len(of))
+                yield from (Made(text.replace(name, name + relation), stated=True) for relation in relations)
 
 
 # ---- other answers ----
@@ -312,7 +300,9 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
         re.search("位于|坐落|在(?:哪里|什么地方)$", question.rstrip("？?"))
         or any(tag == "ns" for _, tag in tagged(said))
     ):
-        if re.search("分布|栖息|产于|生[长活]|出没", question):
+        if re.search("居住|生活|栖居|放在", question):
+            return
+        if re.search("分布|栖息|产于|生长|出没", question):
             yield from rng.sample(names["country"], TRIED)
         else:
             yield from (f"{one}{'人' if said.endswith('人') else '市'}" for one in rng.sample(names["place"], TRIED))
@@ -333,18 +323,19 @@ def persons(name: str, rng: random.Random, *, female: bool = False) -> Iterator[
             yield f"{rng.choice(names['foreign-female' if female else 'foreign-male'])}·{last}" if "·" in name else last
     elif len(name) in (2, 3, 4):
         for family in rng.sample(names["surname"], TRIED):
-            yield family + "".join(rng.sample(names["given-female" if female else "given"], min(2, len(name) - 1)))
+            yield family + "".join(rng.sample(names["given-female" if female else "given"], 2))
 
 
 def _renamed(name: str, rng: random.Random) -> list[str]:
     """A name with other words for its own, where the last of them tells what kind of thing it is."""
-    if re.fullmatch("[A-Za-z]{3,}(?: [A-Za-z]{3,})?", name):
+    if re.fullmatch("[A-Za-z]{3,}|[A-Za-z]{2,} [A-Za-z]{3,}", name):
         return [" ".join(coined(word, rng) for word in name.split()) for _ in range(TRIED)]
     stem = _stem(name)
     foreign = len(stem) > 1 and TRANSCRIBED.fullmatch(stem) is not None
     if not stem or not re.fullmatch("[一-龥]+", name) or (stem == name and not (foreign and len(stem) > 2)):
         return []
-    table = "foreign-place" if foreign else "species" if _SPECIES.search(name) else "place"
+    sort = "plant" if _PLANT.search(name) else "species" if _SPECIES.search(name) else "place"
+    table = "foreign-place" if foreign else sort
     return [one + name[len(stem) :] for one in rng.sample(invented_names("zh")[table], TRIED)]
 
 
@@ -400,7 +391,7 @@ def _is_womans(page: str) -> bool:
 
 def sort_of(name: str, page: str) -> str:
     """What sort of thing the page says its subject is; empty where it does not tell."""
-    start = _ASIDE.sub("", page[len(name) : len(name) + 120]).partition("。")[0]
+    start = _ASIDE.sub("", page[len(name) : len(name) + 120]).lstrip("，、 ").partition("。")[0]
     clauses = re.split("[，、]", start)
     if _NUMBERED.search(name):
         return "numbered"
@@ -413,7 +404,8 @@ def sort_of(name: str, page: str) -> str:
         return "japanese" if "日本" in start and len(name) > 2 and not TRANSCRIBED.fullmatch(name) else "person"
     if _CHEMICAL.search(clauses[0]):
         return "chemical"
-    return "species" if _SPECIES.search(name) else "thing"
+    of_a_kind = any(map(_ANY_OF_A_KIND.search, clauses[:3])) or re.search("[^大中小]学$", name)
+    return "species" if _SPECIES.search(name) else "kind" if of_a_kind else "thing"
 
 
 def others_than(name: str, sort: str, rng: random.Random, *, female: bool = False) -> list[str]:
@@ -430,5 +422,9 @@ def others_than(name: str, sort: str, rng: random.Random, *, female: bool = Fals
         return titles if name.startswith("《") else [title.strip("《》") for title in titles]
     if sort == "numbered" and (number := _NUMBERED.search(name)):
         by = rng.sample([-3, -2, 2, 3, 4], TRIED)
-        return [name.replace(number[0], str(int(number[0]) + one), 1) for one in by if int(number[0]) + one > 0]
-    return _renamed(name, rng)
+        return [
+            name.replace(number[0], str(int(number[0]) + one).zfill(len(number[0])), 1)
+            for one in by
+            if int(number[0]) + one > 0
+        ]
+    return _renamed(name, rng) if sort != "kind" else []
