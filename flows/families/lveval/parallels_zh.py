@@ -294,7 +294,12 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
         yield from (coined(said, rng) for _ in range(TRIED))
     elif said in names["city"]:
         yield from rng.sample(names["city"], TRIED)
-    elif (of in ("place", "organisation") or "谁" in question) and len(said) <= 14 and _TAILS.search(said):
+    elif (
+        (of in ("place", "organisation") or "谁" in question)
+        and re.fullmatch("[^及和与、]{1,14}", said)
+        and _TAILS.search(said)
+        and not re.search("分布|栖息", question)
+    ):
         yield from _renamed(said, rng)
     elif re.search("哪里|哪儿|什么地[方区]|何[处地]", question) and (
         re.search("位于|坐落|在(?:哪里|什么地方)$", question.rstrip("？?"))
@@ -404,7 +409,7 @@ def sort_of(name: str, page: str) -> str:
         return "japanese" if "日本" in start and len(name) > 2 and not TRANSCRIBED.fullmatch(name) else "person"
     if _CHEMICAL.search(clauses[0]):
         return "chemical"
-    of_a_kind = any(map(_ANY_OF_A_KIND.search, clauses[:3])) or re.search("[^大中小]学$", name)
+    of_a_kind = "或" in name or any(map(_ANY_OF_A_KIND.search, clauses[:3])) or re.search("[^大中小]学$", name)
     return "species" if _SPECIES.search(name) else "kind" if of_a_kind else "thing"
 
 
@@ -423,7 +428,7 @@ def others_than(name: str, sort: str, rng: random.Random, *, female: bool = Fals
     if sort == "numbered" and (number := _NUMBERED.search(name)):
         by = rng.sample([-3, -2, 2, 3, 4], TRIED)
         return [
-            name.replace(number[0], str(int(number[0]) + one).zfill(len(number[0])), 1)
+            name.replace(number[0], str(int(number[0]) + one).zfill(len(number[0]) if number[0][0] == "0" else 1), 1)
             for one in by
             if int(number[0]) + one > 0
         ]
