@@ -28,6 +28,16 @@ def one_evaluation(state: Path, path: Path) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def one_writer(state: Path, out: Path) -> Iterator[None]:
+    """Hold the lock of an output folder, once whoever holds it has written its files."""
+    path = state / "locks" / f"outputs-{content_hash(str(out.resolve()))}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 LOOK_EVERY_S = 0.5
 """How often who waits for a stage looks whether it is free, in seconds."""
 

@@ -18,6 +18,7 @@ from data.store import Stage, Store
 from flows.compose import Project
 from flows.construct.engine import Family, Part
 from flows.construct.stages import StageRef
+from flows.locks import one_writer
 from flows.settings import load_config
 from schemas.base import Dropped, Frozen
 from schemas.errors import Failed, WrongInput, first_problem
@@ -53,7 +54,12 @@ class NoBuild(WrongInput):
 
 
 def write_outputs(project: Project) -> BuildManifest:
-    """Write the files of every part that changed, and the manifest last."""
+    """Write the files of every part that changed, and the manifest last; two runs at once one after the other."""
+    with one_writer(project.state, project.out):
+        return _write_outputs(project)
+
+
+def _write_outputs(project: Project) -> BuildManifest:
     before = read_manifest(project.out, missing_ok=True)
     parts = []
     for family, part in project.build.parts():

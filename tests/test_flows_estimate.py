@@ -38,11 +38,21 @@ PLACES = ("mill", "bridge", "harbour", "orchard", "market", "tower", "garden", "
 DOINGS = ("burned down in a storm", "was sold to a stranger", "was painted bright yellow", "stood empty for a decade")
 
 
+TOLD = (
+    "Nobody believed it at first, and there was a good reason for that. {} However, it couldn't be kept a secret for a "
+    "long time, because somebody asked for the story every day. Who could have known what it meant? “It was "
+    "beautiful,” said the old doctor; “I often think about it!” In the end everybody went home (although several "
+    "people stayed), and years later they'd still speak of that strange night."
+)
+"""By whoever wrote it: the rules write by a reference."""
+
+
 def write_sources(folder: Path, sentences: int, stories: int) -> Mapping[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, field, count in (("sentences", "text", sentences), ("stories", "prompt", stories)):
         texts = [f"The old {PLACES[n % 10]} of village {n} {DOINGS[n // 10 % 4]} last winter." for n in range(count)]
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps({field: text}) + "\n" for text in texts))
+        rows = [{field: text, **({"reference": TOLD.format(text)} if name == "stories" else {})} for text in texts]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return {
         "translation": [{"format": "jsonl", "path": "sentences.jsonl"}],
         "writing": [{"format": "jsonl", "path": "stories.jsonl"}],

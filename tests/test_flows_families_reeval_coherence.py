@@ -1008,6 +1008,13 @@ def test_it_needs_a_thing_before_it(sentence: str, vague: str | None) -> None:
     assert leans_on_what_is_asked("en", "Who climbed Kilimanjaro?", "Ludwig Purtscheller", sentence) == vague
 
 
+@pytest.mark.parametrize("alternative", ["I don't know", "N/A", "none", "Unknown.", "True", "It", "yes", "未知"])
+def test_what_is_no_answer_is_no_alternative(alternative: str) -> None:
+    case = case_of("Where was she born?", "Ulm", "She was born in Ulm.")
+    problem = checks.alternative_problem(case, alternative)
+    assert problem is not None
+
+
 @pytest.mark.parametrize(
     ("question", "answer", "alternative", "lacks"),
     [

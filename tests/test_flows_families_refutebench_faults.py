@@ -288,6 +288,15 @@ def test_a_dialogue_is_cut_to_the_window_that_is_known_and_keeps_its_refutations
         assert any(refuted <= contents for contents in shown)
 
 
+def test_a_window_that_an_answer_alone_fills_is_said_so(folder: Path, table: dict[str, str]) -> None:
+    refuses = of_the_evaluated(openai_window(ANSWER_TOKENS))
+    with ChatServer(lambda messages: sound(table, messages), model="loopback", refuses=refuses) as server:
+        project = build(config_of(folder / "filled", server, per_task=4))
+    assert set(dropped(project, "dialogues").values()) == {
+        "evaluated model: an answer's tokens fill the model's window"
+    }
+
+
 # ---- what is shown ----
 
 

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.llm.model import Invalid, Prompt, PromptTemplateError, Text, first_json_object, with_templates
+from flows.llm.model import (
+    Invalid,
+    Prompt,
+    PromptTemplateError,
+    Text,
+    first_json_object,
+    require_plain_text,
+    with_templates,
+)
 from schemas.base import Frozen
 
 
@@ -144,3 +152,25 @@ def test_text_is_read_as_it_stands_but_not_when_there_is_none(tmp_path: Path) ->
 def test_half_a_character_is_an_invalid_answer() -> None:
     with pytest.raises(Invalid, match="answer is not text"):
         first_json_object('{"answer": "Zan\\ud800"}')
+
+
+class Nested(Frozen):
+    steps: tuple[dict[str, str], ...]
+
+
+@pytest.mark.parametrize(
+    ("text", "passes"),
+    [
+        ("two lines\nof text", True),
+        ("a family \U0001f468\u200d\U0001f469", True),
+        ("red\x1b[31m", False),
+        ("\u202eback", False),
+    ],
+)
+def test_control_and_format_characters_are_no_text(text: str, passes: bool) -> None:
+    for output in (Text(text=text), Nested(steps=({"said": text},))):
+        if passes:
+            require_plain_text(None, output)
+        else:
+            with pytest.raises(Invalid, match="a character that is no text"):
+                require_plain_text(None, output)

@@ -22,6 +22,7 @@ from flows.llm.limits import Budget, Limits
 from flows.llm.model import (
     CUT_OFF,
     MAX_REASKS,
+    NO_ROOM,
     Invalid,
     InvalidAnswer,
     Message,
@@ -323,6 +324,8 @@ class Endpoint:
             except PromptTooLong as too_long:
                 told = too_long.window
                 left = self.settings.window or 0 if told is None else told - form.limit
+                if told is not None and left < FEWEST_TOKENS:
+                    raise NoAnswer(NO_ROOM, f"{form.limit:,} tokens (max_tokens), a window of {told:,}") from too_long
                 if left < FEWEST_TOKENS or not tries_left:
                     raise
                 share *= min(LEAST_CUT, SPARE * left / too_long.tokens)

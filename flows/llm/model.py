@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ import jinja2.meta
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from schemas.base import Frozen, content_hash
+from schemas.base import Frozen, content_hash, odd_character, visible
 from schemas.errors import Failed, Stopped, WrongInput
 from schemas.manifest import added
 
@@ -78,8 +78,29 @@ def require(problem: Problem) -> None:
         raise Invalid(*problem)
 
 
+_JOINERS = re.compile("[\u200c\u200d]")
+"""Format characters that belong to text: of scripts, and of what several signs are drawn as."""
+
+
+def require_plain_text(asked: object, output: BaseModel) -> None:
+    """A check: no text of the answer holds a control or format character; white space is told by words alone."""
+    for text in _texts(output.model_dump()):
+        if (odd := odd_character(_JOINERS.sub("", " ".join(text.split())))) is not None:
+            raise Invalid("answer holds a character that is no text", f"leave out {visible(odd)}")
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | tuple | list):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(one)
+
+
 CUT_OFF = "answer cut off"
 """The reason of an answer that cannot be used, and ended at its limit of tokens."""
+NO_ROOM = "an answer's tokens fill the model's window"
+"""The reason where a prompt of any length is refused: its `max_tokens` is to be less."""
 TOO_LONG = "prompt longer than the model's window"
 """The reason where a model cannot be asked, since the prompt does not fit."""
 

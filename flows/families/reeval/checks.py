@@ -74,6 +74,8 @@ def alternative_problem(case: Answered, alternative: str) -> Problem:  # noqa: P
         return "alternative in another script", f"{alternative!r} must be in the language of the passage"
     if not any(character.isalnum() for character in alternative):
         return "no alternative answer", "it has no letter and no digit"
+    if _NO_ANSWER.fullmatch(alternative.strip(" .!。！")):
+        return "no alternative answer", f"{alternative!r} names nothing: leave it empty where no other answer fits"
     if language.count(alternative) > limits.most_answer or len(alternative) > MOST_CHARACTERS:
         return "alternative answer too long", f"{alternative!r} has over {limits.most_answer} {limits.unit}"
     kinds = [language.answer_type(one, case.question) for one in (case.answer, alternative)]
@@ -110,6 +112,14 @@ def _named_in_question(case: Answered, alternative: str) -> str | None:
 _NAME_WORD = re.compile(r"[A-ZÀ-Þ][^\W\d_]{2,}")
 LEAST_SHARED = 3
 """Characters that a Chinese answer and its question have in common, from which on they name one thing."""
+
+_NO_ANSWER = re.compile(
+    r"none|nothing|nobody|no one|nowhere|never|unknown|n/?a|not (?:applicable|known|available|stated)|"
+    r"(?:i )?do(?:n['’]?t| not) know|(?:there is )?no (?:other )?answer|true|false|yes|no|it|he|she|they|this|that|"
+    r"无|没有|未知|不知道|不详|不明|是|否|他|她|它",
+    re.IGNORECASE,
+)
+"""What stands where an answer is not had; yes and no are the answers of other questions than ours."""
 
 _SPACED = re.compile(r"[㐀-鿿豈-﫿]\s+[㐀-鿿豈-﫿]")
 

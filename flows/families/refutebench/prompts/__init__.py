@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from flows.llm.model import InDialogue, Invalid, Prompt, Text
+from flows.llm.model import InDialogue, Invalid, Prompt, Text, require_plain_text
 from schemas.base import Frozen
 from schemas.refutebench import RATINGS
 
@@ -112,7 +112,9 @@ RESPOND = Prompt(
     inputs=ToAnswer,
     may_be_cut=True,
 )
-REFUTE = Prompt("refute", 4, Refutation, HERE, role=REFUTER, max_tokens=512, inputs=ToRefute)
+REFUTE = Prompt(
+    "refute", 4, Refutation, HERE, role=REFUTER, checks=(require_plain_text,), max_tokens=512, inputs=ToRefute
+)
 CHECK_REFUTATION = Prompt(
     "check_refutation", 3, Checked, HERE, role=REFUTER, temperature=0.0, max_tokens=256, inputs=ToCheck
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import Field, field_validator
 
 from flows.families.uraq import checks, conflicts
-from flows.llm.model import Invalid, Prompt, Text, require
+from flows.llm.model import Invalid, Prompt, Text, require, require_plain_text
 from schemas.base import Frozen
 from schemas.uraq import AnswerType, Manipulation, Need, Step
 
@@ -160,16 +160,24 @@ def _check_contradiction(asked: ToContradict, answer: Contradiction) -> None:
     require(conflicts.contradiction_problem(asked.question, asked.answer, asked.evidence, answer))
 
 
-WRITE_STATEMENTS = Prompt("write_statements", 2, Statements, HERE, max_tokens=2048, inputs=StatementsWanted)
+WRITE_STATEMENTS = Prompt(
+    "write_statements", 2, Statements, HERE, checks=(require_plain_text,), max_tokens=2048, inputs=StatementsWanted
+)
 MANIPULATE = Prompt(
-    "manipulate", 3, Manipulated, HERE, checks=(_check_manipulation,), max_tokens=256, inputs=ToManipulate
+    "manipulate",
+    3,
+    Manipulated,
+    HERE,
+    checks=(require_plain_text, _check_manipulation),
+    max_tokens=256,
+    inputs=ToManipulate,
 )
 ASK_QUESTION = Prompt(
     "ask_question",
     5,
     Question,
     HERE,
-    checks=(_check_steps, _check_question, _check_single_hop),
+    checks=(require_plain_text, _check_steps, _check_question, _check_single_hop),
     max_tokens=1024,
     inputs=ToAsk,
 )
@@ -177,7 +185,13 @@ ANSWER_SINGLE_HOP = Prompt(
     "answer_single_hop", 1, Text, HERE, role="prescreen", temperature=0.0, max_tokens=64, inputs=ToAnswer
 )
 CONTRADICT = Prompt(
-    "contradict", 1, Contradiction, HERE, checks=(_check_contradiction,), max_tokens=4096, inputs=ToContradict
+    "contradict",
+    1,
+    Contradiction,
+    HERE,
+    checks=(require_plain_text, _check_contradiction),
+    max_tokens=4096,
+    inputs=ToContradict,
 )
 ANSWER_WITH_CONTEXT = Prompt(
     "answer_with_context", 1, Text, HERE, role="evaluated", temperature=0.0, max_tokens=256, inputs=ToRead
