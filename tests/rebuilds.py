@@ -10,20 +10,20 @@ from typing import Any
 from tests.builds import touchstone, write_config
 
 FACTS = (
-    "Hives of wax are filled with honey by the honey bee.",
-    "Ships began to use the Suez Canal in 1869.",
-    "A healthy person is born with 2 kidneys.",
+    "The man who dug for Troy with Homer in hand was Heinrich Schliemann.",
+    "A football team fields 11 players, goalkeeper included.",
+    "The anguished figure of The Scream was painted by Edvard Munch.",
     "The taco is by origin a street food of Mexico.",
     "Guglielmo Marconi sent the first radio signal across the Atlantic.",
-    "A chessboard is made up of 64 squares.",
+    "Reddish household electric wires are drawn from copper.",
     "Animals breathe in order to get oxygen.",
-    "The arcade game Pac-Man was released in 1980.",
-    "Cuba is an island in the Caribbean.",
+    "Lovers send cards for Valentine's Day in February.",
+    "Cuba is an island country.",
     "Today's France is not a monarchy.",
     "Bolivia was named in honour of Simón Bolívar.",
     "Charlie Chaplin directed and starred in Modern Times.",
 )
-ANOTHER = "Oscar Wilde gave Dorian Gray a portrait that ages in his place."
+ANOTHER = "Oscar Wilde wrote of Dorian Gray and of the portrait that ages in his place."
 HEAVY = ("torch", "sentence_transformers", "faiss", "transformers")
 
 
