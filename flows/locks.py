@@ -31,10 +31,7 @@ def one_evaluation(state: Path, path: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def one_writer(state: Path, out: Path) -> Iterator[None]:
     """Hold the lock of an output folder, once whoever holds it has written its files."""
-    path = state / "locks" / f"outputs-{content_hash(str(out.resolve()))}.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _locked(state / f"outputs-{content_hash(str(out.resolve()))}.lock", fcntl.LOCK_EX):
         yield
 
 
@@ -93,11 +90,12 @@ def no_build(state: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _locked(path: Path, how: int, said: str) -> Iterator[None]:
+def _locked(path: Path, how: int, refusal: str | None = None) -> Iterator[None]:
+    """Hold the lock of that file. Where another holds it, raises `Failed` with the refusal; without one, waits."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as lock:
         try:
-            fcntl.flock(lock, how | fcntl.LOCK_NB)
+            fcntl.flock(lock, how | (fcntl.LOCK_NB if refusal else 0))
         except BlockingIOError as error:
-            raise Failed(f"{path}: {said}") from error
+            raise Failed(f"{path}: {refusal}") from error
         yield

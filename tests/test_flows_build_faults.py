@@ -5,6 +5,7 @@ import os
 import signal
 import sqlite3
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import pytest
 from flows.cli.terminal import make_console, print_summary
 from flows.compose import Project
 from flows.outputs import read_manifest, write_outputs
-from tests.builds import ROOT, TOUCHSTONE, bytes_of, killed, scribed, served, touchstone, wait_for, write_config
-from tests.chat_server import ChatServer, Faults
+from tests.builds import ROOT, TOUCHSTONE, bytes_of, killed, scribed, served, touchstone, write_config
+from tests.chat_server import ChatServer, Faults, Messages
 from tests.toy import run_all
 
 pytestmark = pytest.mark.slow
@@ -147,21 +148,30 @@ def test_a_wrong_key_is_one_line_that_does_not_hold_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("first_is_killed", [False, True])
 def test_two_runs_at_once_pay_for_nothing_twice(tmp_path: Path, table: dict[str, str], first_is_killed: bool) -> None:
-    slow = Faults(seed=1, latency_s=(0.05, 0.1))
-    with ChatServer(answer=served(table), model="loopback", faults=slow) as server:
+    answer, asked, go_on = served(table), threading.Event(), threading.Event()
+
+    def held(messages: Messages) -> str:
+        """The model's first answer comes once the second run has said that it waits for the first."""
+        asked.set()
+        assert go_on.wait(60)
+        return answer(messages)
+
+    with ChatServer(answer=held, model="loopback") as server:
         config = write_config(tmp_path, model=endpoint(server, concurrency=2), families={"uraq": URAQ})
         command = [TOUCHSTONE, "run", str(config), "--out"]
         with subprocess.Popen([*command, "a"], cwd=tmp_path, **QUIET, start_new_session=True) as first:
-            wait_for(lambda: server.requests)
+            assert asked.wait(60)
             with subprocess.Popen([*command, "b"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as second:
                 assert second.stdout is not None
                 said = ""
                 for line in second.stdout:
                     said += line
-                    if first_is_killed and "waits for process" in line:
-                        os.killpg(first.pid, signal.SIGKILL)
+                    if "waits for process" in line and not go_on.is_set():
+                        if first_is_killed:
+                            os.killpg(first.pid, signal.SIGKILL)
+                        go_on.set()
             assert second.returncode == 0, said
-            assert "waits for process" in said
+            assert go_on.is_set(), said
         assert (first.returncode == 0) != first_is_killed
         if first_is_killed:  # what was in flight then is nobody's
             assert len(server.answered_twice) <= 2
