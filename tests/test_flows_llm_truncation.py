@@ -6,7 +6,7 @@ import pytest
 
 from flows.llm.endpoint import EndpointSettings
 from flows.llm.model import Message
-from flows.llm.truncation import PretrainedTokenizer, cut_to_share, keep_ends, middle_cut, truncate_middle
+from flows.llm.truncation import PretrainedTokenizer, cut_to_share, keep_ends, middle_cut
 from schemas.errors import WrongInput
 
 
@@ -21,16 +21,15 @@ class Letters:
         return "".join(map(chr, tokens))
 
 
+def said(**by_role: str) -> list[Message]:
+    return [Message(role=role.rstrip("_"), content=content) for role, content in by_role.items()]
+
+
 @pytest.mark.parametrize(
     ("window", "kept"), [(10, "0123456789"), (9, "01236789"), (8, "01236789"), (3, "09"), (2, "09")]
 )
 def test_both_ends_of_a_long_prompt_are_kept(window: int, kept: str) -> None:
-    assert truncate_middle("0123456789", Letters(), window) == kept
-
-
-def test_a_window_that_holds_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="a window of 1 tokens"):
-        truncate_middle("0123456789", Letters(), 1)
+    assert middle_cut(window, Letters())(said(user="0123456789")) == said(user=kept)
 
 
 def test_a_tokenizer_is_loaded_from_a_folder_and_adds_no_token(tmp_path: Path) -> None:
@@ -44,18 +43,15 @@ def test_a_tokenizer_is_loaded_from_a_folder_and_adds_no_token(tmp_path: Path) -
     PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", unk_token="<unk>").save_pretrained(tmp_path)
     tokenizer = PretrainedTokenizer(str(tmp_path))
     assert list(tokenizer.encode("one two")) == [2, 3]
-    assert truncate_middle("one two three four five", tokenizer, 5) == "one two three four five"
-    assert truncate_middle("one two three four five", tokenizer, 4) == "one twofour five"  # joined by nothing
+    five = said(user="one two three four five")
+    assert middle_cut(5, tokenizer)(five) == five
+    assert middle_cut(4, tokenizer)(five) == said(user="one twofour five")  # joined by nothing
 
 
 def test_a_tokenizer_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(WrongInput, match="no tokenizer could be loaded") as raised:
         PretrainedTokenizer(str(tmp_path / "none"))
     assert "\n" not in str(raised.value)
-
-
-def said(**by_role: str) -> list[Message]:
-    return [Message(role=role.rstrip("_"), content=content) for role, content in by_role.items()]
 
 
 def test_the_users_message_is_cut_and_the_systems_is_not() -> None:
@@ -73,6 +69,19 @@ def test_of_a_dialogue_the_longest_messages_are_cut_and_short_ones_stay_whole() 
     found = cut_to_share(long, 0.4)
     assert [len(one["content"]) for one in found] == [294, 294, 15]
     assert found[2] == long[2]
+
+
+def test_each_message_is_tokenized_once() -> None:
+    read: list[str] = []
+
+    class Counted(Letters):
+        def encode(self, text: str) -> list[int]:
+            read.append(text)
+            return super().encode(text)
+
+    messages = said(system="Read.", user="0123456789", assistant="abcdefgh")
+    assert middle_cut(8, Counted())(messages) == said(system="Read.", user="0189", assistant="abgh")
+    assert read == ["0123456789", "abcdefgh"]
 
 
 def test_a_tokenizer_without_a_window_counts_nothing() -> None:

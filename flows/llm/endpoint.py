@@ -284,11 +284,11 @@ class Endpoint:
         self._forms: dict[tuple[str, type[BaseModel], float, int], Form] = {}
         self._dialect = Dialect(settings.name, settings.structured, tell)
         self._heard = False
+        """Whether the server has answered, so that something is known of it."""
         self._cut: Cut | None = None
         if settings.window is not None:
             named = settings.tokenizer
             self._cut = middle_cut(settings.window, PretrainedTokenizer(named) if named else None)
-        """Whether the server has answered, so that something is known of it."""
         self._probe: _Probe | None = None
         self._tell_user = tell
         self._reasons = False

@@ -7,7 +7,7 @@ window by refusing a prompt, the text is cut by characters.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from flows.llm.model import Message
 from flows.llm.prices import estimate_tokens
@@ -58,22 +58,6 @@ class PretrainedTokenizer:
         return str(self._tokenizer.decode(list(tokens), skip_special_tokens=True))
 
 
-def truncate_middle(text: str, tokenizer: Tokenizer, window: int) -> str:
-    """The first and the last `int(window / 2)` tokens of a text that has more than `window`.
-
-    They are decoded apart and joined by nothing, so that a token or two at the seam may come out otherwise
-    when the text is read again. `window` is the model's in tokens, less the answer (the
-    program's advice: less 500). Raises `ValueError` for one below 2, which would keep nothing.
-    """
-    if window < 2:
-        raise ValueError(f"a window of {window} tokens holds no text; give 2 or more")
-    tokens = tokenizer.encode(text)
-    if len(tokens) <= window:
-        return text
-    half = window // 2
-    return tokenizer.decode(tokens[:half]) + tokenizer.decode(tokens[-half:])
-
-
 def keep_ends(text: str, share: float) -> str:
     """So large a share of the text, by characters: its first and its last half, joined by nothing."""
     half = max(1, int(len(text) * share) // 2)
@@ -81,30 +65,48 @@ def keep_ends(text: str, share: float) -> str:
 
 
 def middle_cut(window: int, tokenizer: Tokenizer | None) -> Cut:
-    """How messages are cut for a window of so many tokens; without a tokenizer, by an estimate of them."""
+    """How messages are cut for a window of so many tokens; without a tokenizer, by an estimate of them.
 
-    def tokens_of(text: str) -> int:
-        return estimate_tokens(text) if tokenizer is None else len(tokenizer.encode(text))
+    `window` is the model's, less the answer (the program's advice: less 500). The first and the last half of what
+    there is room for are decoded apart and joined by nothing, so that a token or two at the seam may come out
+    otherwise when the text is read again.
+    """
 
-    def shortened(text: str, most: int) -> str:
-        if tokenizer is not None:
-            return truncate_middle(text, tokenizer, max(2, most))
-        return keep_ends(text, most / estimate_tokens(text))
+    def measured(text: str) -> Measured:
+        if tokenizer is None:
+            return _by_characters(text, estimate_tokens(text))
+        tokens = tokenizer.encode(text)
 
-    return lambda messages: _cut_longest(messages, tokens_of, shortened, window)
+        def ends(most: float) -> str:
+            half = max(1, int(most) // 2)
+            return tokenizer.decode(tokens[:half]) + tokenizer.decode(tokens[-half:])
+
+        return Measured(len(tokens), ends)
+
+    return lambda messages: _cut_longest(messages, measured, window)
 
 
 def cut_to_share(messages: list[Message], share: float) -> list[Message]:
     """The messages with so large a share of their characters."""
     room = sum(len(one["content"]) for one in messages if one["role"] != "system") * share
-    return _cut_longest(messages, len, lambda text, most: keep_ends(text, most / len(text)), room)
+    return _cut_longest(messages, lambda text: _by_characters(text, len(text)), room)
 
 
-def _cut_longest(
-    messages: list[Message], length: Callable[[str], int], shortened: Callable[[str, int], str], room: float
-) -> list[Message]:
+class Measured(NamedTuple):
+    """How long a text is, and what is left of it in so much room."""
+
+    length: int
+    shortened: Callable[[float], str]
+
+
+def _by_characters(text: str, length: int) -> Measured:
+    return Measured(length, lambda most: keep_ends(text, int(most) / length))
+
+
+def _cut_longest(messages: list[Message], measure: Callable[[str], Measured], room: float) -> list[Message]:
     """The messages with the longest cut to one length, so that all but the system's have no more than `room`."""
-    lengths = sorted(length(one["content"]) for one in messages if one["role"] != "system")
+    texts = {place: measure(one["content"]) for place, one in enumerate(messages) if one["role"] != "system"}
+    lengths = sorted(text.length for text in texts.values())
     most = float(room)
     for place, own in enumerate(lengths):
         most = room / (len(lengths) - place)
@@ -114,8 +116,8 @@ def _cut_longest(
     else:
         return messages
     return [
-        one
-        if one["role"] == "system" or length(one["content"]) <= most
-        else Message(role=one["role"], content=shortened(one["content"], int(most)))
-        for one in messages
+        Message(role=one["role"], content=texts[place].shortened(most))
+        if place in texts and texts[place].length > most
+        else one
+        for place, one in enumerate(messages)
     ]
