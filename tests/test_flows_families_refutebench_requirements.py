@@ -78,7 +78,7 @@ def test_how_it_is_said() -> None:
         "I do not like it.",
         "",
         "Translate the following sentence into Chinese: make it sound more formal.",
-        "Please make it shorter, under 3 words in all.",  # shorter than an answer may be
+        "Please keep it shorter, under 3 words in all.",  # shorter than an answer may be
         "Please make it sound more formal. Please write all numbers above ten as figures.",
     ],
 )
@@ -299,6 +299,18 @@ def test_what_is_asked_goes_with_the_task() -> None:
 
     assert kinds("writing") - kinds("translation") == {"characters", "questions"}
     assert kinds("summarisation") - kinds("translation") == {"characters", "bullets"}
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("They don't mind.", True),
+        ("“They don't mind,” she said.", False),
+        ("She said that they “don't”. We don't.", True),
+    ],
+)
+def test_what_others_say_is_not_asked_to_be_written_out(text: str, asked: bool) -> None:
+    assert (Requirement("contractions") in of_style(text, "writing")) is asked
 
 
 @pytest.mark.parametrize("manner", ["formal", "casual", "concise"])

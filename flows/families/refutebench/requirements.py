@@ -42,21 +42,21 @@ _SAID: dict[Kind, str] = {
     "word": 'use the word "{new}" instead of "{old}".',
     "phrase": 'say "{new}" instead of "{old}".',
     "translation": 'the word "{old}" should be translated as "{new}".',
-    "words": "make it shorter, under {number} words in all.",
-    "characters": "make it shorter, under {number} characters in all.",
+    "words": "keep it shorter, under {number} words in all.",
+    "characters": "keep it shorter, under {number} characters in all.",
     "sentence words": "use shorter sentences, of {number} words at most.",
     "sentence characters": "use shorter sentences, of {number} characters at most.",
     "exclamation marks": "calm down a little and do without exclamation marks.",
     "questions": "stop asking questions and just say it.",
     "contractions": "be more formal and write contractions out in full.",
-    "stiffness": 'sound less stiff and use contractions like "don\'t".',
+    "stiffness": 'sound less stiff and use contractions like "don\'t" throughout.',
     "familiar you": "be more polite and address the reader as 您, never as 你.",
     "brackets": "tell it straight, without asides in brackets.",
-    "semicolons": "make it less bookish and do without semicolons.",
+    "semicolons": "make it easier to read and do without semicolons.",
     "figures": "write all numbers above ten as figures.",
     "formal": "make it sound more formal.",
     "casual": "make it sound more casual, the way people talk.",
-    "concise": "make it more concise.",
+    "concise": "be more concise.",
     "bullets": "make it a list of bullet points, one for each sentence.",
 }
 _OPPOSITES = (frozenset(("contractions", "stiffness")), frozenset(("formal", "casual")))
@@ -90,6 +90,8 @@ _CONTRACTED = re.compile(
     r"|(I am|(?:we|you|they) are|(?:I|we|you|they|he|she|it) will(?! not))(?= \w))\b(?! only)",
     re.IGNORECASE,
 )
+_QUOTED = re.compile('“[^”]*”|"[^"]*"')
+"""What others say: a writer is not asked to change their manner."""
 _QUOTES = re.compile('["“”「」『』]')
 _ONES = "one|two|three|four|five|six|seven|eight|nine"
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
@@ -466,5 +468,7 @@ def of_style(text: str, task: SeedTask) -> list[Requirement]:
     numbers = ((_count(text[:end], unit) // LENGTH_STEP + 2) * LENGTH_STEP for end in reversed(ends))
     most = SHORTER * _count(text, unit)
     found += [Requirement(unit, number=max(one, LEAST_LENGTH)) for one in numbers if max(one, LEAST_LENGTH) <= most][:1]
+    if _CONTRACTION.search(_QUOTED.sub("", text)) is None:
+        found.remove(Requirement("contractions"))
     fitting = (one for one in found if task in _TASKS_OF.get(one.kind, TASKS))
     return [one for one in fitting if one.met(one.apply(text)) > one.met(text)]
