@@ -49,6 +49,8 @@ class EmbeddedServer:
                  str(listener.fileno()), "--log-level", "error", "--lifespan", "on"],
                 env={**os.environ, "PREFECT_HOME": str(home), **SETTINGS}, pass_fds=[listener.fileno()],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                # Ctrl-C and `timeout` tell the whole group to stop; a flow that is stopped has yet to tell the server.
+                start_new_session=True,
             )  # fmt: skip
         atexit.register(self.stop)
         # Where this process is killed, its end of a pipe closes.

@@ -17,20 +17,42 @@ URAQ = {"statements": 120, "context_counts": [1, 10, 25, 50, 100]}
 """As in the packaged sample."""
 
 
+def servers_of(process: subprocess.Popen[str]) -> list[str]:
+    """The process ids of the build's servers."""
+    listing = ["ps", "-ww", "-eo", "pid=,ppid=,args="]
+    listed = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
+    rows = [line.split(maxsplit=2) for line in listed.splitlines()]
+    return [pid for pid, parent, args in rows if parent == str(process.pid) and "uvicorn" in args]
+
+
+def is_gone(pid: str) -> bool:
+    state = subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True, text=True, check=False).stdout
+    return not state.strip() or state.startswith("Z")
+
+
+@pytest.mark.parametrize("whole_group", [False, True])
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_a_build_that_is_told_to_stop_says_so_and_leaves_nothing_running(tmp_path: Path, stop: signal.Signals) -> None:
+def test_a_build_that_is_told_to_stop_says_so_and_leaves_nothing_running(
+    tmp_path: Path, stop: signal.Signals, whole_group: bool
+) -> None:
+    """Ctrl-C on a terminal and `timeout` tell the whole group."""
     write_config(tmp_path, families={"uraq": {"statements": 1000}})
     process = subprocess.Popen(
         [TOUCHSTONE, "run", "config.yaml", "--out", "out"], cwd=tmp_path, env={**os.environ},
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     wait_for(lambda: stage_files(tmp_path / ".touchstone") > 3, 120)
-    process.send_signal(stop)
+    (server,) = servers_of(process)
+    if whole_group:
+        os.killpg(process.pid, stop)
+    else:
+        process.send_signal(stop)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert said == "touchstone: stopped; run the same command again to go on from here\n"
     left = subprocess.run(["ps", "-eo", "pgid="], capture_output=True, text=True, check=True).stdout.split()
     assert str(process.pid) not in left
+    assert is_gone(server)
 
 
 def test_a_killed_build_leaves_no_server_running(tmp_path: Path) -> None:
@@ -38,26 +60,14 @@ def test_a_killed_build_leaves_no_server_running(tmp_path: Path) -> None:
     narrow = {**os.environ, "COLUMNS": "80"}  # ps cuts its lines to it
     process = subprocess.Popen(
         [TOUCHSTONE, "run", "config.yaml", "--out", "out"], cwd=tmp_path, env=narrow,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
-
-    def servers() -> list[str]:
-        listing = ["ps", "-ww", "-eo", "pid=,ppid=,args="]
-        listed = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
-        rows = [line.split(maxsplit=2) for line in listed.splitlines()]
-        return [pid for pid, parent, args in rows if parent == str(process.pid) and "uvicorn" in args]
-
-    wait_for(servers, 120)
-    (server,) = servers()
+    wait_for(lambda: servers_of(process), 120)
+    (server,) = servers_of(process)
     wait_for(lambda: stage_files(tmp_path / ".touchstone") > 3, 120)
     process.kill()
     process.wait()
-
-    def gone() -> bool:
-        state = subprocess.run(["ps", "-o", "stat=", "-p", server], capture_output=True, text=True, check=False).stdout
-        return not state.strip() or state.startswith("Z")
-
-    wait_for(gone, 60)
+    wait_for(lambda: is_gone(server), 60)
 
 
 def test_kills_at_random_moments_change_no_byte(tmp_path: Path, pytestconfig: pytest.Config) -> None:
