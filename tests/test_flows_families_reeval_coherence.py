@@ -21,6 +21,7 @@ from flows.families.reeval.prompts import (
     CONDENSE,
     MERGE,
     REPLACE_ANSWER,
+    RESOLVE_SENTENCE,
     SELECT_SENTENCE,
     ToAlter,
     ToCondense,
@@ -29,7 +30,7 @@ from flows.families.reeval.prompts import (
     ToResolve,
     ToSelect,
 )
-from flows.families.reeval.rules import alternative_answer, resolve_sentence
+from flows.families.reeval.rules import alternative_answer, merge, resolve_sentence
 from flows.families.reeval.verify import verify_swaps
 from flows.language import language_of, names_of
 from flows.language.agreement import contradiction, foreign_number, unexplained
@@ -518,10 +519,13 @@ def _inputs(prompt: Prompt[Any], said: str) -> BaseModel:
         )  # fmt: skip
     if prompt is CONDENSE:
         passages = tuple(re.split(r"(?:^|\n\n)\[\d\]:\n", said)[1:])
-        return ToCondense(passages=passages, most=checks.most_condensed("en", passages), language="en")
+        most = checks.most_condensed("en", passages)
+        return ToCondense(question=question, answer=answer, passages=passages, most=most, language="en")
     parts = re.search(r"\[1\]:\n(.*?)\n\n\[2\]:\n(.*?)\n\nSpan:\n(.*)", said, re.DOTALL)
     assert parts is not None
-    return ToMerge(sentence=parts[1], condensed=parts[2], answer=parts[3], place=0.5, language="en")
+    return ToMerge(
+        question=question, sentence=parts[1], condensed=parts[2], passages=(), answer=parts[3], place=0.5, language="en"
+    )  # fmt: skip
 
 
 def recorded(shared: Path, *, first: bool) -> Iterator[tuple[Prompt[Any], BaseModel, str]]:
@@ -1173,9 +1177,22 @@ def test_the_prompts_of_category_2_state_what_their_checks_refuse() -> None:
     selecting = SELECT_SENTENCE.messages(ToSelect(question="q", answer="a", evidence="e", language="en"))
     for stated in ("no more than one", "as it stands", "word for word", "the sentence is empty"):
         assert stated in selecting[0]["content"]
-    condensing = CONDENSE.messages(ToCondense(passages=("a", "b", "c"), most=57, language="en"))
+    to_condense = ToCondense(question="q", answer="a", passages=("a", "b", "c"), most=57, language="en")
+    condensing = CONDENSE.messages(to_condense)
     for stated in ("57 words", "three of its own words", "by name", "most words of each sentence"):
         assert stated in condensing[0]["content"]
+    to_merge = ToMerge(
+        question="q", sentence="s", condensed="c", passages=("a", "b", "c"), answer="a", place=0.5, language="en"
+    )
+    merging = MERGE.messages(to_merge)
+    for stated in ("stays together", "never between two", "what something is stands before", "the text is empty"):
+        assert stated in merging[0]["content"]
+    to_resolve = ToResolve(
+        question="q", sentence="s", leaning=None, before="", evidence="e", title=None, answer="a", language="en"
+    )
+    resolving = RESOLVE_SENTENCE.messages(to_resolve)
+    for stated in ("every pronoun", "At the time", "did so", "Add nothing that the\n  passage"):
+        assert stated in resolving[0]["content"]
 
 
 def test_a_complaint_tells_what_is_wrong() -> None:
@@ -1197,7 +1214,143 @@ def test_a_complaint_tells_what_is_wrong() -> None:
     assert "passage 2 alone has it holds 0, not 3: say something of bergen" in problem[1]
 
 
+# ---- a passage that somebody reads ----
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer", "question", "passes"),
+    [
+        # What stands alone, of real texts.
+        (
+            "Although DTIME(n) is contained in DTIME(n2), it would be interesting to know if the inclusion is strict.",
+            "DTIME(n2)", "In what expression can one expect to find DTIME(n)", True,
+        ),
+        (
+            "It is tempting to think that the notion of function problems is richer than that of decision problems.",
+            "richer", "How can function problems typically be restated?", True,
+        ),
+        (
+            "Some have described the internal strife between various people groups as a form of imperialism.",
+            "internal strife", "What do some people describe as imperialism?", True,
+        ),
+        (
+            "None of the original treaties establishing the European Union mention protection for fundamental rights.",
+            "None", "How many original treaties establishing the EU protected fundamental rights?", True,
+        ),
+        (
+            "In his extensively detailed report, Céloron wrote that Natives were badly disposed.",
+            "badly disposed", "How did Celeron feel about Native relations?", True,
+        ),
+        (
+            "Unsurprisingly, Afghanistan became one of the poorest countries on earth.",
+            "poorest", "What failed in Kabul?", True,
+        ),
+        # What does not.
+        (
+            "Germany did so, and underground leader Piłsudski returned to Warsaw on 11 November.",
+            "Piłsudski", "Who set up what became the Second Polish Republic?", False,
+        ),
+        (
+            "At the time, Iran was the world's second-largest oil exporter and a close US ally.",
+            "Iran", "Which country was the second-largest oil exporter?", False,
+        ),
+        (
+            "In 1973, at the time, Iran was the world's second-largest oil exporter.",
+            "Iran", "Which country was the second-largest oil exporter?", True,
+        ),
+        ("Queen Elizabeth II opened the new building on 9 October 2004.", "2004", "When did Holyrood open?", False),
+        ("It is the seat of a Roman Catholic archdiocese.", "archdiocese", "What is Warsaw the seat of?", False),
+        ("The empire contained 32 provinces.", "32", "How many provinces did the Ottoman Empire contain?", False),
+        ("All declared their support for Richard.", "Richard", "Who was Guy's rival?", False),
+    ],
+)  # fmt: skip
+def test_a_sentence_that_a_person_understands_alone_passes(
+    sentence: str, answer: str, question: str, passes: bool
+) -> None:
+    problem = checks.resolved_problem("en", question, sentence, answer, sentence)
+    assert (problem is None) is passes, problem
+
+
+def test_a_resolved_sentence_adds_nothing_to_its_passage() -> None:
+    sentence, evidence = "Injectors became popular in the 1850s.", "An injector is a means of supplying boiler water."
+    question = "In what decade were injectors widely used in steam engines?"
+    told = "Injectors, a means of supplying boiler water, became popular in the 1850s."
+    assert checks.resolved_problem("en", question, sentence, "1850s", told, None, evidence) is None
+    added = "Injectors, cheap brass tubes with narrow nozzles from Manchester, became popular in the 1850s."
+    problem = checks.resolved_problem("en", question, sentence, "1850s", added, None, evidence)
+    assert problem is not None
+    assert problem[0] == "text adds what the passages do not say"
+
+
+THEORY = "Complexity theory is a branch of mathematics that sorts problems by their difficulty."
+USES = "Complexity theory asks about all algorithms. Closely related to complexity theory is computability theory."
+PAIR = "A problem is an abstract question. In contrast, an instance of it is a number."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "condensed", "merged", "reason"),
+    [
+        (THEORY, USES, f"{USES} {THEORY}", "new evidence says too late what it speaks of"),
+        (THEORY, USES, f"{THEORY} {USES}", None),
+        (
+            THEORY, PAIR, PAIR.replace("In contrast", f"{THEORY} In contrast"),
+            "supporting sentence parts what belongs together",
+        ),
+        (THEORY, PAIR, f"{PAIR} {THEORY}", None),
+        (THEORY, PAIR, f"{THEORY} {PAIR}", None),
+        ("巴黎位于法国。", "伦敦位于英国。它是一个很大的城市。", "伦敦位于英国。巴黎位于法国。它是一个很大的城市。",
+         "supporting sentence parts what belongs together"),
+    ],
+)  # fmt: skip
+def test_a_sentence_stands_where_it_can_be_read(sentence: str, condensed: str, merged: str, reason: str | None) -> None:
+    language, answer = ("en", "difficulty") if sentence == THEORY else ("zh", "法国")
+    problem = checks.merged_problem(language, sentence, condensed, answer, merged)
+    assert (problem and problem[0]) == reason
+
+
+def test_a_merged_text_may_leave_out_a_sentence_but_no_passage() -> None:
+    passages = ("Oslo has many parks, museums and ferries.", "Bergen has wooden houses and seven green hills.")
+    condensed = f"{passages[0]} Bergen has wooden houses and seven hills."
+    sentence = "Ada Brown was born in Oslo."
+    whole, part = f"{sentence} {condensed}", f"{sentence} {passages[0]} Bergen has houses."
+    assert checks.merged_problem("en", sentence, condensed, "Oslo", whole, passages) is None
+    problem = checks.merged_problem("en", sentence, passages[0], "Oslo", part, passages)
+    assert problem is not None
+    assert problem[0] == "condensed text leaves a passage out"
+
+
+def test_the_rules_take_another_place_where_the_wanted_one_does_not_do() -> None:
+    asked = ToMerge(
+        question="q", sentence=THEORY, condensed=USES, passages=(), answer="difficulty", place=0.99, language="en"
+    )
+    assert merge(asked, Random(0)).text == f"{THEORY} {USES}"
+
+
 # ---- passages on the matter ----
+
+
+STATION = (
+    "附近建成了一座很大的公园，湖边种着柳树，周末游人如织。",
+    "当地的报纸写过几篇文章，称赞候车大厅明亮宽敞。",
+    "钢铁屋顶由一家德国公司设计，曾经获得建筑奖。",
+    "站前广场可以换乘公共汽车，也可以租借自行车。",
+    "仓库后来改成博物馆，展出老式蒸汽机车和车票。",
+)
+
+
+def test_expansions_draw_on_different_passages_where_there_are_others() -> None:
+    texts = [f"肇庆站是广东省肇庆市的一个铁路车站。{what}" for what in STATION]
+    passages = [
+        Passage(key=str(at), text=text, language="zh", source=SourceRef(source="made", id=str(at)))
+        for at, text in enumerate(texts)
+    ]
+    case = case_of("肇庆站何时启用？", "2009年", "肇庆站是广东省肇庆市的一个铁路车站，于2009年启用。", "zh")
+    few, many = (collect([case], passages[:most], None) for most in (3, 5))  # type: ignore[arg-type]
+    for collection, shared in ((few, 3), (many, 1)):
+        first = collection.passages(case, case.evidence, "question", 3)
+        other = collection.passages(case, case.evidence, "evidence", 3, first.passages)
+        assert len({one.id for one in first.passages} & {one.id for one in other.passages}) == shared
+        assert ("both expansions draw on the same passages; to be reviewed" in other.doubts) is (shared == 3)
 
 
 @pytest.mark.parametrize(

@@ -387,6 +387,30 @@ async def test_no_supporting_sentence_is_a_counted_drop(tmp_path: Path) -> None:
     assert set(manifest.dropped) == {"no single sentence supports the answer"}
 
 
+@pytest.mark.parametrize(
+    ("merged", "reason"),
+    [
+        (lambda asked: "", "supporting sentence has no place in the text"),
+        (
+            lambda asked: f"{asked.sentence} " + " ".join(sorted(asked.condensed.splitlines())),
+            "both expansions say the same",
+        ),
+    ],
+)
+async def test_what_cannot_be_merged_or_says_the_same_twice_is_a_counted_drop(
+    tmp_path: Path, merged: Callable[[Any], str], reason: str
+) -> None:
+    project = project_of(tmp_path, parts=["category2", "passages"])
+    merge = {"merge": lambda asked, rng: CondensedPassage(text=merged(asked))}
+    family = project.build.families["reeval"]
+    family.models.update(dict.fromkeys(family.models, Rules({**RULES, **merge}, 7)))  # type: ignore[attr-defined]
+    await run_all(project.build)
+    manifest = project.build.manifest(StageRef("reeval", "category2", "enrich"))
+    assert manifest is not None
+    assert manifest.dropped[reason] >= 25
+    assert rows(project, "category2") == []
+
+
 async def test_a_drop_of_a_condensed_text_tells_its_passages_and_what_it_lacks(tmp_path: Path) -> None:
     project = project_of(tmp_path, parts=["category2", "passages"])
     short = {"condense": lambda asked, rng: CondensedPassage(text=f"{asked.passages[0].split('. ')[0]}.")}
@@ -560,6 +584,10 @@ ENRICHED_DAMAGE: dict[str, tuple[Callable[[EnrichedCase], dict[str, Any]], str]]
     "nameless beginning": (
         lambda one: {"evidence_question_focused": f"It was seen. {one.evidence_question_focused}"},
         "it begins with 'It', and nobody can tell",
+    ),
+    "the same twice": (
+        lambda one: {"evidence_evidence_focused": one.evidence_question_focused},
+        "both expansions say the same",
     ),
     "too long": (
         lambda one: {"evidence_question_focused": f"{one.evidence_question_focused} {'More and more. ' * 80}"},

@@ -1,6 +1,7 @@
 """What in a sentence or a question points at something that stands outside of it: "this attempt", "his manuscript"."""
 
 import re
+from itertools import islice
 
 from flows.language import en, language_of
 from flows.language.en_names import classes
@@ -71,19 +72,21 @@ def points_outside(code: str, sentence: str) -> str | None:
     not named before it, or "this" with a noun in its first clause.
     """
     subject = language_of(code).dangling_subject(sentence)
-    if subject is not None and not (code == "en" and _is_named_before(sentence, subject)):
+    if subject is not None and not (code == "en" and _is_clear_subject(sentence, subject)):
         return subject
     if code == "zh":
         return _unnamed_in_chinese(sentence)
     return _unnamed(tokens(sentence)) or _this(sentence)
 
 
-def _is_named_before(sentence: str, subject: str) -> bool:
-    """Whether the introduction named what its subject means: "As the French empire grew, the new empire", "Although
-    Hart played minor roles, he".
+def _is_clear_subject(sentence: str, subject: str) -> bool:
+    """Whether a subject means something general, or what the introduction named: "As the French empire grew, the new
+    empire", "Although Hart played minor roles, he".
     """
     words, said = tokens(sentence), re.search(rf"\b{re.escape(subject)}\b", sentence)
     start = said.start() if said is not None else 0
+    if _EMPTY_SUBJECT.match(sentence, start) or _is_complete(sentence, start, subject):
+        return True
     if subject in ("he", "she"):
         return any(person < start for person, _ in _persons(sentence))
     earlier = {_base_form(words, at) for at in range(len(words)) if words.starts[at] < start}
@@ -101,6 +104,34 @@ def _is_clear(definite: str, earlier: set[str]) -> bool:
     """Whether the words before a definite name it, or that of which it can only be a part."""
     noun = en.lemma(definite.rpartition(" ")[2].lower())
     return noun in earlier or bool(_WHOLES.get(noun, frozenset()) & earlier)
+
+
+_EMPTY_SUBJECT = re.compile(
+    r"[Ii]t (?:is|was) (?:[a-z]+ly )?(?:convenient|helpful|interesting|observed|seen|sufficient|tempting|useful|usual) "
+    r"(?:to|that|if|whether)\b|"
+    r"(?:Some|Many) (?:(?:have|also) )*(?:argu|believ|call|claim|consider|critici|describ|suggest|think|view)[a-z]*\b"
+)
+""" "It is tempting to think ...", "Some have described ..."."""
+_COMPLETE = re.compile(
+    r"\b(?:if|whether|unless|whenever) <[^>]*> (?:is|are|can|has|have)\b|\bone of <the [a-z]+est\b|"
+    r"\bover <[^>]* (?:years|decades|centuries)>|(?:early|late)> \d|use> for |"
+    r"(?:attempt|campaign|decision|effort|plan|struggle)s?> to |> and [a-z]+ of\b|"
+    r"> (?:[a-z]+ed|built|drawn|found|given|held|known|led|made|taken|won|written) by\b|"
+    r"> [a-z]{3,}ing (?:an? |the |[A-Z])"
+)
+"""Definites in angle brackets that need nothing before them: a condition in general ("if the inclusion is strict"), one
+of the most ("one of the poorest countries"), a time ("over the decades"), and those of which what follows tells which
+("the expedition led by", "the treaties establishing the", "the benefits and luxuries of").
+"""
+
+
+def _is_complete(sentence: str, start: int, phrase: str) -> bool:
+    """Whether the phrase at `start` is a definite that needs nothing before it."""
+    if not phrase.lower().startswith("the "):
+        return False
+    before, after = sentence[:start], sentence[start + len(phrase) :]
+    opened = f"{before[:1].lower()}{before[1:]}"
+    return _COMPLETE.search(f"{opened}<{phrase[0].lower()}{phrase[1:]}>{after}") is not None
 
 
 _GAMES = word_set(
@@ -124,15 +155,34 @@ def leans_on_what_is_asked(
     """The phrase of a sentence that nobody understands who has not read what the question is about; else None.
 
     A sentence that holds every name of the question, or without names a noun of it, says what it speaks of; so does
-    one that names the page that it is from (`title`). In any other, "the summit", "that summit" and "she" must have
+    one that names the page that it is from (`title`), unless it points at a time or deed before ("at the time", "did
+    so"). In any other, "the summit", "that summit" and "she" must have
     their noun or person in the sentence itself. Names are told by their capitals; of Chinese phrases those with 该, 此
     or 本 lean.
     """
+    if code == "en" and (pointing := _points_back(sentence)) is not None:
+        return pointing
     if title is not None and names_page(code, title, sentence):
         return None
     if code == "zh":
         return _demonstrative_without_name(question, answer, sentence)
     return None if _names_what_is_asked(question, answer, sentence) else _vague_phrase(sentence, answer)
+
+
+_AT_THE_TIME = re.compile(
+    r"^(?:At (?:the|that) time|By (?:then|that time))\b(?=,| however)|\bat (?:the|that) time(?=\s*[.,;:)—–])"
+)
+_TELLS_TIME = re.compile(r"\d{2}|\b(?:century|when|while|during|after|before|until|age|era|war|reign)\b", re.I)
+_DID_SO = re.compile(r"(?:[A-Z][\w'’.-]*|[Tt]he|[a-z]+) (?:[\w'’.-]+ ){0,2}?(did so)\b")
+""" "Germany did so, and ...": of a subject before which nothing was done."""
+
+
+def _points_back(sentence: str) -> str | None:
+    """A time or deed that only the text before tells: "at the time" where the sentence tells none, "did so"."""
+    time, deed = _AT_THE_TIME.search(sentence), _DID_SO.match(sentence)
+    if time is not None and not _TELLS_TIME.search(sentence):
+        return time[0]
+    return deed[1] if deed is not None else None
 
 
 _BRACKETED = re.compile(r"\s*[(（].*?[)）]\s*$")
@@ -144,6 +194,10 @@ def names_page(code: str, title: str, sentence: str) -> bool:
     return bool(name) and language_of(code).contains(sentence, name)
 
 
+_OPENING = 4
+"""Words among which a pronoun may stand before the name that it means."""
+
+
 def _vague_phrase(sentence: str, answer: str) -> str | None:
     words = tokens(sentence)
     if (counted := _COUNTED.search(sentence)) is not None:
@@ -152,12 +206,16 @@ def _vague_phrase(sentence: str, answer: str) -> str | None:
     for place in range(len(words)):
         low = words.word(place).lower()
         if low in _PERSONAL and not any(start < words.starts[place] for start, _ in persons):
+            if place < _OPENING and _names_after_comma(words, place):
+                continue  # "In his report, Céloron wrote ..."
             return words.word(place)
         empty = _EMPTY_IT.match(sentence, words.starts[place])
         if low == "it" and not empty and not any(_may_be_thing(words, at) for at in range(place)):
             return words.word(place)
         phrase = bare_definite(words, place) if low == "the" else _that(words, place) if low == "that" else None
         if phrase is None or phrase.split()[-1].lower() in _OF_ALL:
+            continue
+        if _is_complete(sentence, words.starts[place], phrase):
             continue
         if en.content_words(phrase) <= en.content_words(answer):
             continue  # the answer itself says what it is: "the therefore sign"
@@ -203,9 +261,9 @@ def _that(words: Tokens, place: int) -> str | None:
 
 
 def _names_what_is_asked(question: str, answer: str, sentence: str) -> bool:
-    names, said = _names_in(question, answer), set(re.findall(r"[^\W_]+", sentence))
-    if names:
-        return all(name & said for name in names)
+    said = set(re.findall(r"[^\W_]+", sentence))
+    if _names_in(question):
+        return all(name & said for name in _names_in(question, answer))  # the sentence holds the answer's
     nouns = {word for word in en.content_words(question) - en.content_words(answer) if "NOUN" in parts_of_speech(word)}
     return not nouns or bool(nouns & en.content_words(sentence))
 
@@ -213,7 +271,7 @@ def _names_what_is_asked(question: str, answer: str, sentence: str) -> bool:
 _IN_NAMES = word_set("van von der den de del della da di la le du")
 
 
-def _names_in(question: str, answer: str) -> list[set[str]]:
+def _names_in(question: str, answer: str = "") -> list[set[str]]:
     """The names of a question, each by its words with capitals; without the answer's own."""
     words = tokens(question)
     own = {word.casefold() for word in re.findall(r"[^\W_]+", answer)}
@@ -292,12 +350,19 @@ def _unnamed(words: Tokens) -> str | None:
             continue
         if any(_may_be_person(words, at) for at in range(place)):
             return None
-        comma = words.text.find(",", words.ends[place])
-        following = next((at for at in range(place + 1, len(words)) if words.starts[at] > comma > 0), None)
-        if following is not None and _may_be_person(words, following):
-            return None  # "By the time he died, Lincoln ..."
-        return words.word(place)
+        return None if _names_after_comma(words, place) else words.word(place)
     return None
+
+
+_COMMA = re.compile(r",(?! \d)")
+"""One that no year follows: "In his lecture on April 16, 2003, Edward Said"."""
+
+
+def _names_after_comma(words: Tokens, place: int) -> bool:
+    """Whether the clause behind a pronoun's opens with whom it means: "By the time he died, Lincoln ..."."""
+    comma = _COMMA.search(words.text, words.ends[place])
+    following = (at for at in range(place + 1, len(words)) if comma is not None and words.starts[at] > comma.start())
+    return any(_may_be_person(words, at) for at in islice(following, 1))
 
 
 _GRAMMAR = PREPOSITIONS | word_set(

@@ -48,8 +48,8 @@ def _asked(settings: ReEvalSettings) -> Sequence[Prompt[Text]]:
     return [STYLES[settings.style]] if settings.seeds == "pivot" else []
 
 
-RESOLVED = 0.3
-"""Share of supporting sentences that need the text before them, for estimates."""
+RESOLVED = 0.8
+"""Share of supporting sentences that are not the first of their passage, or may lean on others, for estimates."""
 SELECTS: dict[str, Any] = {
     "prompts": ANSWERS,
     "calls": lambda settings: {prompt.name: 1 for prompt in ANSWERS},
@@ -129,7 +129,7 @@ FAMILY = Family(
                 each(select_unknown, **SELECTS),
                 each(
                     enrich,
-                    version=10,
+                    version=11,
                     prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE],
                     asks={"pivot": "pivots"},
                     calls=lambda settings: {

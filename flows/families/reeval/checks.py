@@ -14,7 +14,7 @@ from flows.families.reeval.filters import LANGUAGES, MOST_CHARACTERS
 from flows.language import Language, Mention, language_of
 from flows.language.agreement import WORD, contradiction, foreign_number, unexplained
 from flows.language.choices import is_choice
-from flows.language.pointing import leans_on_what_is_asked, points_outside
+from flows.language.pointing import leans_on_what_is_asked, points_outside, unlinked
 from flows.language.quotes import holds, same, stretch_of, tokens_of
 from flows.llm.model import Problem
 from schemas.base import odd_character
@@ -431,9 +431,15 @@ def is_asked_about(language_code: str, question: str, leaning: str, title: str |
 
 
 def resolved_problem(
-    language_code: str, question: str, sentence: str, answer: str, resolved: str, title: str | None = None
+    language_code: str,
+    question: str,
+    sentence: str,
+    answer: str,
+    resolved: str,
+    title: str | None = None,
+    evidence: str = "",
 ) -> Problem:
-    """Why `resolved` does not say on its own what `sentence` says; `title` is that of the page they are from."""
+    """Why `resolved` does not say on its own what `sentence` of the evidence says; `title` is that of their page."""
     language = language_of(language_code)
     leaning = points_outside(language_code, resolved)
     if leaning is not None and not is_asked_about(language_code, f"{question} {answer}", leaning, title):
@@ -449,7 +455,7 @@ def resolved_problem(
     kept = language.content_words(resolved)
     if len(said & kept) < LEAST_SUPPORT * len(said):
         return "resolved sentence says something else", f"keep its words: {', '.join(sorted(said - kept))}"
-    return None
+    return _unknown_problem(language, resolved, (sentence, evidence, title or "", question))
 
 
 _ENDS = re.compile(r"[.!?。！？．…][\"'”’）)」』\]]*$")
@@ -500,7 +506,16 @@ def condensed_problem(language_code: str, passages: Sequence[str], condensed: st
     if not 0 < length <= most:
         unit = LANGUAGES[language_code].unit
         return "condensed text has the wrong length", f"it has {length} {unit}, which should be 1 to {most}"
-    said = language.content_words(condensed)
+    if (undrawn := _undrawn_problem(language, passages, condensed)) is not None:
+        return undrawn
+    if (leaning := begins_leaning(language_code, condensed)) is not None:
+        return "condensed text cannot be understood alone", f"say by name who or what {leaning!r} is at its start"
+    return _unknown_problem(language, condensed, passages)
+
+
+def _undrawn_problem(language: Language, passages: Sequence[str], text: str) -> Problem:
+    """Which of the passages a text made of them says nothing of."""
+    said = language.content_words(text)
     words = [language.content_words(passage) for passage in passages]
     for place, own in enumerate(words):
         alone = own.difference(*(other for at, other in enumerate(words) if at != place))
@@ -511,9 +526,7 @@ def condensed_problem(language_code: str, passages: Sequence[str], condensed: st
                 f"of the words that passage {place + 1} alone has it holds {len(said & alone)}, not "
                 f"{min(LEAST_DRAWN, len(alone))}: say something of {lacking}",
             )
-    if (leaning := begins_leaning(language_code, condensed)) is not None:
-        return "condensed text cannot be understood alone", f"say by name who or what {leaning!r} is at its start"
-    return _unknown_problem(language, condensed, passages)
+    return None
 
 
 def begins_leaning(language_code: str, text: str) -> str | None:
@@ -532,8 +545,10 @@ def _unknown_problem(language: Language, text: str, sources: Sequence[str]) -> P
     return None
 
 
-def merged_problem(language_code: str, sentence: str, condensed: str, answer: str, merged: str) -> Problem:
-    """Why `merged` does not hold both the supporting fact and the condensed text."""
+def merged_problem(  # noqa: PLR0911 - one for each requirement
+    language_code: str, sentence: str, condensed: str, answer: str, merged: str, passages: Sequence[str] = ()
+) -> Problem:
+    """Why `merged` does not hold both the supporting fact and the condensed text, each sentence in its place."""
     language = language_of(language_code)
     if not holds(language, merged, answer):
         return "answer is not in the new evidence", f"the passage must hold {answer!r}"
@@ -542,9 +557,56 @@ def merged_problem(language_code: str, sentence: str, condensed: str, answer: st
     said = language.content_words(condensed)
     if len(said & language.content_words(merged)) < LEAST_SUPPORT * len(said):
         return "condensed text is not in the new evidence", "keep what the second passage says"
+    if passages and (undrawn := _undrawn_problem(language, passages, merged)) is not None:
+        return undrawn
+    if (parted := _parted(language_code, sentence, condensed, merged)) is not None:
+        return (
+            "supporting sentence parts what belongs together",
+            f"{parted!r} goes on from another sentence than the first passage: put that elsewhere",
+        )
+    if (defined := _defined_late(language, sentence, merged)) is not None:
+        return (
+            "new evidence says too late what it speaks of",
+            f"the first passage says what {defined!r} is: it must stand before what else is said of it",
+        )
     if (leaning := begins_leaning(language_code, merged)) is not None:
         return "new evidence cannot be understood alone", f"say by name who or what {leaning!r} is at its start"
     return _unknown_problem(language, merged, (sentence, condensed))
+
+
+def _parted(language_code: str, sentence: str, condensed: str, merged: str) -> str | None:
+    """What goes on from a sentence of the condensed text, and stands after the supporting one in the merged."""
+    at = merged.find(sentence)
+    if at < 0:
+        return None
+    following = next(iter(language_of(language_code).sentences(merged[at + len(sentence) :])), "").strip()
+    goes_on = unlinked(language_code, following) != following or begins_leaning(language_code, following) is not None
+    if not goes_on or condensed.find(following) <= 0:
+        return None
+    return following
+
+
+_DEFINES = re.compile(r"(?:An? |The )?([A-Za-z][\w-]*(?: [\w-]+){0,3}?) (?:is|are|was|were) (?:an?|any|one of) ")
+
+
+def _defined_late(language: Language, sentence: str, merged: str) -> str | None:
+    """What the supporting sentence says the kind of, where more than one sentence before it speaks of that."""
+    found = _DEFINES.match(sentence)
+    if found is None or (at := merged.find(sentence)) < 0:
+        return None
+    before = [one for one in language.sentences(merged[:at]) if language.contains(one, found[1])]
+    return found[1] if len(before) > 1 else None
+
+
+SAME_ABOVE = 0.9
+"""Share of words in the same order above which a text repeats another. Of 21 pairs of expansions, four were above it,
+which differed in one sentence at the most; the next, at 0.86, had its sentences in another order."""
+
+
+def says_the_same(one: str, other: str) -> bool:
+    """Whether a text repeats another nearly word by word."""
+    first, second = ([word[0] for word in WORD.finditer(text)] for text in (one, other))
+    return SequenceMatcher(None, first, second, autojunk=False).ratio() > SAME_ABOVE
 
 
 def support_in(language: Language, text: str, sentence: str) -> float:

@@ -346,7 +346,11 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
     passed over, whoever condenses them: the paper has all of Wikipedia to retrieve from, and what is configured offers
     another mountain where it has nothing on the one that is asked of; the condensed text has at most half of the
     passages' length.
-    Both expansions must succeed.
+    The paper's pivot condenses and merges whatever it is given, and without the question; ours sees the question, so as
+    to leave out what would answer it otherwise, and says so where the sentence cannot stand among the rest.
+    The paper lets both expansions have the same passages, which of all of Wikipedia they seldom do; ours share one
+    (`MOST_SHARED`) where the collection has others, and have the sentence at different places.
+    Both expansions must succeed, and say different things.
     """
     collection: Collection = ctx.prepared
     quoted = (await ctx.ask(SELECT_SENTENCE, ToSelect.of(case), model=case.pivot)).sentence
@@ -358,32 +362,47 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
     evidence: dict[str, str] = {}
     sources: list[SourceRef] = []
     notes: list[str] = []
-    for expansion in EXPANSIONS:
-        drawn = collection.passages(case, resolved, expansion, PASSAGES)
+    first = ctx.random(case.key).random()
+    for number, expansion in enumerate(EXPANSIONS):
+        drawn = collection.passages(case, resolved, expansion, PASSAGES, found.get("question", ()))
         if len(drawn.passages) < PASSAGES:
             short = f"{expansion}-focused: {len(drawn.passages)} of {PASSAGES}; {drawn.far} are on another matter"
             raise Drop(f"fewer than {PASSAGES} passages on the matter", short)
         texts = tuple(passage.text for passage in drawn.passages)
         titles = tuple(passage.title for passage in drawn.passages)
         most = checks.most_condensed(case.language, texts)
-        condensing = ToCondense(passages=texts, titles=titles, most=most, language=case.language)
+        condensing = ToCondense(
+            question=case.question,
+            answer=case.answer,
+            passages=texts,
+            titles=titles,
+            most=most,
+            language=case.language,
+        )
         try:
             condensed = (await ctx.ask(CONDENSE, condensing, model=case.pivot)).text
             merging = ToMerge(
+                question=case.question,
                 sentence=resolved,
                 condensed=condensed,
+                passages=texts,
                 answer=case.answer,
-                place=ctx.random(case.key, expansion).random(),
+                place=(first + number / len(EXPANSIONS)) % 1,
                 language=case.language,
             )
-            evidence[expansion] = (await ctx.ask(MERGE, merging, model=case.pivot)).text
+            merged = (await ctx.ask(MERGE, merging, model=case.pivot)).text
         except InvalidAnswer as invalid:
             pages = "; ".join(title or text[:PAGE_SHOWN] for title, text in zip(titles, texts, strict=True))
             told = f"{expansion}-focused, of {pages}: {invalid.evidence}"
             raise Drop(invalid.reason, evidence=told) from invalid
+        if not merged.strip():
+            raise Drop("supporting sentence has no place in the text", f"{expansion}-focused: {resolved} | {condensed}")
+        evidence[expansion] = merged
         found[expansion] = drawn.passages
         sources += drawn.sources
         notes += [f"{expansion}-focused: {doubt}" for doubt in drawn.doubts]
+    if checks.says_the_same(*evidence.values()):
+        raise Drop("both expansions say the same", evidence=evidence["evidence"])
     return EnrichedCase(
         key=ctx.key,
         question=case.question,
@@ -405,15 +424,17 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
 
 
 async def _resolved(case: Case, sentence: str, ctx: Context) -> str:
-    """The sentence, understood on its own; asked for where any word of it may stand for what was named before.
+    """The sentence, understood on its own.
 
-    What ties it to the sentence before it ("For example,") is taken off first.
+    What ties it to the sentence before it ("For example,") is taken off first. The first sentence of the evidence leans
+    on none before it: it is asked about only where a word of it may. Any other may speak of what the sentences before
+    it introduce, without a word that shows it.
     """
     before = checks.before(case.language, case.evidence, sentence)
     sentence = unlinked(case.language, sentence)
     vague = leans_on_what_is_asked(case.language, case.question, case.answer, sentence, case.title)
     short = checks.short_name(case.language, sentence, case.title)
-    if vague is None and short is None and not checks.may_lean(case.language, sentence):
+    if not (before or vague or short or checks.may_lean(case.language, sentence)):
         return sentence
     leaning = points_outside(case.language, sentence)
     if leaning is not None and checks.is_asked_about(case.language, case.question, leaning, case.title):

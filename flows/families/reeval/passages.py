@@ -21,6 +21,8 @@ eye, those from 0.4 to 0.45 were related where the pages were known, and mostly 
 most were."""
 LOOSELY_NEAR = {"en": 0.5, "zh": 0.4}
 """Below it, a passage may well have little to do with the question: people are to look."""
+MOST_SHARED = 1
+"""Passages that both expansions of a case draw on, where the collection has others."""
 EXPANSIONS = ("question", "evidence")  # section 3.2: question-focused and evidence-focused
 
 
@@ -30,7 +32,7 @@ class Drawn:
 
     passages: tuple[PassageRef, ...]
     doubts: tuple[str, ...]
-    """What people should look at: a passage that may answer the question otherwise."""
+    """What people should look at: a passage that may answer the question otherwise, or that the other expansion has."""
     sources: tuple[SourceRef, ...]
     """Where the passages come from."""
     far: int = 0
@@ -68,8 +70,13 @@ class Collection:
     """(key of the case, expansion) -> places of its shelf's passages, best first."""
     notes: tuple[str, ...]
 
-    def passages(self, case: Case, sentence: str, expansion: str, most: int) -> Drawn:
+    def passages(
+        self, case: Case, sentence: str, expansion: str, most: int, others: Sequence[PassageRef] = ()
+    ) -> Drawn:
         """The best passages of different pages that repeat neither the evidence nor each other.
+
+        At most `MOST_SHARED` of them are among `others`, those of the case's other expansion, unless there are too few
+        beside them.
 
         Each names what the question or its supporting sentence is about (`flows.language.matter`), is near the question
         or the evidence (`LEAST_NEAR`) and has a sentence to begin with (`checks.opening`), and none answers the
@@ -78,13 +85,14 @@ class Collection:
         shelf = self.shelves[case.language]
         if shelf.retriever is None:
             return Drawn((), (), ())
+        known = {passage.id for passage in others}
         rivals: dict[int, float] = {}
         nearness: dict[int, float] = {}
         far: set[int] = set()
         similarity = shelf.retriever.similarity
         matter = matter_of(case.language, case.question, case.answer, case.evidence, sentence, case.title)
 
-        def refuse(place: int) -> bool:
+        def unfit(place: int) -> bool:
             nearness[place] = max(similarity(said, place) for said in (case.evidence, case.question))
             text, near = shelf.passages[place].text, nearness[place]
             if near < LEAST_NEAR[case.language] or not speaks_of(case.language, text, matter):
@@ -96,17 +104,32 @@ class Collection:
             rivals[place] = rival[1] if rival else 0.0
             return rivals[place] > checks.RIVAL_ABOVE
 
-        places = diverse(
-            self.ranks[case.key, expansion],
-            shelf.titles,
-            shelf.texts,
-            query=case.question,
-            evidence=case.evidence,
-            similarity=similarity,
-            most=most,
-            refuse=refuse,
-        )
+        def walk(most_shared: int) -> list[int]:
+            shared: set[int] = set()
+
+            def refuse(place: int) -> bool:
+                if unfit(place):
+                    return True
+                if shelf.passages[place].id in known:
+                    shared.add(place)  # nothing is asked after this: what passes here is taken
+                return len(shared) > most_shared and place in shared
+
+            return diverse(
+                self.ranks[case.key, expansion],
+                shelf.titles,
+                shelf.texts,
+                query=case.question,
+                evidence=case.evidence,
+                similarity=similarity,
+                most=most,
+                refuse=refuse,
+            )
+
+        places = walk(MOST_SHARED)
         doubts = []
+        if len(places) < most and known:
+            places = walk(most)
+            doubts.append("both expansions draw on the same passages; to be reviewed")
         for number, place in enumerate(places, 1):
             if rivals[place] > checks.UNSURE_ABOVE:
                 doubts.append(f"passage {number} may bring another answer; to be reviewed")

@@ -228,10 +228,22 @@ def condense(asked: ToCondense, rng: random.Random) -> Passage:
 
 
 def merge(asked: ToMerge, rng: random.Random) -> Passage:
-    """The sentence put before, between or after the paragraphs of the condensed text, and all made one."""
+    """The sentence put before, between or after the paragraphs of the condensed text, and all made one.
+
+    Where the wanted place does not do, the first that does is taken.
+    """
     paragraphs = asked.condensed.splitlines()
-    place = min(int(asked.place * (len(paragraphs) + 1)), len(paragraphs))
-    return Passage(text=_joined(asked.language, [*paragraphs[:place], asked.sentence, *paragraphs[place:]]))
+    wanted = min(int(asked.place * (len(paragraphs) + 1)), len(paragraphs))
+    merged = [
+        _joined(asked.language, [*paragraphs[:place], asked.sentence, *paragraphs[place:]])
+        for place in (wanted, *range(len(paragraphs) + 1))
+    ]
+    fitting = (
+        text
+        for text in merged
+        if checks.merged_problem(asked.language, asked.sentence, asked.condensed, asked.answer, text) is None
+    )
+    return Passage(text=next(fitting, merged[0]))
 
 
 def _extract(language_code: str, passage: str, title: str | None) -> str:

@@ -34,6 +34,8 @@ LEAST_NEAR = {"en": 0.45, "zh": 0.35}
 ROUNDING = 1e-4
 EMBEDDED_AT_ONCE = 64
 """Rows of which the texts are embedded together."""
+SAME_ABOVE = 0.9
+"""Share of words in the same order above which one expansion repeats the other."""
 PASSAGES = 3
 MOST_WORDS = {"en": 5, "zh": 10}
 LEAST_EVIDENCE = {"en": 10, "zh": 20}
@@ -73,6 +75,9 @@ def verify_enriched(rows: Iterable[EnrichedCase], ctx: VerifyContext) -> Iterato
             language = language_of(row.language)
             problems = [*_twice(row.key, seen), *_twice(row.id, seen), *_row_problems(row, language, ctx)]
             problems += _support_problems(row, language)
+            said = _WORD.findall(row.evidence_question_focused), _WORD.findall(row.evidence_evidence_focused)
+            if SequenceMatcher(None, said[0], said[1], autojunk=False).ratio() > SAME_ABOVE:
+                problems.append("both expansions say the same")
             for expansion, evidence, passages in (
                 ("question-focused", row.evidence_question_focused, row.passages_question_focused),
                 ("evidence-focused", row.evidence_evidence_focused, row.passages_evidence_focused),

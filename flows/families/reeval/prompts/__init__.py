@@ -83,6 +83,8 @@ class ToResolve(Frozen):
 class ToCondense(Frozen):
     """Passages to be condensed into one."""
 
+    question: str = Field(description="What the text made of them must give no other answer to")
+    answer: str
     passages: tuple[str, ...]
     titles: tuple[str | None, ...] = Field((), description="Of their pages, as far as they have any")
     most: int = Field(description="Words of the text, or characters in Chinese, at the most")
@@ -92,8 +94,10 @@ class ToCondense(Frozen):
 class ToMerge(Frozen):
     """A supporting sentence to be worked into a condensed text."""
 
+    question: str
     sentence: str
     condensed: str
+    passages: tuple[str, ...] = Field(description="What the text was condensed from, for the checks")
     answer: str
     place: float = Field(description="Where the sentence goes: 0 for the start, 1 for the end")
     language: str
@@ -102,7 +106,7 @@ class ToMerge(Frozen):
 class Passage(Frozen):
     """One passage."""
 
-    text: str
+    text: str = Field(description="Of a merged one, empty where the sentence has no place in the text")
 
 
 def _check_alternative(asked: ToAlter, given: Alternative) -> None:
@@ -124,7 +128,7 @@ def _check_sentence(asked: ToSelect, given: Sentence) -> None:
 def _check_resolved(asked: ToResolve, given: Sentence) -> None:
     require(
         checks.resolved_problem(
-            asked.language, asked.question, asked.sentence, asked.answer, given.sentence, asked.title
+            asked.language, asked.question, asked.sentence, asked.answer, given.sentence, asked.title, asked.evidence
         )
     )
 
@@ -134,7 +138,12 @@ def _check_condensed(asked: ToCondense, given: Passage) -> None:
 
 
 def _check_merged(asked: ToMerge, given: Passage) -> None:
-    require(checks.merged_problem(asked.language, asked.sentence, asked.condensed, asked.answer, given.text))
+    if given.text.strip():
+        require(
+            checks.merged_problem(
+                asked.language, asked.sentence, asked.condensed, asked.answer, given.text, asked.passages
+            )
+        )
 
 
 # methods/reeval.md: generation at temperature 1, with 100 tokens for an answer, 3,000 for a rewrite and 1,000
@@ -150,12 +159,12 @@ SELECT_SENTENCE = Prompt(
     "select_sentence", 4, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
 )
 RESOLVE_SENTENCE = Prompt(
-    "resolve_sentence", 6, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
+    "resolve_sentence", 7, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
 )
 CONDENSE = Prompt(
-    "condense", 4, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
+    "condense", 5, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
 )
-MERGE = Prompt("merge", 4, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
+MERGE = Prompt("merge", 5, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
 
 PROMPTS: tuple[Prompt[Any], ...] = (
     *ANSWERS, ALTERNATIVE_ANSWER, REPLACE_ANSWER, SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE,
