@@ -12,9 +12,9 @@ from flows.language.en_nouns import Entity
 from flows.language.en_numbers import date_of
 from flows.language.en_phrases import is_dictionary_word
 from flows.language.en_tokens import word_set
+from flows.language.titles import page_name
 from flows.language.zh_text import normal, tagged
 
-_BRACKETED = re.compile(r"\s*[(（].*?[)）]\s*$")
 _CHINESE_NAMES = ("nr", "nrt", "nrfg", "ns", "nt", "nz", "eng")
 """Tags of names."""
 _WIDE = word_set(
@@ -39,7 +39,7 @@ def matter_of(
     Of a question that names its page, the page alone: Vienna is not what one about Mozart in Vienna is about. A country
     or a people is named where nothing else is; the nouns of a question are, where it has no names.
     """
-    page = _BRACKETED.sub("", (title or "").replace("_", " ")).strip()
+    page = page_name(title)
     in_text = _in_chinese if code == "zh" else _in_english
     found = in_text(question, evidence)
     if page and language_of(code).contains(question, page):

@@ -9,6 +9,7 @@ from flows.language.en_numbers import date_of
 from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word, parts_of_speech
 from flows.language.en_subjects import bare_definite
 from flows.language.en_tokens import Tokens, tokens, word_set
+from flows.language.titles import page_name
 from flows.language.zh_text import normal, tagged
 
 _PERSONAL = frozenset(["he", "him", "his", "himself", "she", "her", "hers", "herself"])
@@ -185,12 +186,9 @@ def _points_back(sentence: str) -> str | None:
     return deed[1] if deed is not None else None
 
 
-_BRACKETED = re.compile(r"\s*[(（].*?[)）]\s*$")
-
-
 def names_page(code: str, title: str, sentence: str) -> bool:
     """Whether a sentence names in full what the page of the title is about."""
-    name = _BRACKETED.sub("", title.replace("_", " ")).strip()
+    name = page_name(title)
     return bool(name) and language_of(code).contains(sentence, name)
 
 

@@ -16,6 +16,7 @@ from flows.language.agreement import WORD, contradiction, foreign_number, unexpl
 from flows.language.choices import is_choice
 from flows.language.pointing import leans_on_what_is_asked, points_outside, unlinked
 from flows.language.quotes import holds, same, stretch_of, tokens_of
+from flows.language.titles import page_name
 from flows.llm.model import Problem
 from schemas.base import odd_character
 from schemas.reeval import AnswerPosition, Edit
@@ -405,7 +406,7 @@ _LEANING = {
 
 def short_name(language_code: str, sentence: str, title: str | None) -> re.Match[str] | None:
     """Where a sentence calls the person whom its page is about by the last name alone, as texts do that go on."""
-    name = _BRACKETED.sub("", title or "").replace("_", " ")
+    name = page_name(title)
     language, last = language_of(language_code), name.rpartition(" ")[2]
     if language_code != "en" or " " not in name or language.contains(sentence, name):
         return None
@@ -420,7 +421,7 @@ def short_name(language_code: str, sentence: str, title: str | None) -> re.Match
 
 def is_asked_about(language_code: str, question: str, leaning: str, title: str | None) -> bool:
     """Whether a bare definite is what the question names, or the page is of: "The marathon" of the page "Marathon"."""
-    page = _BRACKETED.sub("", title or "")
+    page = page_name(title)
     if language_code == "zh":
         return len(leaning) > 1 and leaning in f"{question} {page}"  # 辐射, a noun that begins like a verb
     language = language_of(language_code)
@@ -481,13 +482,10 @@ def opening(language_code: str, passage: str, title: str | None) -> int | None:
     return None
 
 
-_BRACKETED = re.compile(r"\s*[(（].*?[)）]\s*$")
-
-
 def _stands_alone(language_code: str, sentence: str, title: str | None) -> bool:
     """Whether a sentence names the page that it is from, and leans on nothing else ("The cheetah" is the Cheetah)."""
     language = language_of(language_code)
-    titled = language.content_words(_BRACKETED.sub("", title or ""))
+    titled = language.content_words(page_name(title))
     if titled and 2 * len(titled & language.content_words(sentence)) < len(titled):
         return False
     leaning = points_outside(language_code, sentence)

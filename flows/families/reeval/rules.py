@@ -25,6 +25,7 @@ from flows.families.reeval.prompts import (
 from flows.language import CannotReplace, Language, language_of, names_of
 from flows.language.en_names import classes
 from flows.language.pointing import leans_on_what_is_asked
+from flows.language.titles import BRACKET, page_name
 from flows.llm.model import Invalid, RuleSet
 
 EXTRACTED = {"en": 50, "zh": 90}
@@ -177,7 +178,7 @@ def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
         if short is None or asked.title is None:
             return Sentence(sentence=asked.sentence)
         before, after = asked.sentence[: short.start()], asked.sentence[short.end() :]
-        return Sentence(sentence=f"{before}{_named(asked.title)}{after}")
+        return Sentence(sentence=f"{before}{page_name(asked.title)}{after}")
     language = language_of(asked.language)
     name = referent(language, asked.leaning, asked.title, asked.before)
     if name is None:
@@ -200,7 +201,7 @@ def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
 
 def _titled(asked: ToResolve) -> str | None:
     """The sentence with the page's title for what its own noun calls: "the tower" of the page on the Eiffel Tower."""
-    language, title = language_of(asked.language), _named(asked.title or "")
+    language, title = language_of(asked.language), page_name(asked.title)
     vague = leans_on_what_is_asked(asked.language, asked.question, asked.answer, asked.sentence, asked.title)
     if asked.language != "en" or vague is None or not vague.lower().startswith("the "):
         return None
@@ -266,7 +267,6 @@ def _extract(language_code: str, passage: str, title: str | None) -> str:
 # ---- who or what a subject is ----
 
 _HAN = re.compile(r"[㐀-鿿]")
-_BRACKETED = re.compile(r"\s*[(（].*?[)）]\s*$")
 
 
 def referent(language: Language, subject: str, title: str | None, before: str) -> str | None:
@@ -281,7 +281,7 @@ def referent(language: Language, subject: str, title: str | None, before: str) -
     chinese = language is language_of("zh")
     if word not in (NAMED_IN_CHINESE if chinese else CLEAR):
         return None
-    named = _named(title or "")
+    named = page_name(title)
     same_script = chinese == bool(_HAN.search(named))
     names = [named] if named and same_script and _speaks_of(language, before, named) else []
     if word in PERSONAL:
@@ -290,11 +290,6 @@ def referent(language: Language, subject: str, title: str | None, before: str) -
     if not is_thing or (word == "the" and not _is_a(language, subject, title or "", before)):
         return None
     return names[0] if names else None
-
-
-def _named(title: str) -> str:
-    """What a page's title names, without the bracket that tells it from others."""
-    return _BRACKETED.sub("", title.replace("_", " ")).strip()
 
 
 def _person(language: Language, names: Sequence[str], before: str) -> str | None:
@@ -324,7 +319,7 @@ def _persons(language: Language, sentence: str, known: Sequence[str]) -> set[str
 def _is_a(language: Language, subject: str, title: str, before: str) -> bool:
     """Whether the title's bracket, or what the sentence before says it is, calls it what the subject does."""
     called = language.content_words(subject)
-    bracket = _BRACKETED.search(title)
+    bracket = BRACKET.search(title)
     said = re.search(r"\b(?:is|was|are|were)\b.*", before)
     known = language.content_words(f"{bracket[0] if bracket else ''} {said[0] if said else ''}")
     return bool(called) and called <= known
