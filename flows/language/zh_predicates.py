@@ -6,13 +6,13 @@ be meant: the sentence begins with the name, a pronoun for it, or a verb where t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flows.language.zh import sentences
 from flows.language.zh_text import tagged
 
-SHORTEST, LONGEST = 5, 45
-"""Characters of what is said."""
+SHORTEST, LONGEST, LONGEST_SENTENCE = 5, 45, 80
+"""Characters of what is said, in a clause and in a sentence."""
 _ASIDE = re.compile(r"-\{|\}-|[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
 _NAME = re.compile(
     r"^(?:《[^》]{1,24}》|[^（(，,。：:；;！？《》「」\n]{1,20}?)"
@@ -31,7 +31,7 @@ _POINTS_TO_IT = re.compile(
     "物种|专辑|游戏|小说|电影)(?!的)"
 )
 _ALIAS = re.compile(
-    "^称|^(?:又|亦|也|旧|古|俗|原|本|全|简|别|学|英|曾用|艺|笔|法|小|谥|雅|晚|自)[^，]{0,2}[名称号]|^[又亦也]?[作叫]|^[字号]|译|缩写|简称|发音|拼音|名为|称为|称作"
+    "^称|^(?:又|亦|也|旧|古|俗|原|本|全|简|别|学|英|曾用|艺|笔|昵|绰|外|法|小|谥|雅|晚|自)[^，]{0,2}[名称号]|^[又亦也]?[作叫]|^[字号]|译|缩写|简称|发音|拼音|名为|称为|称作"
 )
 _TIME = re.compile(
     r"[于在自从至到]?(?:公元前?)?\d{3,4}年(?:代|间|初|底)?(?:\d{1,2}月)?(?:\d{1,2}日)?(?:[起后前时间]|期间|以[来后前])?"
@@ -50,10 +50,15 @@ _ITSELF = re.compile(
 """Words for the thing itself, where they stand alone."""
 _NO_SAYING = re.compile(
     "据|如|若|除|虽|尽管|因|由于|随|例|但|而|故|所以|即|不[仅但久料]|有[人些的一时研记]|以[致及便]|使|令|让|导致|后|前|时|最后|最终|"
-    "直[到至]|等|其|包[括含]|分别|要|经过|作为|当|为了|比如|像|由于|或|以.*[计来]算?$|在.*[时后中前下]$|为.*时$|相[对比]|可见|听说|被$"
+    "直[到至]|等|其|包[括含]|分别|要|经过|作为|当|为了|比如|像|由于|或|以.*[计来]算?$|在.*[时后中前下]$|为.*时$|相[对比]|可见|听说|被$|是一[位由](?:于|[^，]*[所经])"
 )
-_SPECIES = re.compile("学名|本[鱼种]|[科属][^，。]{0,6}[种属]")
-"""In the beginning of a page on a species, which speaks of nothing else."""
+_OF_IT_ALONE = re.compile(
+    "学名|本[鱼种]|[科属][^，。]{0,6}[种属]|出生|生于|毕业|[国省市县]人[，。]|运动员|演员|歌手|(?<!国)家[，。、]|球员|教授"
+)
+"""In the beginning of a page on a species or a person, which speaks of little else."""
+_ROLE = re.compile("(?:运动员|(?<!国)家|演员|歌手|球员|官员|学者|教练|将领)$")
+_LEAD = re.compile("[在于自从以][^，]{1,15}?(?:[时中后前里上下起间]|期间)[就便才即]?(?=[曾被获加参成为开入当担转毕出])")
+"""What tells when or where, before a verb."""
 _JOINING = re.compile("^(?:并且|并(?!不)|也|亦|还|又|同时|且|更)")
 _OPEN = re.compile(
     "[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[?？!！…\\[\\]*=：:{}—─]|□|\\s"
@@ -75,26 +80,33 @@ def aliases(page: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for one in (name, name.rpartition("·")[2], short[1] if short else "") if one))
 
 
-def predicates(page: str) -> Iterator[str]:
-    """What the page says of what it is about, in its order."""
-    names = aliases(page)
+def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
+    """What the page says of what it is about, or of what else has these names, in its order."""
+    names = names or aliases(page)
     named = re.compile(
         f"(?P<time>(?:{_TIME.pattern}，?)?)(?:{'|'.join(map(re.escape, names))})(?P<joined>[和与及跟、]?)"
     )
-    steady = _SPECIES.search(page[:200]) is not None
+    kinds = "|".join(re.escape(name[-length:]) for name in names for length in (3, 2, 1))
+    points_to_it = re.compile(f"{_POINTS_TO_IT.pattern}|[该此这本][一个种条套座部项]?(?:{kinds})(?!的)")
+    steady = _OF_IT_ALONE.search(page[:200]) is not None
     on_it = False
     for at, sentence in enumerate(sentences(_ASIDE.sub("", page)) if names else ()):
-        said = sentence.rstrip("。；;")
-        pointing = (_POINTS_TO_IT.match(said) or _ITSELF.match(said)) if on_it else None
+        said = re.sub(f"，(?:{points_to_it.pattern})", "，", sentence.rstrip("。；;"))
+        pointing = (points_to_it.match(said) or _ITSELF.match(said)) if on_it else None
         if begins := named.match(said):
             on_it = not begins["joined"]
             yield from _clauses(said[begins.end() :], begins["time"].strip("，"), first=at == 0) if on_it else ()
         elif pointing:
-            yield from _clauses(said[pointing.end() :])
+            rest = said[pointing.end() :]
+            if "，" in rest and rest[0] != "的" and _is_said(rest) and _is_whole(rest, LONGEST_SENTENCE):
+                yield rest
+            yield from _clauses(rest)
         elif on_it and not _NO_SAYING.match(said) and (_VERB.match(said) or _after_a_time(said) or _is_had(said)):
             yield from _clauses(said)
+        elif on_it and at == 1 and _is_nominal(said.partition("，")[0]):
+            yield from _clauses(f"，{said}", first=True)
         else:
-            on_it = on_it and steady
+            on_it = on_it and steady and not re.match("其|父|母", said) and not tagged(said)[0][1].startswith("nr")
 
 
 def _after_a_time(said: str) -> bool:
@@ -150,7 +162,7 @@ def _is_said(clause: str) -> bool:
         return False
     if _VERB.match(clause):
         return True
-    time = _TIME.match(clause)
+    time = _TIME.match(clause) or _LEAD.match(clause)
     for _, tag in tagged(clause[time.end() :] if time else clause):
         if tag.startswith("v") and tag != "vn":
             return True
@@ -160,18 +172,23 @@ def _is_said(clause: str) -> bool:
 
 
 def _is_nominal(clause: str) -> bool:
+    """Whether a clause only names what the thing is: "广东开平人", "清吴沃尧所著的小说"."""
     words = tagged(clause)
     return (
         words[-1][1].startswith("n")
-        and words[0][1][0] in "nbamf"
+        and words[0][1][0] in "nbamft"
         and not _VERB.match(clause)
-        and not any(tag in ("v", "p", "d") or word in "是为有" for word, tag in words)
+        and (
+            re.search("所[^，的]{1,3}的[一-龥]{2,8}$", clause) is not None
+            or _ROLE.search(clause) is not None
+            or not any(tag in ("v", "p", "d") or word in "是为有" for word, tag in words)
+        )
     )
 
 
-def _is_whole(saying: str) -> bool:
+def _is_whole(saying: str, longest: int = LONGEST) -> bool:
     """Whether a clause makes sense alone: it leans on nothing, and what it says it is stands in it."""
-    if not SHORTEST <= len(saying) <= LONGEST or _POINTS.search(saying) or _OPEN.search(saying):
+    if not SHORTEST <= len(saying) <= longest or _POINTS.search(saying) or _OPEN.search(saying):
         return False
     defined = re.match("[是为](?:[^，]*?一[条个座种家名位款部所])?(?P<what>.*)", saying)
-    return defined is None or "的" in saying or not any(tag == "v" for _, tag in tagged(defined["what"]))
+    return defined is None or "的" in saying or _ROLE.search(saying) is not None or not any(tag == "v" for _, tag in tagged(defined["what"]))
