@@ -15,8 +15,8 @@ SHORTEST, LONGEST, LONGEST_SENTENCE = 5, 45, 80
 """Characters of what is said, in a clause and in a sentence."""
 _ASIDE = re.compile(r"-\{|\}-|[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
 _NAME = re.compile(
-    r"^(?:《[^》]{1,24}》|[^（(，,。：:；;！？《》「」\n]{1,20}?)"
-    r"(?=\s*[（(，,]|是|为|位于|[乃即]|指(?![数标南定挥导环])|又[名称]|亦称|全称|简称|属于|原产|起源|来源|分布|发生|成立|创立|始建|建于|主要|在|(?<!自)由|于[12]\d{3}年)"
+    r"^(?:《[^》]{1,24}》(?:月刊|杂志)?|[^（(，,。：:；;！？《》「」\n]{1,20}?)"
+    r"(?=\s*[（(，,]|\s*(?:(?<![A-Za-z])[A-Z][A-Za-z .]+)?(?:是|位于)|为|位于|[乃即]|指(?![数标南定挥导环])|又[名称]|亦称|全称|简称|属于|原产|起源|来源|分布|发生|成立|创立|始建|建于|主要|在|(?<!自)由|于[12]\d{3}年)"
 )
 _NO_NAME = re.compile(
     "^(?:在|于|当|从|因|由于|根据|据|自).{3}|^(?:当时|后来|这|该|本|其|他|她|它)|^[\\d一二三四五六七八九十]+[年月日]|[年月日时]$"
@@ -33,6 +33,7 @@ _POINTS_TO_IT = re.compile(
 _ALIAS = re.compile(
     "^称|^(?:又|亦|也|旧|古|俗|原|本|全|简|别|学|英|曾用|艺|笔|昵|绰|外|法|小|谥|雅|晚|自)[^，]{0,2}[名称号]|^[又亦也]?[作叫]|^[字号]|译|缩写|简称|发音|拼音|名为|称为|称作"
 )
+_ITS = re.compile("(?:^|(?<=，))其(?![中他次实后间余时父母妻子])")
 _TIME = re.compile(
     r"[于在自从至到]?(?:公元前?)?\d{3,4}年(?:代|间|初|底)?(?:\d{1,2}月)?(?:\d{1,2}日)?(?:[起后前时间]|期间|以[来后前])?"
 )
@@ -50,7 +51,7 @@ _ITSELF = re.compile(
 """Words for the thing itself, where they stand alone."""
 _NO_SAYING = re.compile(
     "据|如|若|除|虽|尽管|因|由于|随|例|但|而|故|所以|即|不[仅但久料]|有[人些的一时研记]|以[致及便]|使|令|让|导致|后|前|时|最后|最终|"
-    "直[到至]|等|其|包[括含]|分别|要|经过|作为|当|为了|比如|像|由于|或|以.*[计来]算?$|在.*[时后中前下]$|为.*时$|相[对比]|可见|听说|被$|是一[位由](?:于|[^，]*[所经])"
+    "直[到至]|等|其|包[括含]|分别|要|经过|作为|当|为了|比如|像|由于|或|以.*[计来]算?$|在.*[时后中前下]$|为.*时$|相[对比]|可见|听说|被$"
 )
 _OF_IT_ALONE = re.compile(
     "学名|本[鱼种]|[科属][^，。]{0,6}[种属]|出生|生于|毕业|[国省市县]人[，。]|运动员|演员|歌手|(?<!国)家[，。、]|球员|教授"
@@ -59,6 +60,8 @@ _OF_IT_ALONE = re.compile(
 _ROLE = re.compile("(?:运动员|(?<!国)家|演员|歌手|球员|官员|学者|教练|将领)$")
 _LEAD = re.compile("[在于自从以][^，]{1,15}?(?:[时中后前里上下起间]|期间)[就便才即]?(?=[曾被获加参成为开入当担转毕出])")
 """What tells when or where, before a verb."""
+_ONE_LACKING_A_WORD = re.compile("^是一个?(?=位于[^的]*$)|(?<=^是)一(?=[位由])")
+"""Left of "是一位于东京，由公司经营的车站" where the sentence is cut."""
 _JOINING = re.compile("^(?:并且|并(?!不)|也|亦|还|又|同时|且|更)")
 _OPEN = re.compile(
     "[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[?？!！…\\[\\]*=：:{}—─]|□|\\s"
@@ -92,10 +95,13 @@ def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
     on_it = False
     for at, sentence in enumerate(sentences(_ASIDE.sub("", page)) if names else ()):
         said = re.sub(f"，(?:{points_to_it.pattern})", "，", sentence.rstrip("。；;"))
+        said = _ITS.sub("的", said) if on_it else said
         pointing = (points_to_it.match(said) or _ITSELF.match(said)) if on_it else None
         if begins := named.match(said):
             on_it = not begins["joined"]
             yield from _clauses(said[begins.end() :], begins["time"].strip("，"), first=at == 0) if on_it else ()
+        elif on_it and said.startswith("的"):
+            yield from _clauses(said)
         elif pointing:
             rest = said[pointing.end() :]
             if "，" in rest and rest[0] != "的" and _is_said(rest) and _is_whole(rest, LONGEST_SENTENCE):
@@ -106,7 +112,7 @@ def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
         elif on_it and at == 1 and _is_nominal(said.partition("，")[0]):
             yield from _clauses(f"，{said}", first=True)
         else:
-            on_it = on_it and steady and not re.match("其|父|母", said) and not tagged(said)[0][1].startswith("nr")
+            on_it = on_it and steady and not re.match("[父母]", said) and not tagged(said)[0][1].startswith("nr")
 
 
 def _after_a_time(said: str) -> bool:
@@ -118,14 +124,14 @@ def _after_a_time(said: str) -> bool:
 def _clauses(said: str, time: str = "", *, first: bool = False) -> Iterator[str]:
     """The clauses of a sentence, as far as they are of its subject, each with the time before it."""
     for at, part in enumerate(said.split("，")):
-        clause = _JOINING.sub("", part.strip())
+        clause = _ONE_LACKING_A_WORD.sub("", _JOINING.sub("", part.strip()))
         if not clause or _ALIAS.search(part.strip()):
             continue
         if _TIME.fullmatch(clause):
             time = clause
             continue
-        if clause.startswith("的") and at == 0:
-            if _is_whole(clause) and not time:
+        if clause.startswith("的"):
+            if _is_whole(clause) and not time and len(tagged(clause[1:])[0][0]) > 1:
                 yield clause
             return
         if re.fullmatch("由.+的[一-龥]{2,6}", clause) or (first and 0 < at < 4 and _is_nominal(clause)):

@@ -75,12 +75,12 @@ _NUMBERED = re.compile(r"(?<![A-Za-z])\d+(?![a-z])")
 _ASIDE = re.compile(r"[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
 _ASKED_AND_TOLD = (
     ("哪里|哪儿|什么地[方区]|何[处地]|地[址点]|位置|分布|发源|栖", "^的?[一-龥]{0,5}[位处设源临邻产]|坐落|分布|栖|生活|[处带内边侧近]$|源"),
-    ("职业|身份|(?<!叫)做什么|什么工作|职位", "^(?:是|为|[现历前曾]|担任)"),
-    ("^[^的，]+[是指](?:一[种个]|指|由)?什么(?:样的)?[^时]{0,6}[？?]?$|^[^的，]+是谁|定义|含义|意思|什么是", "^(?:是|为|指)"),
-    ("属于|科目|民族", "^(?:是|为|属)"),
+    ("[的么]职业|职业是|身份|(?<!叫)做什么|什么工作|职位", "^(?:是|为|[现历前曾]?[任为]|担任)"),
+    ("^[^的，]+[是指](?:一[种个]|指|由)?什么(?:样的)?[^时]{0,6}[？?]?$|^[^的，]+是谁[？?]?$|定义|含义|意思|什么是", "^(?:是|为|指)"),
+    ("属于(?:什么|哪).{0,2}[科目类属种]|科目|民族", "^(?:是|为|属)"),
     ("特[点征性色]|优[点势]|外[观形貌]|颜色|体型|形状|什么样|怎样的", "呈|色|状|^的|性"),
-    ("[食吃]什么|什么为食|食[物性]", "食"),
-    ("什么时[候间]|哪一?[年天]|何[时年]|时[期代]|成立|创", "成立|创|建于|始"),
+    ("[食吃]什么|什么为食|的食物|食性", "食"),
+    ("什么时[候间]|哪一?[年天]|何[时年]|时[期代]|成立|创[立办建]|命名|名字", "成立|创[立办建]|建于|[始源]于|名|意"),
 )
 """What asks for a kind of thing, and what tells one that may be taken for the answer."""
 _ALONE = re.compile("最|第.[高大长]|得名|名字|唯一|第一|首[个位次任支条]|[「“]|[前现]任$|原名|改名|更名|命名")
@@ -140,7 +140,8 @@ def _spoken_of(page: str, asked: ToConfuse) -> tuple[str, ...]:
     """The names of what the question is on: of what the page is about, or else of what the question begins with."""
     names = aliases(page)
     shown = {name[at:].rstrip("属科") for name in names for at in range(max(len(name) - 2, 1))}
-    implied = f"[他她它牠]|(?:^|[的该这此，])(?:{'|'.join(re.escape(name[-2:]) for name in names)})"
+    kinds = "|".join(re.escape(name[-2:]) for name in names)
+    implied = f"[他她它牠]|(?:^|[的，])(?:{kinds})|[该此这本].?(?:{kinds}|线|专辑|小说|电影|游戏|作品)"
     if any(name and name in asked.question for name in shown) or (names and re.search(implied, asked.question)):
         return names
     topics = (name for name in subjects("zh", asked.question) if len(name) > 2 and page.count(name) > 1 and not is_known_word(name))
@@ -150,7 +151,9 @@ def _spoken_of(page: str, asked: ToConfuse) -> tuple[str, ...]:
 
 
 def _tells_of_what_is_asked(saying: str, asked: ToConfuse) -> bool:
-    """Whether it holds a part of an answer, or is of the kind that the question asks for."""
+    """Whether it holds a part of an answer, is of the kind that the question asks for, or says no more than that."""
+    if zh.content_words(saying) <= zh.content_words(asked.question):
+        return True
     parts = {part for answer in asked.answers for part in re.split("[，、；。和与及]", answer) if len(part) > 1}
     return any(part in saying and part not in asked.question for part in parts) or any(
         re.search(question, asked.question) and re.search(told, saying) for question, told in _ASKED_AND_TOLD
@@ -192,12 +195,12 @@ def _of_another(asked: ToConfuse, said: Sequence[Saying], rng: random.Random) ->
     answers = list(dict.fromkeys(other_answers(asked.answers[0], asked.question, rng)))
     for one in (*said[1:], *said[:1]):
         stem = _stem(one.name)
+        sort, female = sort_of(one.name, one.page), _is_womans(one.page)
         if _ALONE.search(one.text) or (len(stem) > 1 and stem in one.text):
             continue
-        if one == said[0] and not _OF_MANY.match(one.text):
+        if (one == said[0] and not _OF_MANY.match(one.text)) or (sort == "chemical" and one.text.startswith("是")):
             continue
-        female = _is_womans(one.page)
-        for other in others_than(one.name, sort_of(one.name, one.page), rng, female=female):
+        for other in others_than(one.name, sort, rng, female=female):
             for text in _answered(one.text, asked, answers):
                 titled = re.sub("《[^》]+》", lambda _: rng.choice(invented_names("zh")["title"]), text)
                 numbers = YEAR if YEAR.search(titled) else NUMBER
