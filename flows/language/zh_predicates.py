@@ -16,14 +16,15 @@ SHORTEST, LONGEST, LONGEST_SENTENCE = 5, 45, 80
 _ASIDE = re.compile(r"-\{|\}-|[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
 _NAME = re.compile(
     r"^(?:《[^》]{1,24}》(?:月刊|杂志)?|[^（(，,。：:；;！？《》「」\n]{1,20}?)"
-    r"(?=\s*[（(，,]|\s*(?:(?<![A-Za-z])[A-Z][A-Za-z .]+)?(?:是|位于)|为|位于|[乃即]|指(?![数标南定挥导环])|又[名称]|亦称|全称|简称|属于|原产|起源|来源|分布|发生|成立|创立|始建|建于|主要|在|(?<!自)由|于[12]\d{3}年)"
+    r"(?=\s*[（(，,]|\s*(?:(?<![A-Za-z])[A-Z][A-Za-z .]+)?(?:是|位于)|为|[乃即]|指(?![数标南定挥导环])|又[名称]|亦称|"
+    r"全称|简称|属于|原产|起源|来源|分布|发生|成立|创立|始建|建于|主要|在|(?<!自)由|于[12]\d{3}年)"
 )
 _NO_NAME = re.compile(
     "^(?:在|于|当|从|因|由于|根据|据|自).{3}|^(?:当时|后来|这|该|本|其|他|她|它)|^[\\d一二三四五六七八九十]+[年月日]|[年月日时]$"
 )
 _POINTS = re.compile(
     "(?<!耳)其(?![中他次])|该|此|这|那[个些样时里是]|(?<![吉其维])他(?!州)|她|(?<![日基根原])本(?![科田地人名土身部州])|自己|[两二后前]者|"
-    "[同翌次]年|当[时中]|之后|以[上下]|下列|如下|上述|同样|另|两人|双方|后来|随后|[则却]|目前|现时"
+    "[同翌次]年|当[时中]|之后|以[上下]|下列|如下|上述|同样|另|两人|双方|后来|随后|[则却]|目前|现时|从中"
 )
 """What leans on the sentences around it."""
 _POINTS_TO_IT = re.compile(
@@ -45,8 +46,8 @@ _VERB = re.compile(
 )
 _HAS = re.compile("(?:为|是|有|设[在于有]|位[在于]|由|呈|约|可?达|包括|以|\\d)")
 """What follows the word for something that the thing has: "总部设在巴拿马城"."""
-_ITSELF = re.compile(
-    "(?:学校|校园|车站|公司|集团|机构|组织|球队|比赛|赛事|大会|[线道]路|路线|机场|医院|影片|电影|小说|游戏|专辑|作品|节目|乐队|乐团|城市|大桥)(?!的)"
+ITSELF = re.compile(
+    "(?:杂志|学校|校园|车站|公司|集团|机构|组织|球队|比赛|赛事|大会|[线道]路|路线|机场|医院|影片|电影|小说|游戏|专辑|作品|节目|乐队|乐团|城市|大桥)(?!的)"
 )
 """Words for the thing itself, where they stand alone."""
 _NO_SAYING = re.compile(
@@ -64,7 +65,7 @@ _ONE_LACKING_A_WORD = re.compile("^是一个?(?=位于[^的]*$)|(?<=^是)一(?=[
 """Left of "是一位于东京，由公司经营的车站" where the sentence is cut."""
 _JOINING = re.compile("^(?:并且|并(?!不)|也|亦|还|又|同时|且|更)")
 _OPEN = re.compile(
-    "[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[?？!！…\\[\\]*=：:{}—─]|□|\\s"
+    "[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[?？!！…\\[\\]*=：:{}—─]|□|\\s|^[是为]前?\\d+年[至间到]|^于?\\d+年的"
 )
 
 
@@ -73,14 +74,16 @@ def about(page: str) -> str:
     found = _NAME.match(page)
     if found is None or (_NO_NAME.search(found[0]) and page[found.end() : found.end() + 1] not in ("（", "(")):
         return ""
-    return found[0].strip()
+    return re.sub("(?<=..)(?:教授|博士|先生|女士)$", "", found[0].strip())
 
 
 def aliases(page: str) -> tuple[str, ...]:
-    """What the page calls what it is about: its name, a short form, of a foreign name the last part."""
+    """What the page calls what it is about: its name, a title alone, a short form, of a foreign name the last part."""
     name = about(page)
     short = re.search("简称[为「“]*([一-龥]{2,10})", page[:120])
-    return tuple(dict.fromkeys(one for one in (name, name.rpartition("·")[2], short[1] if short else "") if one))
+    titled = re.match("《[^》]+》", name)
+    others = (name.rpartition("·")[2], titled[0] if titled else "", short[1] if short else "")
+    return tuple(dict.fromkeys(one for one in (name, *others) if one))
 
 
 def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
@@ -96,7 +99,7 @@ def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
     for at, sentence in enumerate(sentences(_ASIDE.sub("", page)) if names else ()):
         said = re.sub(f"，(?:{points_to_it.pattern})", "，", sentence.rstrip("。；;"))
         said = _ITS.sub("的", said) if on_it else said
-        pointing = (points_to_it.match(said) or _ITSELF.match(said)) if on_it else None
+        pointing = (points_to_it.match(said) or ITSELF.match(said)) if on_it else None
         if begins := named.match(said):
             on_it = not begins["joined"]
             yield from _clauses(said[begins.end() :], begins["time"].strip("，"), first=at == 0) if on_it else ()
@@ -112,7 +115,12 @@ def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
         elif on_it and at == 1 and _is_nominal(said.partition("，")[0]):
             yield from _clauses(f"，{said}", first=True)
         else:
-            on_it = on_it and steady and not re.match("[父母]", said) and not tagged(said)[0][1].startswith("nr")
+            on_it = (
+                on_it
+                and steady
+                and not re.match("[父母]", said)
+                and not tagged(said[:8] or "，")[0][1].startswith("nr")
+            )
 
 
 def _after_a_time(said: str) -> bool:
@@ -155,7 +163,7 @@ def _is_had(clause: str) -> bool:
         return False
     for word, tag in tagged(clause):
         if lead and _HAS.match(word):
-            return len(lead) > 1 and not _ITSELF.match(clause)
+            return len(lead) > 1 and not ITSELF.match(clause)
         if tag not in ("n", "vn", "an") or len(lead) > 4:
             return False
         lead += word
@@ -181,7 +189,8 @@ def _is_nominal(clause: str) -> bool:
     """Whether a clause only names what the thing is: "广东开平人", "清吴沃尧所著的小说"."""
     words = tagged(clause)
     return (
-        words[-1][1].startswith("n")
+        bool(words)
+        and words[-1][1].startswith("n")
         and words[0][1][0] in "nbamft"
         and not _VERB.match(clause)
         and (
@@ -197,4 +206,9 @@ def _is_whole(saying: str, longest: int = LONGEST) -> bool:
     if not SHORTEST <= len(saying) <= longest or _POINTS.search(saying) or _OPEN.search(saying):
         return False
     defined = re.match("[是为](?:[^，]*?一[条个座种家名位款部所])?(?P<what>.*)", saying)
-    return defined is None or "的" in saying or _ROLE.search(saying) is not None or not any(tag == "v" for _, tag in tagged(defined["what"]))
+    return (
+        defined is None
+        or "的" in saying
+        or _ROLE.search(saying) is not None
+        or not any(tag == "v" for _, tag in tagged(defined["what"]))
+    )

@@ -8,8 +8,10 @@ from flows.language.zh_types import answer_type
 _TIME = re.compile("(?:在|于)?(?:哪一?年|哪些年|什么时候|何时|什么时间|哪一?天|何年|什么年代)")
 _PLACE = re.compile("(?:哪里|哪儿|什么地方|何处|什么地区|哪个地方|何地)")
 _COUNT = re.compile("第?(?:多少|几)(?!几)")
-_WHICH = re.compile("(?:哪一?[个位座家所部种条本名支首届项类场篇次颗份]|哪些|哪几[种个]|什么|何种|哪一|哪)(?:样的)?")
-_NOT_PLAIN = re.compile("为什么|为何|怎么|怎样|如何|是否|什么意思|什么特点|什么区别|[此该本这][^科校人来地土身]|[他她它]")
+_WHICH = re.compile("(?:哪一?[个位座家所部种条本名支首届项类场篇次颗份段]|哪些|哪几[种个]|什么|何种|哪一|哪)(?:样的)?")
+_NOT_PLAIN = re.compile(
+    "为什么|为何|怎么|怎样|如何|是否|什么意思|什么特点|什么区别|[此该这他她它]|本[线站片剧鱼种作次届]"
+)
 _END = re.compile("[呀呢吗啊？?。\\s]+$")
 
 
@@ -20,8 +22,8 @@ def statement(question: str, answer: str) -> str | None:
         return None
     asked = re.sub("(?:是|从事)(?:做|的)?(?:什么|何种)(?:职业|工作)$", "的职业是什么", asked)
     said = said.removeprefix("约") if "约" in asked else said
-    if asked.endswith("哪国人"):
-        return f"{asked[:-3]}{said.removesuffix('人')}人。"
+    if of_a_country := re.fullmatch("(.*)哪(?:一?个)?国家?的?人", asked):
+        return f"{of_a_country[1]}{said.removesuffix('人')}人。"
     for make in (_timed, _placed, _who, _counted, _which):
         made = make(asked, said)
         if made is not None:
@@ -56,8 +58,10 @@ def _counted(asked: str, said: str) -> str | None:
         return None
     rest = asked[found[0].end() :]
     both = next((length for length in range(len(said), 0, -1) if rest.startswith(said[-length:])), 0)
-    if not both and rest[:1] not in ("", "的", "了") and not re.search(r"[\d一二三四五六七八九十百千万亿]$", said):
-        return None
+    if not both and rest[:1] not in ("", "的", "了"):
+        said = re.sub(r"(?<=\d)[^\d万亿千百%％]$", "", said)
+        if not re.search(r"[\d一二三四五六七八九十百千万两亿]$", said):
+            return None
     return asked[: found[0].start()] + said + rest[both:]
 
 

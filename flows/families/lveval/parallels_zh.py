@@ -24,12 +24,14 @@ from flows.families.lveval.things_en import coined
 from flows.language import CannotReplace, zh
 from flows.language.alternatives import NUMBER, YEAR, moved
 from flows.language.invented import invented_names
-from flows.language.zh_predicates import about, aliases, predicates
+from flows.language.zh_predicates import ITSELF, about, aliases, predicates
 from flows.language.zh_statements import statement
 from flows.language.zh_text import is_known_word, tagged
 from flows.language.zh_types import is_personal_name, surname
 
 TRIED = 3
+_BEGINNING = 60
+"""Characters of a page in which it says what it is about."""
 _KEPT = 4096
 LONGEST_COUNT = 20
 """Characters of an answer that is a number or a time."""
@@ -46,11 +48,6 @@ _TABLES = {
     "dynasty": "(?:什么|哪个?)(?:时[期代]|年代|朝代?)[^\n]*\n.*[代朝]",
 }
 """Which names answer which question, by question and answer."""
-_STATE = re.compile(
-    "中国(?:大陆)?|日本|韩国|朝鲜|美国|英国|法国|德国|俄罗斯|苏联|印度|印尼|印度尼西亚|新加坡|马来西亚|泰国|越南|澳大利亚|加拿大|意大利|西班牙|"
-    "荷兰|瑞典|瑞士|巴西|墨西哥|埃及|土耳其|香港|澳门|台湾"
-)
-_REIGN = re.compile("(?:西周|东周|西汉|东汉|西晋|东晋|北宋|南宋|[夏商周秦汉晋隋唐宋元明清])[朝代]")
 _FEMALE = re.compile("女(?:演员|作家|歌手|艺人|子[^，。]{0,8}运动员)|之妻|皇后|公主|妃")
 _BODY = re.compile(
     "[国省市县党军队团社会局部院校司行厂所馆台组队室店]$|大学|中学|小学|集团|俱乐部|组织|政府|机构|[王皇]朝"
@@ -70,13 +67,18 @@ _PERSON = re.compile(
 )
 """What ends a clause on what a person is."""
 _WORK = re.compile("(?:小说|电影|电视剧|漫画|游戏|专辑|歌曲|动画|节目|杂志)$")
-_CHEMICAL = re.compile("[氟氯溴碘氧氢硫氮]化.?[锂钠钾钙镁碳硅氮氢硫磷]|[烷烯烃醇醛酮酯酸苯]$")
 _NUMBERED = re.compile(r"(?<![A-Za-z])\d+(?![a-z])")
 _ASIDE = re.compile(r"[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
 _ASKED_AND_TOLD = (
-    ("哪里|哪儿|什么地[方区]|何[处地]|地[址点]|位置|分布|发源|栖", "^的?[一-龥]{0,5}[位处设源临邻产]|坐落|分布|栖|生活|[处带内边侧近]$|源"),
+    (
+        "哪里|哪儿|什么地[方区]|何[处地]|地[址点]|位置|分布|发源|栖",
+        "^的?[一-龥]{0,5}[位处设源临邻产]|坐落|分布|栖|生活|处|[带内边侧近]$|源",
+    ),
     ("[的么]职业|职业是|身份|(?<!叫)做什么|什么工作|职位", "^(?:是|为|[现历前曾]?[任为]|担任)"),
-    ("^[^的，]+[是指](?:一[种个]|指|由)?什么(?:样的)?[^时]{0,6}[？?]?$|^[^的，]+是谁[？?]?$|定义|含义|意思|什么是", "^(?:是|为|指)"),
+    (
+        "^[^的，]+[是指](?:一[种个]|指|由)?什么(?:样的)?[^时]{0,6}[？?]?$|^[^的，]+是谁[？?]?$|定义|含义|意思|什么是",
+        "^(?:是|为|指)",
+    ),
     ("属于(?:什么|哪).{0,2}[科目类属种]|科目|民族", "^(?:是|为|属)"),
     ("特[点征性色]|优[点势]|外[观形貌]|颜色|体型|形状|什么样|怎样的", "呈|色|状|^的|性"),
     ("[食吃]什么|什么为食|的食物|食性", "食"),
@@ -96,7 +98,7 @@ _PLANT = re.compile("(?:杜鹃|[树草花竹兰藤果藻杉松柏柳榕桃梅菊
 _TAILS = re.compile(
     "(?:大学|学院|研究院|中学|小学|(?:股份|控股)?有限公司|公司|(?:保险)?集团|银行|铁路|(?:高速)?公路|大桥|机场|车站|医院|教堂|水库|"
     "(?:足球)?俱乐部|气象局|总司令部|组织|机构|乐队|海岸|签证|文明|克拉通|纪念馆|陆块|计划|协定|条约|条款|战争|战役|之战|事件|运动|效应|[龙鱼]科|龙属|龙类|语[族系支]|(?<!物)语|"
-    "[省市县郡州区镇乡村湖山河江岛站路街桥寺塔宫城港庙线府厂党军陵厦院馆社团队台属科目类龙案令奖杯人姓扇音经刀剑弓甲阀茶酒拳戏舞节法期堂音号]|"
+    "[省市县郡州区镇乡村湖山河江岛站路街桥寺塔宫城港庙线府厂党陵厦院馆社团队台属科目类龙案令奖杯人姓扇音经刀剑弓甲阀茶酒拳戏舞节法期堂音号]|"
     f"[{_LIVING}][属科]?)$"
 )
 """Words for the kind of thing that a name is of."""
@@ -127,7 +129,9 @@ def facts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> tup
     """Subject facts and object facts that may do, the best first."""
     names = things(asked, documents)[:1]
     stated = tuple(dict.fromkeys(statements(asked, names, rng)))
-    own = [saying for page in documents if (spoken_of := _spoken_of(page, asked)) for saying in _sayings(page, spoken_of)]
+    own = [
+        saying for page in documents if (spoken_of := _spoken_of(page, asked)) for saying in _sayings(page, spoken_of)
+    ]
     said = _likest(asked, own)
     besides = [saying for saying in (*said, *own) if not _tells_of_what_is_asked(saying.text, asked)]
     return (
@@ -139,22 +143,33 @@ def facts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> tup
 def _spoken_of(page: str, asked: ToConfuse) -> tuple[str, ...]:
     """The names of what the question is on: of what the page is about, or else of what the question begins with."""
     names = aliases(page)
+    if names and _names_or_implies(asked.question, names, page):
+        return names
+    topics = (one for one in subjects("zh", asked.question) if len(one) > 2 and page.count(one) > 1)
+    if topic := max((one for one in topics if not is_known_word(one)), key=len, default=""):
+        return (topic,)
+    return names if any(len(name) > 1 and name in asked.fact for name in names) else ()
+
+
+def _names_or_implies(question: str, names: Sequence[str], page: str) -> bool:
+    """Whether a question has one of the names, or its last three signs, or points to the thing: "这张专辑", "该站"."""
     shown = {name[at:].rstrip("属科") for name in names for at in range(max(len(name) - 2, 1))}
     kinds = "|".join(re.escape(name[-2:]) for name in names)
-    implied = f"[他她它牠]|(?:^|[的，])(?:{kinds})|[该此这本].?(?:{kinds}|线|专辑|小说|电影|游戏|作品)"
-    if any(name and name in asked.question for name in shown) or (names and re.search(implied, asked.question)):
-        return names
-    topics = (name for name in subjects("zh", asked.question) if len(name) > 2 and page.count(name) > 1 and not is_known_word(name))
-    if topic := max(topics, key=len, default=""):
-        return (topic,)
-    return names if any(name in asked.fact for name in names) else ()
+    pointing = f"[他她它牠]|(?:^|[的，])(?:{kinds})|[该此这本].?(?:{kinds}|路?线|专辑|小说|电影|游戏|作品)"
+    itself = ITSELF.match(question)
+    return (
+        any(one and one in question for one in shown)
+        or re.search(pointing, question) is not None
+        or (itself is not None and itself[0] in page[:_BEGINNING])
+    )
 
 
 def _tells_of_what_is_asked(saying: str, asked: ToConfuse) -> bool:
     """Whether it holds a part of an answer, is of the kind that the question asks for, or says no more than that."""
     if zh.content_words(saying) <= zh.content_words(asked.question):
         return True
-    parts = {part for answer in asked.answers for part in re.split("[，、；。和与及]", answer) if len(part) > 1}
+    said = (part for answer in asked.answers for part in re.split("[，、；。和与及]", answer))
+    parts = {short if len(short := part.rstrip("人族国省市县")) > 1 else part for part in said if len(part) > 1}
     return any(part in saying and part not in asked.question for part in parts) or any(
         re.search(question, asked.question) and re.search(told, saying) for question, told in _ASKED_AND_TOLD
     )
@@ -198,7 +213,9 @@ def _of_another(asked: ToConfuse, said: Sequence[Saying], rng: random.Random) ->
         sort, female = sort_of(one.name, one.page), _is_womans(one.page)
         if _ALONE.search(one.text) or (len(stem) > 1 and stem in one.text):
             continue
-        if (one == said[0] and not _OF_MANY.match(one.text)) or (sort == "chemical" and one.text.startswith("是")):
+        if sort == "numbered" and "《" in one.text:
+            continue
+        if one == said[0] and not _OF_MANY.match(one.text):
             continue
         for other in others_than(one.name, sort, rng, female=female):
             for text in _answered(one.text, asked, answers):
@@ -298,8 +315,8 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
 
 def _is_person(said: str, question: str) -> bool:
     """Whether what looks like a name is one; a foreign one without a dot may be a place's."""
-    asked = re.search("谁|哪一?位|何人|什么人", question) is not None
-    return "·" in said or (bool(surname(said)) and (asked or not (TRANSCRIBED.fullmatch(said) or _TAILS.search(said))))
+    asked = re.search("谁|哪一?位|何人|什么人|[长人员家手后帝母父妻夫女子师主][^，]{0,2}[叫名是]", question) is not None
+    return "·" in said or (bool(surname(said)) and asked)
 
 
 def persons(name: str, rng: random.Random, *, female: bool = False) -> Iterator[str]:
@@ -346,26 +363,10 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
         if shown := next((one for one in aliases(page) if one in asked.question), ""):
             foreign = "·" in name and "·" not in shown
             found[shown] = "foreign-surname" if foreign else sort_of(name, page), _is_womans(page)
-    for start, end in zh.spans_of_type(asked.question, "person"):
-        name = asked.question[start:end]
-        if (
-            surname(name)
-            and len(name) in (2, 3)
-            and not is_known_word(name)
-            and not TRANSCRIBED.fullmatch(asked.question[max(start - 1, 0) : end])
-            and not TRANSCRIBED.fullmatch(name)
-            and not any(name in one for one in found)
-            and any(name in one for one in documents)
-        ):
-            found[name] = "person", False
     for name in re.findall("《[^》]+》", asked.question):
         found.setdefault(name, ("work", False))
     for name in re.findall(f"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", asked.question):
         found.setdefault(name, ("person", False))
-    if not found and (state := _STATE.match(asked.question)):
-        found[state[0]] = "country", False
-    if not found and (reign := _REIGN.search(asked.question)):
-        found[reign[0]] = "dynasty", False
     return [
         (name, sort, female)
         for name, (sort, female) in found.items()
@@ -392,8 +393,6 @@ def sort_of(name: str, page: str) -> str:
     japanese = "日本" in start and 2 < len(name) < 6
     if told and not name.endswith("人") and (len(name) < 5 or foreign or japanese):
         return "japanese" if japanese and not foreign else "person"
-    if _CHEMICAL.search(name):
-        return "chemical"
     of_a_kind = "或" in name or any(map(_ANY_OF_A_KIND.search, clauses[:3])) or re.search("[^大中小]学$", name)
     return "species" if _SPECIES.search(name) else "kind" if of_a_kind else "thing"
 
@@ -402,7 +401,7 @@ def others_than(name: str, sort: str, rng: random.Random, *, female: bool = Fals
     """Invented subjects of the same sort."""
     if sort == "person":
         return list(persons(name, rng, female=female))
-    if sort in ("country", "dynasty", "chemical", "foreign-surname"):
+    if sort == "foreign-surname":
         return [one for one in rng.sample(invented_names("zh")[sort], TRIED) if one[0] != name[0]]
     if sort == "japanese":
         given = invented_names("zh")["japanese-female" if female else "japanese-male"]
