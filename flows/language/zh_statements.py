@@ -1,4 +1,4 @@
-"""A Chinese question as a statement: the answer stands where the question word stands, or is left open."""
+"""A Chinese question as a statement: the answer stands where the question word stands."""
 
 import re
 

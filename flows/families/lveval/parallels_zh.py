@@ -170,13 +170,14 @@ def _tells_of_what_is_asked(saying: str, asked: ToConfuse) -> bool:
         return True
     said = (part for answer in asked.answers for part in re.split("[，、；。和与及]", answer))
     parts = {short if len(short := part.rstrip("人族国省市县")) > 1 else part for part in said if len(part) > 1}
+    parts |= {year for answer in asked.answers for year in re.findall(r"\d{3,4}年", answer)}
     return any(part in saying and part not in asked.question for part in parts) or any(
         re.search(question, asked.question) and re.search(told, saying) for question, told in _ASKED_AND_TOLD
     )
 
 
 def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[str]:
-    """What the question says with other answers, or what it takes for granted."""
+    """What the question says with other answers."""
     others = other_answers(asked.answers[0], asked.question, rng)
     if _CALLED.search(asked.question) and "有" in asked.question:
         others = iter(())
