@@ -163,7 +163,12 @@ def _is_had(clause: str) -> bool:
         return False
     for word, tag in tagged(clause):
         if lead and _HAS.match(word):
-            return len(lead) > 1 and not ITSELF.match(clause)
+            return (
+                len(lead) > 1
+                and (word != "以" or "为" in clause)
+                and not clause.startswith("经营")
+                and not ITSELF.match(clause)
+            )
         if tag not in ("n", "vn", "an") or len(lead) > 4:
             return False
         lead += word
@@ -193,6 +198,7 @@ def _is_nominal(clause: str) -> bool:
         and words[-1][1].startswith("n")
         and words[0][1][0] in "nbamft"
         and not _VERB.match(clause)
+        and not re.match(r"\d+岁", clause)
         and (
             re.search("所[^，的]{1,3}的[一-龥]{2,8}$", clause) is not None
             or _ROLE.search(clause) is not None

@@ -417,4 +417,4 @@ def others_than(name: str, sort: str, rng: random.Random, *, female: bool = Fals
             for one in by
             if int(number[0]) + one > 0
         ]
-    return _renamed(name, rng) if sort != "kind" else []
+    return [] if sort == "kind" or is_known_word(name) else _renamed(name, rng)
