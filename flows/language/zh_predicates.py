@@ -163,12 +163,7 @@ def _is_had(clause: str) -> bool:
         return False
     for word, tag in tagged(clause):
         if lead and _HAS.match(word):
-            return (
-                len(lead) > 1
-                and (word != "以" or "为" in clause)
-                and not clause.startswith("经营")
-                and not ITSELF.match(clause)
-            )
+            return len(lead) > 1 and not clause.startswith("经营以") and not ITSELF.match(clause)
         if tag not in ("n", "vn", "an") or len(lead) > 4:
             return False
         lead += word

@@ -417,4 +417,5 @@ def others_than(name: str, sort: str, rng: random.Random, *, female: bool = Fals
             for one in by
             if int(number[0]) + one > 0
         ]
-    return [] if sort == "kind" or is_known_word(name) else _renamed(name, rng)
+    is_kind = sort == "kind" or (name.endswith("人") and is_known_word(name))
+    return [] if is_kind else _renamed(name, rng)
