@@ -165,8 +165,21 @@ def test_a_chinese_object_fact_is_a_clause_of_the_page_and_a_subject_fact_of_an_
     inputs = asked("刘燕卿毕业于什么学校？", "香港中文大学", "刘燕卿，现职香港申诉专员，毕业于香港中文大学。", "zh")
     subject, other = made(inputs, inputs.fact)
     assert re.fullmatch(r"(?!刘燕卿)\w{3}毕业于\w+大学。", subject[0])
-    assert other == ("刘燕卿现职香港申诉专员。", other[1], other[2])
-    assert all(re.fullmatch(r"刘燕卿的(?:表亲|一位朋友|一位同学)毕业于\w+大学。", one) for one in other[1:])
+    assert other == ("刘燕卿现职香港申诉专员。",)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "page"),
+    [
+        ("红钻鱼在哪里栖息？", "深沟或斜坡地", "红钻鱼（）是一种鱼。栖息在深沟或斜坡地，离底5至8公尺处洄游。"),
+        ("青斑鱼的雄鱼是什么颜色的？", "体呈蓝绿色，上下唇蓝色", "青斑鱼（）是一种鱼。雄鱼体呈蓝绿色，上下唇蓝色。"),
+        ("朗文是什么职业？", "作家", "朗文（），英国作家。朗文曾任出版社编辑。"),
+        ("圣母小学的校训是什么？", "仁爱", "圣母书院位于香港，附设圣母小学。校训为仁爱。"),
+    ],
+)
+def test_no_chinese_object_fact_tells_of_what_is_asked(question: str, answer: str, page: str) -> None:
+    inputs = asked(question, answer, page.split("。")[1] + "。", "zh")
+    assert [one for one in made(inputs, page)[1] if "是一种鱼" not in one] == []
 
 
 def test_a_fact_that_is_not_to_be_had_is_left_empty() -> None:

@@ -6,24 +6,25 @@ be meant: the sentence begins with the name, a pronoun for it, or a verb where t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flows.language.zh import sentences
 from flows.language.zh_text import tagged
 
-SHORTEST, LONGEST = 5, 45
-"""Characters of what is said."""
+SHORTEST, LONGEST, LONGEST_SENTENCE = 5, 45, 80
+"""Characters of what is said, in a clause and in a sentence."""
 _ASIDE = re.compile(r"-\{|\}-|[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
 _NAME = re.compile(
-    r"^(?:《[^》]{1,24}》|[^（(，,。：:；;！？《》「」\n]{1,20}?)"
-    r"(?=\s*[（(，,]|是|为|位于|[乃即]|指(?![数标南定挥导环])|又[名称]|亦称|全称|简称|属于|原产|起源|来源|分布|发生|成立|创立|始建|建于|主要|在|(?<!自)由|于[12]\d{3}年)"
+    r"^(?:《[^》]{1,24}》(?:月刊|杂志)?|[^（(，,。：:；;！？《》「」\n]{1,20}?)"
+    r"(?=\s*[（(，,]|\s*(?:(?<![A-Za-z])[A-Z][A-Za-z .]+)?(?:是|位于)|为|[乃即]|指(?![数标南定挥导环])|又[名称]|亦称|"
+    r"全称|简称|属于|原产|起源|来源|分布|发生|成立|创立|始建|建于|主要|在|(?<!自)由|于[12]\d{3}年)"
 )
 _NO_NAME = re.compile(
     "^(?:在|于|当|从|因|由于|根据|据|自).{3}|^(?:当时|后来|这|该|本|其|他|她|它)|^[\\d一二三四五六七八九十]+[年月日]|[年月日时]$"
 )
 _POINTS = re.compile(
     "(?<!耳)其(?![中他次])|该|此|这|那[个些样时里是]|(?<![吉其维])他(?!州)|她|(?<![日基根原])本(?![科田地人名土身部州])|自己|[两二后前]者|"
-    "[同翌次]年|当[时中]|之后|以[上下]|下列|如下|上述|同样|另|两人|双方|后来|随后|[则却]|目前|现时"
+    "[同翌次]年|当[时中]|之后|以[上下]|下列|如下|上述|同样|另|两人|双方|后来|随后|[则却]|目前|现时|从中"
 )
 """What leans on the sentences around it."""
 _POINTS_TO_IT = re.compile(
@@ -31,8 +32,9 @@ _POINTS_TO_IT = re.compile(
     "物种|专辑|游戏|小说|电影)(?!的)"
 )
 _ALIAS = re.compile(
-    "^称|^(?:又|亦|也|旧|古|俗|原|本|全|简|别|学|英|曾用|艺|笔|法|小|谥|雅|晚|自)[^，]{0,2}[名称号]|^[又亦也]?[作叫]|^[字号]|译|缩写|简称|发音|拼音|名为|称为|称作"
+    "^称|^(?:又|亦|也|旧|古|俗|原|本|全|简|别|学|英|曾用|艺|笔|昵|绰|外|法|小|谥|雅|晚|自)[^，]{0,2}[名称号]|^[又亦也]?[作叫]|^[字号]|译|缩写|简称|发音|拼音|名为|称为|称作"
 )
+_ITS = re.compile("(?:^|(?<=，))其(?![中他次实后间余时父母妻子])")
 _TIME = re.compile(
     r"[于在自从至到]?(?:公元前?)?\d{3,4}年(?:代|间|初|底)?(?:\d{1,2}月)?(?:\d{1,2}日)?(?:[起后前时间]|期间|以[来后前])?"
 )
@@ -44,19 +46,26 @@ _VERB = re.compile(
 )
 _HAS = re.compile("(?:为|是|有|设[在于有]|位[在于]|由|呈|约|可?达|包括|以|\\d)")
 """What follows the word for something that the thing has: "总部设在巴拿马城"."""
-_ITSELF = re.compile(
-    "(?:学校|校园|车站|公司|集团|机构|组织|球队|比赛|赛事|大会|[线道]路|路线|机场|医院|影片|电影|小说|游戏|专辑|作品|节目|乐队|乐团|城市|大桥)(?!的)"
+ITSELF = re.compile(
+    "(?:杂志|学校|校园|车站|公司|集团|机构|组织|球队|比赛|赛事|大会|[线道]路|路线|机场|医院|影片|电影|小说|游戏|专辑|作品|节目|乐队|乐团|城市|大桥)(?!的)"
 )
 """Words for the thing itself, where they stand alone."""
 _NO_SAYING = re.compile(
     "据|如|若|除|虽|尽管|因|由于|随|例|但|而|故|所以|即|不[仅但久料]|有[人些的一时研记]|以[致及便]|使|令|让|导致|后|前|时|最后|最终|"
     "直[到至]|等|其|包[括含]|分别|要|经过|作为|当|为了|比如|像|由于|或|以.*[计来]算?$|在.*[时后中前下]$|为.*时$|相[对比]|可见|听说|被$"
 )
-_SPECIES = re.compile("学名|本[鱼种]|[科属][^，。]{0,6}[种属]")
-"""In the beginning of a page on a species, which speaks of nothing else."""
+_OF_IT_ALONE = re.compile(
+    "学名|本[鱼种]|[科属][^，。]{0,6}[种属]|出生|生于|毕业|[国省市县]人[，。]|运动员|演员|歌手|(?<!国)家[，。、]|球员|教授"
+)
+"""In the beginning of a page on a species or a person, which speaks of little else."""
+_ROLE = re.compile("(?:运动员|(?<!国)家|演员|歌手|球员|官员|学者|教练|将领)$")
+_LEAD = re.compile("[在于自从以][^，]{1,15}?(?:[时中后前里上下起间]|期间)[就便才即]?(?=[曾被获加参成为开入当担转毕出])")
+"""What tells when or where, before a verb."""
+_ONE_LACKING_A_WORD = re.compile("^是一个?(?=位于[^的]*$)|(?<=^是)一(?=[位由])")
+"""Left of "是一位于东京，由公司经营的车站" where the sentence is cut."""
 _JOINING = re.compile("^(?:并且|并(?!不)|也|亦|还|又|同时|且|更)")
 _OPEN = re.compile(
-    "[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[?？!！…\\[\\]*=：:{}—─]|□|\\s"
+    "[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[?？!！…\\[\\]*=：:{}—─]|□|\\s|^[是为]前?\\d+年[至间到]|^于?\\d+年的"
 )
 
 
@@ -65,36 +74,53 @@ def about(page: str) -> str:
     found = _NAME.match(page)
     if found is None or (_NO_NAME.search(found[0]) and page[found.end() : found.end() + 1] not in ("（", "(")):
         return ""
-    return found[0].strip()
+    return re.sub("(?<=..)(?:教授|博士|先生|女士)$", "", found[0].strip())
 
 
 def aliases(page: str) -> tuple[str, ...]:
-    """What the page calls what it is about: its name, a short form, of a foreign name the last part."""
+    """What the page calls what it is about: its name, a title alone, a short form, of a foreign name the last part."""
     name = about(page)
     short = re.search("简称[为「“]*([一-龥]{2,10})", page[:120])
-    return tuple(dict.fromkeys(one for one in (name, name.rpartition("·")[2], short[1] if short else "") if one))
+    titled = re.match("《[^》]+》", name)
+    others = (name.rpartition("·")[2], titled[0] if titled else "", short[1] if short else "")
+    return tuple(dict.fromkeys(one for one in (name, *others) if one))
 
 
-def predicates(page: str) -> Iterator[str]:
-    """What the page says of what it is about, in its order."""
-    names = aliases(page)
+def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
+    """What the page says of what it is about, or of what else has these names, in its order."""
+    names = names or aliases(page)
     named = re.compile(
         f"(?P<time>(?:{_TIME.pattern}，?)?)(?:{'|'.join(map(re.escape, names))})(?P<joined>[和与及跟、]?)"
     )
-    steady = _SPECIES.search(page[:200]) is not None
+    kinds = "|".join(re.escape(name[-length:]) for name in names for length in (3, 2, 1))
+    points_to_it = re.compile(f"{_POINTS_TO_IT.pattern}|[该此这本][一个种条套座部项]?(?:{kinds})(?!的)")
+    steady = _OF_IT_ALONE.search(page[:200]) is not None
     on_it = False
     for at, sentence in enumerate(sentences(_ASIDE.sub("", page)) if names else ()):
-        said = sentence.rstrip("。；;")
-        pointing = (_POINTS_TO_IT.match(said) or _ITSELF.match(said)) if on_it else None
+        said = re.sub(f"，(?:{points_to_it.pattern})", "，", sentence.rstrip("。；;"))
+        said = _ITS.sub("的", said) if on_it else said
+        pointing = (points_to_it.match(said) or ITSELF.match(said)) if on_it else None
         if begins := named.match(said):
             on_it = not begins["joined"]
             yield from _clauses(said[begins.end() :], begins["time"].strip("，"), first=at == 0) if on_it else ()
+        elif on_it and said.startswith("的"):
+            yield from _clauses(said)
         elif pointing:
-            yield from _clauses(said[pointing.end() :])
+            rest = said[pointing.end() :]
+            if "，" in rest and rest[0] != "的" and _is_said(rest) and _is_whole(rest, LONGEST_SENTENCE):
+                yield rest
+            yield from _clauses(rest)
         elif on_it and not _NO_SAYING.match(said) and (_VERB.match(said) or _after_a_time(said) or _is_had(said)):
             yield from _clauses(said)
+        elif on_it and at == 1 and _is_nominal(said.partition("，")[0]):
+            yield from _clauses(f"，{said}", first=True)
         else:
-            on_it = on_it and steady
+            on_it = (
+                on_it
+                and steady
+                and not re.match("[父母]", said)
+                and not tagged(said[:8] or "，")[0][1].startswith("nr")
+            )
 
 
 def _after_a_time(said: str) -> bool:
@@ -106,14 +132,14 @@ def _after_a_time(said: str) -> bool:
 def _clauses(said: str, time: str = "", *, first: bool = False) -> Iterator[str]:
     """The clauses of a sentence, as far as they are of its subject, each with the time before it."""
     for at, part in enumerate(said.split("，")):
-        clause = _JOINING.sub("", part.strip())
+        clause = _ONE_LACKING_A_WORD.sub("", _JOINING.sub("", part.strip()))
         if not clause or _ALIAS.search(part.strip()):
             continue
         if _TIME.fullmatch(clause):
             time = clause
             continue
-        if clause.startswith("的") and at == 0:
-            if _is_whole(clause) and not time:
+        if clause.startswith("的"):
+            if _is_whole(clause) and not time and len(tagged(clause[1:])[0][0]) > 1:
                 yield clause
             return
         if re.fullmatch("由.+的[一-龥]{2,6}", clause) or (first and 0 < at < 4 and _is_nominal(clause)):
@@ -137,7 +163,7 @@ def _is_had(clause: str) -> bool:
         return False
     for word, tag in tagged(clause):
         if lead and _HAS.match(word):
-            return len(lead) > 1 and not _ITSELF.match(clause)
+            return len(lead) > 1 and not clause.startswith("经营以") and not ITSELF.match(clause)
         if tag not in ("n", "vn", "an") or len(lead) > 4:
             return False
         lead += word
@@ -150,7 +176,7 @@ def _is_said(clause: str) -> bool:
         return False
     if _VERB.match(clause):
         return True
-    time = _TIME.match(clause)
+    time = _TIME.match(clause) or _LEAD.match(clause)
     for _, tag in tagged(clause[time.end() :] if time else clause):
         if tag.startswith("v") and tag != "vn":
             return True
@@ -160,18 +186,30 @@ def _is_said(clause: str) -> bool:
 
 
 def _is_nominal(clause: str) -> bool:
+    """Whether a clause only names what the thing is: "广东开平人", "清吴沃尧所著的小说"."""
     words = tagged(clause)
     return (
-        words[-1][1].startswith("n")
-        and words[0][1][0] in "nbamf"
+        bool(words)
+        and words[-1][1].startswith("n")
+        and words[0][1][0] in "nbamft"
         and not _VERB.match(clause)
-        and not any(tag in ("v", "p", "d") or word in "是为有" for word, tag in words)
+        and not re.match(r"\d+岁", clause)
+        and (
+            re.search("所[^，的]{1,3}的[一-龥]{2,8}$", clause) is not None
+            or _ROLE.search(clause) is not None
+            or not any(tag in ("v", "p", "d") or word in "是为有" for word, tag in words)
+        )
     )
 
 
-def _is_whole(saying: str) -> bool:
+def _is_whole(saying: str, longest: int = LONGEST) -> bool:
     """Whether a clause makes sense alone: it leans on nothing, and what it says it is stands in it."""
-    if not SHORTEST <= len(saying) <= LONGEST or _POINTS.search(saying) or _OPEN.search(saying):
+    if not SHORTEST <= len(saying) <= longest or _POINTS.search(saying) or _OPEN.search(saying):
         return False
     defined = re.match("[是为](?:[^，]*?一[条个座种家名位款部所])?(?P<what>.*)", saying)
-    return defined is None or "的" in saying or not any(tag == "v" for _, tag in tagged(defined["what"]))
+    return (
+        defined is None
+        or "的" in saying
+        or _ROLE.search(saying) is not None
+        or not any(tag == "v" for _, tag in tagged(defined["what"]))
+    )

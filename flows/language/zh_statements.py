@@ -1,4 +1,4 @@
-"""A Chinese question as a statement: the answer stands where the question word stands, or is left open."""
+"""A Chinese question as a statement: the answer stands where the question word stands."""
 
 import re
 
@@ -7,62 +7,30 @@ from flows.language.zh_types import answer_type
 
 _TIME = re.compile("(?:在|于)?(?:哪一?年|哪些年|什么时候|何时|什么时间|哪一?天|何年|什么年代)")
 _PLACE = re.compile("(?:哪里|哪儿|什么地方|何处|什么地区|哪个地方|何地)")
-_COUNT = re.compile("(?:多少|几)(?P<unit>[^\\s，。的了是吗呢得取获有]{0,2})")
-_WHICH = re.compile("(?:哪一?[个位座家所部种条本名支首届项类场篇次颗份]|哪些|哪几[种个]|什么|何种|哪一|哪)(?:样的)?")
+_COUNT = re.compile("第?(?:多少|几)(?!几)")
+_WHICH = re.compile(
+    "(?:哪一?[个位座家所部种条本名支首届项类场篇次颗份段件]|哪些|哪几[种个]|什么|何种|哪一|哪)(?:样的)?"
+)
+_NOT_PLAIN = re.compile(
+    "为什么|为何|怎么|怎样|如何|是否|什么意思|什么特点|什么区别|[此该这他她它]|本[线站片剧鱼种作次届]"
+)
 _END = re.compile("[呀呢吗啊？?。\\s]+$")
 
 
 def statement(question: str, answer: str) -> str | None:
     """The statement that the answer makes of a plain question; None of any other."""
     asked, said = _END.sub("", question), answer.strip("。 ")
-    if not asked or "，" in said or re.search("为什么|为何|怎么|怎样|如何|是否|什么意思|什么特点|什么区别", asked):
+    if not asked or "，" in said or _NOT_PLAIN.search(asked):
         return None
     asked = re.sub("(?:是|从事)(?:做|的)?(?:什么|何种)(?:职业|工作)$", "的职业是什么", asked)
     said = said.removeprefix("约") if "约" in asked else said
-    if asked.endswith("哪国人"):
-        return f"{asked[:-3]}{said.removesuffix('人')}人。"
+    if of_a_country := re.fullmatch("(.*)哪(?:一?个)?国家?的?人", asked):
+        return f"{of_a_country[1]}{said.removesuffix('人')}人。"
     for make in (_timed, _placed, _who, _counted, _which):
         made = make(asked, said)
         if made is not None:
-            return None if re.search("什么|哪[一个里位些]|谁|多少", made) else f"{made}。"
+            return None if re.search("什么|哪[一个里位些]|谁|多少|几几", made) else f"{made}。"
     return None
-
-
-def granted(question: str) -> str | None:
-    """What a question takes for granted, its answer left open: "有什么用途" as "有多方面的用途"."""
-    asked = _END.sub("", question)
-    if len(re.findall("什么|为何|哪|谁|多少|几|如何|怎", asked)) != 1 or re.search("[此这该]|第一", asked):
-        return None
-    made = next((pattern.sub(said, asked) for pattern, said in _GRANTED if pattern.search(asked)), None)
-    return f"{made}。" if made else None
-
-
-_GRANTED = (
-    (
-        re.compile(
-            "，?(?<![成称作名认变])(?:[是又]?(?:为什么|为何)[会要能]?|因为?什么(?:原因(?:而|才)?|而|才))，?(?!$)"
-        ),
-        "",
-    ),
-    (
-        re.compile(
-            "(?<=原因|理由|目的|特点|特征|作用|用途|功能|俗名|别名|习性|目标|来源|来历|方法|方式|标准|措施|意义)(?:都|主要)?(?:是|有)(?:什么|哪些)$"
-        ),
-        "不止一个",
-    ),
-    (re.compile("哪(?=[两二三四五六七八九十几])"), ""),
-    (
-        re.compile(
-            "(?P<verb>有|产生了?|造成了?|带来了?)(?:什么|哪些|怎样的)(?:样的)?"
-            "(?=[一-龥]{0,2}(?:作用|用途|特点|特性|特征|功能|影响|不同|区别|好处|优点|意义|习性|价值|优势)$)"
-        ),
-        r"\g<verb>多方面的",
-    ),
-    (re.compile("有哪些$"), "有很多"),
-    (re.compile("(?<!是)哪些(?!年|时|人$|$)"), "若干"),
-    (re.compile("(?<![是为叫于])哪一?(?=[个位座家所部种条本支首届项类](?!时|年|方面|地|世)[一-龥]{5})"), "某"),
-)
-"""Questions for a reason, a list or one of a kind, and what stands in their place."""
 
 
 def _timed(asked: str, said: str) -> str | None:
@@ -86,17 +54,17 @@ def _who(asked: str, said: str) -> str | None:
 
 
 def _counted(asked: str, said: str) -> str | None:
+    """A number in place of its question word; its unit stands once, and none stands beside another."""
     found = list(_COUNT.finditer(asked))
-    if len(found) != 1 or not re.match(r"大?[约近]?[\d一二三四五六七八九十百千万两]", said):
+    if len(found) != 1 or not re.match(r"第?大?[约近]?[\d一二三四五六七八九十百千万两]", said):
         return None
-    unit = found[0]["unit"]
-    for length in range(len(unit), 0, -1):
-        if said.endswith(unit[:length]):
-            return asked[: found[0].start()] + said + asked[found[0].start("unit") + length :]
-    if unit and unit[0] in said[:-1]:
-        return asked[: found[0].start()] + said + asked[found[0].start("unit") + 1 :]
-    bare = re.sub(r"(?<=\d)[^\d万亿千百%％]$", "", said) if unit else said
-    return asked[: found[0].start()] + bare + asked[found[0].start("unit") :]
+    rest = asked[found[0].end() :]
+    both = next((length for length in range(len(said), 0, -1) if rest.startswith(said[-length:])), 0)
+    if not both and rest[:1] not in ("", "的", "了"):
+        said = re.sub(r"(?<=\d)[^\d万亿千百%％]$", "", said)
+        if not re.search(r"[\d一二三四五六七八九十百千万两亿]$", said):
+            return None
+    return asked[: found[0].start()] + said + rest[both:]
 
 
 def _which(asked: str, said: str) -> str | None:

@@ -1,12 +1,12 @@
 """Chinese statements that run parallel to the fact: of another than the question's subject, or of it something else.
 
-The subject fact is, in this order: the question's own statement with another answer, or with the answer left open, of
-an invented subject of the same sort; another clause of the page, of an invented subject. The object fact is another
-clause of the subject's page, the likest the question first; then the question's statement of another year; where there
-is neither, a clause that is not like it, or the question's statement of one near to its subject.
+The subject fact is, in this order: the question's own statement with another answer, of an invented subject of the same
+sort; a clause of the page, of an invented subject. The object fact is a clause of the subject's page, the likest the
+question first, that tells nothing of what is asked.
 
 Departure: people and GPT-4 write the paper's facts. A clause of a page is lifted with its subject put before it; in an
-object fact it stays true, and so contradicts nothing; in a subject fact names of works and one number are changed.
+object fact it stays true, and so contradicts nothing; in a subject fact the answer, names of works and one number are
+changed.
 """
 
 import random
@@ -16,6 +16,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from flows.families.lveval.confusing import subjects
 from flows.families.lveval.naming import TRANSCRIBED
 from flows.families.lveval.parallels_en import Made
 from flows.families.lveval.prompts import ToConfuse
@@ -23,12 +24,14 @@ from flows.families.lveval.things_en import coined
 from flows.language import CannotReplace, zh
 from flows.language.alternatives import NUMBER, YEAR, moved
 from flows.language.invented import invented_names
-from flows.language.zh_predicates import about, aliases, predicates
-from flows.language.zh_statements import granted, statement
+from flows.language.zh_predicates import ITSELF, about, aliases, predicates
+from flows.language.zh_statements import statement
 from flows.language.zh_text import is_known_word, tagged
 from flows.language.zh_types import is_personal_name, surname
 
 TRIED = 3
+_BEGINNING = 60
+"""Characters of a page in which it says what it is about."""
 _KEPT = 4096
 LONGEST_COUNT = 20
 """Characters of an answer that is a number or a time."""
@@ -45,11 +48,6 @@ _TABLES = {
     "dynasty": "(?:什么|哪个?)(?:时[期代]|年代|朝代?)[^\n]*\n.*[代朝]",
 }
 """Which names answer which question, by question and answer."""
-_STATE = re.compile(
-    "中国(?:大陆)?|日本|韩国|朝鲜|美国|英国|法国|德国|俄罗斯|苏联|印度|印尼|印度尼西亚|新加坡|马来西亚|泰国|越南|澳大利亚|加拿大|意大利|西班牙|"
-    "荷兰|瑞典|瑞士|巴西|墨西哥|埃及|土耳其|香港|澳门|台湾"
-)
-_REIGN = re.compile("(?:西周|东周|西汉|东汉|西晋|东晋|北宋|南宋|[夏商周秦汉晋隋唐宋元明清])[朝代]")
 _FEMALE = re.compile("女(?:演员|作家|歌手|艺人|子[^，。]{0,8}运动员)|之妻|皇后|公主|妃")
 _BODY = re.compile(
     "[国省市县党军队团社会局部院校司行厂所馆台组队室店]$|大学|中学|小学|集团|俱乐部|组织|政府|机构|[王皇]朝"
@@ -62,43 +60,45 @@ _DONE_BY_SOMEBODY = re.compile(
 """What a thing does not do: the clause leaves out who does it."""
 _ANY_OF_A_KIND = re.compile("指(?![挥数标南定导])|(?:概念|方法|术语|现象|总称|统称|通称|学说|理论)$")
 """What begins a page on any thing of a kind; such a thing has no other."""
-_NEAR = {
-    "person": ("的表亲", "的一位朋友", "的一位同学"),
-    "japanese": ("的表亲", "的一位朋友", "的一位同学"),
-    "species": ("的近缘种",),
-    "站": ("的邻站",),
-    "河": ("的支流",),
-    "江": ("的支流",),
-}
-"""Who or what is near to one of a sort, or of a name that ends so."""
 _PERSON = re.compile(
-    "(?:演员|歌手|运动员|[工创]作者|(?:企业|[艺学]术|演说|政治|作曲|教育|[作画学专])家|将军|人物|学者|诗人|教授|导演|球员|教练|记者|校长|将领|"
-    "球证|裁判|模特儿?|总理|总统|牧师|神父|医生|武将|官员|大臣|选手|人|之[子妻女]|[长次三四五六七八九]子|第.子|笑星|皇后|皇帝|首领|"
-    "大师|进士|部将|名将|宰相|僧人|足球员|[总副]裁|专员|院长|[女男]优|声优|医师|琴师|编剧|君主|国王|公主|王子|子爵|伯爵)$"
+    "(?:(?<!国)家|演员|歌手|[国能选]手|运动员|作者|将军|人物|学者|诗人|教授|导演|球员|教练|记者|校长|将领|球证|裁判|模特儿?|总理|总统|"
+    "牧师|神父|医生|武将|官员|大臣|人|之[子妻女]|[长次三四五六七八九]子|第.子|笑星|皇后|皇帝|首领|大师|进士|部将|名将|宰相|僧人|"
+    "[总副]裁|专员|院长|[女男]优|声优|医师|琴师|编剧|君主|国王|公主|王子|子爵|伯爵)$"
 )
 """What ends a clause on what a person is."""
 _WORK = re.compile("(?:小说|电影|电视剧|漫画|游戏|专辑|歌曲|动画|节目|杂志)$")
-_CHEMICAL = re.compile("化合物|化学式|卤代烃|[醇酸]盐")
 _NUMBERED = re.compile(r"(?<![A-Za-z])\d+(?![a-z])")
 _ASIDE = re.compile(r"[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
+_ASKED_AND_TOLD = (
+    (
+        "哪里|哪儿|什么地[方区]|何[处地]|地[址点]|位置|分布|发源|栖",
+        "^的?[一-龥]{0,5}[位处设源临邻产]|坐落|分布|栖|生活|处|[带内边侧近]$|源",
+    ),
+    ("[的么]职业|职业是|身份|(?<!叫)做什么|什么工作|职位", "^(?:是|为|[现历前曾]?[任为]|担任)"),
+    (
+        "^[^的，]+[是指](?:一[种个]|指|由)?什么(?:样的)?[^时]{0,6}[？?]?$|^[^的，]+是谁[？?]?$|定义|含义|意思|什么是",
+        "^(?:是|为|指)",
+    ),
+    ("属于(?:什么|哪).{0,2}[科目类属种]|科目|民族", "^(?:是|为|属)"),
+    ("特[点征性色]|优[点势]|外[观形貌]|颜色|体型|形状|什么样|怎样的", "呈|色|状|^的|性"),
+    ("[食吃]什么|什么为食|的食物|食性", "食"),
+    ("什么时[候间]|哪一?[年天]|何[时年]|时[期代]|成立|创[立办建]|命名|名字", "成立|创[立办建]|建于|[始源]于|名|意"),
+)
+"""What asks for a kind of thing, and what tells one that may be taken for the answer."""
 _ALONE = re.compile("最|第.[高大长]|得名|名字|唯一|第一|首[个位次任支条]|[「“]|[前现]任$|原名|改名|更名|命名")
 """What is true of one alone, or of its name."""
 _CALLED = re.compile("(?:又|也|还|还可以|亦)[叫称]|(?:俗|别|旧|又|原)[名称]")
 """Questions for another name."""
-_ONCE = re.compile("出生|生于|去世|[逝卒死]|成立|创[立办建]|建成|第一|首|最|退役|结束|得名")
-"""What happens but once."""
 _OF_MANY = re.compile("[是为的]|位于|属于|分布|毕业|出生|生于|来往|栖息|司职")
 """What may be said of one thing and of another."""
-_LIVING = (
-    "鱼鲷鳗鲨鲤鲈鳅鸟雀树草花竹兰藤果蛇蛙龟蟹虾虫蝶蛾菌鹉鹿鸦雁鹤狐猫狗狼熊猴鼠獴豹虎"
-    "狮鹃莺鸽鹰鸭蛛蝉蜂蚁螺贝藻杉松柏柳榕桃梅菊莲葵麦豆瓜"
-)
+_LIVING = "鱼-鳣鸟-鹴虫-蠲雀雉雁鹿狐猫狗狼熊猴鼠獴豹虎狮龟贝树草花竹藤果菌藻杉松柏柳榕桃梅菊莲葵麦豆瓜兰"
+"""Characters, and the blocks of those for fishes, birds and small animals, that end names of species."""
 _SPECIES = re.compile(f"[属科目类龙{_LIVING}]$")
-_PLANT = re.compile("[树草花竹兰藤果鹃藻杉松柏柳榕桃梅菊莲葵麦豆瓜](?:[属科目类])?$")
+_PLANT = re.compile("(?:杜鹃|[树草花竹兰藤果藻杉松柏柳榕桃梅菊莲葵麦豆瓜])[属科目类]?$")
 _TAILS = re.compile(
     "(?:大学|学院|研究院|中学|小学|(?:股份|控股)?有限公司|公司|(?:保险)?集团|银行|铁路|(?:高速)?公路|大桥|机场|车站|医院|教堂|水库|"
-    "(?:足球)?俱乐部|气象局|总司令部|陆块|计划|协定|条约|条款|战争|战役|之战|事件|运动|效应|[龙鱼]科|龙属|龙类|语[族系支]|(?<!物)语|"
-    "[省市县郡州区镇乡村湖山河江岛站路街桥寺塔宫城港庙线府厂党军陵厦院馆社团队台属科目类龙案令奖杯人姓扇音经刀剑弓甲阀茶酒拳戏舞节法]|"
+    "(?:足球)?俱乐部|气象局|总司令部|组织|机构|乐队|海岸|签证|文明|克拉通|纪念馆|陆块|计划|协定|条约|条款|战争|战役|之战|事件|运动|效应|[龙鱼]科|龙属|龙类|语[族系支]|(?<!物)语|"
+    "[省市县郡州区镇乡村湖山河江岛站路街桥寺塔宫城港庙线府厂党陵厦院馆社团队台属科目类龙案令奖杯人姓扇音经刀剑弓甲阀茶酒拳戏舞节法期堂音号]|"
     f"[{_LIVING}][属科]?)$"
 )
 """Words for the kind of thing that a name is of."""
@@ -114,13 +114,14 @@ class Saying(NamedTuple):
 
 
 @lru_cache(_KEPT)
-def _sayings(page: str) -> tuple[Saying, ...]:
-    name = about(page)
-    acts = sort_of(name, page) in ("person", "japanese") or _BODY.search(name)
+def _sayings(page: str, names: tuple[str, ...]) -> tuple[Saying, ...]:
+    """What a page says of what has these names."""
+    name, own = names[0], page[page.index(names[0]) :]
+    acts = sort_of(name, own) in ("person", "japanese") or _BODY.search(name)
     return tuple(
-        Saying(name, text, zh.content_words(text), page)
-        for text in dict.fromkeys(predicates(page))
-        if acts or not _DONE_BY_SOMEBODY.search(text)
+        Saying(name, text, zh.content_words(text), own)
+        for text in dict.fromkeys(predicates(page, names))
+        if (acts or not _DONE_BY_SOMEBODY.search(text)) and not any(one in text for one in names)
     )
 
 
@@ -128,33 +129,55 @@ def facts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> tup
     """Subject facts and object facts that may do, the best first."""
     names = things(asked, documents)[:1]
     stated = tuple(dict.fromkeys(statements(asked, names, rng)))
-    own = [saying for page in documents for saying in _sayings(page) if _bears_on(saying, asked)]
+    own = [
+        saying for page in documents if (spoken_of := _spoken_of(page, asked)) for saying in _sayings(page, spoken_of)
+    ]
     said = _likest(asked, own)
+    besides = [saying for saying in (*said, *own) if not _tells_of_what_is_asked(saying.text, asked)]
     return (
-        chain(
-            _renamed_subject(stated, names, rng),
-            _of_another(asked, said, rng),
-            _of_another(asked, own, rng),
-        ),
-        chain(
-            _of_it(said),
-            _of_another_year(stated, asked.question, rng) if names else (),
-            _of_it(own),
-            _near(stated, names, rng),
-        ),
+        chain(_renamed_subject(stated, names, rng), _of_another(asked, said, rng), _of_another(asked, own, rng)),
+        _of_it(besides),
     )
 
 
-def _bears_on(saying: Saying, asked: ToConfuse) -> bool:
-    """Whether the question names what is spoken of, or shares words with what is said of it."""
-    if any(name.rstrip("属科") in asked.question for name in aliases(saying.page)):
+def _spoken_of(page: str, asked: ToConfuse) -> tuple[str, ...]:
+    """The names of what the question is on: of what the page is about, or else of what the question begins with."""
+    names = aliases(page)
+    if names and _names_or_implies(asked.question, names, page):
+        return names
+    topics = (one for one in subjects("zh", asked.question) if len(one) > 2 and page.count(one) > 1)
+    if topic := max((one for one in topics if not is_known_word(one)), key=len, default=""):
+        return (topic,)
+    return names if any(len(name) > 1 and name in asked.fact for name in names) else ()
+
+
+def _names_or_implies(question: str, names: Sequence[str], page: str) -> bool:
+    """Whether a question has one of the names, or its last three signs, or points to the thing: "这张专辑", "该站"."""
+    shown = {name[at:].rstrip("属科") for name in names for at in range(max(len(name) - 2, 1))}
+    kinds = "|".join(re.escape(name[-2:]) for name in names)
+    pointing = f"[他她它牠]|(?:^|[的，])(?:{kinds})|[该此这本].?(?:{kinds}|路?线|专辑|小说|电影|游戏|作品)"
+    itself = ITSELF.match(question)
+    return (
+        any(one and one in question for one in shown)
+        or re.search(pointing, question) is not None
+        or (itself is not None and itself[0] in page[:_BEGINNING])
+    )
+
+
+def _tells_of_what_is_asked(saying: str, asked: ToConfuse) -> bool:
+    """Whether it holds a part of an answer, is of the kind that the question asks for, or says no more than that."""
+    if zh.content_words(saying) <= zh.content_words(asked.question):
         return True
-    words = {one for one in saying.words if one not in saying.name}
-    return bool(words & zh.content_words(asked.question)) or len(words & zh.content_words(asked.fact)) > 1
+    said = (part for answer in asked.answers for part in re.split("[，、；。和与及]", answer))
+    parts = {short if len(short := part.rstrip("人族国省市县")) > 1 else part for part in said if len(part) > 1}
+    parts |= {year for answer in asked.answers for year in re.findall(r"\d{3,4}年", answer)}
+    return any(part in saying and part not in asked.question for part in parts) or any(
+        re.search(question, asked.question) and re.search(told, saying) for question, told in _ASKED_AND_TOLD
+    )
 
 
 def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[str]:
-    """What the question says with other answers, or what it takes for granted."""
+    """What the question says with other answers."""
     others = other_answers(asked.answers[0], asked.question, rng)
     if _CALLED.search(asked.question) and "有" in asked.question:
         others = iter(())
@@ -163,8 +186,6 @@ def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> 
     for other in list(dict.fromkeys(others))[:TRIED]:
         if (made := statement(asked.question, other)) is not None:
             yield made
-    if (made := granted(asked.question)) is not None:
-        yield made
 
 
 def _likest(asked: ToConfuse, own: Sequence[Saying]) -> list[Saying]:
@@ -190,12 +211,14 @@ def _of_another(asked: ToConfuse, said: Sequence[Saying], rng: random.Random) ->
     answers = list(dict.fromkeys(other_answers(asked.answers[0], asked.question, rng)))
     for one in (*said[1:], *said[:1]):
         stem = _stem(one.name)
+        sort, female = sort_of(one.name, one.page), _is_womans(one.page)
         if _ALONE.search(one.text) or (len(stem) > 1 and stem in one.text):
+            continue
+        if sort == "numbered" and "《" in one.text:
             continue
         if one == said[0] and not _OF_MANY.match(one.text):
             continue
-        female = _is_womans(one.page)
-        for other in others_than(one.name, sort_of(one.name, one.page), rng, female=female):
+        for other in others_than(one.name, sort, rng, female=female):
             for text in _answered(one.text, asked, answers):
                 titled = re.sub("《[^》]+》", lambda _: rng.choice(invented_names("zh")["title"]), text)
                 numbers = YEAR if YEAR.search(titled) else NUMBER
@@ -207,7 +230,6 @@ def _answered(saying: str, asked: ToConfuse, others: Sequence[str]) -> Iterator[
     """A saying with another answer, where it holds the answer."""
     if not any(zh.contains(saying, answer) for answer in asked.answers):
         yield saying
-    elif zh.answer_type(asked.answers[0]) not in ("date", "number"):
         return
     for other in others[:TRIED] if zh.contains(saying, asked.answers[0]) else ():
         try:
@@ -221,27 +243,6 @@ def _of_it(said: Sequence[Saying]) -> Iterator[Made]:
     for one in said:
         if (fact := f"{one.name}{one.text}。") not in one.page:
             yield Made(fact, stated=True)
-
-
-def _of_another_year(stated: Sequence[str], question: str, rng: random.Random) -> Iterator[Made]:
-    """The question's statements, of another year."""
-    for text in stated:
-        if (
-            len(years := YEAR.findall(text)) == 1
-            and years[0] in question
-            and not _ONCE.search(text)
-            and "（" not in text
-        ):
-            yield Made(text.replace(years[0], str(int(years[0]) + rng.choice((-4, -3, 3, 4)))), stated=True)
-
-
-def _near(stated: Sequence[str], names: Sequence[Thing], rng: random.Random) -> Iterator[Made]:
-    """The question's statements, of one near to its subject."""
-    for text in stated:
-        for name, sort, _ in names:
-            if text.count(name) == 1 and (of := _NEAR.get(sort, _NEAR.get(name[-1], ()))):
-                relations = rng.sample(of, len(of))
-                yield from (Made(text.replace(name, name + relation), stated=True) for relation in relations)
 
 
 # ---- other answers ----
@@ -315,8 +316,8 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
 
 def _is_person(said: str, question: str) -> bool:
     """Whether what looks like a name is one; a foreign one without a dot may be a place's."""
-    asked = re.search("谁|哪一?位|何人|什么人", question) is not None
-    return "·" in said or (bool(surname(said)) and (asked or not (TRANSCRIBED.fullmatch(said) or _TAILS.search(said))))
+    asked = re.search("谁|哪一?位|何人|什么人|[长人员家手后帝母父妻夫女子师主][^，]{0,2}[叫名是]", question) is not None
+    return "·" in said or (bool(surname(said)) and asked)
 
 
 def persons(name: str, rng: random.Random, *, female: bool = False) -> Iterator[str]:
@@ -333,8 +334,8 @@ def persons(name: str, rng: random.Random, *, female: bool = False) -> Iterator[
 
 def _renamed(name: str, rng: random.Random) -> list[str]:
     """A name with other words for its own, where the last of them tells what kind of thing it is."""
-    if re.fullmatch("[A-Za-z]{3,}|[A-Za-z]{2,} [A-Za-z]{3,}", name):
-        return [" ".join(coined(word, rng) for word in name.split()) for _ in range(TRIED)]
+    if re.fullmatch("[A-Za-z][A-Za-z0-9]{2,}|[A-Za-z]{2,} [A-Za-z]{3,}", name):
+        return [" ".join(coined(re.sub("[0-9]", "", word), rng) for word in name.split()) for _ in range(TRIED)]
     stem = _stem(name)
     foreign = len(stem) > 1 and TRANSCRIBED.fullmatch(stem) is not None
     if not stem or not re.fullmatch("[一-龥]+", name) or (stem == name and not (foreign and len(stem) > 2)):
@@ -348,7 +349,7 @@ def _stem(name: str) -> str:
     """A name without the word at its end for the kind of thing."""
     tail = _TAILS.search(name)
     last, tag = tagged(name)[-1]
-    lengths = (len(tail[0]) if tail else 0, len(last) if tag in ("n", "vn", "nt", "nz") and len(last) > 1 else 0)
+    lengths = (0, len(tail[0]) if tail else 0, len(last) if tag in ("n", "vn", "nt", "nz") and len(last) > 1 else 0)
     return name[: len(name) - max(length for length in lengths if length < len(name))]
 
 
@@ -363,26 +364,10 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
         if shown := next((one for one in aliases(page) if one in asked.question), ""):
             foreign = "·" in name and "·" not in shown
             found[shown] = "foreign-surname" if foreign else sort_of(name, page), _is_womans(page)
-    for start, end in zh.spans_of_type(asked.question, "person"):
-        name = asked.question[start:end]
-        if (
-            surname(name)
-            and len(name) in (2, 3)
-            and not is_known_word(name)
-            and not TRANSCRIBED.fullmatch(asked.question[max(start - 1, 0) : end])
-            and not TRANSCRIBED.fullmatch(name)
-            and not any(name in one for one in found)
-            and any(name in one for one in documents)
-        ):
-            found[name] = "person", False
     for name in re.findall("《[^》]+》", asked.question):
         found.setdefault(name, ("work", False))
     for name in re.findall(f"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", asked.question):
         found.setdefault(name, ("person", False))
-    if not found and (state := _STATE.match(asked.question)):
-        found[state[0]] = "country", False
-    if not found and (reign := _REIGN.search(asked.question)):
-        found[reign[0]] = "dynasty", False
     return [
         (name, sort, female)
         for name, (sort, female) in found.items()
@@ -404,11 +389,11 @@ def sort_of(name: str, page: str) -> str:
         return "work"
     if is_personal_name(name) and ("·" in name or (len(name) < 4 and not _TAILS.search(name))):
         return "person"
-    told = any(map(_PERSON.search, clauses[:4])) or re.search("(?<!发)生于|毕业于|艺名|，字", start)
-    if told and not name.endswith("人") and (len(name) < 5 or TRANSCRIBED.fullmatch(name)):
-        return "japanese" if "日本" in start and len(name) > 2 and not TRANSCRIBED.fullmatch(name) else "person"
-    if _CHEMICAL.search(clauses[0]):
-        return "chemical"
+    told = any(map(_PERSON.search, clauses[:4])) or re.search("(?<!发)生于|毕业于|艺名|^字|，字", start)
+    foreign = "·" in name or TRANSCRIBED.fullmatch(name)
+    japanese = "日本" in start and 2 < len(name) < 6
+    if told and not name.endswith("人") and (len(name) < 5 or foreign or japanese):
+        return "japanese" if japanese and not foreign else "person"
     of_a_kind = "或" in name or any(map(_ANY_OF_A_KIND.search, clauses[:3])) or re.search("[^大中小]学$", name)
     return "species" if _SPECIES.search(name) else "kind" if of_a_kind else "thing"
 
@@ -417,7 +402,7 @@ def others_than(name: str, sort: str, rng: random.Random, *, female: bool = Fals
     """Invented subjects of the same sort."""
     if sort == "person":
         return list(persons(name, rng, female=female))
-    if sort in ("country", "dynasty", "chemical", "foreign-surname"):
+    if sort == "foreign-surname":
         return [one for one in rng.sample(invented_names("zh")[sort], TRIED) if one[0] != name[0]]
     if sort == "japanese":
         given = invented_names("zh")["japanese-female" if female else "japanese-male"]
@@ -432,4 +417,5 @@ def others_than(name: str, sort: str, rng: random.Random, *, female: bool = Fals
             for one in by
             if int(number[0]) + one > 0
         ]
-    return _renamed(name, rng) if sort != "kind" else []
+    is_kind = sort == "kind" or (name.endswith("人") and is_known_word(name))
+    return [] if is_kind else _renamed(name, rng)
