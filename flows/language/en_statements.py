@@ -45,38 +45,6 @@ def untimed(question: str) -> str | None:
     return None if made is None else _finished(made)
 
 
-def indirect(question: str) -> str | None:
-    """A question as a clause ("when the Danube was bridged"); None of one that is not plain."""
-    plain = question.strip().rstrip("?").strip()
-    asked = _INDIRECT.fullmatch(plain)
-    if asked is None or _CLAUSE.search(asked["rest"]):
-        return None
-    words, who = asked["rest"].split(), asked["who"].lower()
-    at = _auxiliary(words)
-    if not words or words[-1] in PREPOSITIONS or (who == "how" and at != 0):
-        return None
-    if who == "how much" and words[0] == "of" and at is not None:
-        return f"{who} {' '.join(words)}"
-    if at is None:
-        verb = next((place for place, word in enumerate(words) if is_finite(word)), None)
-        return (
-            f"{who} {' '.join(words)}"
-            if verb is not None and who in ("who", "what", "which", "how many", "how much")
-            else None
-        )
-    noun, rest = words[:at], words[at:]
-    if any(word in PREPOSITIONS or is_finite(word) for word in noun):
-        return f"{who} {' '.join(words)}" if not noun or is_finite(noun[0]) else None
-    told = _told(rest, "")
-    if told is None and rest[0] in _BE and not noun and len(rest) > 1 and who in ("who", "what"):
-        named = rest[2:3] == ["name"] or any(is_finite(word) or word in _AUX for word in rest[1:])
-        told = " ".join((*rest[1:], rest[0])) if rest[1] in ("the", "a", "an") and not named else None
-    return None if told is None else " ".join((who, *noun, told)).replace("  ", " ").strip()
-
-
-_INDIRECT = re.compile(r"(?P<who>When|Where|Why|Who|What|Which|How (?:many|much|long|often)|How) (?P<rest>.+)")
-
-
 def _finished(made: str) -> str:
     made = re.sub(r"\s+", " ", made).strip(" .")
     return f"{made[0].upper()}{made[1:]}."
@@ -276,7 +244,13 @@ def _whoever(words: list[str], who: str, answer: str) -> str | None:  # noqa: PL
             return _object(words[at:], answer)
         if words[-1] in PREPOSITIONS:
             return None
-        if words[at] in _BE and at + 1 < len(words) and is_plural(answer) == (words[at] in ("are", "were")):
+        inverted = _verb(words[at + 1 :], words[at]) is not None
+        if (
+            words[at] in _BE
+            and not inverted
+            and at + 1 < len(words)
+            and is_plural(answer) == (words[at] in ("are", "were"))
+        ):
             return " ".join((answer, *words[at:]))
         return None
     verb = next((place for place, word in enumerate(words) if is_finite(word)), None)

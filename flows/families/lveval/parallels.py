@@ -23,6 +23,8 @@ LEAST_COMMON = 2
 """Content words, but names, of question or original in a fact that is not the question's own statement."""
 MOST_OF_ANSWER, MOST_OF_ORIGINAL = 0.5, 0.65
 """Share of an answer's content words, and of the original's, in a fact that is not the question's own statement."""
+MOST_SHARED = 0.6
+"""Share of the words of the shorter of the two facts of a pair that the other has."""
 _ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]")
 
 
@@ -41,7 +43,15 @@ class Parallels:
         else:
             made = parallels_en.facts(asked, documents, self._collection, rng)
         subject, other = (_sound(asked, change, of, documents) for change, of in zip(CHANGES, made, strict=True))
-        return subject, tuple(fact for fact in other if fact not in subject[:1])
+        apart = ((one, [fact for fact in other if not _is_like(asked.language, one, fact)]) for one in subject)
+        first, rest = next(((one, rest) for one, rest in apart if rest), (None, other))
+        return tuple(sorted(subject, key=lambda one: one != first)), tuple(rest)
+
+
+def _is_like(language: str, fact: str, other: str) -> bool:
+    """Whether two facts say the same, be it under another name."""
+    said, again = (language_of(language).content_words(one) for one in (fact, other))
+    return len(said & again) > MOST_SHARED * min(len(said), len(again))
 
 
 def _sound(asked: ToConfuse, change: Changed, made: Iterable[Made], documents: Sequence[str]) -> tuple[str, ...]:
@@ -77,7 +87,7 @@ def _tells_again(asked: ToConfuse, change: Changed, answers: Sequence[str], fact
     words = language_of(asked.language).content_words
     said, known = words(fact), words(asked.question)
     near = [words(answer) - known for answer in answers]
-    original = words(asked.fact)
+    original = words(_ASIDE.sub("", asked.fact))
     return any(len(one) > 1 and len(one & said) > MOST_OF_ANSWER * len(one) for one in near) or (
         change == "object" and len(original & said) > MOST_OF_ORIGINAL * len(original)
     )

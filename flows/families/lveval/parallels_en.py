@@ -32,7 +32,7 @@ from flows.families.lveval.sayings_en import (
     definition,
     lead,
     leading_name,
-    reworded,
+    parts,
     sayings,
     stands_alone,
 )
@@ -55,8 +55,8 @@ from flows.language.choices import is_yes_or_no
 from flows.language.en_names import classes, is_of_a_people, place_class
 from flows.language.en_nouns import entities
 from flows.language.en_phrases import PREPOSITIONS, article, is_dictionary_word, parts_of_speech
-from flows.language.en_statements import WORK_ASKED, indirect, statement, untimed
-from flows.language.en_tokens import MONTHS, word_set
+from flows.language.en_statements import statement, untimed
+from flows.language.en_tokens import word_set
 from flows.language.invented import invented_names
 
 NEAR = 40
@@ -71,7 +71,7 @@ LEAST_OF_IT, LEAST_FAR = 0.05, 0.3
 """The same in one that is of the subject, and in one that speaks of it."""
 _UNIQUE = re.compile(
     r"\b(?:only|first|capital|most|last|largest|\w{3,}est|known as|called|named|second|name|word|term)\b|"
-    r"\b(?:styli[sz]ed|originally|formerly|sometimes|abbreviated|nicknamed|short for)\b|"
+    r"\b(?:referred to as|styli[sz]ed|originally|formerly|sometimes|abbreviated|nicknamed|short for)\b|"
     r"\b(?:is|was|are|were) (?:the|King|Queen|President)\b"
 )
 """What is true of one alone, and of no other under another name."""
@@ -85,62 +85,11 @@ LEAST_WORDS = 6
 """Words that say something without the time that is asked for."""
 
 
+_ASKS_WORK = re.compile(
+    r"\b(?:what|which)(?: [\w'’-]+){0,4} (?:novel|film|movie|opera|book|song|album|play|poem|journal)\b", re.IGNORECASE
+)
 _RANK = re.compile(r"\bthe (?:[A-Za-z]+['’]s )?(?P<rank>first|second|third|main|primary|\w{3,}est)\b(?! of)")
 _TIMES = word_set("year month week day date time century decade age period war begin start end last first")
-_TOGETHER = {
-    "person": ("{one} and {other} once met at a dinner.", "{one} once wrote a long letter to {other}."),
-    "band": ("{one} once went on tour with {other}.", "{one} and {other} once shared a stage."),
-    "work": ("{one} was once shown together with {other}.", "{one} is often sold together with {other}."),
-    "piece": ("{one} is often performed together with {other}.",),
-    "paper": ("{one} once reviewed an issue of {other}.", "{one} was once sold together with {other}."),
-    "species": ("{one} is often grown beside {other}.", "{one} and {other} are shown in one garden."),
-    "city": ("{one} and {other} once traded with each other.",),
-    "building": ("{one} and {other} once were shown on one stamp.",),
-    "organisation": ("{one} once worked together with {other}.", "{one} and {other} once held a fair together."),
-    "drink": ("{one} is often served with {other}.",),
-    "team": ("{one} once played a friendly game with {other}.",),
-    "river": ("{one} and {other} are often shown on one map.",),
-}
-_ONCE_IN = {
-    "person": ("{of} spent a summer in {town}.", "{of} owned a small house in {town}."),
-    "band": ("{of} played at a fair in {town}.", "{of} gave a free concert in {town}."),
-    "work": ("{of} was shown at a school in {town}.", "{of} was praised by a newspaper of {town}."),
-    "piece": ("{of} was performed at a fair in {town}.",),
-    "paper": ("{of} had an office in {town}.",),
-    "species": ("{of} was shown at a fair in {town}.",),
-    "city": ("{of} traded with {town} by road.", "{of} received a gift from {town}."),
-    "country": ("{of} sent an envoy to {town}.",),
-    "building": ("{of} was drawn by a teacher from {town}.", "{of} was described in a letter from {town}."),
-    "organisation": ("{of} opened an office in {town}.", "{of} held a meeting in {town}."),
-    "mountain": ("{of} was drawn by a teacher from {town}.",),
-    "event": ("{of} was remembered with a service in {town}.",),
-    "team": ("{of} played a friendly game in {town}.",),
-}
-"""What two, or one, may have done besides, by their sort."""
-_TOLD_OF = (
-    "Several accounts discuss {}.",
-    "Visitors often ask {}.",
-    "A school book explains {}.",
-    "It was long disputed {}.",
-    "Two newspapers reported {}.",
-    "An old letter mentions {}.",
-)
-_RELATED = {
-    "person": ("a cousin of", "a pupil of", "a friend of"),
-    "city": ("a suburb of",),
-    "country": ("a neighbour of",),
-    "river": ("a tributary of",),
-    "organisation": ("a rival of", "a forerunner of"),
-    "team": ("a rival of",),
-    "band": ("a rival of",),
-    "paper": ("a rival of",),
-    "work": ("the sequel to", "a parody of"),
-    "piece": ("a parody of",),
-    "building": ("a copy of",),
-    "event": ("a forerunner of",),
-    "species": ("a relative of",),
-}
-"""Whose or what's act is told in the place of its own, by its sort."""
 _NEXT = {"first": "second", "second": "third", "third": "fourth"}
 _PLACES = ("city", "country", "region", "island", "continent", "building")
 _TIME_ASKED = re.compile(
@@ -208,6 +157,8 @@ class _Maker:
             en.content_words(" ".join(self.names)),
             *(en.content_words(one.text) for one in self._openings()),
         ]
+        if not self.pages:  # what stands in one article with it
+            queries = [en.content_words(document) for document in documents]
         self.near = list(dict.fromkeys(saying for words in queries for saying in collection.near(words, NEAR)))
 
     def _topics(self) -> list[frozenset[str]]:
@@ -238,14 +189,8 @@ class _Maker:
                 continue  # of another that is called so
             if self.names:
                 led = any(stands_whole(saying.lead, name) for name in self.names)
-                fits = led or (
-                    not saying.page
-                    and any(
-                        stands_whole(saying.text, name) and (place_class(name) is None or saying in self.own)
-                        for name in self.names
-                    )
-                )
-                fits = fits or (saying in self.own and bool(en.content_words(lead(self.asked.fact)) & saying.leads))
+                fits = led or (not saying.page and any(stands_whole(saying.text, name) for name in self.names))
+                fits = fits or (saying in self.own and self._is_led_alike(saying))
             else:
                 led = any(topic <= saying.leads for topic in self.topics)
                 fits = led or any(topic <= saying.words for topic in self.topics) or saying in self.own
@@ -254,16 +199,20 @@ class _Maker:
                 found.append((not led, -likeness, saying))
         return [saying for *_, saying in sorted(found, key=lambda one: one[:2])]
 
+    def _is_led_alike(self, saying: Saying) -> bool:
+        """Whether it is of whom or what the supporting sentence is of."""
+        return any(len(word) > 1 for word in en.content_words(lead(self.asked.fact)) & saying.leads)
+
     def _of_others(self) -> list[Saying]:
         """What is of another of the same sort; or of another thing, where no page says the sort."""
         sorts = {saying.sort.of for saying in self.own if saying.sort is not None}
         found: list[tuple[float, Saying]] = []
         for saying in self.near:
-            words = saying.words
+            words, told_of = saying.words, saying.words if saying.page else saying.leads
             if (
                 " v " in saying.text
                 or saying.page in self.pages
-                or any(en.content_words(name) <= words for name in (*self.names, *self.pages))
+                or any(en.content_words(name) <= told_of for name in (*self.names, *self.pages))
             ):
                 continue
             if not saying.page and not self._is_of_the_sort(saying):
@@ -273,8 +222,7 @@ class _Maker:
             ):
                 continue
             asked, told = (len(_core(words & one)) for one in (self.question, self.fact))
-            alike = asked >= LEAST_COMMON or (told >= LEAST_COMMON and (bool(saying.page) or asked > 0))
-            if alike and (likeness := self._likeness(saying)) >= LEAST_LIKE:
+            if max(asked, told) >= LEAST_COMMON and (likeness := self._likeness(saying)) >= LEAST_LIKE:
                 found.append((-likeness, saying))
         return [saying for _, saying in sorted(found, key=lambda one: one[0])]
 
@@ -287,26 +235,28 @@ class _Maker:
         sort = sort_of(name, ()) if name else None
         return sort is None or not sorts or sort.of in sorts
 
+    def _supporting(self) -> list[str]:
+        """What the documents say with the answer in it, the supporting sentence first."""
+        answer, fact = self.asked.answers[0].strip(" ."), without_asides(self.asked.fact)
+        said = [fact, *parts(fact)] if stands_alone(fact) else [one for one in parts(fact) if stands_alone(one)]
+        told = (*said, *(one.text for one in sorted(self.own, key=self._likeness, reverse=True)))
+        if all(map(is_yes_or_no, self.asked.answers)):
+            return []
+        return [one for one in dict.fromkeys(told) if en.contains(one, answer) and not _UNIQUE.search(one)]
+
     def subject_facts(self) -> Iterator[Made]:
         asked = self.asked
+        for text in self._supporting():
+            for said in _answered(text, asked.answers[0], _others_to(asked, self.rng)):
+                yield from (Made(one, stated=True) for one in self._of_another(said))
         for text in statements(asked, self.rng):
             yield from (Made(fact, stated=True) for fact in self._of_another(text, stated=True))
-        fact = without_asides(asked.fact)
-        if not all(map(is_yes_or_no, asked.answers)) and stands_alone(fact) and not _UNIQUE.search(fact):
-            for text in _answered(fact, asked.answers[0], _others_to(asked, self.rng)):
-                yield from (Made(one, stated=True) for one in self._of_another(text))
-        others = (
-            Made(one, stated=False, lifted=True) for saying in self._of_others() for one in self._not_repeated(saying)
-        )
-        if not self.names or self.pages:
-            yield from others
+        yield from (Made(saying.text, stated=False, lifted=True) for saying in self._of_others())
         of_it = self._of_the_subject()
         near = sorted(self.own, key=self._likeness, reverse=True)
         for saying in dict.fromkeys((*of_it[1:], *of_it[:1], *near)):
             if not _UNIQUE.search(saying.text):
                 yield from (Made(one, stated=False, lifted=True) for one in self._of_another(saying.text))
-        yield from others
-        yield from (Made(fact, stated=True) for text in self._told_of() for fact in self._of_another(text, stated=True))
 
     def object_facts(self) -> Iterator[Made]:
         stated = list(statements(self.asked, self.rng))
@@ -314,63 +264,9 @@ class _Maker:
             yield from (Made(fact, stated=True) for fact in _of_another_year(text, self.asked, self.rng))
         yield from self._lifted()
         for text in stated:
-            others = (*self._elsewhere(text), *_of_the_next(text), *self._related(text))
+            others = (*self._elsewhere(text), *_of_the_next(text))
             yield from (Made(fact, stated=True) for fact in others)
-        fact = without_asides(self.asked.fact)
-        if not all(map(is_yes_or_no, self.asked.answers)) and stands_alone(fact) and not _UNIQUE.search(fact):
-            for text in _answered(fact, self.asked.answers[0], _others_to(self.asked, self.rng)):
-                yield from (Made(one, stated=True) for one in self._related(text))
         yield from (Made(one, stated=True, lifted=True) for one in self._besides())
-        for saying in self._of_the_subject():
-            if saying in self.own and saying.text not in self.asked.fact:
-                yield from (Made(one, stated=True, lifted=True) for one in self._altered(saying.text))
-        yield from (Made(one, stated=True) for one in (*self._together(), *self._told_of(), *self._once()))
-
-    def _together(self) -> Iterator[str]:
-        """What two things of one sort that a question compares once did together."""
-        if len(self.asked_names) != len(("one", "other")):
-            return
-        one, other = self.asked_names
-        if re.search(rf"{re.escape(one)}\W* (?:and|or) (?:the )?\W*{re.escape(other)}", self.asked.question) is None:
-            return
-        sorts = [sort_of(name, tuple(self.documents), self.asked.question) for name in (one, other)]
-        known = {sort.of for sort in sorts if sort is not None}
-        if len(known) == 1:
-            yield from (
-                form.format(one=one, other=other) for form in _shuffled(_TOGETHER.get(known.pop(), ()), self.rng)
-            )
-
-    def _told_of(self) -> Iterator[str]:
-        """That there is talk of what is asked."""
-        if (clause := indirect(self.asked.question)) is not None:
-            yield from (form.format(clause) for form in _shuffled(_TOLD_OF, self.rng))
-
-    def _once(self) -> Iterator[str]:
-        """What happened to the subject besides, in a town that nobody knows."""
-        years = YEAR.findall(f"{self.asked.question} {self.asked.fact}")
-        year = years[0] if years and not any(one in answer for one in years for answer in self.asked.answers) else ""
-        year = year if year > "1900" else ""
-        for name in [one for one in self.names if one.casefold() not in MONTHS][:1]:
-            sort = sort_of(name, tuple(self.documents), self.asked.question)
-            for form in _shuffled(_ONCE_IN.get(sort.of, ()) if sort is not None else (), self.rng):
-                said = form.format(of=name, town=self.rng.choice(invented_names("en")["town"]))
-                yield f"In {year}, {said}" if year and not _TIME_ASKED.search(self.asked.question) else said
-
-    def _related(self, text: str) -> Iterator[str]:
-        """What the question says of its subject, said of one that belongs to it, or is next to it."""
-        for name, sort in _things(text, self.asked, self.documents):
-            begins = re.search(
-                rf"(?P<the>\b[Tt]he )?(?<!\w){re.escape(name)}(?=[ .,])(?! (?:were|are|have|of|and)\b)", text
-            )
-            before = text[: begins.start()] if begins is not None else ""
-            if begins is None or not stands_whole(text, name) or sort.of not in _RELATED or before.count('"'):
-                continue
-            if re.search(r"\b(?:in|at|from|to|into|on|by|of|and) $", before) or (sort.of != "person" and before):
-                continue
-            for related in _RELATED[sort.of]:
-                said = f"{related} {(begins['the'] or '').lower()}{name}"
-                yield f"{before}{said if before else said[0].upper() + said[1:]}{text[begins.end() :]}"
-            return
 
     def _elsewhere(self, text: str) -> Iterator[str]:
         """What the question says of its subject, with another place than the one that it names last."""
@@ -403,30 +299,7 @@ class _Maker:
 
     def _lifted(self) -> Iterator[Made]:
         for saying in (*self._of_the_subject(), *(one for one in self.own if one.page)):
-            yield from (Made(one, stated=True, lifted=True) for one in self._not_repeated(saying))
-
-    def _altered(self, text: str) -> Iterator[str]:
-        """A sentence with another year, number or place in the place of its only one."""
-        if len(NUMBER.findall(text)) == 1:
-            yield moved(text, YEAR if YEAR.search(text) else NUMBER, self.rng)
-            return
-        yield from counted_anew(text, self.rng)
-        for run in NAME.finditer(text, len(lead(text))):
-            before = text[: run.start("name")]
-            of = place_class(run["name"])
-            if (
-                of in ("city", "country")
-                and run["name"] not in self.asked.question
-                and before.endswith((" in ", " to ", " from ", " near "))
-            ):
-                for other in self.rng.sample(invented_names("en")["town" if of == "city" else "country"], TRIED):
-                    yield f"{before}{other}{text[run.end('name') :]}"
-                return
-
-    def _not_repeated(self, saying: Saying) -> Iterator[str]:
-        """The sentence, in other words where it stands in the pair's own documents."""
-        is_own = any(saying.text in document for document in self.documents)
-        yield from reworded(saying.text) if is_own else (saying.text,)
+            yield Made(saying.text, stated=True, lifted=True)
 
     def _of_another(self, text: str, *, stated: bool = False) -> Iterator[str]:
         """The text of an invented one in the place of whom or what it is of; of any that it names, if it is stated."""
@@ -500,10 +373,6 @@ def _core(words: frozenset[str]) -> frozenset[str]:
     )
 
 
-def _shuffled(forms: Sequence[str], rng: random.Random) -> list[str]:
-    return rng.sample(forms, len(forms))
-
-
 def _of_the_next(text: str) -> Iterator[str]:
     """What is true of the first, the largest or the main one, said of the next."""
     if len(_RANK.findall(text)) == 1 and (rank := _RANK.search(text)) is not None:
@@ -542,7 +411,7 @@ def other_answers(answer: str, question: str, text: str, rng: random.Random) -> 
         yield from _counted(bare, rng)
     elif of == "person" and not re.search(rf"\bthe {re.escape(bare)}(?!\w)", text):
         yield from _persons(bare, text, shape, rng)
-    elif (WORK_ASKED.search(question) or "journal" in question) and bare[:1].isupper() and of == "other":
+    elif _ASKS_WORK.search(question) and bare[:1].isupper() and of == "other":
         yield from rng.sample(invented_names("en")["title"], TRIED)
     else:
         yield from _named(bare, of, rng)

@@ -293,7 +293,7 @@ def _others_than_word(name: str, sort: Sort, text: str, towns: list[str], rng: r
     return [f"{town} {sort.noun.capitalize()}" for town in towns] if fits else []
 
 
-def renamed(name: str, town: str) -> str | None:  # noqa: PLR0911 - one for each form of a name
+def renamed(name: str, town: str) -> str | None:
     """A name of several words with another word for its own, which tells it from others of its kind."""
     words = name.split()
     if words[0].casefold().rstrip(".") in ("st", "saint", "san", "santa"):
@@ -303,14 +303,13 @@ def renamed(name: str, town: str) -> str | None:  # noqa: PLR0911 - one for each
     if words[-1].islower() and len(words) > LEAST_IN_NAME:
         made = renamed(" ".join(words[:-1]), town)
         return f"{made} {words[-1]}" if made else None
-    link = next((at for at, word in enumerate(words) if word in ("of", "for")), None)
-    if link is not None and link and words[link - 1].casefold() in classes("head"):
-        if link == 1 and words[link] == "of":
-            return " ".join((*words[: link + 1], town))
-        return " ".join((town, *words[1:]))
-    if words[-1].casefold() not in classes("head") or not words[-1][0].isupper():
+    at = next((at for at, word in enumerate(words) if word in ("of", "for")), len(words))
+    if not at or words[at - 1].casefold() not in classes("head") or not words[at - 1][0].isupper():
         return None
-    return " ".join((town, *words[1:]))
+    if at == 1:
+        return " ".join((words[0], "of", town)) if words[1:2] == ["of"] else None
+    kind = next(place for place in range(1, at) if is_dictionary_word(words[place].casefold()) or place == at - 1)
+    return " ".join((town, *words[kind:]))
 
 
 def coined(word: str, rng: random.Random) -> str:
