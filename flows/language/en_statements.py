@@ -272,7 +272,7 @@ def _what_is(words: list[str], who: str, answer: str) -> str | None:
     aux, rest = words[0], words[1:]
     if aux in ("did", "does"):
         return _object(words, answer)
-    if aux not in _BE:
+    if aux not in _BE or rest[-1] in PREPOSITIONS:
         return None
     if "called" in rest and who == "What" and not _CLAUSE.search(" ".join(rest)):
         at = rest.index("called")

@@ -21,10 +21,8 @@ OFFERED = 3
 """Facts of either kind that the rules may choose from."""
 LEAST_COMMON = 2
 """Content words, but names, of question or original in a fact that is not the question's own statement."""
-MOST_OF_ANSWER, MOST_OF_ORIGINAL = 0.5, 0.65
+MOST_OF_ANSWER, MOST_OF_ORIGINAL = 0.5, 0.75
 """Share of an answer's content words, and of the original's, in a fact that is not the question's own statement."""
-MOST_SHARED = 0.6
-"""Share of the words of the shorter of the two facts of a pair that the other has."""
 _ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]")
 
 
@@ -36,22 +34,23 @@ class Parallels:
         self._collection = Collection(every if language == "en" else [])
 
     def facts(self, asked: ToConfuse, pair: Pair, rng: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Subject facts and object facts that pass, the best first; no object fact is the first subject fact."""
+        """Subject and object facts that pass, the best first; no object fact says what the first subject fact says."""
         documents = [document.text for document in pair.documents]
         if asked.language == "zh":
             made = parallels_zh.facts(asked, documents, rng)
         else:
             made = parallels_en.facts(asked, documents, self._collection, rng)
         subject, other = (_sound(asked, change, of, documents) for change, of in zip(CHANGES, made, strict=True))
-        apart = ((one, [fact for fact in other if not _is_like(asked.language, one, fact)]) for one in subject)
-        first, rest = next(((one, rest) for one, rest in apart if rest), (None, other))
-        return tuple(sorted(subject, key=lambda one: one != first)), tuple(rest)
+        for one in subject:
+            if rest := tuple(fact for fact in other if not _is_held(asked.language, one, fact)):
+                return tuple(sorted(subject, key=lambda fact: fact != one)), rest
+        return subject, () if subject else other
 
 
-def _is_like(language: str, fact: str, other: str) -> bool:
-    """Whether two facts say the same, be it under another name."""
+def _is_held(language: str, fact: str, other: str) -> bool:
+    """Whether one of two facts says no more than the other."""
     said, again = (language_of(language).content_words(one) for one in (fact, other))
-    return len(said & again) > MOST_SHARED * min(len(said), len(again))
+    return said <= again or again <= said
 
 
 def _sound(asked: ToConfuse, change: Changed, made: Iterable[Made], documents: Sequence[str]) -> tuple[str, ...]:

@@ -29,7 +29,6 @@ from flows.families.lveval.sayings_en import (
     Collection,
     Saying,
     clauses,
-    definition,
     lead,
     leading_name,
     parts,
@@ -50,7 +49,7 @@ from flows.families.lveval.things_en import (
     without_asides,
 )
 from flows.language import CannotReplace, en
-from flows.language.alternatives import LAST_YEAR, NUMBER, YEAR, counted_anew, is_plausible, moved, persons
+from flows.language.alternatives import LAST_YEAR, NUMBER, YEAR, counted_anew, moved, persons
 from flows.language.choices import is_yes_or_no
 from flows.language.en_names import classes, is_of_a_people, place_class
 from flows.language.en_nouns import entities
@@ -61,11 +60,13 @@ from flows.language.invented import invented_names
 
 NEAR = 40
 """Documents nearest to the question that are looked through for one pair."""
+IN_ARTICLE = 30
+"""Documents nearest to one without a page that are taken to be of the same article."""
 LEAST_TOLD = 8.0
 """What a question or sentence is taken to tell at least (`Collection.weight`)."""
 LEAST_COMMON = 2
 """Content words that a sentence of another subject has in common with question or supporting sentence."""
-LEAST_LIKE = 0.2
+LEAST_LIKE = 0.15
 """Share of what question or supporting sentence tells in a lifted sentence that is of another subject."""
 LEAST_OF_IT, LEAST_FAR = 0.05, 0.3
 """The same in one that is of the subject, and in one that speaks of it."""
@@ -98,14 +99,11 @@ _TIME_ASKED = re.compile(
     re.IGNORECASE,
 )
 _PLACE_ASKED = re.compile(
-    r"\b(?:where|country|countries|city|cities|state|nation|nationality|place|located|headquartered|based|native|from|in)\b|"
-    r"\b[A-Z]\w+(?:an|ish|ese)\b",
+    r"\b(?:where|country|countries|city|cities|states?|nation|nationality|place|located|headquartered|based|native|from)\b",
     re.IGNORECASE,
 )
-_KIND_ASKED = re.compile(
-    r"\b(?:same|common|kinds?|types?|genre|profession|occupation|both|or)\b",
-    re.IGNORECASE,
-)
+_KIND_ASKED = re.compile(r"\b(?:common|kinds?|types?|genre|profession|occupation|job)\b", re.IGNORECASE)
+_DEFINES = re.compile(r"(?:The )?,?.{0,30}? (?:is|was|are|were) (?:an?|the) ")
 """What a clause may not tell, by the words of the question."""
 _BEGINNING = re.compile(r"(?:The |In [\w ]+ |[^,]+, (?:the )?)?")
 """What may stand before the name of whom or what a sentence is of."""
@@ -157,9 +155,10 @@ class _Maker:
             en.content_words(" ".join(self.names)),
             *(en.content_words(one.text) for one in self._openings()),
         ]
-        if not self.pages:  # what stands in one article with it
-            queries = [en.content_words(document) for document in documents]
-        self.near = list(dict.fromkeys(saying for words in queries for saying in collection.near(words, NEAR)))
+        near = [saying for words in queries for saying in collection.near(words, NEAR)]
+        article = [one for document in documents for one in collection.near(en.content_words(document), IN_ARTICLE)]
+        self.near = list(dict.fromkeys((*near, *article)))
+        self.beside = self.near if self.pages else list(dict.fromkeys((*article, *self.own)))
 
     def _topics(self) -> list[frozenset[str]]:
         """The words of the noun phrases that a question without names asks about, the longest first."""
@@ -195,7 +194,7 @@ class _Maker:
                 led = any(topic <= saying.leads for topic in self.topics)
                 fits = led or any(topic <= saying.words for topic in self.topics) or saying in self.own
             likeness = self._likeness(saying)
-            if fits and likeness >= (LEAST_OF_IT if led or saying in self.own else LEAST_FAR):
+            if fits and likeness >= (0 if led else LEAST_OF_IT if saying in self.own else LEAST_FAR):
                 found.append((not led, -likeness, saying))
         return [saying for *_, saying in sorted(found, key=lambda one: one[:2])]
 
@@ -207,11 +206,12 @@ class _Maker:
         """What is of another of the same sort; or of another thing, where no page says the sort."""
         sorts = {saying.sort.of for saying in self.own if saying.sort is not None}
         found: list[tuple[float, Saying]] = []
-        for saying in self.near:
+        for saying in self.beside:
             words, told_of = saying.words, saying.words if saying.page else saying.leads
             if (
                 " v " in saying.text
                 or saying.page in self.pages
+                or words <= en.content_words(self.asked.fact)
                 or any(en.content_words(name) <= told_of for name in (*self.names, *self.pages))
             ):
                 continue
@@ -251,22 +251,26 @@ class _Maker:
                 yield from (Made(one, stated=True) for one in self._of_another(said))
         for text in statements(asked, self.rng):
             yield from (Made(fact, stated=True) for fact in self._of_another(text, stated=True))
-        yield from (Made(saying.text, stated=False, lifted=True) for saying in self._of_others())
+        others = [Made(saying.text, stated=False, lifted=True) for saying in self._of_others()]
+        yield from others if self.pages or not self.names else ()
         of_it = self._of_the_subject()
         near = sorted(self.own, key=self._likeness, reverse=True)
         for saying in dict.fromkeys((*of_it[1:], *of_it[:1], *near)):
             if not _UNIQUE.search(saying.text):
-                yield from (Made(one, stated=False, lifted=True) for one in self._of_another(saying.text))
+                led = any(stands_whole(saying.lead, name) for name in self.names)
+                yield from (Made(one, stated=led, lifted=True) for one in self._of_another(saying.text))
+        yield from others
 
     def object_facts(self) -> Iterator[Made]:
         stated = list(statements(self.asked, self.rng))
         for text in stated:
             yield from (Made(fact, stated=True) for fact in _of_another_year(text, self.asked, self.rng))
-        yield from self._lifted()
+        lifted = (*self._of_the_subject(), *(one for one in self.own if one.page))
+        for text in (*(one.text for one in lifted), *self._besides()):
+            if self._keeps_off(text):
+                yield Made(text, stated=True, lifted=True)
         for text in stated:
-            others = (*self._elsewhere(text), *_of_the_next(text))
-            yield from (Made(fact, stated=True) for fact in others)
-        yield from (Made(one, stated=True, lifted=True) for one in self._besides())
+            yield from (Made(fact, stated=True) for fact in (*self._elsewhere(text), *_of_the_next(text)))
 
     def _elsewhere(self, text: str) -> Iterator[str]:
         """What the question says of its subject, with another place than the one that it names last."""
@@ -281,25 +285,25 @@ class _Maker:
             return
 
     def _besides(self) -> Iterator[str]:
-        """Clauses of the pages' first sentences that have nothing to do with what is asked."""
-        question = self.asked.question
+        """Clauses of the pages' first sentences."""
         for saying in self._openings():
-            if not any(_is_part(name, saying.page) or _is_part(saying.page, name) for name in self.names):
-                continue
-            for clause in clauses(saying.text, saying.page):
-                words = en.content_words(clause) - en.content_words(saying.page)
-                told = words & (en.content_words(question) - en.content_words(" ".join(self.names)))
-                if (
-                    not told
-                    and not (_TIME_ASKED.search(question) and re.search(r"\d{4}|century", clause))
-                    and not (_PLACE_ASKED.search(question) and _tells_place(clause, saying.page))
-                    and not (_KIND_ASKED.search(question) and clause.startswith(definition(saying.text, saying.page)))
-                ):
-                    yield clause
+            if any(_is_part(name, saying.page) or _is_part(saying.page, name) for name in self.names):
+                yield from clauses(saying.text, saying.page)
 
-    def _lifted(self) -> Iterator[Made]:
-        for saying in (*self._of_the_subject(), *(one for one in self.own if one.page)):
-            yield Made(saying.text, stated=True, lifted=True)
+    def _keeps_off(self, text: str) -> bool:
+        """Whether a sentence has nothing to do with what a question for a choice compares."""
+        question = self.asked.question
+        if not (is_yes_or_no(self.asked.answers[0]) or re.search(r"\bor\b", question)):
+            return True
+        rest, asked = text, question
+        for name in (*self.pages, *self.asked_names):
+            rest, asked = rest.replace(name, ""), asked.replace(name, "")
+        return not (
+            en.content_words(rest) & self.question
+            or (_TIME_ASKED.search(asked) and re.search(r"\d{4}|century", rest))
+            or ((_PLACE_ASKED.search(asked) or _tells_place(asked)) and _tells_place(rest))
+            or (_KIND_ASKED.search(asked) and _DEFINES.match(rest))
+        )
 
     def _of_another(self, text: str, *, stated: bool = False) -> Iterator[str]:
         """The text of an invented one in the place of whom or what it is of; of any that it names, if it is stated."""
@@ -381,8 +385,8 @@ def _of_the_next(text: str) -> Iterator[str]:
         yield f"{text[: rank.start('rank')]}{other}{text[rank.end('rank') :]}"
 
 
-def _tells_place(clause: str, page: str) -> bool:
-    found = (run["name"] for run in NAME.finditer(clause.replace(page, "")))
+def _tells_place(text: str) -> bool:
+    found = (run["name"] for run in NAME.finditer(text))
     return any(place_class(word) or is_of_a_people(word) for name in found for word in (name, *name.split()))
 
 
@@ -420,8 +424,7 @@ def other_answers(answer: str, question: str, text: str, rng: random.Random) -> 
 def _counted(answer: str, rng: random.Random) -> Iterator[str]:
     numbers = YEAR if len(YEAR.findall(answer)) == 1 else NUMBER
     if len(numbers.findall(answer)) == 1:
-        near = (moved(answer, numbers, rng) for _ in range(TRIED))
-        yield from (one for one in near if one != answer and is_plausible(answer, one))
+        yield from (other for _ in range(TRIED) if (other := moved(answer, numbers, rng)) != answer)
     yield from counted_anew(answer, rng)
 
 

@@ -74,7 +74,7 @@ _LINKED = re.compile(
 """What joins a sentence to the one before it, and can go."""
 _CLAUSE_ENDS = re.compile(
     r"; |, (?:which|who|whose|where|whom|(?:and|but) (?:was|is|has|had|were|are|have|can|should|may|will|the|in|"
-    r"it|they|he|she|this|[a-z]+ed)|also|when|after|although|though|while|whereas|but|"
+    r"it|they|he|she|this|[a-z]+ed)|also|when|after|although|though|while|whereas|but|known as|via|based on|"
     r"because|since|as|so|with|including|such as|especially|particularly|notably|making|leading|giving|causing|"
     r"allowing|resulting|becoming)\b"
 )
