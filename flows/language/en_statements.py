@@ -29,7 +29,7 @@ def statement(question: str, answer: str, sentence: str = "") -> str | None:
     `sentence` is one that holds the answer, and tells whether it stands with an article.
     """
     asked = _ASKS.fullmatch(question.strip().rstrip("?").strip())
-    if asked is None:
+    if asked is None or _CLAUSE.search(asked["rest"]):
         return None
     said = answer.strip(" .") if WORK_ASKED.search(question) else _with_article(answer, sentence)
     made = _asked_by(asked, said)
@@ -105,7 +105,7 @@ def _counted(words: list[str], answer: str) -> str | None:
     noun, rest = words[:at], words[at:]
     number = answer.removesuffix(f" {noun[-1]}") if noun else ""
     plain = re.fullmatch(r"(?:(?:about|over|around|nearly|at least) )?[\d.,]*\d(?: (?:m|b|tr)illion)?|[a-z]+", number)
-    if plain is None or at > LONGEST_COUNTED or PREPOSITIONS & set(noun) or _CLAUSE.search(" ".join(words)):
+    if plain is None or at > LONGEST_COUNTED or PREPOSITIONS & set(noun):
         return None
     said = " ".join((number, *noun))
     if rest[0] in ("did", "does", "do"):
@@ -237,7 +237,7 @@ def _whoever(words: list[str], who: str, answer: str) -> str | None:  # noqa: PL
         return _what_is(words, who, answer)
     at = _auxiliary(words)
     noun = words[:at] if at is not None else words
-    if who in ("What", "Which") and at is not None and 0 < at <= 3 and not _CLAUSE.search(" ".join(noun)):
+    if who in ("What", "Which") and at is not None and 0 < at <= 3:
         if any(word in PREPOSITIONS for word in noun):
             return None
         if words[at] == "did":
@@ -274,19 +274,17 @@ def _what_is(words: list[str], who: str, answer: str) -> str | None:
         return _object(words, answer)
     if aux not in _BE or rest[-1] in PREPOSITIONS:
         return None
-    if "called" in rest and who == "What" and not _CLAUSE.search(" ".join(rest)):
+    if "called" in rest and who == "What":
         at = rest.index("called")
         return " ".join((*rest[:at], aux, "called", answer, *rest[at + 1 :]))
     names = who == "Who" or answer[:1].isupper() or answer[:1].isdigit() or answer.startswith(("the ", "a ", "an "))
-    if names and rest and rest[0] in ("the", "one") and not _CLAUSE.search(" ".join(rest)):
+    if names and rest and rest[0] in ("the", "one"):
         return f"{' '.join(rest)} {aux} {answer}" if who == "What" else " ".join((answer, aux, *rest))
     return None
 
 
-def _object(words: list[str], answer: str) -> str | None:  # noqa: PLR0911 - one for each order of words
+def _object(words: list[str], answer: str) -> str | None:
     """What somebody did: the answer behind the verb, or behind the preposition that the question ends with."""
-    if _CLAUSE.search(" ".join(words)):
-        return None
     rest = words[1:]
     at = _verb(rest, words[0])
     if at is None:

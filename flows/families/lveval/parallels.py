@@ -86,7 +86,7 @@ def _tells_again(asked: ToConfuse, change: Changed, answers: Sequence[str], fact
     words = language_of(asked.language).content_words
     said, known = words(fact), words(asked.question)
     near = [words(answer) - known for answer in answers]
-    original = words(_ASIDE.sub("", asked.fact))
-    return any(len(one) > 1 and len(one & said) > MOST_OF_ANSWER * len(one) for one in near) or (
+    original = words(asked.fact)
+    return any(one and (one <= said or len(one & said) > MOST_OF_ANSWER * len(one)) for one in near) or (
         change == "object" and len(original & said) > MOST_OF_ORIGINAL * len(original)
     )

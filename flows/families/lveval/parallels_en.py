@@ -68,11 +68,11 @@ LEAST_COMMON = 2
 """Content words that a sentence of another subject has in common with question or supporting sentence."""
 LEAST_LIKE = 0.15
 """Share of what question or supporting sentence tells in a lifted sentence that is of another subject."""
-LEAST_OF_IT, LEAST_FAR = 0.05, 0.3
+LEAST_OF_IT, LEAST_FAR = 0.05, 0.2
 """The same in one that is of the subject, and in one that speaks of it."""
 _UNIQUE = re.compile(
     r"\b(?:only|first|capital|most|last|largest|\w{3,}est|known as|called|named|second|name|word|term)\b|"
-    r"\b(?:referred to as|styli[sz]ed|originally|formerly|sometimes|abbreviated|nicknamed|short for)\b|"
+    r"\b(?:referred to as|for short|styli[sz]ed|originally|formerly|sometimes|abbreviated|nicknamed|short for)\b|"
     r"\b(?:is|was|are|were) (?:the|King|Queen|President)\b"
 )
 """What is true of one alone, and of no other under another name."""
@@ -103,6 +103,7 @@ _PLACE_ASKED = re.compile(
     re.IGNORECASE,
 )
 _KIND_ASKED = re.compile(r"\b(?:common|kinds?|types?|genre|profession|occupation|job)\b", re.IGNORECASE)
+_OF_WHAT_KIND = re.compile(r"\b(?:which|what)(?: [a-z]+)?(?= )", re.IGNORECASE)
 _DEFINES = re.compile(r"(?:The )?,?.{0,30}? (?:is|was|are|were) (?:an?|the) ")
 """What a clause may not tell, by the words of the question."""
 _BEGINNING = re.compile(r"(?:The |In [\w ]+ |[^,]+, (?:the )?)?")
@@ -188,11 +189,17 @@ class _Maker:
                 continue  # of another that is called so
             if self.names:
                 led = any(stands_whole(saying.lead, name) for name in self.names)
-                fits = led or (not saying.page and any(stands_whole(saying.text, name) for name in self.names))
+                fits = led or any(
+                    stands_whole(saying.text, name)
+                    for name in self.names
+                    if not is_of_a_people(name) and (not saying.page or " " in name)
+                )
                 fits = fits or (saying in self.own and self._is_led_alike(saying))
             else:
                 led = any(topic <= saying.leads for topic in self.topics)
-                fits = led or any(topic <= saying.words for topic in self.topics) or saying in self.own
+                fits = saying in self.own or (
+                    not saying.page and (led or any(topic <= saying.words for topic in self.topics))
+                )
             likeness = self._likeness(saying)
             if fits and likeness >= (0 if led else LEAST_OF_IT if saying in self.own else LEAST_FAR):
                 found.append((not led, -likeness, saying))
@@ -247,8 +254,10 @@ class _Maker:
     def subject_facts(self) -> Iterator[Made]:
         asked = self.asked
         for text in self._supporting():
-            for said in _answered(text, asked.answers[0], _others_to(asked, self.rng)):
-                yield from (Made(one, stated=True) for one in self._of_another(said))
+            for said in self._of_another(text):
+                yield from (
+                    Made(one, stated=True) for one in _answered(said, asked.answers[0], _others_to(asked, self.rng))
+                )
         for text in statements(asked, self.rng):
             yield from (Made(fact, stated=True) for fact in self._of_another(text, stated=True))
         others = [Made(saying.text, stated=False, lifted=True) for saying in self._of_others()]
@@ -259,6 +268,8 @@ class _Maker:
             if not _UNIQUE.search(saying.text):
                 led = any(stands_whole(saying.lead, name) for name in self.names)
                 yield from (Made(one, stated=led, lifted=True) for one in self._of_another(saying.text))
+        for text in self._besides():
+            yield from (Made(one, stated=True, lifted=True) for one in self._of_another(text))
         yield from others
 
     def object_facts(self) -> Iterator[Made]:
@@ -296,10 +307,11 @@ class _Maker:
         if not (is_yes_or_no(self.asked.answers[0]) or re.search(r"\bor\b", question)):
             return True
         rest, asked = text, question
-        for name in (*self.pages, *self.asked_names):
+        for name in sorted((*self.pages, *self.names), key=len, reverse=True):
             rest, asked = rest.replace(name, ""), asked.replace(name, "")
+        asked = _OF_WHAT_KIND.sub("", asked)
         return not (
-            en.content_words(rest) & self.question
+            en.content_words(rest) & en.content_words(asked)
             or (_TIME_ASKED.search(asked) and re.search(r"\d{4}|century", rest))
             or ((_PLACE_ASKED.search(asked) or _tells_place(asked)) and _tells_place(rest))
             or (_KIND_ASKED.search(asked) and _DEFINES.match(rest))
@@ -313,6 +325,7 @@ class _Maker:
             not things
             and not stated
             and (name := leading_name(first))
+            and not any(en.contains(answer, name) or en.contains(name, answer) for answer in self.asked.answers)
             and (sort := sort_of(name, tuple(self.documents))) is not None
         ):
             things = [(name, sort)] if sort.of not in ("thing", "people") else []
@@ -320,6 +333,8 @@ class _Maker:
             if not stands_whole(text, name) or not (stated or _BEGINNING.fullmatch(text[: text.index(name)])):
                 continue
             before = text[: text.index(name)]
+            if before.endswith((" a ", " an ")) or f'{name} "' in text:
+                return
             if stated and any(one != name and one in before and place_class(one) is None for one in self.names):
                 continue  # of something else that stays, and may be true of this alone
             for other in others_than(name, sort, text, self.rng)[:TRIED]:
@@ -409,6 +424,9 @@ def _things(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tuple
 def other_answers(answer: str, question: str, text: str, rng: random.Random) -> Iterator[str]:
     """Others of the answer's kind: near years and quantities, invented persons, places and names."""
     bare = re.sub(r"^(?:the|an?)\s+(?=\S+\s)", "", answer.strip(' ."“”'), flags=re.IGNORECASE)
+    if bare.endswith(("'s", "’s")):
+        yield from (f"{other}'s" for other in other_answers(bare[:-2], question, text, rng))
+        return
     kind = en.kind(bare, question)
     of, _, shape = kind.partition(":")
     if of in ("number", "date") or NUMBER.search(bare):

@@ -48,10 +48,10 @@ _PRONOUN = re.compile(
 """What leans on the sentence before it, unless what it stands for comes first in its own."""
 _OWN = re.compile(r"\b(?:its|his|her|their|it|he|she|they|also|later|other|both|former)\b", re.IGNORECASE)
 """What may stand behind the name that a sentence begins with."""
-_GARBLED = re.compile(r',,|;|\[|\]|\n|\(|\bor ,|^[^"]*"[^"]*(?:"[^"]*"[^"]*)*$')
+_GARBLED = re.compile(r',,|""|;|\[|\]|\n|\(|\bor ,|^[^"]*"[^"]*(?:"[^"]*"[^"]*)*$')
 """What is left of brackets, and quotation marks without their other half."""
 _LEANS = re.compile(
-    r"(?:Additionally|Again|Also|Another|As a result|But|Fifth|Finally|First|Firstly|For example|For instance|"
+    r"(?:A further|Additionally|Again|Also|Another|The corresponding|As a result|But|Fifth|Finally|First|Firstly|For example|For instance|"
     r"Furthermore|Hence|However|In addition|In contrast|In turn|Instead|Later|Likewise|Meanwhile|Moreover|Nevertheless|"
     r"Next|Other|Others|Otherwise|Second|Secondly|Similarly|Still|Such|Then|Therefore|Third|Thus|Yet|And|Or|So|"
     r"In case|Some|In fact|By contrast|Here|There|As with|As in|As such|If|While|When|Although|Though|Since|Because|"
