@@ -11,7 +11,7 @@ GOLDEN = {
     "pairs select_pairs": (2, "ac44c65778e0fd71"),
     "documents to_document": (1, "4c2ab0e5f316a885"),
     "documents pool_documents": (1, "929decbc4065eaff"),
-    "confusing-facts confuse": (5, "6bd7b0ba071967c3"),
+    "confusing-facts confuse": (6, "6bd7b0ba071967c3"),
     "confusing-facts part": (2, "da79e57766fbd3c8"),
     "replacements propose_rules": (5, "cd06f0f59a0f4987"),
     "conflicts find_conflicts": (5, "786c430689484e61"),

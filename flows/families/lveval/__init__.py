@@ -181,7 +181,7 @@ FAMILY = Family(
                     confuse,
                     slots=where_confused,
                     most=_confused,
-                    version=5,
+                    version=6,
                     prepare=pools,
                     prompts=[CONFUSING_FACTS],
                 ),

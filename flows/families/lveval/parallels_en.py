@@ -1,20 +1,16 @@
 """English confusing facts by rule: the like of another subject, and something else of the same (section 3.2.2).
 
 Subject facts, the best first:
-- the question's own statement, or the supporting sentence, of an invented subject and with another answer (figure A7:
+- the supporting sentence, or the question's own statement, of an invented subject and with another answer (figure A7:
   of Fuzhou, where the question asks of Wuzhou);
-- what the collection says of another of the same sort, or where the question names nothing, of another thing;
+- what the collection says of another of the same sort, or of another thing in the same article;
 - what the collection says of the subject, under an invented name (figures 2 and A10: a biography of "Albert Beverley").
 
 Object facts, the best first:
-- what the question says, of one that belongs to its subject or is next to it ("a cousin of");
-- what the question says of another year, rank or place (figure A7: of sections D to F, where the question asks of A
-  to C);
-- what the collection says besides of the subject, the likest to question and sentence first; the pair's own documents
-  in other words;
-- what the page's first sentence says besides of it, a clause of it that has nothing to do with what is asked;
-- another sentence of the pair's own documents with another year (figure A7 changes values so);
-- what two that are compared once did together, that there is talk of what is asked, what once happened to the subject.
+- what the question says of another year (figure A7: of sections D to F, where the question asks of A to C);
+- what the collection says besides of the subject, the likest to question and sentence first, or a part of it;
+- what the page's first sentence says besides of it;
+- what the question says of another place or rank.
 
 Departure: the paper's annotators and GPT-4 write every fact; here many are lifted (`sayings_en.py`).
 """
@@ -64,11 +60,9 @@ IN_ARTICLE = 30
 """Documents nearest to one without a page that are taken to be of the same article."""
 LEAST_TOLD = 8.0
 """What a question or sentence is taken to tell at least (`Collection.weight`)."""
-LEAST_COMMON = 2
-"""Content words that a sentence of another subject has in common with question or supporting sentence."""
-LEAST_LIKE = 0.15
+LEAST_LIKE = 0.1
 """Share of what question or supporting sentence tells in a lifted sentence that is of another subject."""
-LEAST_OF_IT, LEAST_FAR = 0.05, 0.2
+LEAST_OF_IT, LEAST_FAR = 0.01, 0.2
 """The same in one that is of the subject, and in one that speaks of it."""
 _UNIQUE = re.compile(
     r"\b(?:only|first|capital|most|last|largest|\w{3,}est|known as|called|named|second|name|word|term)\b|"
@@ -103,7 +97,7 @@ _PLACE_ASKED = re.compile(
     re.IGNORECASE,
 )
 _KIND_ASKED = re.compile(r"\b(?:common|kinds?|types?|genre|profession|occupation|job)\b", re.IGNORECASE)
-_OF_WHAT_KIND = re.compile(r"\b(?:which|what)(?: [a-z]+)?(?= )", re.IGNORECASE)
+_OF_WHAT_KIND = re.compile(r"\b(?:[Ww]hich|[Ww]hat)(?: [a-z]+)?(?= )")
 _DEFINES = re.compile(r"(?:The )?,?.{0,30}? (?:is|was|are|were) (?:an?|the) ")
 """What a clause may not tell, by the words of the question."""
 _BEGINNING = re.compile(r"(?:The |In [\w ]+ |[^,]+, (?:the )?)?")
@@ -184,21 +178,21 @@ class _Maker:
     def _of_the_subject(self) -> list[Saying]:
         """What is of what the question asks about, or of what belongs to it, the likest first."""
         found: list[tuple[bool, float, Saying]] = []
+        of = leading_name(lead(self.asked.fact)) if self.names and not self.pages else ""
+        beside = frozenset((*self.beside, *self.own))
         for saying in dict.fromkeys((*self.near, *self.own)):
             if saying.page and saying.page in self.names and saying.page not in self.pages:
                 continue  # of another that is called so
             if self.names:
-                led = any(stands_whole(saying.lead, name) for name in self.names)
-                fits = led or any(
-                    stands_whole(saying.text, name)
-                    for name in self.names
-                    if not is_of_a_people(name) and (not saying.page or " " in name)
-                )
+                called = [name for name in self.names if not is_of_a_people(name)]
+                led = any(stands_whole(saying.lead, name) for name in (*called, of) if name)
+                fits = led or any(stands_whole(saying.text, name) for name in called if not saying.page or " " in name)
                 fits = fits or (saying in self.own and self._is_led_alike(saying))
             else:
                 led = any(topic <= saying.leads for topic in self.topics)
                 fits = saying in self.own or (
-                    not saying.page and (led or any(topic <= saying.words for topic in self.topics))
+                    not saying.page
+                    and (led or (saying in beside and any(topic <= saying.words for topic in self.topics)))
                 )
             likeness = self._likeness(saying)
             if fits and likeness >= (0 if led else LEAST_OF_IT if saying in self.own else LEAST_FAR):
@@ -229,7 +223,8 @@ class _Maker:
             ):
                 continue
             asked, told = (len(_core(words & one)) for one in (self.question, self.fact))
-            if max(asked, told) >= LEAST_COMMON and (likeness := self._likeness(saying)) >= LEAST_LIKE:
+            likeness, common = self._likeness(saying), max(asked, told)
+            if common and likeness >= (LEAST_LIKE if common > 1 or not saying.page else LEAST_FAR):
                 found.append((-likeness, saying))
         return [saying for _, saying in sorted(found, key=lambda one: one[0])]
 
@@ -249,7 +244,8 @@ class _Maker:
         told = (*said, *(one.text for one in sorted(self.own, key=self._likeness, reverse=True)))
         if all(map(is_yes_or_no, self.asked.answers)):
             return []
-        return [one for one in dict.fromkeys(told) if en.contains(one, answer) and not _UNIQUE.search(one)]
+        told = [one for one in dict.fromkeys(told) if en.contains(one, answer) and not _UNIQUE.search(one)]
+        return [one for one in told if self.pages or any(stands_whole(lead(one), name) for name in self.names)]
 
     def subject_facts(self) -> Iterator[Made]:
         asked = self.asked
@@ -410,7 +406,7 @@ def _things(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tuple
     found: list[tuple[int, int, str, Sort]] = []
     for name in names(asked.question, documents):
         at = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
-        if at is None or any(en.contains(answer, name) for answer in asked.answers):
+        if at is None or (name not in asked.question and any(en.contains(one, name) for one in asked.answers)):
             continue
         if (sort := sort_of(name, tuple(documents), asked.question)) is not None:
             found.append((at.start(), at.end(), name, sort))

@@ -20,7 +20,6 @@ from flows.families.lveval.things_en import (
     is_opening_name,
     is_personal,
     sort_defined,
-    sort_of,
     stands_whole,
     without_asides,
 )
@@ -51,7 +50,8 @@ _OWN = re.compile(r"\b(?:its|his|her|their|it|he|she|they|also|later|other|both|
 _GARBLED = re.compile(r',,|""|;|\[|\]|\n|\(|\bor ,|^[^"]*"[^"]*(?:"[^"]*"[^"]*)*$')
 """What is left of brackets, and quotation marks without their other half."""
 _LEANS = re.compile(
-    r"(?:A further|Additionally|Again|Also|Another|The corresponding|As a result|But|Fifth|Finally|First|Firstly|For example|For instance|"
+    r"(?:A further|The corresponding|The county(?! of)|"
+    r"Additionally|Again|Also|Another|As a result|But|Fifth|Finally|First|Firstly|For example|For instance|"
     r"Furthermore|Hence|However|In addition|In contrast|In turn|Instead|Later|Likewise|Meanwhile|Moreover|Nevertheless|"
     r"Next|Other|Others|Otherwise|Second|Secondly|Similarly|Still|Such|Then|Therefore|Third|Thus|Yet|And|Or|So|"
     r"In case|Some|In fact|By contrast|Here|There|As with|As in|As such|If|While|When|Although|Though|Since|Because|"
@@ -165,7 +165,6 @@ def _said(page: str, text: str) -> Iterator[Saying]:
         said = re.sub(r"\s+", " ", sentence)
         if page and number == 0:
             sort, opening = opened(page, said)
-            sort = sort or sort_of(page, ())
             said = opening or said
         if (linked := _LINKED.match(said)) is not None:
             said = said[linked.end() :][:1].upper() + said[linked.end() + 1 :]
@@ -221,11 +220,21 @@ def stands_alone(sentence: str, of: str = "") -> bool:
         and sentence[:1].isupper()
         and sentence.endswith(".")
         and not _GARBLED.search(sentence)
+        and _has_a_verb(sentence)
         and ((begins is not None and bool(of)) or _LEANS.match(sentence) is None)
         and not _PRONOUN.search(sentence if begins is None else _OWN.sub("", sentence[begins.end() :]))
         and en.dangling_subject(sentence) is None
         and points_outside("en", sentence) is None
     )
+
+
+def _has_a_verb(sentence: str) -> bool:
+    """Whether it has one besides that of a relative clause behind its first noun: "A court that deals with cases"."""
+    first = lead(sentence)
+    rest = sentence[sentence.index(first) + len(first) :].rstrip(".")
+    if first.endswith((", which", ", who")):
+        return "," in rest
+    return any(is_verb(word) for word in rest.split()[first.endswith((" that", " which", " who")) :])
 
 
 def _named(sentence: str) -> re.Match[str] | None:
