@@ -56,14 +56,14 @@ from flows.language.invented import invented_names
 
 NEAR = 40
 """Documents nearest to the question that are looked through for one pair."""
-IN_ARTICLE = 30
+IN_ARTICLE = 12
 """Documents nearest to one without a page that are taken to be of the same article."""
 LEAST_TOLD = 8.0
 """What a question or sentence is taken to tell at least (`Collection.weight`)."""
 LEAST_LIKE = 0.1
 """Share of what question or supporting sentence tells in a lifted sentence that is of another subject."""
 LEAST_OF_IT, LEAST_FAR = 0.01, 0.2
-"""The same in one that is of the subject, and in one that speaks of it."""
+"""The same in one that is of the subject, and in one that speaks of it, or has but one word in common."""
 _UNIQUE = re.compile(
     r"\b(?:only|first|capital|most|last|largest|\w{3,}est|known as|called|named|second|name|word|term)\b|"
     r"\b(?:referred to as|for short|styli[sz]ed|originally|formerly|sometimes|abbreviated|nicknamed|short for)\b|"
@@ -224,7 +224,7 @@ class _Maker:
                 continue
             asked, told = (len(_core(words & one)) for one in (self.question, self.fact))
             likeness, common = self._likeness(saying), max(asked, told)
-            if common and likeness >= (LEAST_LIKE if common > 1 or not saying.page else LEAST_FAR):
+            if common and likeness >= (LEAST_LIKE if common > 1 else LEAST_FAR):
                 found.append((-likeness, saying))
         return [saying for _, saying in sorted(found, key=lambda one: one[0])]
 
@@ -244,8 +244,8 @@ class _Maker:
         told = (*said, *(one.text for one in sorted(self.own, key=self._likeness, reverse=True)))
         if all(map(is_yes_or_no, self.asked.answers)):
             return []
-        told = [one for one in dict.fromkeys(told) if en.contains(one, answer) and not _UNIQUE.search(one)]
-        return [one for one in told if self.pages or any(stands_whole(lead(one), name) for name in self.names)]
+        holding = [one for one in dict.fromkeys(told) if en.contains(one, answer) and not _UNIQUE.search(one)]
+        return [one for one in holding if self.pages or any(stands_whole(lead(one), name) for name in self.names)]
 
     def subject_facts(self) -> Iterator[Made]:
         asked = self.asked
@@ -285,7 +285,7 @@ class _Maker:
             sort = sort_of(name, tuple(self.documents), self.asked.question)
             if sort is None or sort.of not in _PLACES or len(self.asked_names) == 1:
                 continue
-            at = re.search(rf"\b(?:in|at|to|from|into) (?:the )?{re.escape(name)}(?=[ .,])", text)
+            at = re.search(rf"\b(?:in|at|to|from|into) {re.escape(name)}(?=[ .,])", text)
             if at is not None and stands_whole(text, name):
                 for other in others_than(name, sort, text, self.rng)[:TRIED]:
                     yield f"{text[: at.end() - len(name)]}{other}{text[at.end() :]}"

@@ -74,7 +74,7 @@ _LINKED = re.compile(
 """What joins a sentence to the one before it, and can go."""
 _CLAUSE_ENDS = re.compile(
     r"; |, (?:which|who|whose|where|whom|(?:and|but) (?:was|is|has|had|were|are|have|can|should|may|will|the|in|"
-    r"it|they|he|she|this|[a-z]+ed)|also|when|after|although|though|while|whereas|but|known as|via|based on|"
+    r"it|they|he|she|this)|also|when|after|although|though|while|whereas|but|known as|via|based on|"
     r"because|since|as|so|with|including|such as|especially|particularly|notably|making|leading|giving|causing|"
     r"allowing|resulting|becoming)\b"
 )
@@ -232,7 +232,7 @@ def _has_a_verb(sentence: str) -> bool:
     """Whether it has one besides that of a relative clause behind its first noun: "A court that deals with cases"."""
     first = lead(sentence)
     rest = sentence[sentence.index(first) + len(first) :].rstrip(".")
-    if first.endswith((", which", ", who")):
+    if first.endswith((", which", ", who", " whose")) or " – " in first or " whose " in first:
         return "," in rest
     return any(is_verb(word) for word in rest.split()[first.endswith((" that", " which", " who")) :])
 
