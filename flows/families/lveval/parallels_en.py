@@ -185,9 +185,8 @@ class _Maker:
                 continue  # of another that is called so
             if self.names:
                 called = [name for name in self.names if not is_of_a_people(name)]
-                led = any(stands_whole(saying.lead, name) for name in (*called, of) if name)
+                led = any(stands_whole(saying.lead, name) for name in (*called, of) if name in called or " " in name)
                 fits = led or any(stands_whole(saying.text, name) for name in called if not saying.page or " " in name)
-                fits = fits or (saying in self.own and self._is_led_alike(saying))
             else:
                 led = any(topic <= saying.leads for topic in self.topics)
                 fits = saying in self.own or (
@@ -198,10 +197,6 @@ class _Maker:
             if fits and likeness >= (0 if led else LEAST_OF_IT if saying in self.own else LEAST_FAR):
                 found.append((not led, -likeness, saying))
         return [saying for *_, saying in sorted(found, key=lambda one: one[:2])]
-
-    def _is_led_alike(self, saying: Saying) -> bool:
-        """Whether it is of whom or what the supporting sentence is of."""
-        return any(len(word) > 1 for word in en.content_words(lead(self.asked.fact)) & saying.leads)
 
     def _of_others(self) -> list[Saying]:
         """What is of another of the same sort; or of another thing, where no page says the sort."""
