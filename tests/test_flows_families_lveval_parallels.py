@@ -46,7 +46,7 @@ def made(inputs: ToConfuse, page: str, others: Sequence[str] = ()) -> tuple[tupl
 
 
 ALDER = asked("How high is Mount Alder?", "2,850 metres", "It is about 2,850 metres high.")
-MOUNTAIN = "Mount Alder is a mountain in Norway. It is about 2,850 metres high."
+MOUNTAIN = "Mount Alder is a mountain in Norway. It is about 2,850 metres high. It is the home of many rare birds."
 BAN = asked("班杰是什么职业呀？", "男演员", "班杰，台湾男演员。", "zh")
 ACTOR = "班杰（），台湾男演员，出生于美国奥克拉荷马州的奥克拉荷马市，在麻州的波士顿长大。"
 
@@ -57,8 +57,8 @@ ACTOR = "班杰（），台湾男演员，出生于美国奥克拉荷马州的�
         (
             ALDER,
             MOUNTAIN,
-            r"Mount [A-Z]\w+ is 2,\d{3} metres high\.",
-            r"Mount Alder was drawn by a teacher from [A-Z]\w+\.",
+            r"Mount [A-Z]\w+ is about 2,\d{3} metres high\.",
+            r"Mount Alder is the home of many rare birds\.",
         ),
         (
             asked("In which year did Ida Holm settle in Vienna?", "1781", "In 1781 she settled in Vienna."),
@@ -74,9 +74,9 @@ ACTOR = "班杰（），台湾男演员，出生于美国奥克拉荷马州的�
         ),
         (
             asked("Are both Ride a Pony and Kelm films?", "yes", "Ride a Pony is a 1975 family film by Don Chaffey."),
-            "Ride a Pony\nRide a Pony is a 1975 family film by Don Chaffey.",
+            "Ride a Pony\nRide a Pony is a 1975 family film by Don Chaffey. It was shot in Wales by a small crew.",
             r"[A-Z].* is a 1975 family film by Don Chaffey\.",
-            r"In 1975, Ride a Pony was (?:shown at a school in|praised by a newspaper of) [A-Z]\w+\.",
+            r"Ride a Pony was shot in Wales by a small crew\.",
         ),
         (BAN, ACTOR, r"\w{2,3}的职业是\w+。", r"班杰出生于美国奥克拉荷马州的奥克拉荷马市。"),
         (
@@ -130,6 +130,30 @@ def test_a_pronoun_gives_way_to_the_name_that_the_sentence_before_is_of() -> Non
     assert [saying.text for saying in sayings(document)] == ["Lake Alder is the home of many rare birds."]
 
 
+def test_a_sentence_holds_others() -> None:
+    document = (
+        "Boilers were made by Arthur Woolf, who patented an engine in 1805, and the French army bought two boilers."
+    )
+    assert {saying.text for saying in sayings(document)} >= {
+        "Arthur Woolf patented an engine in 1805.",
+        "The French army bought two boilers.",
+        "Boilers were made by Arthur Woolf.",
+    }
+
+
+def test_a_relative_clause_is_no_sentence() -> None:
+    assert sayings("A General Court that deals with issues of detail in Norway.") == ()
+
+
+def test_no_object_fact_decides_a_question_for_a_choice() -> None:
+    inputs = asked("Who was born first, Ida Holm or Jan Berg?", "Ida Holm", "Ida Holm was a composer from Oslo.")
+    page = (
+        "Jan Berg\nJan Berg was a Danish painter, born in 1781 in Aarhus. He was taught by his father. He sold ships."
+    )
+    assert made(inputs, page)[1]
+    assert not any("1781" in fact for fact in made(inputs, page)[1])
+
+
 @pytest.mark.parametrize(
     ("name", "sort"),
     [
@@ -149,9 +173,16 @@ def test_a_name_tells_its_sort(name: str, sort: str | None) -> None:
 
 
 def test_a_name_keeps_what_says_its_kind() -> None:
-    names = ("European Space Agency", "University of Bologna", "Mount Everest", "League of Nations", "Marie Curie")
+    names = (
+        "European Space Agency",
+        "University of Bologna",
+        "Mount Everest",
+        "League of Nations",
+        "Marie Curie",
+        "Walt Disney Productions",
+    )
     assert [renamed(name, "Aln") for name in names] == [
-        "Aln Space Agency", "University of Aln", "Mount Aln", "League of Aln", None,
+        "Aln Space Agency", "University of Aln", "Mount Aln", "League of Aln", None, "Aln Productions",
     ]  # fmt: skip
 
 

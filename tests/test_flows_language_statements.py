@@ -32,6 +32,8 @@ from flows.language.beside import speaks_of_another
         ("What percentage of the population of Warsaw was Jewish in 1897?", "around 34%", "",
          "Around 34% of the population of Warsaw was Jewish in 1897."),
         ("Which board game was published most recently, Pirate's Cove or Catan?", "Pirate's Cove", "", None),
+        ("What season was the character introduced?", "third", "", None),
+        ("What is the Forest of Aln the last remnant of?", "Kelm", "", None),
         ("What is the CJEU's duty?", "to ensure it", "", None),
         ("Were the centers profitable", "They lost money", "", None),
     ],

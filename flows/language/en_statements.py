@@ -29,7 +29,7 @@ def statement(question: str, answer: str, sentence: str = "") -> str | None:
     `sentence` is one that holds the answer, and tells whether it stands with an article.
     """
     asked = _ASKS.fullmatch(question.strip().rstrip("?").strip())
-    if asked is None:
+    if asked is None or _CLAUSE.search(asked["rest"]):
         return None
     said = answer.strip(" .") if WORK_ASKED.search(question) else _with_article(answer, sentence)
     made = _asked_by(asked, said)
@@ -43,38 +43,6 @@ def untimed(question: str) -> str | None:
         return None
     made = _told(asked["rest"].split(), "")
     return None if made is None else _finished(made)
-
-
-def indirect(question: str) -> str | None:
-    """A question as a clause ("when the Danube was bridged"); None of one that is not plain."""
-    plain = question.strip().rstrip("?").strip()
-    asked = _INDIRECT.fullmatch(plain)
-    if asked is None or _CLAUSE.search(asked["rest"]):
-        return None
-    words, who = asked["rest"].split(), asked["who"].lower()
-    at = _auxiliary(words)
-    if not words or words[-1] in PREPOSITIONS or (who == "how" and at != 0):
-        return None
-    if who == "how much" and words[0] == "of" and at is not None:
-        return f"{who} {' '.join(words)}"
-    if at is None:
-        verb = next((place for place, word in enumerate(words) if is_finite(word)), None)
-        return (
-            f"{who} {' '.join(words)}"
-            if verb is not None and who in ("who", "what", "which", "how many", "how much")
-            else None
-        )
-    noun, rest = words[:at], words[at:]
-    if any(word in PREPOSITIONS or is_finite(word) for word in noun):
-        return f"{who} {' '.join(words)}" if not noun or is_finite(noun[0]) else None
-    told = _told(rest, "")
-    if told is None and rest[0] in _BE and not noun and len(rest) > 1 and who in ("who", "what"):
-        named = rest[2:3] == ["name"] or any(is_finite(word) or word in _AUX for word in rest[1:])
-        told = " ".join((*rest[1:], rest[0])) if rest[1] in ("the", "a", "an") and not named else None
-    return None if told is None else " ".join((who, *noun, told)).replace("  ", " ").strip()
-
-
-_INDIRECT = re.compile(r"(?P<who>When|Where|Why|Who|What|Which|How (?:many|much|long|often)|How) (?P<rest>.+)")
 
 
 def _finished(made: str) -> str:
@@ -137,7 +105,7 @@ def _counted(words: list[str], answer: str) -> str | None:
     noun, rest = words[:at], words[at:]
     number = answer.removesuffix(f" {noun[-1]}") if noun else ""
     plain = re.fullmatch(r"(?:(?:about|over|around|nearly|at least) )?[\d.,]*\d(?: (?:m|b|tr)illion)?|[a-z]+", number)
-    if plain is None or at > LONGEST_COUNTED or PREPOSITIONS & set(noun) or _CLAUSE.search(" ".join(words)):
+    if plain is None or at > LONGEST_COUNTED or PREPOSITIONS & set(noun):
         return None
     said = " ".join((number, *noun))
     if rest[0] in ("did", "does", "do"):
@@ -269,14 +237,20 @@ def _whoever(words: list[str], who: str, answer: str) -> str | None:  # noqa: PL
         return _what_is(words, who, answer)
     at = _auxiliary(words)
     noun = words[:at] if at is not None else words
-    if who in ("What", "Which") and at is not None and 0 < at <= 3 and not _CLAUSE.search(" ".join(noun)):
+    if who in ("What", "Which") and at is not None and 0 < at <= 3:
         if any(word in PREPOSITIONS for word in noun):
             return None
         if words[at] == "did":
             return _object(words[at:], answer)
         if words[-1] in PREPOSITIONS:
             return None
-        if words[at] in _BE and at + 1 < len(words) and is_plural(answer) == (words[at] in ("are", "were")):
+        inverted = _verb(words[at + 1 :], words[at]) is not None
+        if (
+            words[at] in _BE
+            and not inverted
+            and at + 1 < len(words)
+            and is_plural(answer) == (words[at] in ("are", "were"))
+        ):
             return " ".join((answer, *words[at:]))
         return None
     verb = next((place for place, word in enumerate(words) if is_finite(word)), None)
@@ -298,21 +272,19 @@ def _what_is(words: list[str], who: str, answer: str) -> str | None:
     aux, rest = words[0], words[1:]
     if aux in ("did", "does"):
         return _object(words, answer)
-    if aux not in _BE:
+    if aux not in _BE or rest[-1] in PREPOSITIONS:
         return None
-    if "called" in rest and who == "What" and not _CLAUSE.search(" ".join(rest)):
+    if "called" in rest and who == "What":
         at = rest.index("called")
         return " ".join((*rest[:at], aux, "called", answer, *rest[at + 1 :]))
     names = who == "Who" or answer[:1].isupper() or answer[:1].isdigit() or answer.startswith(("the ", "a ", "an "))
-    if names and rest and rest[0] in ("the", "one") and not _CLAUSE.search(" ".join(rest)):
+    if names and rest and rest[0] in ("the", "one"):
         return f"{' '.join(rest)} {aux} {answer}" if who == "What" else " ".join((answer, aux, *rest))
     return None
 
 
-def _object(words: list[str], answer: str) -> str | None:  # noqa: PLR0911 - one for each order of words
+def _object(words: list[str], answer: str) -> str | None:
     """What somebody did: the answer behind the verb, or behind the preposition that the question ends with."""
-    if _CLAUSE.search(" ".join(words)):
-        return None
     rest = words[1:]
     at = _verb(rest, words[0])
     if at is None:

@@ -21,7 +21,7 @@ OFFERED = 3
 """Facts of either kind that the rules may choose from."""
 LEAST_COMMON = 2
 """Content words, but names, of question or original in a fact that is not the question's own statement."""
-MOST_OF_ANSWER, MOST_OF_ORIGINAL = 0.5, 0.65
+MOST_OF_ANSWER, MOST_OF_ORIGINAL = 0.5, 0.75
 """Share of an answer's content words, and of the original's, in a fact that is not the question's own statement."""
 _ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]")
 
@@ -34,14 +34,23 @@ class Parallels:
         self._collection = Collection(every if language == "en" else [])
 
     def facts(self, asked: ToConfuse, pair: Pair, rng: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Subject facts and object facts that pass, the best first; no object fact is the first subject fact."""
+        """Subject and object facts that pass, the best first; no object fact says what the first subject fact says."""
         documents = [document.text for document in pair.documents]
         if asked.language == "zh":
             made = parallels_zh.facts(asked, documents, rng)
         else:
             made = parallels_en.facts(asked, documents, self._collection, rng)
         subject, other = (_sound(asked, change, of, documents) for change, of in zip(CHANGES, made, strict=True))
-        return subject, tuple(fact for fact in other if fact not in subject[:1])
+        for one in subject:
+            if rest := tuple(fact for fact in other if not _is_held(asked.language, one, fact)):
+                return tuple(sorted(subject, key=lambda fact: fact != one)), rest
+        return subject, () if subject else other
+
+
+def _is_held(language: str, fact: str, other: str) -> bool:
+    """Whether one of two facts says no more than the other."""
+    said, again = (language_of(language).content_words(one) for one in (fact, other))
+    return said <= again or again <= said
 
 
 def _sound(asked: ToConfuse, change: Changed, made: Iterable[Made], documents: Sequence[str]) -> tuple[str, ...]:
@@ -78,6 +87,6 @@ def _tells_again(asked: ToConfuse, change: Changed, answers: Sequence[str], fact
     said, known = words(fact), words(asked.question)
     near = [words(answer) - known for answer in answers]
     original = words(asked.fact)
-    return any(len(one) > 1 and len(one & said) > MOST_OF_ANSWER * len(one) for one in near) or (
+    return any(one and (one <= said or len(one & said) > MOST_OF_ANSWER * len(one)) for one in near) or (
         change == "object" and len(original & said) > MOST_OF_ORIGINAL * len(original)
     )

@@ -1,20 +1,16 @@
 """English confusing facts by rule: the like of another subject, and something else of the same (section 3.2.2).
 
 Subject facts, the best first:
-- the question's own statement, or the supporting sentence, of an invented subject and with another answer (figure A7:
+- the supporting sentence, or the question's own statement, of an invented subject and with another answer (figure A7:
   of Fuzhou, where the question asks of Wuzhou);
-- what the collection says of another of the same sort, or where the question names nothing, of another thing;
+- what the collection says of another of the same sort, or of another thing in the same article;
 - what the collection says of the subject, under an invented name (figures 2 and A10: a biography of "Albert Beverley").
 
 Object facts, the best first:
-- what the question says, of one that belongs to its subject or is next to it ("a cousin of");
-- what the question says of another year, rank or place (figure A7: of sections D to F, where the question asks of A
-  to C);
-- what the collection says besides of the subject, the likest to question and sentence first; the pair's own documents
-  in other words;
-- what the page's first sentence says besides of it, a clause of it that has nothing to do with what is asked;
-- another sentence of the pair's own documents with another year (figure A7 changes values so);
-- what two that are compared once did together, that there is talk of what is asked, what once happened to the subject.
+- what the question says of another year (figure A7: of sections D to F, where the question asks of A to C);
+- what the collection says besides of the subject, the likest to question and sentence first, or a part of it;
+- what the page's first sentence says besides of it;
+- what the question says of another place or rank.
 
 Departure: the paper's annotators and GPT-4 write every fact; here many are lifted (`sayings_en.py`).
 """
@@ -29,10 +25,9 @@ from flows.families.lveval.sayings_en import (
     Collection,
     Saying,
     clauses,
-    definition,
     lead,
     leading_name,
-    reworded,
+    parts,
     sayings,
     stands_alone,
 )
@@ -50,28 +45,28 @@ from flows.families.lveval.things_en import (
     without_asides,
 )
 from flows.language import CannotReplace, en
-from flows.language.alternatives import LAST_YEAR, NUMBER, YEAR, counted_anew, is_plausible, moved, persons
+from flows.language.alternatives import LAST_YEAR, NUMBER, YEAR, counted_anew, moved, persons
 from flows.language.choices import is_yes_or_no
 from flows.language.en_names import classes, is_of_a_people, place_class
 from flows.language.en_nouns import entities
 from flows.language.en_phrases import PREPOSITIONS, article, is_dictionary_word, parts_of_speech
-from flows.language.en_statements import WORK_ASKED, indirect, statement, untimed
-from flows.language.en_tokens import MONTHS, word_set
+from flows.language.en_statements import statement, untimed
+from flows.language.en_tokens import word_set
 from flows.language.invented import invented_names
 
 NEAR = 40
 """Documents nearest to the question that are looked through for one pair."""
+IN_ARTICLE = 12
+"""Documents nearest to one without a page that are taken to be of the same article."""
 LEAST_TOLD = 8.0
 """What a question or sentence is taken to tell at least (`Collection.weight`)."""
-LEAST_COMMON = 2
-"""Content words that a sentence of another subject has in common with question or supporting sentence."""
-LEAST_LIKE = 0.2
+LEAST_LIKE = 0.1
 """Share of what question or supporting sentence tells in a lifted sentence that is of another subject."""
-LEAST_OF_IT, LEAST_FAR = 0.05, 0.3
-"""The same in one that is of the subject, and in one that speaks of it."""
+LEAST_OF_IT, LEAST_FAR = 0.01, 0.2
+"""The same in one that is of the subject, and in one that speaks of it, or has but one word in common."""
 _UNIQUE = re.compile(
     r"\b(?:only|first|capital|most|last|largest|\w{3,}est|known as|called|named|second|name|word|term)\b|"
-    r"\b(?:styli[sz]ed|originally|formerly|sometimes|abbreviated|nicknamed|short for)\b|"
+    r"\b(?:referred to as|for short|styli[sz]ed|originally|formerly|sometimes|abbreviated|nicknamed|short for)\b|"
     r"\b(?:is|was|are|were) (?:the|King|Queen|President)\b"
 )
 """What is true of one alone, and of no other under another name."""
@@ -85,62 +80,11 @@ LEAST_WORDS = 6
 """Words that say something without the time that is asked for."""
 
 
+_ASKS_WORK = re.compile(
+    r"\b(?:what|which)(?: [\w'’-]+){0,4} (?:novel|film|movie|opera|book|song|album|play|poem|journal)\b", re.IGNORECASE
+)
 _RANK = re.compile(r"\bthe (?:[A-Za-z]+['’]s )?(?P<rank>first|second|third|main|primary|\w{3,}est)\b(?! of)")
 _TIMES = word_set("year month week day date time century decade age period war begin start end last first")
-_TOGETHER = {
-    "person": ("{one} and {other} once met at a dinner.", "{one} once wrote a long letter to {other}."),
-    "band": ("{one} once went on tour with {other}.", "{one} and {other} once shared a stage."),
-    "work": ("{one} was once shown together with {other}.", "{one} is often sold together with {other}."),
-    "piece": ("{one} is often performed together with {other}.",),
-    "paper": ("{one} once reviewed an issue of {other}.", "{one} was once sold together with {other}."),
-    "species": ("{one} is often grown beside {other}.", "{one} and {other} are shown in one garden."),
-    "city": ("{one} and {other} once traded with each other.",),
-    "building": ("{one} and {other} once were shown on one stamp.",),
-    "organisation": ("{one} once worked together with {other}.", "{one} and {other} once held a fair together."),
-    "drink": ("{one} is often served with {other}.",),
-    "team": ("{one} once played a friendly game with {other}.",),
-    "river": ("{one} and {other} are often shown on one map.",),
-}
-_ONCE_IN = {
-    "person": ("{of} spent a summer in {town}.", "{of} owned a small house in {town}."),
-    "band": ("{of} played at a fair in {town}.", "{of} gave a free concert in {town}."),
-    "work": ("{of} was shown at a school in {town}.", "{of} was praised by a newspaper of {town}."),
-    "piece": ("{of} was performed at a fair in {town}.",),
-    "paper": ("{of} had an office in {town}.",),
-    "species": ("{of} was shown at a fair in {town}.",),
-    "city": ("{of} traded with {town} by road.", "{of} received a gift from {town}."),
-    "country": ("{of} sent an envoy to {town}.",),
-    "building": ("{of} was drawn by a teacher from {town}.", "{of} was described in a letter from {town}."),
-    "organisation": ("{of} opened an office in {town}.", "{of} held a meeting in {town}."),
-    "mountain": ("{of} was drawn by a teacher from {town}.",),
-    "event": ("{of} was remembered with a service in {town}.",),
-    "team": ("{of} played a friendly game in {town}.",),
-}
-"""What two, or one, may have done besides, by their sort."""
-_TOLD_OF = (
-    "Several accounts discuss {}.",
-    "Visitors often ask {}.",
-    "A school book explains {}.",
-    "It was long disputed {}.",
-    "Two newspapers reported {}.",
-    "An old letter mentions {}.",
-)
-_RELATED = {
-    "person": ("a cousin of", "a pupil of", "a friend of"),
-    "city": ("a suburb of",),
-    "country": ("a neighbour of",),
-    "river": ("a tributary of",),
-    "organisation": ("a rival of", "a forerunner of"),
-    "team": ("a rival of",),
-    "band": ("a rival of",),
-    "paper": ("a rival of",),
-    "work": ("the sequel to", "a parody of"),
-    "piece": ("a parody of",),
-    "building": ("a copy of",),
-    "event": ("a forerunner of",),
-    "species": ("a relative of",),
-}
-"""Whose or what's act is told in the place of its own, by its sort."""
 _NEXT = {"first": "second", "second": "third", "third": "fourth"}
 _PLACES = ("city", "country", "region", "island", "continent", "building")
 _TIME_ASKED = re.compile(
@@ -149,14 +93,12 @@ _TIME_ASKED = re.compile(
     re.IGNORECASE,
 )
 _PLACE_ASKED = re.compile(
-    r"\b(?:where|country|countries|city|cities|state|nation|nationality|place|located|headquartered|based|native|from|in)\b|"
-    r"\b[A-Z]\w+(?:an|ish|ese)\b",
+    r"\b(?:where|country|countries|city|cities|states?|nation|nationality|place|located|headquartered|based|native|from)\b",
     re.IGNORECASE,
 )
-_KIND_ASKED = re.compile(
-    r"\b(?:same|common|kinds?|types?|genre|profession|occupation|both|or)\b",
-    re.IGNORECASE,
-)
+_KIND_ASKED = re.compile(r"\b(?:common|kinds?|types?|genre|profession|occupation|job)\b", re.IGNORECASE)
+_OF_WHAT_KIND = re.compile(r"\b(?:[Ww]hich|[Ww]hat)(?: [a-z]+)?(?= )")
+_DEFINES = re.compile(r"(?:The )?,?.{0,30}? (?:is|was|are|were) (?:an?|the) ")
 """What a clause may not tell, by the words of the question."""
 _BEGINNING = re.compile(r"(?:The |In [\w ]+ |[^,]+, (?:the )?)?")
 """What may stand before the name of whom or what a sentence is of."""
@@ -208,7 +150,10 @@ class _Maker:
             en.content_words(" ".join(self.names)),
             *(en.content_words(one.text) for one in self._openings()),
         ]
-        self.near = list(dict.fromkeys(saying for words in queries for saying in collection.near(words, NEAR)))
+        near = [saying for words in queries for saying in collection.near(words, NEAR)]
+        article = [one for document in documents for one in collection.near(en.content_words(document), IN_ARTICLE)]
+        self.near = list(dict.fromkeys((*near, *article)))
+        self.beside = self.near if self.pages else list(dict.fromkeys((*article, *self.own)))
 
     def _topics(self) -> list[frozenset[str]]:
         """The words of the noun phrases that a question without names asks about, the longest first."""
@@ -233,24 +178,23 @@ class _Maker:
     def _of_the_subject(self) -> list[Saying]:
         """What is of what the question asks about, or of what belongs to it, the likest first."""
         found: list[tuple[bool, float, Saying]] = []
+        of = leading_name(lead(self.asked.fact)) if self.names and not self.pages else ""
+        beside = frozenset((*self.beside, *self.own))
         for saying in dict.fromkeys((*self.near, *self.own)):
             if saying.page and saying.page in self.names and saying.page not in self.pages:
                 continue  # of another that is called so
             if self.names:
-                led = any(stands_whole(saying.lead, name) for name in self.names)
-                fits = led or (
-                    not saying.page
-                    and any(
-                        stands_whole(saying.text, name) and (place_class(name) is None or saying in self.own)
-                        for name in self.names
-                    )
-                )
-                fits = fits or (saying in self.own and bool(en.content_words(lead(self.asked.fact)) & saying.leads))
+                called = [name for name in self.names if not is_of_a_people(name)]
+                led = any(stands_whole(saying.lead, name) for name in (*called, of) if name in called or " " in name)
+                fits = led or any(stands_whole(saying.text, name) for name in called if not saying.page or " " in name)
             else:
                 led = any(topic <= saying.leads for topic in self.topics)
-                fits = led or any(topic <= saying.words for topic in self.topics) or saying in self.own
+                fits = saying in self.own or (
+                    not saying.page
+                    and (led or (saying in beside and any(topic <= saying.words for topic in self.topics)))
+                )
             likeness = self._likeness(saying)
-            if fits and likeness >= (LEAST_OF_IT if led or saying in self.own else LEAST_FAR):
+            if fits and likeness >= (0 if led else LEAST_OF_IT if saying in self.own else LEAST_FAR):
                 found.append((not led, -likeness, saying))
         return [saying for *_, saying in sorted(found, key=lambda one: one[:2])]
 
@@ -258,12 +202,13 @@ class _Maker:
         """What is of another of the same sort; or of another thing, where no page says the sort."""
         sorts = {saying.sort.of for saying in self.own if saying.sort is not None}
         found: list[tuple[float, Saying]] = []
-        for saying in self.near:
-            words = saying.words
+        for saying in self.beside:
+            words, told_of = saying.words, saying.words if saying.page else saying.leads
             if (
                 " v " in saying.text
                 or saying.page in self.pages
-                or any(en.content_words(name) <= words for name in (*self.names, *self.pages))
+                or words <= en.content_words(self.asked.fact)
+                or any(en.content_words(name) <= told_of for name in (*self.names, *self.pages))
             ):
                 continue
             if not saying.page and not self._is_of_the_sort(saying):
@@ -273,8 +218,8 @@ class _Maker:
             ):
                 continue
             asked, told = (len(_core(words & one)) for one in (self.question, self.fact))
-            alike = asked >= LEAST_COMMON or (told >= LEAST_COMMON and (bool(saying.page) or asked > 0))
-            if alike and (likeness := self._likeness(saying)) >= LEAST_LIKE:
+            likeness, common = self._likeness(saying), max(asked, told)
+            if common and likeness >= (LEAST_LIKE if common > 1 else LEAST_FAR):
                 found.append((-likeness, saying))
         return [saying for _, saying in sorted(found, key=lambda one: one[0])]
 
@@ -287,90 +232,47 @@ class _Maker:
         sort = sort_of(name, ()) if name else None
         return sort is None or not sorts or sort.of in sorts
 
+    def _supporting(self) -> list[str]:
+        """What the documents say with the answer in it, the supporting sentence first."""
+        answer, fact = self.asked.answers[0].strip(" ."), without_asides(self.asked.fact)
+        said = [fact, *parts(fact)] if stands_alone(fact) else [one for one in parts(fact) if stands_alone(one)]
+        told = (*said, *(one.text for one in sorted(self.own, key=self._likeness, reverse=True)))
+        if all(map(is_yes_or_no, self.asked.answers)):
+            return []
+        holding = [one for one in dict.fromkeys(told) if en.contains(one, answer) and not _UNIQUE.search(one)]
+        return [one for one in holding if self.pages or any(stands_whole(lead(one), name) for name in self.names)]
+
     def subject_facts(self) -> Iterator[Made]:
         asked = self.asked
+        for text in self._supporting():
+            for said in self._of_another(text):
+                yield from (
+                    Made(one, stated=True) for one in _answered(said, asked.answers[0], _others_to(asked, self.rng))
+                )
         for text in statements(asked, self.rng):
             yield from (Made(fact, stated=True) for fact in self._of_another(text, stated=True))
-        fact = without_asides(asked.fact)
-        if not all(map(is_yes_or_no, asked.answers)) and stands_alone(fact) and not _UNIQUE.search(fact):
-            for text in _answered(fact, asked.answers[0], _others_to(asked, self.rng)):
-                yield from (Made(one, stated=True) for one in self._of_another(text))
-        others = (
-            Made(one, stated=False, lifted=True) for saying in self._of_others() for one in self._not_repeated(saying)
-        )
-        if not self.names or self.pages:
-            yield from others
+        others = [Made(saying.text, stated=False, lifted=True) for saying in self._of_others()]
+        yield from others if self.pages or not self.names else ()
         of_it = self._of_the_subject()
         near = sorted(self.own, key=self._likeness, reverse=True)
         for saying in dict.fromkeys((*of_it[1:], *of_it[:1], *near)):
             if not _UNIQUE.search(saying.text):
-                yield from (Made(one, stated=False, lifted=True) for one in self._of_another(saying.text))
+                led = any(stands_whole(saying.lead, name) for name in self.names)
+                yield from (Made(one, stated=led, lifted=True) for one in self._of_another(saying.text))
+        for text in self._besides():
+            yield from (Made(one, stated=True, lifted=True) for one in self._of_another(text))
         yield from others
-        yield from (Made(fact, stated=True) for text in self._told_of() for fact in self._of_another(text, stated=True))
 
     def object_facts(self) -> Iterator[Made]:
         stated = list(statements(self.asked, self.rng))
         for text in stated:
             yield from (Made(fact, stated=True) for fact in _of_another_year(text, self.asked, self.rng))
-        yield from self._lifted()
+        lifted = (*self._of_the_subject(), *(one for one in self.own if one.page))
+        for text in (*(one.text for one in lifted), *self._besides()):
+            if self._keeps_off(text):
+                yield Made(text, stated=True, lifted=True)
         for text in stated:
-            others = (*self._elsewhere(text), *_of_the_next(text), *self._related(text))
-            yield from (Made(fact, stated=True) for fact in others)
-        fact = without_asides(self.asked.fact)
-        if not all(map(is_yes_or_no, self.asked.answers)) and stands_alone(fact) and not _UNIQUE.search(fact):
-            for text in _answered(fact, self.asked.answers[0], _others_to(self.asked, self.rng)):
-                yield from (Made(one, stated=True) for one in self._related(text))
-        yield from (Made(one, stated=True, lifted=True) for one in self._besides())
-        for saying in self._of_the_subject():
-            if saying in self.own and saying.text not in self.asked.fact:
-                yield from (Made(one, stated=True, lifted=True) for one in self._altered(saying.text))
-        yield from (Made(one, stated=True) for one in (*self._together(), *self._told_of(), *self._once()))
-
-    def _together(self) -> Iterator[str]:
-        """What two things of one sort that a question compares once did together."""
-        if len(self.asked_names) != len(("one", "other")):
-            return
-        one, other = self.asked_names
-        if re.search(rf"{re.escape(one)}\W* (?:and|or) (?:the )?\W*{re.escape(other)}", self.asked.question) is None:
-            return
-        sorts = [sort_of(name, tuple(self.documents), self.asked.question) for name in (one, other)]
-        known = {sort.of for sort in sorts if sort is not None}
-        if len(known) == 1:
-            yield from (
-                form.format(one=one, other=other) for form in _shuffled(_TOGETHER.get(known.pop(), ()), self.rng)
-            )
-
-    def _told_of(self) -> Iterator[str]:
-        """That there is talk of what is asked."""
-        if (clause := indirect(self.asked.question)) is not None:
-            yield from (form.format(clause) for form in _shuffled(_TOLD_OF, self.rng))
-
-    def _once(self) -> Iterator[str]:
-        """What happened to the subject besides, in a town that nobody knows."""
-        years = YEAR.findall(f"{self.asked.question} {self.asked.fact}")
-        year = years[0] if years and not any(one in answer for one in years for answer in self.asked.answers) else ""
-        year = year if year > "1900" else ""
-        for name in [one for one in self.names if one.casefold() not in MONTHS][:1]:
-            sort = sort_of(name, tuple(self.documents), self.asked.question)
-            for form in _shuffled(_ONCE_IN.get(sort.of, ()) if sort is not None else (), self.rng):
-                said = form.format(of=name, town=self.rng.choice(invented_names("en")["town"]))
-                yield f"In {year}, {said}" if year and not _TIME_ASKED.search(self.asked.question) else said
-
-    def _related(self, text: str) -> Iterator[str]:
-        """What the question says of its subject, said of one that belongs to it, or is next to it."""
-        for name, sort in _things(text, self.asked, self.documents):
-            begins = re.search(
-                rf"(?P<the>\b[Tt]he )?(?<!\w){re.escape(name)}(?=[ .,])(?! (?:were|are|have|of|and)\b)", text
-            )
-            before = text[: begins.start()] if begins is not None else ""
-            if begins is None or not stands_whole(text, name) or sort.of not in _RELATED or before.count('"'):
-                continue
-            if re.search(r"\b(?:in|at|from|to|into|on|by|of|and) $", before) or (sort.of != "person" and before):
-                continue
-            for related in _RELATED[sort.of]:
-                said = f"{related} {(begins['the'] or '').lower()}{name}"
-                yield f"{before}{said if before else said[0].upper() + said[1:]}{text[begins.end() :]}"
-            return
+            yield from (Made(fact, stated=True) for fact in (*self._elsewhere(text), *_of_the_next(text)))
 
     def _elsewhere(self, text: str) -> Iterator[str]:
         """What the question says of its subject, with another place than the one that it names last."""
@@ -378,55 +280,33 @@ class _Maker:
             sort = sort_of(name, tuple(self.documents), self.asked.question)
             if sort is None or sort.of not in _PLACES or len(self.asked_names) == 1:
                 continue
-            at = re.search(rf"\b(?:in|at|to|from|into) (?:the )?{re.escape(name)}(?=[ .,])", text)
+            at = re.search(rf"\b(?:in|at|to|from|into) {re.escape(name)}(?=[ .,])", text)
             if at is not None and stands_whole(text, name):
                 for other in others_than(name, sort, text, self.rng)[:TRIED]:
                     yield f"{text[: at.end() - len(name)]}{other}{text[at.end() :]}"
             return
 
     def _besides(self) -> Iterator[str]:
-        """Clauses of the pages' first sentences that have nothing to do with what is asked."""
-        question = self.asked.question
+        """Clauses of the pages' first sentences."""
         for saying in self._openings():
-            if not any(_is_part(name, saying.page) or _is_part(saying.page, name) for name in self.names):
-                continue
-            for clause in clauses(saying.text, saying.page):
-                words = en.content_words(clause) - en.content_words(saying.page)
-                told = words & (en.content_words(question) - en.content_words(" ".join(self.names)))
-                if (
-                    not told
-                    and not (_TIME_ASKED.search(question) and re.search(r"\d{4}|century", clause))
-                    and not (_PLACE_ASKED.search(question) and _tells_place(clause, saying.page))
-                    and not (_KIND_ASKED.search(question) and clause.startswith(definition(saying.text, saying.page)))
-                ):
-                    yield clause
+            if any(_is_part(name, saying.page) or _is_part(saying.page, name) for name in self.names):
+                yield from clauses(saying.text, saying.page)
 
-    def _lifted(self) -> Iterator[Made]:
-        for saying in (*self._of_the_subject(), *(one for one in self.own if one.page)):
-            yield from (Made(one, stated=True, lifted=True) for one in self._not_repeated(saying))
-
-    def _altered(self, text: str) -> Iterator[str]:
-        """A sentence with another year, number or place in the place of its only one."""
-        if len(NUMBER.findall(text)) == 1:
-            yield moved(text, YEAR if YEAR.search(text) else NUMBER, self.rng)
-            return
-        yield from counted_anew(text, self.rng)
-        for run in NAME.finditer(text, len(lead(text))):
-            before = text[: run.start("name")]
-            of = place_class(run["name"])
-            if (
-                of in ("city", "country")
-                and run["name"] not in self.asked.question
-                and before.endswith((" in ", " to ", " from ", " near "))
-            ):
-                for other in self.rng.sample(invented_names("en")["town" if of == "city" else "country"], TRIED):
-                    yield f"{before}{other}{text[run.end('name') :]}"
-                return
-
-    def _not_repeated(self, saying: Saying) -> Iterator[str]:
-        """The sentence, in other words where it stands in the pair's own documents."""
-        is_own = any(saying.text in document for document in self.documents)
-        yield from reworded(saying.text) if is_own else (saying.text,)
+    def _keeps_off(self, text: str) -> bool:
+        """Whether a sentence has nothing to do with what a question for a choice compares."""
+        question = self.asked.question
+        if not (is_yes_or_no(self.asked.answers[0]) or re.search(r"\bor\b", question)):
+            return True
+        rest, asked = text, question
+        for name in sorted((*self.pages, *self.names), key=len, reverse=True):
+            rest, asked = rest.replace(name, ""), asked.replace(name, "")
+        asked = _OF_WHAT_KIND.sub("", asked)
+        return not (
+            en.content_words(rest) & en.content_words(asked)
+            or (_TIME_ASKED.search(asked) and re.search(r"\d{4}|century", rest))
+            or ((_PLACE_ASKED.search(asked) or _tells_place(asked)) and _tells_place(rest))
+            or (_KIND_ASKED.search(asked) and _DEFINES.match(rest))
+        )
 
     def _of_another(self, text: str, *, stated: bool = False) -> Iterator[str]:
         """The text of an invented one in the place of whom or what it is of; of any that it names, if it is stated."""
@@ -436,6 +316,7 @@ class _Maker:
             not things
             and not stated
             and (name := leading_name(first))
+            and not any(en.contains(answer, name) or en.contains(name, answer) for answer in self.asked.answers)
             and (sort := sort_of(name, tuple(self.documents))) is not None
         ):
             things = [(name, sort)] if sort.of not in ("thing", "people") else []
@@ -443,6 +324,8 @@ class _Maker:
             if not stands_whole(text, name) or not (stated or _BEGINNING.fullmatch(text[: text.index(name)])):
                 continue
             before = text[: text.index(name)]
+            if before.endswith((" a ", " an ")) or f'{name} "' in text:
+                return
             if stated and any(one != name and one in before and place_class(one) is None for one in self.names):
                 continue  # of something else that stays, and may be true of this alone
             for other in others_than(name, sort, text, self.rng)[:TRIED]:
@@ -500,10 +383,6 @@ def _core(words: frozenset[str]) -> frozenset[str]:
     )
 
 
-def _shuffled(forms: Sequence[str], rng: random.Random) -> list[str]:
-    return rng.sample(forms, len(forms))
-
-
 def _of_the_next(text: str) -> Iterator[str]:
     """What is true of the first, the largest or the main one, said of the next."""
     if len(_RANK.findall(text)) == 1 and (rank := _RANK.search(text)) is not None:
@@ -512,8 +391,8 @@ def _of_the_next(text: str) -> Iterator[str]:
         yield f"{text[: rank.start('rank')]}{other}{text[rank.end('rank') :]}"
 
 
-def _tells_place(clause: str, page: str) -> bool:
-    found = (run["name"] for run in NAME.finditer(clause.replace(page, "")))
+def _tells_place(text: str) -> bool:
+    found = (run["name"] for run in NAME.finditer(text))
     return any(place_class(word) or is_of_a_people(word) for name in found for word in (name, *name.split()))
 
 
@@ -522,7 +401,7 @@ def _things(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tuple
     found: list[tuple[int, int, str, Sort]] = []
     for name in names(asked.question, documents):
         at = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
-        if at is None or any(en.contains(answer, name) for answer in asked.answers):
+        if at is None or (name not in asked.question and any(en.contains(one, name) for one in asked.answers)):
             continue
         if (sort := sort_of(name, tuple(documents), asked.question)) is not None:
             found.append((at.start(), at.end(), name, sort))
@@ -536,13 +415,16 @@ def _things(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tuple
 def other_answers(answer: str, question: str, text: str, rng: random.Random) -> Iterator[str]:
     """Others of the answer's kind: near years and quantities, invented persons, places and names."""
     bare = re.sub(r"^(?:the|an?)\s+(?=\S+\s)", "", answer.strip(' ."“”'), flags=re.IGNORECASE)
+    if bare.endswith(("'s", "’s")):
+        yield from (f"{other}'s" for other in other_answers(bare[:-2], question, text, rng))
+        return
     kind = en.kind(bare, question)
     of, _, shape = kind.partition(":")
     if of in ("number", "date") or NUMBER.search(bare):
         yield from _counted(bare, rng)
     elif of == "person" and not re.search(rf"\bthe {re.escape(bare)}(?!\w)", text):
         yield from _persons(bare, text, shape, rng)
-    elif (WORK_ASKED.search(question) or "journal" in question) and bare[:1].isupper() and of == "other":
+    elif _ASKS_WORK.search(question) and bare[:1].isupper() and of == "other":
         yield from rng.sample(invented_names("en")["title"], TRIED)
     else:
         yield from _named(bare, of, rng)
@@ -551,8 +433,7 @@ def other_answers(answer: str, question: str, text: str, rng: random.Random) -> 
 def _counted(answer: str, rng: random.Random) -> Iterator[str]:
     numbers = YEAR if len(YEAR.findall(answer)) == 1 else NUMBER
     if len(numbers.findall(answer)) == 1:
-        near = (moved(answer, numbers, rng) for _ in range(TRIED))
-        yield from (one for one in near if one != answer and is_plausible(answer, one))
+        yield from (other for _ in range(TRIED) if (other := moved(answer, numbers, rng)) != answer)
     yield from counted_anew(answer, rng)
 
 

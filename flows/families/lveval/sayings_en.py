@@ -20,7 +20,6 @@ from flows.families.lveval.things_en import (
     is_opening_name,
     is_personal,
     sort_defined,
-    sort_of,
     stands_whole,
     without_asides,
 )
@@ -48,10 +47,11 @@ _PRONOUN = re.compile(
 """What leans on the sentence before it, unless what it stands for comes first in its own."""
 _OWN = re.compile(r"\b(?:its|his|her|their|it|he|she|they|also|later|other|both|former)\b", re.IGNORECASE)
 """What may stand behind the name that a sentence begins with."""
-_GARBLED = re.compile(r',,|;|\[|\]|\n|\(|\bor ,|^[^"]*"[^"]*(?:"[^"]*"[^"]*)*$')
+_GARBLED = re.compile(r',,|""|;|\[|\]|\n|\(|\bor ,|^[^"]*"[^"]*(?:"[^"]*"[^"]*)*$')
 """What is left of brackets, and quotation marks without their other half."""
 _LEANS = re.compile(
-    r"(?:Additionally|Again|Also|Another|As a result|But|Fifth|Finally|First|Firstly|For example|For instance|"
+    r"(?:A further|The corresponding|The county(?! of)|"
+    r"Additionally|Again|Also|Another|As a result|But|Fifth|Finally|First|Firstly|For example|For instance|"
     r"Furthermore|Hence|However|In addition|In contrast|In turn|Instead|Later|Likewise|Meanwhile|Moreover|Nevertheless|"
     r"Next|Other|Others|Otherwise|Second|Secondly|Similarly|Still|Such|Then|Therefore|Third|Thus|Yet|And|Or|So|"
     r"In case|Some|In fact|By contrast|Here|There|As with|As in|As such|If|While|When|Although|Though|Since|Because|"
@@ -73,11 +73,17 @@ _LINKED = re.compile(
 )
 """What joins a sentence to the one before it, and can go."""
 _CLAUSE_ENDS = re.compile(
-    r"; |, (?:which|who|whose|where|whom|and (?:was|is|has|had)|also|when|after|although|though|while|whereas|but|"
+    r"; |, (?:which|who|whose|where|whom|(?:and|but) (?:was|is|has|had|were|are|have|can|should|may|will|the|in|"
+    r"it|they|he|she|this)|also|when|after|although|though|while|whereas|but|known as|via|based on|"
     r"because|since|as|so|with|including|such as|especially|particularly|notably|making|leading|giving|causing|"
     r"allowing|resulting|becoming)\b"
 )
 """Where a sentence may end as well."""
+_SET_OFF = re.compile(rf"(?P<of>(?:The )?{NAME.pattern}), [^,]+, (?P<verb>[a-z]+)(?= )")
+"""A name, what is set off behind it, and its verb."""
+_WHO = re.compile(rf"{NAME.pattern}, who (?P<verb>[a-z]+)(?P<said> [^,;]+)(?=,|\.$)")
+_JOINS = re.compile(r", (?:and|but|while|whereas) (?=(?:the |an? )?[A-Z])")
+"""Where a sentence goes on with another of another subject."""
 
 
 _DONE = (
@@ -159,16 +165,17 @@ def _said(page: str, text: str) -> Iterator[Saying]:
         said = re.sub(r"\s+", " ", sentence)
         if page and number == 0:
             sort, opening = opened(page, said)
-            sort = sort or sort_of(page, ())
             said = opening or said
         if (linked := _LINKED.match(said)) is not None:
             said = said[linked.end() :][:1].upper() + said[linked.end() + 1 :]
         named = _named_again(of, said, sort) if of else said
         of = of if named != said else _whom(page, said)
-        said = without_asides(named) if page or named != said else said
-        if stands_alone(said, page):
-            first = lead(said)
-            yield Saying(said, first, page, sort, en.content_words(said), en.content_words(first))
+        said = without_asides(named)
+        held = parts(said) if len(said.split()) >= LEAST_WORDS else ()
+        for one in dict.fromkeys((said, *held)):
+            if stands_alone(one, page):
+                first = lead(one)
+                yield Saying(one, first, page, sort, en.content_words(one), en.content_words(first))
 
 
 def _named_again(name: str, sentence: str, sort: Sort | None) -> str:
@@ -213,11 +220,21 @@ def stands_alone(sentence: str, of: str = "") -> bool:
         and sentence[:1].isupper()
         and sentence.endswith(".")
         and not _GARBLED.search(sentence)
+        and _has_a_verb(sentence)
         and ((begins is not None and bool(of)) or _LEANS.match(sentence) is None)
         and not _PRONOUN.search(sentence if begins is None else _OWN.sub("", sentence[begins.end() :]))
         and en.dangling_subject(sentence) is None
         and points_outside("en", sentence) is None
     )
+
+
+def _has_a_verb(sentence: str) -> bool:
+    """Whether it has one besides that of a relative clause behind its first noun: "A court that deals with cases"."""
+    first = lead(sentence)
+    rest = sentence[sentence.index(first) + len(first) :].rstrip(".")
+    if first.endswith((", which", ", who", " whose")) or " – " in first or " whose " in first:
+        return "," in rest
+    return any(is_verb(word) for word in rest.split()[first.endswith((" that", " which", " who")) :])
 
 
 def _named(sentence: str) -> re.Match[str] | None:
@@ -234,31 +251,41 @@ def leading_name(text: str) -> str:
 
 
 def lead(sentence: str) -> str:
-    """What stands before the verb, behind a time or place that introduces it."""
+    """What stands before the verb, behind a time or place that introduces it; all of it where there is no verb."""
     introduced = _INTRODUCED.match(sentence)
-    rest = sentence[introduced.end() :] if introduced else sentence
-    words = rest.split()
-    for at, word in enumerate(words[:LONGEST_LEAD]):
-        if at and (word in AUXILIARIES or is_finite(word)):
-            return " ".join(words[:at])
-    return " ".join(words[: LONGEST_LEAD // 2])
+    words = sentence[introduced.end() if introduced else 0 :].split()
+    verb = next((at for at, word in enumerate(words[:LONGEST_LEAD]) if at and is_verb(word)), LONGEST_LEAD // 2)
+    return " ".join(words[:verb])
 
 
-def reworded(text: str) -> Iterator[str]:
-    """The same in other words: without a clause at the end, or with the time at the other end."""
-    plain = without_asides(text)
+def is_verb(word: str) -> bool:
+    """Whether a word is the verb that a subject goes on with."""
+    return word in AUXILIARIES or is_finite(word)
+
+
+def parts(sentence: str) -> Iterator[str]:
+    """Sentences that one holds, or makes in another order: its first clause, its last, one of whom it speaks of."""
+    plain = without_asides(sentence)
     first = _INTRODUCED.match(plain)
     start = len(first[0]) if first else 0
+    rest = plain[start:]
     if (end := _CLAUSE_ENDS.search(plain, start + len(lead(plain)))) is not None and _is_whole(plain[: end.start()]):
         yield f"{plain[: end.start()].rstrip(' ,')}."
-    if first is not None and _is_whole(plain[start:]) and not first[0].startswith(("Under", "For ", "Within")):
-        yield f"{plain[start : start + 1].upper()}{plain[start + 1 :]}"
-    if first is not None and "," not in (after := plain[start:].rstrip(".")):
-        if len(after.split()) >= LEAST_WORDS:
-            yield f"{after[:1].upper()}{after[1:]} {first[0][:1].lower()}{first[0][1:].rstrip(', ')}."
+    if first is not None and not first[0].startswith(("Under", "For ", "Within")):
+        yield f"{rest[:1].upper()}{rest[1:]}"
+        if "," not in rest:
+            yield f"{rest[:1].upper()}{rest[1:].rstrip('.')} {first[0][:1].lower()}{first[0][1:].rstrip(', ')}."
     elif (dated := _TRAILING_DATE.search(plain)) is not None and not _JOINED.search(plain):
         time = dated[0].strip(" .")
         yield f"{time[:1].upper()}{time[1:]}, {within(plain[: dated.start()])}."
+    if (set_off := _SET_OFF.match(rest)) is not None and is_verb(set_off["verb"]):
+        yield f"{set_off['of']} {set_off['verb']}{rest[set_off.end() :]}"
+    for other in _WHO.finditer(plain):
+        if is_verb(other["verb"]):
+            yield f"{other['name']} {other['verb']}{other['said']}."
+    for other in _JOINS.finditer(plain, start + len(lead(plain))):
+        if "," not in (said := plain[other.end() :]) and lead(said) != said:
+            yield f"{said[:1].upper()}{said[1:]}"
 
 
 def definition(sentence: str, page: str) -> str:

@@ -83,6 +83,10 @@ LEAST_IN_NAME = 2
 """Words of a name that says what it is, and what follows it."""
 
 
+_IN_NO_NAME = word_set("body service tank firm station place network organization organisation")
+"""Nouns that tell a sort, and that are the end of few names."""
+
+
 class Sort(NamedTuple):
     """What sort of thing a name is of, and the noun that tells it."""
 
@@ -174,9 +178,11 @@ def _only_begins(words: Sequence[str]) -> bool:
 @cache
 def sort_of(name: str, documents: tuple[str, ...], question: str = "") -> Sort | None:  # noqa: PLR0911 - one for each
     """What sort of thing has the name: by the page that begins with it, as a person's, by its words, as a place."""
+    words, place = name.split(), place_class(name)
+    if place in ("city", "country"):
+        return Sort(place, "")
     if (sort := _sort_by_page(name, documents)) is not None:
         return sort
-    words = name.split()
     if "v." in words or re.search(rf"\bv\.? {re.escape(name)}|{re.escape(name)} v\b", question):
         return None
     if question and re.search(rf"(?<!\w){re.escape(name)} by [A-Z]", question):
@@ -191,7 +197,7 @@ def sort_of(name: str, documents: tuple[str, ...], question: str = "") -> Sort |
     ):
         if len(words) > 1 and (sort := _sort_of_head(word.casefold())) is not None:
             return sort
-    if (place := place_class(name)) is not None:
+    if place is not None:
         return Sort("region" if place == "state" else place, "")
     if name.isupper():
         return Sort("organisation", "")
@@ -289,11 +295,12 @@ def _others_than_word(name: str, sort: Sort, text: str, towns: list[str], rng: r
         return rng.sample(invented_names("en")["acronym"], TRIED)
     if sort.of in ("city", "river", "mountain", "water", "island", "region"):
         return towns
-    fits = " " not in name and sort.noun and sort.noun not in text
-    return [f"{town} {sort.noun.capitalize()}" for town in towns] if fits else []
+    if sort.of == "team" and " " in name:
+        return [f"{town} {name.rsplit(maxsplit=1)[-1]}" for town in towns]
+    return [f"{town} {sort.noun.capitalize()}" for town in towns] if sort.noun and sort.noun not in _IN_NO_NAME else []
 
 
-def renamed(name: str, town: str) -> str | None:  # noqa: PLR0911 - one for each form of a name
+def renamed(name: str, town: str) -> str | None:
     """A name of several words with another word for its own, which tells it from others of its kind."""
     words = name.split()
     if words[0].casefold().rstrip(".") in ("st", "saint", "san", "santa"):
@@ -303,14 +310,13 @@ def renamed(name: str, town: str) -> str | None:  # noqa: PLR0911 - one for each
     if words[-1].islower() and len(words) > LEAST_IN_NAME:
         made = renamed(" ".join(words[:-1]), town)
         return f"{made} {words[-1]}" if made else None
-    link = next((at for at, word in enumerate(words) if word in ("of", "for")), None)
-    if link is not None and link and words[link - 1].casefold() in classes("head"):
-        if link == 1 and words[link] == "of":
-            return " ".join((*words[: link + 1], town))
-        return " ".join((town, *words[1:]))
-    if words[-1].casefold() not in classes("head") or not words[-1][0].isupper():
+    at = next((at for at, word in enumerate(words) if word in ("of", "for")), len(words))
+    if not at or words[at - 1].casefold() not in classes("head") or not words[at - 1][0].isupper():
         return None
-    return " ".join((town, *words[1:]))
+    if at == 1:
+        return " ".join((words[0], "of", town)) if words[1:2] == ["of"] else None
+    kind = next(place for place in range(1, at) if is_dictionary_word(words[place].casefold()) or place == at - 1)
+    return " ".join((town, *words[kind:]))
 
 
 def coined(word: str, rng: random.Random) -> str:
