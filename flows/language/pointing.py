@@ -108,8 +108,8 @@ def _is_clear(definite: str, earlier: set[str]) -> bool:
 
 
 _EMPTY_SUBJECT = re.compile(
-    r"[Ii]t (?:is|was) (?:[a-z]+ly )?(?:convenient|helpful|interesting|observed|seen|sufficient|tempting|useful|usual) "
-    r"(?:to|that|if|whether)\b|"
+    r"[Ii]t (?:is|was|has been) (?:[a-z]+ly )?"
+    r"(?:convenient|helpful|interesting|observed|seen|sufficient|tempting|useful|usual) (?:to|that|if|whether)\b|"
     r"(?:Some|Many) (?:(?:have|also) )*(?:argu|believ|call|claim|consider|critici|describ|suggest|think|view)[a-z]*\b"
 )
 """ "It is tempting to think ...", "Some have described ..."."""
@@ -118,11 +118,13 @@ _COMPLETE = re.compile(
     r"\bover <[^>]* (?:years|decades|centuries)>|(?:early|late)> \d|use> for |"
     r"(?:attempt|campaign|decision|effort|plan|struggle)s?> to |> and [a-z]+ of\b|"
     r"> (?:[a-z]+ed|built|drawn|found|given|held|known|led|made|taken|won|written) by\b|"
-    r"> [a-z]{3,}ing (?:an? |the |[A-Z])"
+    r"> [a-z]{3,}ing (?:an? |the |[A-Z])|> (?:for|from|to|between|against) (?!\d)|"
+    r"<the [a-z]+> and (?!is |was |has )[a-z]+ [a-z]+ of\b"
 )
 """Definites in angle brackets that need nothing before them: a condition in general ("if the inclusion is strict"), one
 of the most ("one of the poorest countries"), a time ("over the decades"), and those of which what follows tells which
-("the expedition led by", "the treaties establishing the", "the benefits and luxuries of").
+("the expedition led by", "the treaties establishing the", "the benefits and luxuries of", "the withdrawal from Fort
+William Henry", "the quick and decisive defeat of").
 """
 
 
@@ -203,7 +205,10 @@ def _vague_phrase(sentence: str, answer: str) -> str | None:
     persons = _persons(sentence)
     for place in range(len(words)):
         low = words.word(place).lower()
-        if low in _PERSONAL and not any(start < words.starts[place] for start, _ in persons):
+        if low in _PERSONAL and not (
+            any(start < words.starts[place] for start, _ in persons)
+            or any(_begins_name(words, at) for at in range(1, place))
+        ):
             if place < _OPENING and _names_after_comma(words, place):
                 continue  # "In his report, Céloron wrote ..."
             return words.word(place)
@@ -220,6 +225,17 @@ def _vague_phrase(sentence: str, answer: str) -> str | None:
         if not _is_clear(phrase, {_base_form(words, at) for at in range(place)}):
             return phrase
     return None
+
+
+def _begins_name(words: Tokens, place: int) -> bool:
+    """Whether a name begins there that may be a person's: not "the First World War", "in Paris"."""
+    before = words.word(place - 1)
+    return (
+        words.capitalised(place)
+        and date_of(words.word(place)) is None
+        and not words.capitalised(place - 1)
+        and before.lower() not in _LOCATING | {"the"}
+    )
 
 
 _COUNTED = re.compile(r"\b[Tt]he (?:first|second|third|fourth|last|next|only) [a-z]+(?= (?:is|was|are|were|has|had)\b)")
