@@ -49,6 +49,13 @@ FOUNDER = asked(
         (CURIE, "subject", 'Lise Meitner studied physics in "Vienna.', "has a bracket or quotation mark"),
         (CURIE, "subject", f"Lise Meitner studied physics {'very ' * 120}hard.", "is too long"),
         (CURIE, "object", "Marie Curie translated an article on the engine.", None),
+        (CURIE, "object", "Curie translated an article on the engine.", None),
+        (
+            asked("What did the tower cost?", "4 crowns", "It cost 4 crowns."),
+            "object",
+            "Rain hit the tower.",
+            "resembles",
+        ),
         (CURIE, "object", "A cousin of Curie studied physics in Vienna.", None),
         (CURIE, "object", "marie curie studied  physics in Paris.", "repeats the sentence"),
         (CURIE, "object", "Marie Curie studied physics in Vienna.", "may answer the question"),

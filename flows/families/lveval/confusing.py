@@ -23,7 +23,8 @@ from schemas.lveval import LONGEST_FACT, Changed
 CHANGES: tuple[Changed, Changed] = ("subject", "object")
 """Section 3.2.2, figure A7: "modify the subject and object respectively"."""
 LEAST_SHARED = {"en": 2, "zh": 2}
-"""Content words (meaningful characters) of question or original fact that a confusing fact holds."""
+"""Content words (meaningful characters) of question or original fact that a confusing fact holds. An object fact that
+has the subject's name is like them by that."""
 LONGEST = {"en": 120, "zh": 240}
 """Words (characters) of a fact; the paper's have up to 113 words (figure A10) and 218 characters (figure A11)."""
 MOST_SAID = 0.75
@@ -86,7 +87,7 @@ def facts_problem(asked: Asked, subject: str, other: str) -> Problem:
 def fact_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
     """Why `fact` is no confusing fact of that kind: (reason, what to change)."""
     problem = (
-        _form_problem(asked, fact)
+        _form_problem(asked, changes, fact)
         or answer_problem(asked.language, asked.answers, fact)
         or (_same_subject if changes == "subject" else _another_subject)(asked, fact)
         or _answering_problem(asked, fact)
@@ -95,7 +96,7 @@ def fact_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
     return (f"{changes} fact {problem[0]}", problem[1]) if problem else None
 
 
-def _form_problem(asked: Asked, fact: str) -> Problem:
+def _form_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
     if not fact.strip():
         return "is missing", "write one"
     if not _DECLARED[asked.language].search(fact.strip()):
@@ -104,11 +105,13 @@ def _form_problem(asked: Asked, fact: str) -> Problem:
         return "holds a character that is no text", odd
     if fact.count('"') % 2 or any(fact.count(opening) != fact.count(end) for opening, end in _BRACKETS):
         return "has a bracket or quotation mark without its other half", "write both, or none"
-    return _likeness_problem(asked, fact)
+    return _likeness_problem(asked, changes, fact)
 
 
-def _likeness_problem(asked: Asked, fact: str) -> Problem:
-    unit, least = "characters" if asked.language == "zh" else "words", LEAST_SHARED[asked.language]
+def _likeness_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
+    unit = "characters" if asked.language == "zh" else "words"
+    by_name = changes == "object" and bool(subjects(asked.language, asked.question))
+    least = 1 if by_name else LEAST_SHARED[asked.language]
     length = count(fact, asked.language)
     if length > LONGEST[asked.language] or len(fact) > LONGEST_FACT:
         return "is too long", f"it has {length} {unit}, at most {LONGEST[asked.language]} are wanted"
