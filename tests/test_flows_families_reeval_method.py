@@ -411,6 +411,18 @@ async def test_what_cannot_be_merged_or_says_the_same_twice_is_a_counted_drop(
     assert rows(project, "category2") == []
 
 
+async def test_passages_that_make_no_text_are_a_counted_drop(tmp_path: Path) -> None:
+    project = project_of(tmp_path, parts=["category2", "passages"])
+    nothing = {"condense": lambda asked, rng: CondensedPassage(text="")}
+    family = project.build.families["reeval"]
+    family.models.update(dict.fromkeys(family.models, Rules({**RULES, **nothing}, 7)))  # type: ignore[attr-defined]
+    await run_all(project.build)
+    manifest = project.build.manifest(StageRef("reeval", "category2", "enrich"))
+    assert manifest is not None
+    assert manifest.dropped["passages do not make one text"] >= 25
+    assert rows(project, "category2") == []
+
+
 async def test_a_drop_of_a_condensed_text_tells_its_passages_and_what_it_lacks(tmp_path: Path) -> None:
     project = project_of(tmp_path, parts=["category2", "passages"])
     short = {"condense": lambda asked, rng: CondensedPassage(text=f"{asked.passages[0].split('. ')[0]}.")}

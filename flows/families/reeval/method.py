@@ -347,7 +347,8 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
     another mountain where it has nothing on the one that is asked of; the condensed text has at most half of the
     passages' length.
     The paper's pivot condenses and merges whatever it is given, and without the question; ours sees the question, so as
-    to leave out what would answer it otherwise, and says so where the sentence cannot stand among the rest.
+    to leave out what would answer it otherwise, and says so where the passages do not make one text, or the sentence
+    cannot stand in it.
     The paper lets both expansions have the same passages, which of all of Wikipedia they seldom do; ours share one
     (`MOST_SHARED`) where the collection has others, and have the sentence at different places.
     Both expansions must succeed, and say different things.
@@ -381,6 +382,8 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
         )
         try:
             condensed = (await ctx.ask(CONDENSE, condensing, model=case.pivot)).text
+            if not condensed.strip():
+                raise Drop("passages do not make one text", f"{expansion}-focused, of {_listed(titles, texts)}")
             merging = ToMerge(
                 question=case.question,
                 sentence=resolved,
@@ -392,8 +395,7 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
             )
             merged = (await ctx.ask(MERGE, merging, model=case.pivot)).text
         except InvalidAnswer as invalid:
-            pages = "; ".join(title or text[:PAGE_SHOWN] for title, text in zip(titles, texts, strict=True))
-            told = f"{expansion}-focused, of {pages}: {invalid.evidence}"
+            told = f"{expansion}-focused, of {_listed(titles, texts)}: {invalid.evidence}"
             raise Drop(invalid.reason, evidence=told) from invalid
         if not merged.strip():
             raise Drop("supporting sentence has no place in the text", f"{expansion}-focused: {resolved} | {condensed}")
@@ -421,6 +423,11 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
         source=case.source,
         provenance=ctx.provenance(case, sources=sources, notes=notes),
     )
+
+
+def _listed(titles: Sequence[str | None], texts: Sequence[str]) -> str:
+    """Passages by their titles, or else their beginnings."""
+    return "; ".join(title or text[:PAGE_SHOWN] for title, text in zip(titles, texts, strict=True))
 
 
 async def _resolved(case: Case, sentence: str, ctx: Context) -> str:

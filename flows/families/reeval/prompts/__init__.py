@@ -106,7 +106,7 @@ class ToMerge(Frozen):
 class Passage(Frozen):
     """One passage."""
 
-    text: str = Field(description="Of a merged one, empty where the sentence has no place in the text")
+    text: str = Field(description="Empty where what it is to be made of does not go together")
 
 
 def _check_alternative(asked: ToAlter, given: Alternative) -> None:
@@ -134,7 +134,8 @@ def _check_resolved(asked: ToResolve, given: Sentence) -> None:
 
 
 def _check_condensed(asked: ToCondense, given: Passage) -> None:
-    require(checks.condensed_problem(asked.language, asked.passages, given.text))
+    if given.text.strip():
+        require(checks.condensed_problem(asked.language, asked.passages, given.text))
 
 
 def _check_merged(asked: ToMerge, given: Passage) -> None:
@@ -162,7 +163,7 @@ RESOLVE_SENTENCE = Prompt(
     "resolve_sentence", 7, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
 )
 CONDENSE = Prompt(
-    "condense", 5, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
+    "condense", 6, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
 )
 MERGE = Prompt("merge", 5, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
 
