@@ -1264,6 +1264,8 @@ def test_a_complaint_tells_what_is_wrong() -> None:
         ("The quick and full defeat of Prussia ended it.", "Prussia", "Who was defeated?", True),
         ("Stalin built socialism in one country, the model for other states.", "Stalin", "Who built it?", True),
         ("In steam engines, it has been usual to provide lap by long faces.", "lap", "What is provided?", True),
+        ("If the level drops, such that the crown gets hot, plugs of lead melt.", "lead", "What melts?", True),
+        ("The language {xx | x is a string} takes linear time.", "linear", "What time does it take?", True),
         ("When the withdrawal from Fort Henry began, allies attacked.", "allies", "Who attacked?", True),
         ("It is the seat of a Roman Catholic archdiocese.", "archdiocese", "What is Warsaw the seat of?", False),
         ("The empire contained 32 provinces.", "32", "How many provinces did the Ottoman Empire contain?", False),

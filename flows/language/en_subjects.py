@@ -62,6 +62,8 @@ _LATER = re.compile(
 )
 _JOINED_NOUNS = r" (?:and|or) [a-z]+ ([a-z]+) [a-z]+s\b"
 """Nouns joined before the noun that both belong to."""
+_SIGNS = (" {", ' "', " “", " ‘")
+"""With which the name of what is meant begins: "the word “sarod”", "the language {xx | x is a string}"."""
 _SHORTEST_NOUN = 4
 """Letters that a noun outside of the dictionary has more of: shorter words are of the grammar."""
 _LONGEST_PAIR = 12
@@ -142,9 +144,11 @@ def _comma_after(words: Tokens, place: int) -> int | None:
 
 
 def _pronoun(words: Tokens, place: int, form: str) -> str | None:
-    if form == "it" and _EXPLETIVE.match(words.text, words.starts[place]):
-        return None
     follows = words.word(place + 1)
+    if (form == "it" and _EXPLETIVE.match(words.text, words.starts[place])) or (
+        form == "such" and follows in ("that", "as")
+    ):
+        return None
     if form == "that" and not _is_noun_after(words, place):
         return words.word(place) if "AUX" in parts_of_speech(follows) else None
     if form in _OWNING and _is_noun_after(words, place):
@@ -237,11 +241,12 @@ def bare_definite(words: Tokens, place: int) -> str | None:
         last = _phrase_end(words, last + 1)
     inside = range(place + 1, last + 1)
     forms = {words.word(at).lower() for at in inside}
-    if _is_completed(words, place, last) or forms & _UNIQUE or words.capitalised(last + 1):
+    behind = words.text[words.ends[last] :]
+    if _is_completed(words, place, last) or forms & _UNIQUE or words.capitalised(last + 1) or behind.startswith(_SIGNS):
         return None
     if last == place + 1 and not parts_of_speech(words.word(last).lower()) and words.word(last).islower():
         return None  # a word that no dictionary has names what it is: "the sarod"
-    joined = re.match(_JOINED_NOUNS, words.text[words.ends[last] :])
+    joined = re.match(_JOINED_NOUNS, behind)
     if joined is not None and "NOUN" in parts_of_speech(joined[1]):
         return None  # "the time and space hierarchy theorems"
     named = any(words.capitalised(at) or words.normals[at][0].isdigit() for at in inside)
