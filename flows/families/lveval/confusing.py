@@ -23,8 +23,8 @@ from schemas.lveval import LONGEST_FACT, Changed
 CHANGES: tuple[Changed, Changed] = ("subject", "object")
 """Section 3.2.2, figure A7: "modify the subject and object respectively"."""
 LEAST_SHARED = {"en": 2, "zh": 2}
-"""Content words (meaningful characters) of question or original fact that a confusing fact holds. An object fact that
-has the subject's name is like them by that."""
+"""Content words (meaningful characters) of question or original fact that a confusing fact holds. An English
+object fact that has the subject's name is like them by that."""
 LONGEST = {"en": 120, "zh": 240}
 """Words (characters) of a fact; the paper's have up to 113 words (figure A10) and 218 characters (figure A11)."""
 MOST_SAID = 0.75
@@ -110,7 +110,7 @@ def _form_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
 
 def _likeness_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
     unit = "characters" if asked.language == "zh" else "words"
-    by_name = changes == "object" and bool(subjects(asked.language, asked.question))
+    by_name = asked.language == "en" and changes == "object" and bool(subjects(asked.language, asked.question))
     least = 1 if by_name else LEAST_SHARED[asked.language]
     length = count(fact, asked.language)
     if length > LONGEST[asked.language] or len(fact) > LONGEST_FACT:
