@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from flows.construct.embed import Embedder
 from flows.construct.retrieve import IntMatrix, Retriever, diverse, retriever_for
@@ -92,6 +92,7 @@ class Collection:
         similarity = shelf.retriever.similarity
         matter = matter_of(case.language, case.question, case.answer, case.evidence, sentence, case.title)
 
+        @cache  # a second walk asks again
         def unfit(place: int) -> bool:
             nearness[place] = max(similarity(said, place) for said in (case.evidence, case.question))
             text, near = shelf.passages[place].text, nearness[place]

@@ -18,6 +18,7 @@ from flows.language.explained import explanation, only_within_names
 from flows.language.matter import matter_of, speaks_of
 from flows.language.pointing import leans_on_what_is_asked, points_outside, question_points_outside, unlinked
 from flows.language.quotes import holds
+from flows.language.titles import page_name
 from schemas.reeval import Edit, EnrichedCase, PassageRef, SwapCase
 from schemas.source import Passage
 
@@ -275,7 +276,7 @@ def _support_problems(row: EnrichedCase, language: Language) -> Iterator[str]:
         yield "the resolved supporting sentence goes on from another"
     leaning = points_outside(row.language, row.supporting_sentence_resolved)
     asked = language.content_words(f"{row.question} {row.answer}")
-    page = language.content_words(re.sub(r"\s*[(（].*?[)）]\s*$", "", row.title or ""))
+    page = language.content_words(page_name(row.title))
     said = language.content_words(leaning or "")
     named = said <= asked or said == page
     if leaning is not None and not (leaning.lower().startswith("the ") and named):
