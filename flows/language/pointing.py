@@ -115,8 +115,7 @@ _EMPTY_SUBJECT = re.compile(
 """ "It is tempting to think ...", "Some have described ..."."""
 _COMPLETE = re.compile(
     r"\b(?:if|whether|unless|whenever) <[^>]*> (?:is|are|can|has|have)\b|\bone of <the [a-z]+est\b|"
-    r"\bover <[^>]* (?:years|decades|centuries)>|(?:early|late)> \d|use> for |"
-    r"(?:attempt|campaign|decision|effort|plan|struggle)s?> to |> and [a-z]+ of\b|"
+    r"\bover <[^>]* (?:years|decades|centuries)>|(?:early|late)> \d|> and [a-z]+ of\b|"
     r"> (?:[a-z]+ed|built|drawn|found|given|held|known|led|made|taken|won|written) by\b|"
     r"> [a-z]{3,}ing (?:an? |the |[A-Z])|> (?:for|from|to|between|against) (?!\d)|"
     r"<the [a-z]+> and (?!is |was |has )[a-z]+ [a-z]+ of\b"

@@ -251,7 +251,7 @@ def leading_name(text: str) -> str:
 
 
 def lead(sentence: str) -> str:
-    """What stands before the verb, behind a time or place that introduces it; all of it where there is no verb."""
+    """What stands before the verb, behind a time or place that introduces it; the first words where there is none."""
     introduced = _INTRODUCED.match(sentence)
     words = sentence[introduced.end() if introduced else 0 :].split()
     verb = next((at for at, word in enumerate(words[:LONGEST_LEAD]) if at and is_verb(word)), LONGEST_LEAD // 2)
