@@ -43,7 +43,7 @@ bench: $(DEV_STAMP)
 	$(BIN)/python tests/bench/bench_dialogues.py
 
 soak: $(DEV_STAMP)
-	$(BIN)/python -m pytest -m "slow" tests/test_flows_build_kills.py -k random_moments -s --kills 25
+	$(BIN)/python -m pytest -m "slow" tests/test_flows_run_kills.py -k random_moments -s --kills 25
 	$(BIN)/python -m pytest -m "slow" tests/test_flows_families_refutebench_kills.py -s --kills 25
 	$(BIN)/python -m pytest -m "slow" tests/test_flows_rebuild_kills.py -s --kills 50
 

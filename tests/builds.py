@@ -17,12 +17,12 @@ from pydantic import BaseModel
 
 from annotation.quality import practice_for
 from data.checksum import checksum
-from flows.compose import EMBEDDINGS, Project, rules_of
+from flows.annotate.work import works
 from flows.construct import embed
 from flows.construct.stages import StageRef
 from flows.llm.model import InvalidAnswer, Out, Prompt, Text, Usage
 from flows.llm.rules import Rules
-from flows.people import works
+from flows.project.project import EMBEDDINGS, Project, rules_of
 from schemas.annotation import Annotation
 from schemas.base import content_hash
 from tests.chat_server import Messages, message_hash

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flows.embedded_server import API, EmbeddedServer
+from flows.prefect_server.embedded import API, EmbeddedServer
 from tests.builds import ROOT, cache_folder
 from tests.label_studio import Served, copy_seed, make_seed, served
 from tests.lm_harness import make_harness
@@ -22,7 +22,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kills", type=int, default=5, help="kills in each of the resume tests")
 
 
-LONGEST = ("test_flows_rebuild", "test_flows_deploy", "test_documentation", "test_flows_build", "test_flows_cli")
+LONGEST = (
+    "test_flows_rebuild_flow",
+    "test_flows_serve_deployments",
+    "test_documentation",
+    "test_flows_build",
+    "test_flows_cli",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

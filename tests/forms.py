@@ -17,8 +17,8 @@ from annotation.label_studio.config import QUESTION, data_fields, hotkeys, label
 from annotation.label_studio.sync import KEY, VIEW, Queue, Wanted, push
 from annotation.quality import practice_for, practice_of, practice_rubric
 from annotation.review import review_of, review_task, revision_of, revision_task
-from flows.handing_out import LONGEST_TITLE
-from flows.rubrics import HERE, rubrics
+from flows.annotate.push import LONGEST_TITLE
+from flows.annotate.rubrics import HERE, rubrics
 from schemas.annotation import Annotation, Finding
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Turn, Written
 from tests.label_studio import Served, copy_seed, make_seed, served

@@ -9,10 +9,10 @@ from typing import Any
 
 import flows.families
 from data.publish.rows import read_released
-from flows.compose import Project
 from flows.construct.stages import StageRef
-from flows.outputs import open_built, remember, write_outputs
-from flows.releasing import Prepared, newest, prepare
+from flows.project.output_files import open_built, remember, write_outputs
+from flows.project.project import Project
+from flows.release.version import Prepared, newest, prepare
 from tests.toy import run_all
 
 FAMILIES = Path(__file__).parent / "families"

@@ -2,7 +2,7 @@
 
 from annotation.guideline import guideline_page
 from annotation.label_studio.config import hotkeys
-from flows.rubrics import rubrics
+from flows.annotate.rubrics import rubrics
 from schemas.rubric import Choice, Rubric, Shown
 
 RUBRIC = Rubric(

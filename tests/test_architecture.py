@@ -17,9 +17,11 @@ MAY_IMPORT = {
     "flows": {"schemas", "data", "annotation", "flows"},
 }
 FENCES = {
-    "prefect": ("flows/build.py", "flows/embedded.py", "flows/annotate.py", "flows/release.py", "flows/rebuild.py",
-                "flows/deploy.py"),
-    "prefect_dask": ("flows/build.py",),
+    "prefect": (
+        "flows/run/flow.py", "flows/annotate/flow.py", "flows/release/flow.py", "flows/rebuild/flow.py",
+        "flows/serve/deployments.py", "flows/prefect_server/flow_runs.py",
+    ),
+    "prefect_dask": ("flows/run/flow.py",),
     "faiss": ("flows/construct/",),
     "sentence_transformers": ("flows/construct/", "flows/scoring/entailment.py"),
     "label_studio_sdk": ("annotation/label_studio/",),

@@ -11,15 +11,15 @@ import pytest
 from annotation.label_studio.config import SUGGESTED
 from annotation.label_studio.sync import held, is_retired, ours
 from annotation.review import judging_of
-from flows.compose import Project, read_verdicts
+from flows.annotate.pull import pull
+from flows.annotate.push import hand_out
+from flows.annotate.rubrics import examples_of
 from flows.construct.engine import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.method import CharpEvalSettings
 from flows.families.charpeval.rubric import AUTHORING as AUTHORING_RUBRIC
-from flows.handing_out import hand_out
-from flows.pulling import pull
-from flows.rubrics import examples_of
-from flows.settings import packaged
+from flows.project.project import Project, read_verdicts
+from flows.project.settings import packaged
 from schemas.annotation import SetAside
 from tests.builds import practised, write_config
 from tests.forms import PAGE, close_guideline

@@ -17,8 +17,8 @@ from data.sources.fingerprint import source_fingerprint
 from data.sources.pins import with_sources
 from flows.construct.engine import FamilySettings, Part
 from flows.construct.stages import sources_of
-from flows.contamination import texts_of
-from flows.settings import packaged
+from flows.project.settings import packaged
+from flows.release.contamination import texts_of
 from schemas.base import Dropped, Provenance, SourceRef
 from schemas.refutebench import Seed
 from schemas.source import Assignment, Passage

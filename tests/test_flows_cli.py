@@ -13,11 +13,13 @@ from typer.testing import CliRunner
 
 from data.checksum import checksum
 from flows import cli
-from flows.cli.terminal import Terminal, money, print_next, print_summary
-from flows.compose import Project
 from flows.construct.stages import StageRef
 from flows.llm.model import Usage
-from flows.outputs import open_built, read_manifest, remember, write_outputs
+from flows.project.console import money
+from flows.project.output_files import open_built, read_manifest, remember, write_outputs
+from flows.project.project import Project
+from flows.run.summary import print_next, print_summary
+from flows.run.terminal import Terminal
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest, PartManifest, ShardManifest, StageManifest, UsageOfPrompt, sum_usage
 from tests.builds import write_config
@@ -553,7 +555,8 @@ def test_the_doctor_refuses_a_full_disk_alone(
 ) -> None:
     from types import SimpleNamespace
 
-    from flows.cli import about, terminal
+    from flows.project import installation as about
+    from flows.run import terminal
 
     monkeypatch.setattr(about.shutil, "disk_usage", lambda _: SimpleNamespace(free=megabytes * 2**20))
     monkeypatch.setattr(terminal, "local_servers", lambda: iter(()))

@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from data.store import StoreError
 from flows.construct.engine import Context, Drop, Slot, expand
 from flows.construct.stages import AccountingError, Anew, Build, StageRef, Taken
-from flows.estimate import expected_calls
 from flows.llm.model import Out, Prompt, TransportError, Usage
 from flows.llm.rules import Rules
+from flows.run.estimate import expected_calls
 from schemas.base import Dropped
 from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from flows.cli.terminal import print_next
-from flows.compose import Project
-from flows.locks import one_evaluation
-from flows.outputs import open_built, remember, write_outputs
+from flows.project.locks import one_evaluation
+from flows.project.output_files import open_built, remember, write_outputs
+from flows.project.project import Project
+from flows.run.summary import print_next
 from tests.builds import TOUCHSTONE, touchstone, write_config
 from tests.causal_models import make_llama
 from tests.chat_server import ChatServer, Messages

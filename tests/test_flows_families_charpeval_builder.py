@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from flows.compose import Project
 from flows.families.charpeval import FAMILY
-from flows.settings import packaged
+from flows.project.project import Project
+from flows.project.settings import packaged
 from schemas.charpeval import DISTRACTOR_TYPES
 from tests.builds import write_config
 from tests.chat_server import ChatServer, Messages

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from random import Random
 
-from flows.compose import Project
 from flows.families.charpeval.prompts import Distractors, ToAsk, ToDistract, Utterances
 from flows.llm.rules import Rules
-from flows.settings import packaged
+from flows.project.project import Project
+from flows.project.settings import packaged
 from tests.builds import hashes_of, write_config
 from tests.toy import run_all
 

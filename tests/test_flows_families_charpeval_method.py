@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from annotation.label_studio.config import task_data
-from flows.compose import Project
 from flows.construct.engine import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import problems_of
@@ -21,8 +20,9 @@ from flows.families.charpeval.rubric import AUTHORING, WRITE_DISTRACTORS, WRITE_
 from flows.families.charpeval.rules import KINDS, draft_distractors, expressions
 from flows.language import en
 from flows.llm.model import InvalidAnswer, Out, Prompt, Usage
-from flows.outputs import write_outputs
-from flows.settings import packaged
+from flows.project.output_files import write_outputs
+from flows.project.project import Project
+from flows.project.settings import packaged
 from schemas.base import Record
 from schemas.charpeval import DISTRACTOR_TYPES, Authored, CharpEvalItem, UtterancePair
 from schemas.errors import WrongInput

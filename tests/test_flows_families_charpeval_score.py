@@ -12,10 +12,10 @@ import pytest
 
 from data.sources import SourceSpec
 from data.store import Store
-from flows.cli import scoring
 from flows.construct.engine import Context, Evaluation, Family, FamilySettings, Paper, Part, each
 from flows.construct.stages import Build, FamilyBuild
-from flows.evaluate import EvaluatedRows, weigh
+from flows.evaluate.predictions import EvaluatedRows, weigh
+from flows.evaluate.predictions import terminal as scoring
 from flows.families.charpeval.inference import choices, chunks
 from flows.families.charpeval.score import ScoredItem, first, score
 from flows.llm.local import LocalModel, LocalSettings

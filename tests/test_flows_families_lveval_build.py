@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from flows.compose import Project
 from flows.construct.engine import VerifyContext
 from flows.construct.stages import StageRef
 from flows.families.lveval import FAMILY
@@ -24,8 +23,9 @@ from flows.families.lveval.naming import FOLLOWS, INSIDE, PART, STANDS, TOGETHER
 from flows.families.lveval.prompts import ConfusingFacts, Keywords, RuleList
 from flows.families.lveval.settings import LVEvalSettings, words_of
 from flows.llm.model import Out, Prompt, Usage
-from flows.outputs import write_outputs
-from flows.settings import ConfigError, load_config
+from flows.project.output_files import write_outputs
+from flows.project.project import Project
+from flows.project.settings import ConfigError, load_config
 from schemas.base import Provenance, SourceRef
 from schemas.errors import WrongInput
 from schemas.lveval import Conflict, Document, Pair, PoolDocument, Rule, RuleConflicts

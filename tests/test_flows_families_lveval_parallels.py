@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from flows.compose import Project
 from flows.families.lveval.confusing import facts_problem
 from flows.families.lveval.parallels import Parallels
 from flows.families.lveval.prompts import ToConfuse
@@ -16,7 +15,8 @@ from flows.families.lveval.rules import confusing_facts
 from flows.families.lveval.sayings_en import sayings
 from flows.families.lveval.things_en import renamed, sort_of
 from flows.llm.model import Invalid
-from flows.outputs import write_outputs
+from flows.project.output_files import write_outputs
+from flows.project.project import Project
 from schemas.base import Provenance
 from schemas.lveval import Document, Pair
 from tests.builds import write_config

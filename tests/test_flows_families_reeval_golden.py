@@ -3,7 +3,6 @@
 from pathlib import Path
 from random import Random
 
-from flows.compose import Project
 from flows.families.reeval.prompts import (
     Alternative,
     Passage,
@@ -17,7 +16,8 @@ from flows.families.reeval.prompts import (
     ToSelect,
 )
 from flows.llm.rules import Rules
-from flows.settings import packaged
+from flows.project.project import Project
+from flows.project.settings import packaged
 from tests.builds import hashes_of, write_config
 from tests.toy import run_all
 

@@ -12,7 +12,6 @@ import pytest
 from pydantic import BaseModel
 
 from data.sources import SourceSpec
-from flows.compose import Project
 from flows.construct.engine import Drop, VerifyContext
 from flows.construct.stages import StageRef
 from flows.families.reeval import FAMILY, checks, filters
@@ -22,7 +21,8 @@ from flows.families.reeval.prompts import Passage as CondensedPassage
 from flows.families.reeval.rules import RULES, alternative_answer
 from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Text, Usage
 from flows.llm.rules import Rules
-from flows.settings import packaged
+from flows.project.project import Project
+from flows.project.settings import packaged
 from schemas.base import Provenance, SourceRef
 from schemas.errors import WrongInput
 from schemas.reeval import Case, Edit, EnrichedCase, SwapCase

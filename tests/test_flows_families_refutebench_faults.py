@@ -14,12 +14,12 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from flows.compose import Project
 from flows.construct.engine import VerifyContext
 from flows.families.refutebench import FAMILY
 from flows.families.refutebench.prompts import ANSWER_TOKENS, ToAnswer, ToCheck, ToRate, ToRateTask, ToRefute
 from flows.llm.model import Said, TransportError
-from flows.outputs import write_outputs
+from flows.project.output_files import write_outputs
+from flows.project.project import Project
 from schemas.base import Record
 from schemas.refutebench import Rating, RefutationDialogue
 from tests.builds import scribed, write_config

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from flows.compose import Project
 from flows.construct.engine import VerifyContext
 from flows.families.refutebench import FAMILY, ready
 from flows.families.refutebench.dialogues import focus_of, strong_of
@@ -25,7 +24,8 @@ from flows.families.refutebench.prompts import (
 )
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Text, Usage
-from flows.outputs import write_outputs
+from flows.project.output_files import write_outputs
+from flows.project.project import Project
 from schemas.base import Record
 from schemas.errors import WrongInput
 from schemas.refutebench import FOCUSES, Rating, RefutationDialogue, Seed

@@ -12,8 +12,11 @@ import pytest
 
 from annotation.label_studio.config import data_fields, task_data
 from annotation.label_studio.sync import held, ours
-from flows.cli.annotating import print_status
-from flows.compose import Project, read_verdicts
+from flows.annotate.pull import pull, write_lines
+from flows.annotate.push import hand_out
+from flows.annotate.report import averaged, decided, likened, write_annotation
+from flows.annotate.terminal import print_status
+from flows.annotate.work import Work, stand, works
 from flows.families.refutebench.rubric import (
     AGENT_FIRST,
     AGENT_THIRD,
@@ -22,15 +25,12 @@ from flows.families.refutebench.rubric import (
     TEMPLATE_FIRST,
     tasks,
 )
-from flows.gate import gate
-from flows.handing_out import hand_out
 from flows.llm.model import Text
-from flows.outputs import open_built, remember, write_outputs
-from flows.people import Work, stand, works
-from flows.pulling import pull, write_lines
-from flows.releasing import prepare
+from flows.project.output_files import open_built, remember, write_outputs
+from flows.project.project import Project, read_verdicts
+from flows.release.gate import gate
+from flows.release.version import prepare
 from flows.report import write_report
-from flows.report.annotation import averaged, decided, likened, write_annotation
 from schemas.annotation import Annotation
 from schemas.base import Provenance
 from schemas.refutebench import DialogueTurn, Rating

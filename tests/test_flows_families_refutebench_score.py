@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from flows.construct.engine import HeldContext
+from flows.evaluate.report import table_view
 from flows.families.refutebench.dialogues import Pool, dialogues_of
 from flows.families.refutebench.ratings import ratings_of
 from flows.families.refutebench.score import bootstrap_means, tables
 from flows.families.refutebench.settings import RefuteBenchSettings
-from flows.report.evaluation import table_view
 from flows.scoring.tables import ScoreTables
 from schemas.base import Dropped, Provenance, key_of
 from schemas.refutebench import PLAIN, DialogueTurn, Rating, RefutationDialogue, Seed, SeedTask

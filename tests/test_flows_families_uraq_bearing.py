@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from flows.compose import Project
 from flows.construct.embed import Embedder
 from flows.construct.engine import Context, Drop, VerifyContext
 from flows.families.uraq import FAMILY
 from flows.families.uraq.bearing import Pool, Rests, unrelated
 from flows.families.uraq.method import ContextPools, UraqSettings, arrange_contexts, context_slots, expected_answers
+from flows.project.project import Project
 from schemas.base import Provenance
 from schemas.uraq import SETTINGS, Conflict, EvaluationRow, Setting, StatementPair, Step, UraqItem
 from tests.builds import write_config

@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 from random import Random
 
-from flows.compose import Project
 from flows.construct.stages import StageRef
 from flows.families.uraq.prompts import Manipulated, Question, ToAsk, ToManipulate
 from flows.llm.rules import Rules
+from flows.project.project import Project
 from schemas.uraq import Step
 from tests.builds import write_config
 from tests.toy import run_all

@@ -11,7 +11,6 @@ import pytest
 from pydantic import BaseModel
 
 from data.output import arrow_fields
-from flows.compose import Project, rules_of
 from flows.construct.engine import VerifyContext
 from flows.construct.stages import StageRef
 from flows.families.uraq import FAMILY, checks
@@ -20,7 +19,8 @@ from flows.families.uraq.prompts import OTHER_TYPE, Manipulated, Question, ToAsk
 from flows.families.uraq.rules import RULES
 from flows.llm.model import Invalid, Prompt, Text, Usage
 from flows.llm.rules import Rules
-from flows.outputs import write_outputs
+from flows.project.output_files import write_outputs
+from flows.project.project import Project, rules_of
 from schemas.base import Provenance
 from schemas.uraq import NEEDS, SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
 from tests.builds import write_config

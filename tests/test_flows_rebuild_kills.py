@@ -11,7 +11,7 @@ import pytest
 
 from annotation.label_studio.sync import KEY as TASK
 from annotation.label_studio.sync import held, ours
-from flows.label_studio import KEY
+from flows.annotate.server import KEY
 from tests.builds import killed, touchstone
 from tests.hub import HubServer
 from tests.label_studio import Served

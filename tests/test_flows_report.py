@@ -17,18 +17,18 @@ from hypothesis import strategies as st
 
 from data.sources import SourceSpec
 from data.store import Store
-from flows.compose import Project, rules_of
 from flows.construct.embed import FloatMatrix
 from flows.construct.engine import Family, FamilySettings
 from flows.construct.exhibit import Bars, Histogram, Line, Sheet
 from flows.construct.stages import Build, FamilyBuild
+from flows.evaluate.report import table_view
 from flows.families.uraq import FAMILY as URAQ
 from flows.families.uraq.layout import layout
 from flows.llm.rules import Rules
-from flows.outputs import NoBuild, write_outputs
+from flows.project.output_files import NoBuild, write_outputs
+from flows.project.project import Project, rules_of
 from flows.report import read, report_page, write_report
 from flows.report.bins import binned, median, nice, ticks
-from flows.report.evaluation import table_view
 from flows.report.view import Segment, clip, compared, figure_view, percent, sheet_view
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from flows.evaluate.report import table_view
 from flows.llm.local import Attended
-from flows.report.evaluation import table_view
 from flows.scoring.attention import Chunk, ChunkedText, attention_tables, pointed_shares
 
 SAID = (("instruction", "Say. "), ("history", "Hi. "), ("response", "Bot:"), ("response", " yes"))

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from flows.evaluate.report import table_view
 from flows.llm.local import TurnsAttended
 from flows.llm.model import Said
 from flows.llm.options import TooLong
-from flows.report.evaluation import table_view
 from flows.scoring.turn_attention import DialogueCases, ReadDialogue, turn_tables, turn_weights
 
 # <s>, then turn 1 of two tokens and turn 2 of one.

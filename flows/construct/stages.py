@@ -1,7 +1,7 @@
 """Runs the steps of a family's parts, stage by stage, and counts: kept + dropped + waiting = planned.
 
 Everything here works on one stage or one shard of it; which of them run, where and how often they are
-tried is the flow's business (`flows/build.py`). A shard that is finished is never run again.
+tried is the flow's business (`flows/run/flow.py`). A shard that is finished is never run again.
 """
 
 import asyncio

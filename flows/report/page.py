@@ -1,23 +1,21 @@
 """Writes the build report: reads the finished stages, prepares the page, renders it, writes it whole."""
 
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
-import jinja2
 import yaml
-from markupsafe import Markup
 
 from data.store import Store
-from flows.compose import Project
 from flows.construct.engine import Family, Part
 from flows.construct.stages import Build
-from flows.outputs import PEOPLE_REPORT, REPORT, read_manifest
+from flows.project.output_files import PEOPLE_REPORT, REPORT, read_manifest
+from flows.project.project import Project
 from flows.report import read, view
 from flows.report.bins import number
+from flows.report.template import style, template
 from schemas.manifest import BuildManifest
 
-HERE = Path(__file__).parent
+TEMPLATE = Path(__file__).parent / "report.html.j2"
 EXAMPLES = 5
 """Examples of a drop reason, at most; fewer where there are very many reasons."""
 EXAMPLES_IN_ALL = 200
@@ -63,29 +61,16 @@ def report_page(build: Build, manifest: BuildManifest, people: str | None = None
         total=view.total_usage(manifest.parts),
         config=yaml.safe_dump(dict(manifest.config), sort_keys=False, allow_unicode=True, width=100),
     )
-    return _template().render(
+    return template(TEMPLATE).render(
         page=page,
         people=people,
-        style=Markup((HERE / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
+        style=style(),
         money=view.money,
         number=number,
         step_label=view.step_label,
         sheets=SHEETS,
         examples=EXAMPLES,
     )
-
-
-@cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE),
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["thousands"] = "{:,}".format
-    return environment.get_template("report.html.j2")
 
 
 def _part(

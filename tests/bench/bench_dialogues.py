@@ -35,8 +35,8 @@ import orjson
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from flows.compose import Project
 from flows.construct.stages import StageRef
+from flows.project.project import Project
 from tests.toy import run_stage
 
 DELAYS_S = (0.0, 0.05)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from flows.settings import sample_path
+from flows.project.settings import sample_path
 from tests.builds import touchstone
 
 TURNS = 3

@@ -1,0 +1,92 @@
+"""`touchstone annotate push`, `pull`, `status` and `listen`; `touchstone label-studio up` and `down`."""
+
+from typing import Annotated
+
+import typer
+
+from flows.run.command import BuildOption, ConfigArgument
+
+annotate = typer.Typer(help="People's work: hand it out, collect it, see how it stands.", no_args_is_help=True)
+label_studio = typer.Typer(help="A Label Studio of the project's own.", no_args_is_help=True)
+
+
+@annotate.command()
+def push(out: BuildOption = None) -> None:
+    """Bring to everybody's queues in Label Studio what is theirs to do now.
+
+    Run it as often as you like: what is there already stays, with all that people did on it.
+
+    Example: `touchstone annotate push`
+    """
+    from flows.annotate.terminal import push_tasks
+
+    push_tasks(out)
+
+
+@annotate.command()
+def pull(out: BuildOption = None) -> None:
+    """Collect what people handed in: annotations, what does not count and why, and verdicts.
+
+    The next `touchstone run` applies the verdicts; the next push hands out reviews, and what goes back to its author.
+
+    Example: `touchstone annotate pull`
+    """
+    from flows.annotate.terminal import pull_work
+
+    pull_work(out)
+
+
+@annotate.command()
+def status(out: BuildOption = None) -> None:
+    """Who has done what, by form and person.
+
+    Example: `touchstone annotate status`
+    """
+    from flows.annotate.terminal import print_status
+
+    print_status(out)
+
+
+@annotate.command()
+def listen(
+    out: BuildOption = None, port: Annotated[int, typer.Option(help="Port on this machine; 0 for a free one")] = 0
+) -> None:
+    """Have Label Studio tell of every change, and mark it for `status`, until you stop it. A pull finds all without it.
+
+    Example: `touchstone annotate listen`
+    """
+    from flows.annotate.terminal import listen_to_server
+
+    listen_to_server(out, port)
+
+
+@label_studio.command()
+def up(
+    config: ConfigArgument = None,
+    port: Annotated[
+        int | None, typer.Option(min=1024, max=65535, help="The one it had the last time, or a free one, by default")
+    ] = None,
+    show_password: Annotated[
+        bool, typer.Option("--show-password", help="Print the owner's password where this is no terminal, too")
+    ] = False,
+) -> None:
+    """Install and start the local Label Studio, make the people's accounts, and tell how to log in.
+
+    It listens on this machine only and sends nothing out. The first time takes some minutes; then a few seconds.
+
+    Example: `touchstone label-studio up my.yaml`
+    """
+    from flows.annotate.server_terminal import start_server
+
+    start_server(config, port, show_password=show_password)
+
+
+@label_studio.command()
+def down(config: ConfigArgument = None) -> None:
+    """Stop the local Label Studio; everything in it stays.
+
+    Example: `touchstone label-studio down my.yaml`
+    """
+    from flows.annotate.server_terminal import stop_server
+
+    stop_server(config)

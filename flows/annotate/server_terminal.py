@@ -1,0 +1,79 @@
+"""Starts and stops the local Label Studio for a person at a terminal."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from annotation.label_studio import server
+from annotation.label_studio.accounts import OWNER_FILE, PEOPLE_FILE, accounts
+from annotation.label_studio.client import connect
+from flows.annotate.push import open_queues
+from flows.annotate.server import server_folder
+from flows.project.console import make_console
+from flows.project.settings import LOCAL, Config, load_config, sample_path
+from schemas.errors import WrongInput
+
+
+def start_server(path: Path | None, port: int | None, *, show_password: bool) -> None:
+    """Start it, make the accounts, and tell how to log in."""
+    console = make_console()
+    config = load_config(path or sample_path())
+    if config.annotation.url != LOCAL:
+        raise WrongInput(
+            f"{path}: annotation.url: is {config.annotation.url}, which is used as it is; `url: local` has one started"
+        )
+    folder = server_folder(config)
+    with console.status("Label Studio ...") as status:
+        told: list[str] = []
+
+        def tell(line: str) -> None:
+            if told[-1:] == [line]:
+                return
+            told.append(line)
+            status.update(escape(line))
+            if not console.is_terminal:
+                console.print(escape(line), soft_wrap=True)
+
+        running = server.up(folder, port, tell)
+        status.update("making the projects")
+        _make_accounts_and_projects(config, running, folder)
+    began = "runs already" if running.before else "runs"
+    console.print(f"[green]✓[/] Label Studio {began} at [bold]{running.url}[/]", soft_wrap=True)
+    if running.moved_from is not None:
+        console.print(f"  [yellow]another program has port {running.moved_from} now: old bookmarks lead nowhere[/]")
+    _tell_logins(console, config, running, folder, show_password=show_password or console.is_terminal)
+    given = f" {path}" if path else ""
+    console.print(f"  `touchstone label-studio down{given}` stops it", soft_wrap=True)
+
+
+def stop_server(path: Path | None) -> None:
+    """Stop it, and say whether one ran."""
+    console = make_console()
+    folder = server_folder(load_config(path or sample_path()))
+    with console.status("stopping Label Studio ..."):
+        stopped = server.down(folder)
+    done = "[green]✓[/] Label Studio is stopped" if stopped else "- no Label Studio ran"
+    console.print(f"{done}; what is in it stays in {escape(str(folder))}", soft_wrap=True)
+
+
+def _make_accounts_and_projects(config: Config, running: server.Running, folder: Path) -> None:
+    with connect(running.url, running.owner.token) as client:
+        if config.annotation.people:
+            accounts(client, config.annotation.people, folder)
+        open_queues(config, client)
+
+
+def _tell_logins(
+    console: Console, config: Config, running: server.Running, folder: Path, *, show_password: bool
+) -> None:
+    where = f"in {folder / OWNER_FILE}"
+    password = f"{running.owner.password}  (also {where})" if show_password else where
+    console.print(f"  owner   {running.owner.email}, password {escape(password)}", soft_wrap=True)
+    people = config.annotation.people
+    if people:
+        console.print(
+            f"  people  {', '.join(people)}: how each logs in stands in {escape(str(folder / PEOPLE_FILE))}",
+            soft_wrap=True,
+        )
+        console.print("  [dim]everybody who logs in sees every project: this edition of Label Studio has no roles[/]")

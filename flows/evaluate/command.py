@@ -1,0 +1,141 @@
+"""`touchstone estimate`, `evaluate`, `score` and `metric`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.run.command import BuildOption, ConfigArgument
+
+
+def estimate(
+    config: ConfigArgument = None,
+    out: Annotated[Path, typer.Option("--out", help="Output folder of a pilot, whose yields are used")] = Path("out"),
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Estimate a pilot of so many records for each source")
+    ] = None,
+    evaluate: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Estimate `touchstone evaluate --model MODEL` of the build in --out"),
+    ] = None,
+) -> None:
+    """Rows, calls, tokens and money of a build, or of evaluating a model on one, before anything is spent.
+
+    After a pilot of the same models (`touchstone run my.yaml --out pilot --limit 5`) its yields and lengths are used.
+    With `--evaluate` the rows of the finished build are counted, by family and level; `--limit` is that of the command.
+    No key is needed; money at a price that is not known is `?`.
+
+    Example: `touchstone estimate my.yaml --out pilot`
+    """
+    if evaluate is not None:
+        from flows.evaluate.terminal import estimate_evaluations
+        from schemas.errors import WrongInput
+
+        if config is not None:
+            raise WrongInput("--evaluate: reads the build in --out; leave the configuration out")
+        estimate_evaluations(evaluate, limit, out)
+        return
+    from flows.project.console import make_console
+    from flows.project.project import Project
+    from flows.project.settings import sample_path
+    from flows.run.estimate import estimate as estimate_build
+    from flows.run.summary import print_estimate
+
+    project = Project(config or sample_path(), out, limit)
+    project.asks = False
+    console = make_console()
+    try:
+        with console.status("reading the sources"):
+            told = estimate_build(project)
+    finally:
+        project.close()
+    print_estimate(told, console)
+
+
+def evaluate(
+    family: Annotated[str, typer.Argument(help="Family, such as `uraq`")],
+    model: Annotated[
+        str,
+        typer.Option(
+            help="A key of `models:` in the configuration; where options are weighed, also a causal model's folder or "
+            "its name on the Hugging Face Hub (OWNER/NAME)"
+        ),
+    ] = "evaluated",
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="Ask about so many rows of each part only; of dialogues, so many seeds"),
+    ] = None,
+    attention: Annotated[
+        bool, typer.Option("--attention", help="Tell where the response's tokens look, too (provider local)")
+    ] = False,
+    attention_model: Annotated[
+        str | None,
+        typer.Option(
+            help="Tell where the turns of dialogues look, too, by a local model that reads one of each kind: a key of "
+            "`models:` (provider local), a folder, or a name on the Hugging Face Hub (OWNER/NAME)"
+        ),
+    ] = None,
+    by_author: Annotated[
+        bool,
+        typer.Option(
+            "--by-author",
+            help="In place of the rows: what several people wrote for the same records, each one's beside the others'",
+        ),
+    ] = False,
+    out: BuildOption = None,
+) -> None:
+    """Put a build's rows to a model, write its predictions, and score them.
+
+    How rows are asked, and of which context counts or levels, is what the configuration says now.
+    Of refutebench, hold dialogues with the model and have them rated; the build's own stay as they are.
+    A server's answers come from the completion cache where they are there: a run that was killed goes on.
+
+    Example: `touchstone evaluate uraq --model evaluated`
+    """
+    if by_author:
+        from flows.evaluate.terminal import evaluate_authors
+
+        evaluate_authors(family, model, limit, out, attention=attention or attention_model is not None)
+        return
+    from flows.evaluate.terminal import evaluate_family
+
+    evaluate_family(family, model, limit, out, attention=attention, reader=attention_model)
+
+
+def score(
+    family: Annotated[str, typer.Argument(help="Family, such as `uraq`")],
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            "--input",
+            help="Predictions, JSONL: id, variant, prediction or scores; of refutebench, ratings, and without it the "
+            "build's own",
+        ),
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Write all tables here as JSON")] = None,
+    partial: Annotated[bool, typer.Option(help="Score what is there; leave out what is missing or unknown")] = False,
+    out: BuildOption = None,
+) -> None:
+    """Score predictions on a build's rows.
+
+    Of refutebench, score ratings of dialogues: those of a file, or without one those that the build holds itself.
+
+    Example: `touchstone score uraq --input predictions.jsonl --output tables.json`
+    """
+    from flows.evaluate.terminal import score_family
+
+    score_family(family, predictions, output, partial, out)
+
+
+def metric(
+    name: Annotated[str, typer.Argument(help="Metric, such as `exact_match` or `f1`")],
+    rows: Annotated[Path, typer.Option("--input", help="JSONL: id, prediction, answers, keywords, lang")],
+    output: Annotated[Path, typer.Option(help="Where the scores go, JSONL: id, score")],
+) -> None:
+    """Score rows by one metric.
+
+    Example: `touchstone metric f1 --input rows.jsonl --output scores.jsonl`
+    """
+    from flows.evaluate.terminal import score_rows
+
+    score_rows(name, rows, output)

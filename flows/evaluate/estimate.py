@@ -1,0 +1,130 @@
+"""What it will take to put the rows of a finished build to a model, by family and level, before anything is paid.
+
+Requests are rendered as they would be sent, so input tokens are counted, not guessed; of answers the usual length is
+taken (`usual_tokens`). Nothing is taken to be in the cache.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, NamedTuple
+
+from flows.construct.engine import Choice, Family, Request
+from flows.construct.stages import StageRef
+from flows.evaluate.predictions import build_with, evaluated_rows
+from flows.llm.model import Model, Prompt
+from flows.llm.options import LikelihoodModel
+from flows.llm.prices import estimate_prompt_tokens, estimate_tokens
+from flows.project.project import Project, Served
+from flows.run.estimate import EstimateLine, cost_of, part_lines, usual_tokens
+from schemas.base import content_hash
+
+LONG_ROWS = 3
+"""Rows of each file of long texts that are read; the others are as long."""
+SAMPLED = 40
+"""Rows of a level whose requests are rendered, at most; all are counted."""
+
+
+class Taken(NamedTuple):
+    """What one kind of request takes, for one row."""
+
+    name: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass
+class _Level:
+    """The rows of a level: how many, and some of them."""
+
+    rows: float = 0.0
+    sample: list[tuple[Any, float]] = field(default_factory=list)
+    """Each with how many rows it stands for."""
+    _seen: int = 0
+
+    def add(self, row: Any, weight: float, rng: Random) -> None:
+        """Count a row, and keep it where it is drawn: each row is as likely to stay as any other."""
+        self.rows += weight
+        self._seen += 1
+        if len(self.sample) < SAMPLED:
+            self.sample.append((row, weight))
+        elif (place := rng.randrange(self._seen)) < SAMPLED:
+            self.sample[place] = row, weight
+
+
+def evaluation_lines(
+    project: Project, family: Family, name: str, weighs: LikelihoodModel | None, limit: int | None
+) -> list[EstimateLine]:
+    """What `touchstone evaluate` of a family takes with the model called `name`, or one that `weighs` options.
+
+    Raises `WrongInput` where the build has no rows for it, or the model cannot answer.
+    """
+    if family.evaluation.held is not None:
+        return _held_lines(project, family, name, limit)
+    levels: dict[str, _Level] = defaultdict(_Level)
+    rng = Random(content_hash("estimate", family.name))
+    for row, weight in evaluated_rows(project, family, limit).sampled(LONG_ROWS):
+        level = str(getattr(row, family.evaluation.level)) if family.evaluation.level else ""
+        levels[level].add(row, weight, rng)
+    one = project.build.families[family.name]
+    model: Model | LikelihoodModel = weighs if weighs is not None else project.model(name, family)
+    lines = []
+    for level, rows in levels.items():
+        total: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+        for row, weight in rows.sample:
+            for taken in _taken(family, row, one.settings, one.prompts, model):
+                for place, count in enumerate(taken[1:]):
+                    total[taken.name][place] += weight * count
+        stands_for = sum(weight for _, weight in rows.sample)
+        for prompt, counts in total.items():
+            calls, tokens_in, tokens_out = (round(count * rows.rows / stands_for) for count in counts)
+            cost = cost_of([model], calls, tokens_in, tokens_out)
+            where = f"{family.name} at {level}" if level else family.name
+            lines.append(EstimateLine(f"{where} · {prompt}", round(rows.rows), calls, tokens_in, tokens_out, cost))
+    return lines
+
+
+def _taken(
+    family: Family, row: Any, settings: Any, prompts: Mapping[str, Prompt[Any]], model: Model | LikelihoodModel
+) -> list[Taken]:
+    evaluation = family.evaluation
+    if evaluation.choices is not None:
+        return [_weighed(choice) for choice in evaluation.choices(row, settings)]
+    window = model.settings.window if isinstance(model, Served) else None
+    return [_asked(family, one, prompts[one.prompt.name], window) for one in evaluation.requests(row, settings)]
+
+
+def _asked(family: Family, request: Request, prompt: Prompt[Any], window: int | None) -> Taken:
+    tokens = estimate_prompt_tokens(prompt.messages(request.inputs))
+    return Taken(prompt.name, 1, min(tokens, window or tokens), usual_tokens(family, prompt).output)
+
+
+def _weighed(choice: Choice) -> Taken:
+    """A prompt alone, and with each of its options; one token is asked for."""
+    texts = (choice.prompt, *(choice.prompt + option for option in choice.options.values()))
+    shots = "" if choice.shots is None else f", {choice.shots} shots"
+    return Taken(f"options weighed{shots}", len(texts), sum(map(estimate_tokens, texts)), len(texts))
+
+
+def _held_lines(project: Project, family: Family, name: str, limit: int | None) -> list[EstimateLine]:
+    """Dialogues are held and rated anew: the parts that they make, with what they stand on as it was built."""
+    held = family.evaluation.held
+    assert held is not None
+    build = build_with(project, family, name, limit)
+    records: dict[tuple[str, str], int] = {}
+    for part in held.parts:
+        for maker in family.makers(family.part(part)):
+            if maker.name not in held.parts:
+                given = len(project.build.accepted(family.name, maker.name))
+                records[family.name, maker.name] = min(given, limit or given)
+    built = project.built
+    lines: list[EstimateLine] = []
+    for part in held.parts:
+        lines += part_lines(build, family, family.part(part), built, records, _each)
+    return lines
+
+
+def _each(ref: StageRef) -> bool:
+    return True

@@ -1,0 +1,213 @@
+"""The page of an evaluation: each table, with curves where its columns are numbers on a scale, and stacked bars where
+they are shares of a whole, and a heatmap where its lines and columns are one sequence.
+
+A table of many lines (fact recall by depth) is drawn as heatmaps, and folded away.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import compress
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+from markupsafe import Markup
+
+from data.whole_file import whole_file
+from flows.report.svg import grid, stack
+from flows.report.template import style, template
+from flows.scoring.tables import ALL_LEVELS, ScoreTables, Unit, in_words, measured
+
+TEMPLATE = Path(__file__).parent / "report.html.j2"
+WIDTH, HEIGHT = 640, 280
+LEFT, RIGHT, TOP, BOTTOM = 44, 16, 12, 40
+DASHES = ("none", "7 4", "2 3", "10 3 2 3")
+ROW_HEIGHT = 22
+MOST_LINES = 60
+"""A table of more lines is drawn as heatmaps."""
+_NUMBER = re.compile(r"[0-9]+k?")
+COLOURS = 6
+"""Lines are told apart by colour (classes c0 to c5 of the style sheet) and, from the seventh on, by dashes."""
+RATED = (1, 5)
+"""The ends of the scale of ratings."""
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table as it is shown."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+    chart: Markup | None
+    folded: bool
+    """Whether it has too many lines to be read as a table."""
+    keyed: Literal["rows", "columns"] | None = None
+    """What the chart tells apart by colour."""
+    about: str = ""
+    """What its values and columns are."""
+    lines: str = ""
+    """What its lines tell apart."""
+
+
+def write_evaluation(path: Path, title: str, result: ScoreTables, notes: Sequence[str]) -> None:
+    """Write the page of the tables, and of what a reader of them should know."""
+    page = template(TEMPLATE).render(
+        title=title,
+        style=style(),
+        tables=[
+            table_view(
+                name,
+                frame,
+                stacked=name in result.stacked,
+                heated=name in result.grids,
+                unit=result.unit(name),
+                about=result.about(name),
+                lines=result.lines(name),
+            )
+            for name, frame in result.frames.items()
+        ],
+        notes=notes,
+    )
+    with whole_file(path) as file:
+        file.write(page)
+
+
+def table_view(
+    name: str,
+    frame: pd.DataFrame,
+    *,
+    stacked: bool = False,
+    heated: bool = False,
+    unit: Unit = "share",
+    about: str = "",
+    lines: str = "",
+) -> TableView:
+    """A frame as it is shown; with curves where it has two columns or more that are whole numbers ("16k" is one).
+
+    A column over all of them is in the table alone. An interval stands in the cell of what it is about, not in columns
+    of its own.
+    """
+    columns = list(map(str, frame.columns))
+    points = [column for column in columns if column != ALL_LEVELS]
+    scaled = len(points) > 1 and all(map(_NUMBER.fullmatch, points))
+    rows = [
+        (str(row), [float(value) for value in values]) for row, values in zip(frame.index, frame.values, strict=True)
+    ]
+    folded = len(rows) > MOST_LINES and not stacked  # where the columns' colours are told
+    chart = None
+    if stacked:
+        chart = stack(columns, rows)
+    elif heated:
+        chart = grid(columns, rows)
+    elif scaled and rows and unit == "rating":
+        chart = curves(columns, rows, unit)
+    elif folded and len(columns) > 1 and unit in ("share", "per cent"):
+        chart = heatmaps(columns, rows, unit)
+    elif scaled and rows:
+        on_scale = [column != ALL_LEVELS for column in columns]
+        chart = curves(points, [(name, list(compress(values, on_scale))) for name, values in rows], unit)
+    shown = in_words(frame, partial(_shown, unit=unit))
+    keyed: Literal["rows", "columns"] | None = None
+    if chart is not None and not folded and not heated:
+        keyed = "columns" if stacked else "rows"
+    told = tuple((str(row), tuple(cells)) for row, *cells in shown.itertuples())
+    return TableView(name, tuple(shown.columns), told, chart, folded, keyed, about, lines)
+
+
+def heatmaps(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], unit: Unit = "share") -> Markup:
+    """For each name that lines have before their last " / ": a grid, a column for each line and a row for each column.
+
+    The darker a cell, the nearer it is to 1; one without a value is left out.
+    """
+    grids: dict[str, list[tuple[str, Sequence[float]]]] = {}
+    for name, values in rows:
+        group, _, line = name.rpartition(" / ")
+        grids.setdefault(group, []).append((line, values))
+    return Markup("").join(_heatmap(group, columns, lines, unit) for group, lines in grids.items())
+
+
+def _heatmap(name: str, columns: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]], unit: Unit) -> Markup:
+    width, height = (WIDTH - LEFT - RIGHT) / len(lines), ROW_HEIGHT
+    cells = [
+        Markup(
+            '<rect class="heat" x="{}" y="{}" width="{}" height="{}" fill-opacity="{}"><title>{}</title></rect>'
+        ).format(
+            round(LEFT + place * width, 2), TOP + level * height, round(width, 2), height, round(value, 3),
+            f"{line} at {columns[level]}: {_shown(value, unit)}",
+        )
+        for place, (line, values) in enumerate(lines)
+        for level, value in enumerate(values)
+        if not math.isnan(value)
+    ]  # fmt: skip
+    marks = [
+        Markup('<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>').format(
+            LEFT - 6, TOP + (level + 0.6) * height, column
+        )
+        for level, column in enumerate(columns)
+    ]
+    bottom = TOP + len(columns) * height
+    ends = [(LEFT, "start", lines[0][0]), (WIDTH - RIGHT, "end", lines[-1][0])]
+    marks += [
+        Markup('<text class="tick" x="{}" y="{}" text-anchor="{}">{}</text>').format(x, bottom + 16, anchor, label)
+        for x, anchor, label in ends
+    ]
+    return Markup(
+        '<figure><figcaption>{}</figcaption><svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg></figure>'
+    ).format(name, WIDTH, bottom + 22, f"heatmap of {name}", Markup("").join((*cells, *marks)))
+
+
+def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], unit: Unit = "share") -> Markup:
+    """A line for each row over the columns, which lie on a logarithmic scale as context counts and levels do.
+
+    Ratings go from 1 to 5, and their columns, turns of a dialogue, are as far apart as they are told.
+    """
+    rated, shown = unit == "rating", 100 if unit == "per cent" else 1
+    places = [int(column.removesuffix("k")) * (1000 if column.endswith("k") else 1) for column in columns]
+    most = max((value for _, values in rows for value in values if not math.isnan(value)), default=1.0)
+    floor, top = RATED if rated else (0.0, 1.0 if most <= 1 else most)
+    on_scale = float if rated else math.log
+    low, high = on_scale(places[0]), on_scale(places[-1])
+
+    def x(place: int) -> float:
+        return round(LEFT + (on_scale(place) - low) / (high - low or 1) * (WIDTH - LEFT - RIGHT), 1)
+
+    def y(value: float) -> float:
+        return round(HEIGHT - BOTTOM - (value - floor) / (top - floor) * (HEIGHT - TOP - BOTTOM), 1)
+
+    marks = [
+        Markup(
+            '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>'
+            '<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>'
+        ).format(LEFT, WIDTH - RIGHT, y(value), y(value), LEFT - 6, y(value) + 4, f"{shown * value:g}")
+        for value in (floor + share * (top - floor) for share in (0, 0.25, 0.5, 0.75, 1))
+    ]
+    marks += [
+        Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(x(place), HEIGHT - 20, column)
+        for place, column in zip(places, columns, strict=True)
+    ]
+    for number, (name, values) in enumerate(rows):
+        points = [(x(place), y(value)) for place, value in zip(places, values, strict=True) if not math.isnan(value)]
+        marks.append(
+            Markup('<g class="curve c{}"><title>{}</title><polyline stroke-dasharray="{}" points="{}"/>{}</g>').format(
+                number % COLOURS,
+                name,
+                DASHES[number // COLOURS % len(DASHES)],
+                " ".join(f"{one},{other}" for one, other in points),
+                Markup("").join(Markup('<circle cx="{}" cy="{}" r="3"/>').format(*point) for point in points),
+            )
+        )
+    return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="curves">{}</svg>').format(
+        WIDTH, HEIGHT, Markup("").join(marks)
+    )
+
+
+def _shown(value: float, unit: Unit) -> str:
+    if math.isnan(value):
+        return "–"
+    if unit != "share":
+        return measured(value, unit)
+    return f"{value:.3f}" if 0 <= value <= 1 else f"{value:,.0f}"

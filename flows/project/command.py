@@ -1,0 +1,25 @@
+"""`touchstone schema` and `doctor`."""
+
+from typing import Annotated
+
+import typer
+
+
+def schema(name: Annotated[str, typer.Argument(help="Such as `uraq-items`; `list` names them all")]) -> None:
+    """Print the JSON Schema of a public record.
+
+    Example: `touchstone schema uraq-items`
+    """
+    from flows.project.installation import print_schema
+
+    print_schema(name)
+
+
+def doctor() -> None:
+    """Check the installation, and look for a model server on this machine.
+
+    Example: `touchstone doctor`
+    """
+    from flows.project.installation import run_doctor
+
+    run_doctor()

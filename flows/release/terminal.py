@@ -1,0 +1,132 @@
+"""Releases a build, and compares and proves versions, for a person at a terminal."""
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from data.publish.changelog import section
+from data.publish.diff import compare, next_version
+from data.publish.folder import read_release
+from flows.prefect_server.embedded import begin_prefect
+from flows.project.console import LEFT, make_console
+from flows.project.output_files import LAST
+from flows.project.project import EMBEDDINGS
+from flows.project.settings import EmbedderSettings
+from flows.release.version import AS_BEFORE, told_withdrawn
+from flows.run.reading import open_build
+from schemas.errors import Failed
+
+FAULTS_SHOWN = 20
+
+
+def release_build(
+    out: Path | None, to: Path | None, hub: str | None, version: str | None, *, allow_unreviewed: bool | None
+) -> None:
+    """Release, and tell what went out, what was held back, and where it lies."""
+    console = make_console()
+    project = open_build(out, console)
+    begin_prefect(project.state)
+    from flows.release.flow import run_release
+
+    with console.status("releasing ..."):
+        outcome = run_release(
+            project.out, to=str(to) if to else None, hub=hub, version=version, allow_unreviewed=allow_unreviewed
+        )
+    done = outcome.prepared
+    manifest = read_release(done.folder).manifest
+    table = Table("configuration", "rows", "reviewed", "held back", "licence", box=SIMPLE_HEAD, **LEFT)
+    for one in manifest.configs:
+        back = "\n".join(f"{count:,} {reason}" for reason, count in one.held_back.items()) or "-"
+        table.add_row(one.name, f"{one.rows:,}", f"{one.reviewed:,}", back, escape(one.licence) or "-")
+    console.print(table)
+    for fault in done.faults[:FAULTS_SHOWN]:
+        console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
+    if len(done.faults) > FAULTS_SHOWN:
+        console.print(f"  and {len(done.faults) - FAULTS_SHOWN} more")
+    where = escape(str(done.folder))
+    if done.as_before:
+        console.print(f"- {AS_BEFORE}", soft_wrap=True)
+    if done.withdrawn:
+        console.print(
+            f"[bold red]! withdrawn: {escape(told_withdrawn(done.withdrawn))}: nothing of the build may leave there[/]",
+            soft_wrap=True,
+        )
+    if done.is_new:
+        assert done.difference is not None
+        told = "the first version" if done.difference.before is None else f"after {done.difference.before}"
+        console.print(f"[green]✓[/] version [bold]{done.version}[/], {told}: {where}", soft_wrap=True)
+    else:
+        console.print(f"- nothing differs from version {done.version}: {where}", soft_wrap=True)
+    if outcome.url:
+        what = "published" if outcome.published else "there already"
+        console.print(f"[green]✓[/] {what}: {escape(outcome.url)}", soft_wrap=True)
+    console.print(
+        f"  [dim]touchstone verify release {where} proves it; {where}/README.md is its card[/]", soft_wrap=True
+    )
+
+
+def print_difference(before: str, now: str, output: Path | None) -> None:
+    """How a version differs from another."""
+    console = make_console()
+    with _folder(before) as first, _folder(now) as second:
+        difference = compare(read_release(first), read_release(second), output)
+    console.print(section(difference, difference.now), markup=False, highlight=False, soft_wrap=True, end="")
+    if version := next_version(difference):
+        console.print(f"\nBy the rule this is version {version}.")
+
+
+def verify_release(folder: Path) -> None:
+    """Prove a version, rows included."""
+    from flows.construct.embed import CachedEmbedder, SentenceBert
+    from flows.release.verification import prove, unproved
+
+    console = make_console()
+    release = read_release(folder)
+    manifest = release.manifest
+    chosen = manifest.settings.get("embedder", "packaged")
+    if chosen == "packaged":
+        bert = SentenceBert()
+    else:
+        settings = EmbedderSettings.model_validate(chosen)
+        bert = SentenceBert(settings.name, languages=settings.languages)
+    rows = sum(one.rows for one in manifest.configs)
+    with tempfile.TemporaryDirectory() as temporary, console.status(f"proving {rows:,} rows ..."):
+        # The same contexts stand in many rows; and who built them here has computed their vectors already.
+        here = LAST.parent / EMBEDDINGS
+        faults = prove(release, CachedEmbedder(bert, here if here.is_file() else Path(temporary) / EMBEDDINGS))
+        shown = list(islice(faults, FAULTS_SHOWN))
+        more = sum(1 for _ in faults)
+    for fault in shown:
+        console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
+    if shown:
+        raise Failed(f"{folder}: {len(shown) + more} faults: this is not version {manifest.version} as it was released")
+    for name, parts in unproved(release).items():
+        console.print(
+            f"- {escape(name)}: files and records are whole; what its rows claim cannot be proved here: "
+            f"{', '.join(parts)} are with the private share",
+            soft_wrap=True,
+        )
+    console.print(
+        f"[green]✓[/] {escape(manifest.name)} {manifest.version}: {len(manifest.files)} files, {rows:,} rows, 0 faults",
+        soft_wrap=True,
+    )
+
+
+@contextlib.contextmanager
+def _folder(name: str) -> Iterator[Path]:
+    """Where the version of this name lies: a folder, or one of the Hub's, fetched."""
+    repo, _, version = name.partition("@")
+    if not version or Path(name).exists():
+        yield Path(name)
+        return
+    from data.publish.hub import fetch
+
+    with tempfile.TemporaryDirectory() as temporary:
+        fetch(repo, version, Path(temporary) / version)
+        yield Path(temporary) / version

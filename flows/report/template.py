@@ -1,0 +1,26 @@
+"""How every page is written: one look, text escaped, and nothing left undefined."""
+
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+HERE = Path(__file__).parent
+
+
+def style() -> Markup:
+    """The style sheet of every page."""
+    return Markup((HERE / "report.css").read_text(encoding="utf-8"))  # noqa: S704 - our own file
+
+
+def template(path: Path) -> jinja2.Template:
+    """The template in this file."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(path.parent),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["thousands"] = "{:,}".format
+    return environment.get_template(path.name)

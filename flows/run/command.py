@@ -1,0 +1,58 @@
+"""`touchstone run`, `show` and `explain`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ConfigArgument = Annotated[Path | None, typer.Argument(help="Configuration file; the packaged sample by default")]
+OutOption = Annotated[Path, typer.Option("--out", help="Output folder")]
+BuildOption = Annotated[Path | None, typer.Option("--out", help="Output folder of the build; the last one by default")]
+
+
+def run(
+    config: ConfigArgument = None,
+    out: OutOption = Path("out"),
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="A pilot: so many records for each source, drawn by the seed, or so many statements"),
+    ] = None,
+) -> None:
+    """Build every configured family, print the summary, write the report.
+
+    What is finished is not built again: run it as often as you like, after a kill too.
+
+    Example: `touchstone run my.yaml --out pilot --limit 5`
+    """
+    from flows.project.settings import sample_path
+    from flows.run.terminal import run_in_terminal
+
+    run_in_terminal(config or sample_path(), out, limit)
+
+
+def show(
+    part: Annotated[str, typer.Argument(metavar="FAMILY-PART", help="`uraq-items`; `uraq` gives its main part")],
+    sample: Annotated[int, typer.Option(min=1, help="How many items")] = 3,
+    seed: Annotated[int, typer.Option(help="Another seed gives another sample")] = 0,
+    out: BuildOption = None,
+) -> None:
+    """Print accepted items as a person reads them.
+
+    Example: `touchstone show uraq-items --sample 5`
+    """
+    from flows.run.reading import show_sample
+
+    show_sample(part, sample, seed, out)
+
+
+def explain(
+    name: Annotated[str, typer.Argument(metavar="ID", help="Id or key of a record, kept or dropped")],
+    out: BuildOption = None,
+) -> None:
+    """Tell one row's whole history: sources, prompts, models, parents, what was made of it, or why it was dropped.
+
+    Example: `touchstone explain 0a1b2c3d4e5f6071`
+    """
+    from flows.run.reading import explain_record
+
+    explain_record(name, out)

@@ -1,0 +1,211 @@
+"""A build as it is seen in a terminal: progress stage by stage, then the summary."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.panel import Panel
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from flows.construct.stages import StageRef
+from flows.llm.model import Usage
+from flows.prefect_server.embedded import begin_prefect
+from flows.project.console import LogInterval, make_console
+from flows.project.output_files import read_manifest
+from flows.project.progress import Unwatched
+from flows.project.project import Project
+from flows.run.estimate import estimate
+from flows.run.summary import one_item, print_estimate, print_next, print_summary, total_usage, usage_by_prompt
+from schemas.errors import Failed, WrongInput
+from schemas.manifest import StageManifest, UsageOfPrompt
+
+
+def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
+    """Build, and show it."""
+    console = make_console()
+    started = time.monotonic()
+    project = Project(config, out, limit)
+    _check_folder(out)
+    before = read_manifest(out, missing_ok=True)
+    if limit is not None and before is not None and before.limit is None:
+        console.print(f"[yellow]the pilot takes the place of the whole build in {out}; --out names another folder[/]")
+    console.print(f"[bold]{project.config.name}[/] · {config} → {out}{_pilot(limit)}")
+    if any(model.name != "rules" for one in project.build.families.values() for model in one.models.values()):
+        print_estimate(estimate(project), console)
+    console.print("[dim]starting the engine ...[/]")
+    begin_prefect(project.state)
+    from flows.run.flow import run_build
+
+    with Terminal(console) as watcher:
+        manifest = run_build(config, out, limit, watcher, project.config.runner)
+        watcher.announce("report")
+        from flows.report import write_report
+
+        report = write_report(project)
+    print_summary(console, manifest, watcher.seconds, watcher.asked)
+    if (item := one_item(project)) is not None:
+        console.print(Panel(Markdown(item), title="one item", title_align="left", padding=(1, 2)))
+    print_next(console, project, manifest, report)
+    is_empty = not any(part.kept + part.waiting for part in manifest.parts)
+    if limit is not None and any(usage.calls for usage in usage_by_prompt(manifest.parts).values()):
+        if is_empty:
+            console.print("\nThe pilot kept nothing, so it does not tell what the whole build will take.")
+        else:
+            console.print("\nWhat the whole build will take, by this pilot's yields:")
+            print_estimate(estimate(Project(config, out, None)), console)
+    console.print(f"[dim]{time.monotonic() - started:.1f} s in all[/]")
+    if is_empty:
+        raise Failed(f"no record was kept; {report} shows why each was dropped")
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse an output folder that cannot be one before anything is built."""
+    for folder in (out, *(out / name for name in ("accepted", "sifted", "dropped"))):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise WrongInput(f"--out {out}: {error.filename} is no folder; name another") from error
+
+
+@dataclass
+class Running:
+    """A stage at work: what is done of what."""
+
+    task: TaskID
+    began: float
+    done: int = 0
+    total: int | None = None
+    calls: int = 0
+    """Answers so far, those from the cache counted."""
+    expected: int = 0
+    """Calls that it may take; 0 where nobody can tell."""
+
+    @property
+    def counts(self) -> str:
+        """`37/120 calls`; the pieces of a stage where it asks nothing."""
+        if self.expected:
+            return f"{self.calls:,}/{max(self.calls, self.expected):,} calls"
+        pieces = f"{self.done:,}/{self.total:,}" if self.total else ""
+        return ", ".join(filter(None, (pieces, f"{self.calls:,} calls" if self.calls else "")))
+
+
+class Terminal:
+    """Watches a build: a line a stage, with a bar for each that runs where the terminal can draw them.
+
+    Elsewhere, as in a log, a line for each that runs, every `EVERY_S` seconds. Stages tell of themselves from threads
+    of their own.
+    """
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self.console = console
+        self.seconds: dict[tuple[str, str], float] = {}
+        """Time that stages which ran now took by (family, part); of stages that ran side by side, each its own."""
+        self.asked: dict[tuple[str, str], UsageOfPrompt] = {}
+        """What models were asked by (family, part), in the stages that ran now."""
+        self._clock = clock
+        self._running: dict[StageRef, Running] = {}
+        self._announced: TaskID | None = None
+        self._log = LogInterval(console, clock)
+        self._shown = False
+        self._lock = threading.RLock()
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[counts]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+
+    def __reduce__(self) -> tuple[type[Unwatched], tuple[()]]:
+        """On another machine nobody watches."""
+        return Unwatched, ()
+
+    def __enter__(self) -> "Terminal":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._progress.stop()
+
+    def announce(self, what: str) -> None:
+        """Show that something goes on that is no stage."""
+        if self._announced is not None:
+            self._progress.remove_task(self._announced)
+        self._announced = self._progress.add_task(what, total=None, counts="")
+
+    def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None:
+        """A stage begins."""
+        with self._lock:
+            task = self._progress.add_task(str(ref), total=calls or total, counts="")
+            self._running[ref] = Running(task, self._clock(), total=total, expected=calls)
+            self._draw(ref)
+
+    def advanced(self, ref: StageRef, done: int, total: int) -> None:
+        """A stage goes on."""
+        with self._lock:
+            if (running := self._running.get(ref)) is not None:
+                running.done, running.total = done, total
+                self._draw(ref)
+                self.waited()
+
+    def called(self, ref: StageRef, usage: Usage) -> None:
+        """A prompt was answered."""
+        with self._lock:
+            if (running := self._running.get(ref)) is not None:
+                running.calls += usage.calls + usage.cached
+                self._draw(ref)
+                self.waited()
+
+    def blocked(self, ref: StageRef, by: str) -> None:
+        """A stage waits for another run."""
+        with self._lock:
+            self.console.print(f"  {ref!s:<44} [yellow]waits for {by}, which makes it now[/]", soft_wrap=True)
+
+    def waited(self) -> None:
+        """In a log, tell every so often how far each stage is."""
+        with self._lock:
+            if not self._log.due():
+                return
+            now = self._clock()
+            for ref, running in self._running.items():
+                self.console.print(f"  {ref!s:<44} {running.counts:<28} after {now - running.began:.0f} s")
+
+    def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
+        """A stage is finished."""
+        with self._lock:
+            running = self._running.pop(ref, None)
+            if running is not None:
+                self._progress.remove_task(running.task)
+            took = self._clock() - running.began if running is not None else 0.0
+            place = (ref.family, ref.part)
+            self.seconds[place] = self.seconds.get(place, 0.0) + took
+            if not before:
+                self.asked[place] = total_usage([self.asked.get(place, UsageOfPrompt()), *manifest.usage.values()])
+            dropped = manifest.planned - manifest.kept
+            counts = f"{manifest.kept:,} kept" + (f", {dropped:,} dropped" if dropped else "")
+            when = "[dim]done before[/]" if before else f"{took:.1f} s"
+            self.console.print(f"[green]✓[/] {ref!s:<44} {counts:<28} {when}")
+            for note in manifest.notes:
+                self.console.print(f"  [yellow]{note}[/]")
+            if example and not self._shown:
+                self._shown = True
+                if not before:
+                    item = Panel(Markdown(example), title="the first item", title_align="left", padding=(1, 2))
+                    self.console.print(item)
+
+    def _draw(self, ref: StageRef) -> None:
+        running = self._running[ref]
+        done, total = (running.calls, running.expected) if running.expected else (running.done, running.total)
+        total = total if total is None else max(done, total)
+        self._progress.update(running.task, completed=done, total=total, counts=running.counts)
+
+
+def _pilot(limit: int | None) -> str:
+    return f" · pilot of {limit}" if limit else ""

@@ -1,0 +1,359 @@
+"""What runs by itself: each flow as a deployment on a Prefect server, one rebuild of a dataset at a time.
+
+The flows here are those that a person starts at a terminal, with retries: nobody is there to start them again.
+"""
+
+import hashlib
+import logging
+import re
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import update_wrapper
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+from weakref import WeakSet
+
+from prefect import Flow, flow, get_client
+from prefect.blocks.webhook import Webhook
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.actions import DeploymentScheduleCreate, WorkPoolCreate
+from prefect.client.schemas.filters import (
+    DeploymentFilter,
+    DeploymentFilterId,
+    FlowRunFilter,
+    FlowRunFilterParentFlowRunId,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    WorkPoolFilter,
+    WorkPoolFilterName,
+)
+from prefect.client.schemas.objects import (
+    ConcurrencyLimitStrategy,
+    ConcurrencyOptions,
+    FlowRun,
+    State,
+    StateType,
+    WorkerStatus,
+)
+from prefect.client.schemas.schedules import CronSchedule
+from prefect.client.schemas.sorting import FlowRunSort
+from prefect.context import FlowRunContext
+from prefect.events.actions import CallWebhook
+from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+from prefect.events.schemas.events import ResourceSpecification
+from prefect.exceptions import ObjectAlreadyExists
+from prefect.states import Completed, Crashed
+from prefect.utilities.callables import parameter_schema
+from pydantic import SecretStr, ValidationError
+
+from flows.annotate.flow import annotate
+from flows.annotate.flow import collect as collect_once
+from flows.prefect_server.flow_runs import LEFT_OVER_AT_ONCE, RUN_TAG, mark_crashed
+from flows.project.project import Project
+from flows.project.settings import Config, load_config
+from flows.rebuild.flow import rebuild as rebuild_once
+from flows.release.flow import Outcome
+from flows.release.flow import release as release_once
+from flows.run.flow import build as build_once
+from flows.run.flow import task_runner
+from schemas.errors import Failed, Stopped, WrongInput
+
+RETRIES: dict[str, Any] = {"retries": 2, "retry_delay_seconds": 60}
+"""How a run that failed is tried again, after what the build's tasks and the Hub's client tried themselves. One that
+somebody has to see to first (`WrongInput`, `Stopped`) is not."""
+AT_ONCE = 1
+"""Rebuilds of a dataset. A second one waits: it finds little to do, and what came meanwhile is not lost."""
+PROCESS = "process"
+RAISED = re.compile(r"^Flow run encountered an exception: *(?:\w+: )?")
+"""How Prefect begins what it says of a run that failed."""
+FINAL = (StateType.COMPLETED, StateType.FAILED, StateType.CRASHED, StateType.CANCELLED)
+UNFINISHED = (StateType.RUNNING, StateType.PENDING, StateType.CANCELLING)
+SAID = (
+    "touchstone: {{ flow.name }} of {{ deployment.name }} has {{ flow_run.state.name | lower }}: "
+    "{{ flow_run.state.message }} ({{ flow_run | ui_url }})"
+)
+
+
+def in_one_line(record: logging.LogRecord) -> bool:
+    """Have the log tell an error that is for people as it is: once, in a line, without a traceback."""
+    error = record.exc_info[1] if record.exc_info else None
+    if not isinstance(error, WrongInput | Failed):
+        return True
+    record.msg, record.args, record.exc_info = str(error), (), None
+    fresh = error not in _logged
+    _logged.add(error)
+    return fresh
+
+
+_logged: WeakSet[BaseException] = WeakSet()
+"""A flow, the one around it, and the process of both each log an error that goes through them."""
+
+
+for _name in ("prefect.flow_runs", "prefect.task_runs", "prefect.engine"):
+    logging.getLogger(_name).addFilter(in_one_line)
+
+
+def unattended(
+    name: str, done: Callable[..., Any], tell: Callable[[Any], str] = lambda result: "done"
+) -> Flow[..., State[Any]]:
+    """What `done` does as a flow that is tried again where that may help, and ends with a line that tells of it."""
+
+    def run(*given: Any, **named: Any) -> State[Any]:
+        try:
+            return Completed(message=tell(done(*given, **named)))
+        except (WrongInput, Stopped):
+            _try_no_more()
+            raise
+
+    named_so: Callable[..., State[Any]] = update_wrapper(run, done)
+    made: Flow[..., State[Any]] = flow(name=name, validate_parameters=False, **RETRIES)(named_so)
+    return made
+
+
+def _try_no_more() -> None:
+    """The run that this is asks for no further try: what its flow says holds for every run, and has no conditions."""
+    context = FlowRunContext.get()
+    assert context is not None
+    assert context.flow_run is not None
+    policy = context.flow_run.empirical_policy.model_copy(update={"retries": 0})
+    with get_client(sync_client=True) as client:
+        client.update_flow_run(context.flow_run.id, empirical_policy=policy)
+
+
+def _build(config: str, out: str) -> None:
+    """Build every configured family into `out`, and write the report."""
+    from flows.report import write_report
+
+    runner = task_runner(load_config(Path(config)).runner)
+    build_once.with_options(task_runner=runner)(config, out)
+    write_report(Project(Path(config), Path(out), None))
+
+
+def _version(outcome: Outcome) -> str:
+    version = f"version {outcome.prepared.version}"
+    return f"{version} released" if outcome.prepared.is_new else f"nothing differs from {version}"
+
+
+build = unattended("build", _build)
+push = unattended("push", annotate.fn)
+collect = unattended("collect", collect_once.fn)
+release = unattended("release", release_once.fn, _version)
+rebuild = unattended("rebuild", rebuild_once.fn, lambda done: "; ".join(done.told))
+
+
+def flows_of(config: Path, out: Path) -> Mapping[str, tuple[Flow[..., Any], dict[str, Any]]]:
+    """The flows that are deployed, by their names in this module, each with its parameters."""
+    both = {"config": str(config.resolve()), "out": str(out.resolve())}
+    only_out = {"out": both["out"]}
+    return {
+        "build": (build, both),
+        "push": (push, only_out),
+        "collect": (collect, only_out),
+        "release": (release, only_out),
+        "rebuild": (rebuild, both),
+    }
+
+
+def deployed_name(config: Config) -> str:
+    """The dataset's name where Prefect's addresses can hold it: its deployments' name, after the flow's."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", config.name).strip("-") or "dataset"
+
+
+def pool_of(config: Config) -> str:
+    """The dataset's work pool: its runs need its files and its keys, which other workers may not have."""
+    return f"{RUN_TAG}-{deployed_name(config)}"
+
+
+def worker_of(config: Config) -> str:
+    """The worker of this folder on this machine."""
+    place = hashlib.sha256(str(config.state.resolve()).encode()).hexdigest()
+    return f"{socket.gethostname()}-{place[:8]}"
+
+
+def schedule_of(config: Config, path: Path) -> CronSchedule | None:
+    """When rebuilds run, in UTC. Raises `WrongInput`."""
+    if config.schedule.cron is None:
+        return None
+    try:
+        return CronSchedule(cron=config.schedule.cron, timezone="UTC")
+    except (ValidationError, ValueError) as error:
+        raise WrongInput(
+            f"{path}: schedule.cron: {config.schedule.cron!r} is no time that cron knows; five fields, such as "
+            '"0 3 * * 1": minute, hour, day, month, day of the week'
+        ) from error
+
+
+def reach(shown: str) -> None:
+    """Raises `Failed` where no Prefect server answers; `shown` is its address as it may be repeated."""
+    with get_client(sync_client=True) as client:
+        error = client.api_healthcheck()
+    if error is not None:
+        raise Failed(
+            f"PREFECT_API_URL: no Prefect server answers at {shown} ({type(error).__name__}); start it, or take the "
+            "variable out of the environment to have one started here"
+        )
+
+
+def open_pool(config: Config) -> str:
+    """The dataset's work pool, made where it is not there. Raises `Failed`."""
+    pool = pool_of(config)
+    with get_client(sync_client=True) as client:
+        try:
+            client.create_work_pool(WorkPoolCreate(name=pool, type=PROCESS, description=f"Runs of {config.name}"))
+        except ObjectAlreadyExists:
+            if client.read_work_pool(pool).type != PROCESS:
+                raise Failed(f"{pool}: a work pool of this name and another type is on the server; delete it") from None
+    return pool
+
+
+def deploy(path: Path, out: Path, command: str) -> Mapping[str, UUID]:
+    """Bring the deployments of a configuration to the server as they are to be now. Returns them by their flow's name.
+
+    `command` runs a flow in a process of its own, in the folder where this one stands. Only rebuilds, which take every
+    step, are on a schedule; the others run when they are asked for. What was scheduled before and did not run is gone.
+    """
+    config = load_config(path)
+    schedule = schedule_of(config, path)
+    name, pool = deployed_name(config), pool_of(config)
+    deployed: dict[str, UUID] = {}
+    with get_client(sync_client=True) as client:
+        for key, (one, parameters) in flows_of(path, out).items():
+            rebuilds = key == "rebuild"
+            deployed[key] = client.create_deployment(
+                client.create_flow(one),
+                name,
+                entrypoint=f"{__name__}.{key}",
+                description=one.description,
+                parameters=parameters,
+                parameter_openapi_schema=parameter_schema(one).model_dump(exclude_unset=True),
+                enforce_parameter_schema=False,
+                tags=[RUN_TAG],
+                work_pool_name=pool,
+                job_variables={"command": command, "working_dir": str(Path.cwd())},
+                pull_steps=[],
+                schedules=[DeploymentScheduleCreate(schedule=schedule)] if rebuilds and schedule else [],
+                concurrency_limit=AT_ONCE if rebuilds else None,
+                concurrency_options=ConcurrencyOptions(collision_strategy=ConcurrencyLimitStrategy.ENQUEUE)
+                if rebuilds
+                else None,
+            )
+    return deployed
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run that has ended."""
+
+    id: UUID
+    flow: str
+    at: datetime
+    well: bool
+    said: str
+    """What it did, or why it failed."""
+
+
+def ended(deployed: Mapping[str, UUID]) -> Sequence[Ended]:
+    """The last runs of deployments that have ended, the first of them first."""
+    names = {deployment: name for name, deployment in deployed.items()}
+    final = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=list(FINAL))))
+    with get_client(sync_client=True) as client:
+        runs = client.read_flow_runs(
+            deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=list(names))),
+            flow_run_filter=final,
+            sort=FlowRunSort.END_TIME_DESC,
+            limit=LEFT_OVER_AT_ONCE,
+        )
+    return [_ended(run, names) for run in reversed(runs)]
+
+
+def _ended(run: FlowRun, names: Mapping[UUID, str]) -> Ended:
+    assert run.state is not None
+    assert run.deployment_id is not None
+    at = run.end_time or run.state.timestamp
+    said = " ".join(RAISED.sub("", run.state.message or "").split()) or str(run.state.name).lower()
+    return Ended(run.id, names[run.deployment_id], at.astimezone(UTC), run.state.is_completed(), said)
+
+
+def next_run(deployment: UUID) -> datetime | None:
+    """When the server will run a deployment next; None where its scheduler has not said so, or there is no schedule."""
+    ours = DeploymentFilter(id=DeploymentFilterId(any_=[deployment]))
+    scheduled = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED])))
+    with get_client(sync_client=True) as client:
+        runs = client.read_flow_runs(
+            deployment_filter=ours, flow_run_filter=scheduled, sort=FlowRunSort.NEXT_SCHEDULED_START_TIME_ASC, limit=1
+        )
+    when = runs[0].next_scheduled_start_time if runs else None
+    return when.astimezone(UTC) if when else None
+
+
+def notify(config: Config, url: str | None) -> None:
+    """Have the server post a line to `url` when a run of the dataset has failed or crashed; to nobody without one.
+
+    The address, which may be a secret itself, lies in a block whose value the server keeps encrypted.
+    """
+    title = f"{RUN_TAG} {deployed_name(config)}: a run failed"
+    with get_client(sync_client=True) as client:
+        for old in client.read_automations_by_name(title):
+            client.delete_automation(old.id)
+    if url is None:
+        return
+    block = Webhook(url=SecretStr(url), headers={"Content-Type": "application/json"})
+    document = block.save(f"{pool_of(config).lower().replace('.', '-').replace('_', '-')}-notice", overwrite=True)
+    assert isinstance(document, UUID)
+    failed = EventTrigger(
+        posture=Posture.Reactive,
+        expect={"prefect.flow-run.Failed", "prefect.flow-run.Crashed", "prefect.flow-run.TimedOut"},
+        match=ResourceSpecification({"prefect.resource.id": "prefect.flow-run.*"}),
+        match_related=ResourceSpecification(
+            {"prefect.resource.role": "work-pool", "prefect.resource.name": pool_of(config)}
+        ),
+        threshold=1,
+    )
+    text = '{"text": {% filter tojson %}' + SAID + "{% endfilter %}}"
+    with get_client(sync_client=True) as client:
+        client.create_automation(
+            AutomationCore(name=title, trigger=failed, actions=[CallWebhook(block_document_id=document, payload=text)])
+        )
+
+
+def clear(config: Config) -> int:
+    """Mark runs that nobody works on any more as crashed. Returns how many there were.
+
+    These are runs of a terminal whose process is gone, and all of the dataset's pool, where no worker works now.
+    Raises `Failed` where another worker does: a dataset is served from one place.
+    """
+    mine, pool = worker_of(config), pool_of(config)
+    with get_client(sync_client=True) as client:
+        for worker in client.read_workers_for_work_pool(pool, offset=0, limit=LEFT_OVER_AT_ONCE):
+            if worker.status == WorkerStatus.ONLINE and worker.name != mine:
+                raise Failed(
+                    f"{config.name}: is served by {worker.name} already; stop it first (one that was killed is "
+                    "forgotten after a minute and a half), or give this dataset another `name:`"
+                )
+        marked = 0
+        for run in _unfinished(client, pool):
+            client.set_flow_run_state(run.id, Crashed(message="its worker is gone"), force=True)
+            marked += 1
+    return marked + mark_crashed()
+
+
+def _unfinished(client: SyncPrefectClient, pool: str) -> Iterator[FlowRun]:
+    """The runs of a pool that have begun and not ended, and those within them, these first."""
+
+    def listed(pools: WorkPoolFilter | None, parents: FlowRunFilterParentFlowRunId | None) -> list[FlowRun]:
+        return client.read_flow_runs(
+            flow_run_filter=FlowRunFilter(state=state, parent_flow_run_id=parents),
+            work_pool_filter=pools,
+            sort=FlowRunSort.START_TIME_DESC,
+            limit=LEFT_OVER_AT_ONCE,
+        )
+
+    state = FlowRunFilterState(type=FlowRunFilterStateType(any_=list(UNFINISHED)))
+    levels = [listed(WorkPoolFilter(name=WorkPoolFilterName(any_=[pool])), None)]
+    while levels[-1]:
+        levels.append(listed(None, FlowRunFilterParentFlowRunId(any_=[run.id for run in levels[-1]])))
+    for level in reversed(levels):
+        yield from level

@@ -1,0 +1,146 @@
+"""The processes that a schedule takes: a Prefect server of the project's own where none is named, and a worker.
+
+Each is a group of processes of its own, so that it ends with everything it started, also where it was left behind.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from flows.prefect_server.embedded import HOST, STARTS_WITHIN_S, is_healthy
+from schemas.errors import Failed
+
+PORT = 4200
+"""Where the project's own server listens; on another port where this one is taken."""
+ENDS_WITHIN_S = 20
+LOOKS_EVERY_S = 0.2
+NOTE = "processes.json"
+SETTINGS = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_CLI_CHECK_FOR_UPDATES": "false",
+}
+"""Of every Prefect program here; the user's own settings win."""
+
+
+def environment(folder: Path, api: str) -> Mapping[str, str]:
+    """What Prefect's programs are given: everything that this process has, for the keys of models are there."""
+    return {**SETTINGS, **os.environ, "PREFECT_HOME": str(folder.resolve()), "PREFECT_API_URL": api}
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock, after what a killed process left running there was ended. Raises `Failed`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "serve.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise Failed(f"{folder}: this dataset is served from here already; stop that one first") from error
+        for group in _noted(folder).values():
+            if _is_prefect(group):
+                end(group)
+        _write(folder, {})
+        yield
+
+
+@contextlib.contextmanager
+def server(folder: Path, port: int, given: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
+    """A Prefect server on this machine alone, while inside. Raises `Failed`."""
+    with _program(folder, "server", given, "server", "start", "--host", HOST, "--port", str(port)) as process:
+        until = time.monotonic() + STARTS_WITHIN_S
+        while not is_healthy(f"http://{HOST}:{port}/api"):
+            check(folder, process)
+            if time.monotonic() > until:
+                raise Failed(f"{folder / 'server.log'}: the Prefect server does not answer; the log says why")
+            time.sleep(LOOKS_EVERY_S)
+        yield process
+
+
+@contextlib.contextmanager
+def worker(folder: Path, pool: str, name: str, given: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
+    """A process worker on a pool, while inside."""
+    arguments = ("worker", "start", "--pool", pool, "--name", name, "--type", "process", "--install-policy", "never")
+    with _program(folder, "worker", given, *arguments) as process:
+        yield process
+
+
+def check(folder: Path, *processes: "subprocess.Popen[bytes]") -> None:
+    """Raises `Failed` where a process that is to go on has ended."""
+    for process in processes:
+        if process.poll() is not None:
+            program = str(process.args[3])  # type: ignore[index]
+            raise Failed(f"{folder / program}.log: the Prefect {program} has ended by itself; the log says why")
+
+
+def end(group: int) -> None:
+    """End a group of processes: asked first, and after `ENDS_WITHIN_S` not asked."""
+    for number, seconds in ((signal.SIGTERM, ENDS_WITHIN_S), (signal.SIGKILL, ENDS_WITHIN_S)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, number)
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            with contextlib.suppress(ChildProcessError):  # what a killed process left is nobody's child here
+                os.waitpid(group, os.WNOHANG)
+            try:
+                os.killpg(group, 0)
+            except ProcessLookupError:
+                return
+            time.sleep(LOOKS_EVERY_S)
+
+
+def choose_port() -> int:
+    """The port that Prefect's users know, or a free one."""
+    for port in (PORT, 0):
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError):
+                listener.bind((HOST, port))
+                return int(listener.getsockname()[1])
+    raise Failed("no port is free for a Prefect server; name one that runs in PREFECT_API_URL")
+
+
+@contextlib.contextmanager
+def _program(folder: Path, name: str, given: Mapping[str, str], *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
+    with (folder / f"{name}.log").open("ab") as log:
+        process = subprocess.Popen(  # noqa: S603 - a fixed program
+            [sys.executable, "-m", "prefect", *arguments],
+            env=dict(given),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        _write(folder, {**_noted(folder), name: process.pid})
+        yield process
+    finally:
+        end(process.pid)
+        process.poll()
+        _write(folder, {key: group for key, group in _noted(folder).items() if key != name})
+
+
+def _is_prefect(group: int) -> bool:
+    """Whether a group of processes is Prefect's: the number of one that ended can be somebody else's by now."""
+    listed = subprocess.run(["ps", "-ww", "-A", "-o", "pgid=,command="], capture_output=True, text=True, check=False)  # noqa: S607
+    rows = (line.split(maxsplit=1) for line in listed.stdout.splitlines())
+    return any(row[0] == str(group) and "prefect" in row[-1] for row in rows if row)
+
+
+def _noted(folder: Path) -> dict[str, int]:
+    try:
+        return {str(name): int(group) for name, group in json.loads((folder / NOTE).read_text()).items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def _write(folder: Path, groups: Mapping[str, int]) -> None:
+    (folder / NOTE).write_text(json.dumps(groups))

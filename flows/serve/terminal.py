@@ -1,0 +1,148 @@
+"""Serves a dataset's deployments for a person at a terminal."""
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import httpx
+from rich.console import Console
+from rich.markup import escape
+
+from flows.prefect_server.embedded import API, HOST, quieten_prefect
+from flows.project.console import make_console
+from flows.project.settings import Config, load_config, sample_path
+from flows.serve import processes as serve
+from schemas.errors import Failed, WrongInput
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+NOTICE = "TOUCHSTONE_NOTICE_URL"
+LOOKS_EVERY_S = 2
+SCHEDULED_WITHIN_S = 60
+"""In which the server's scheduler has planned the next run, if it works at all."""
+
+
+def serve_schedule(given: Path | None, out: Path) -> None:
+    """Serve until stopped."""
+    console = make_console()
+    path = given or sample_path()
+    config = load_config(path)
+    notice = _notice_url()
+    named, port = os.environ.get(API), serve.choose_port()
+    api = named or f"http://{HOST}:{port}/api"
+    folder = config.state / "serve"
+    environment = serve.environment(folder, api)
+    os.environ[API] = api  # read when Prefect is imported
+    quieten_prefect(config.state)
+    from flows.serve import deployments as deploy
+
+    deploy.schedule_of(config, path)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(serve.alone(folder))
+        with console.status("starting ..."):
+            local = [] if named else [stack.enter_context(serve.server(folder, port, environment))]
+            deploy.reach(_shown(api))
+            pool = deploy.open_pool(config)
+            crashed = deploy.clear(config)
+            deployed = deploy.deploy(path, out, f"{sys.executable} -m prefect.engine")
+            deploy.notify(config, notice)
+            stack.callback(_clear, config)
+            worker = serve.worker(folder, pool, deploy.worker_of(config), environment)
+            processes = [*local, stack.enter_context(worker)]
+            stack.callback(_ignore_signals)
+            _wait_for_schedule(config, deployed["rebuild"], folder, processes)
+            told = {one.id for one in deploy.ended(deployed)}
+        console.print(f"[green]✓[/] {escape(config.name)} is served: {', '.join(deploy.flows_of(path, out))}")
+        console.print(f"  at        {escape(_shown(api).removesuffix('/api'))}", soft_wrap=True)
+        _tell_schedule(console, config, deployed["rebuild"])
+        posted = f"is posted to the address in {NOTICE}" if notice else f"is told to nobody: {NOTICE} names an address"
+        console.print(f"  a failure {posted}")
+        if crashed:
+            console.print(f"  [yellow]{crashed} runs that nothing works on any more are marked as crashed[/]")
+        console.print(f"  [dim]logs: {escape(str(folder))}; Ctrl-C stops it[/]", soft_wrap=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            while True:
+                serve.check(folder, *processes)
+                time.sleep(LOOKS_EVERY_S)
+                told |= _tell_ended(console, config, deployed, told)
+        console.print("stopping ...")
+    console.print("[green]✓[/] stopped; `touchstone serve` goes on from here")
+
+
+def _notice_url() -> str | None:
+    url = os.environ.get(NOTICE)
+    if not url:
+        return None
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise WrongInput(f"{NOTICE}: expected an address that takes a JSON post, such as https://chat.example.org/...")
+    return url
+
+
+def _ignore_signals() -> None:
+    """What was started is ended, however often somebody presses Ctrl-C."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _clear(config: Config) -> None:
+    """Mark what ended with its worker; where the server does not answer any more, the next start does it."""
+    from flows.serve.deployments import clear
+
+    with contextlib.suppress(httpx.TransportError, Failed):
+        clear(config)
+
+
+def _wait_for_schedule(config: Config, rebuild: UUID, folder: Path, processes: "list[Popen[bytes]]") -> None:
+    """Wait until the server has planned the next rebuild: a scheduler that does not work says nothing."""
+    from flows.serve.deployments import next_run
+
+    until = time.monotonic() + SCHEDULED_WITHIN_S
+    while config.schedule.cron is not None and next_run(rebuild) is None:
+        serve.check(folder, *processes)
+        if time.monotonic() > until:
+            raise Failed(
+                f"{folder}: the Prefect server plans no run of {config.schedule.cron!r}; see that its scheduler works "
+                "(with SQLAlchemy 2.1 it does not, silently)"
+            )
+        time.sleep(1)
+
+
+def _tell_ended(console: Console, config: Config, deployed: Mapping[str, UUID], told: Collection[UUID]) -> set[UUID]:
+    """Tell of each run that has ended since, and when the next one comes; says which they were."""
+    from flows.serve.deployments import ended
+
+    seen: set[UUID] = set()
+    with contextlib.suppress(httpx.HTTPError):  # where the server is busy, the next look tells it
+        for one in ended(deployed):
+            if one.id not in told:
+                mark = "[green]✓[/]" if one.well else "[red]✗[/]"
+                console.print(f"{mark} {one.at:%Y-%m-%d %H:%M} UTC  {one.flow}: {escape(one.said)}", soft_wrap=True)
+                seen.add(one.id)
+        if seen:
+            _tell_schedule(console, config, deployed["rebuild"])
+    return seen
+
+
+def _tell_schedule(console: Console, config: Config, rebuild: UUID) -> None:
+    from flows.serve.deployments import next_run
+
+    when = next_run(rebuild) if config.schedule.cron is not None else None
+    if when is None:
+        console.print("  next      none: `schedule.cron` of the configuration says when; started by hand until then")
+    else:
+        console.print(f"  next      rebuild at {when:%Y-%m-%d %H:%M} UTC  ({config.schedule.cron})")
+
+
+def _shown(api: str) -> str:
+    """An address without the name and password that can stand in it."""
+    parts = urlsplit(api)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

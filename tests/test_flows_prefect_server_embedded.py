@@ -1,0 +1,38 @@
+"""The Prefect server of a command: begun once, told of where it does not come up, and nowhere where one is named."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows.prefect_server import embedded as embedded_server
+from flows.prefect_server.embedded import API, EmbeddedServer, begin
+from schemas.errors import Failed
+
+
+def test_none_is_begun_where_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(API, "http://127.0.0.1:9/api")
+    begin(tmp_path / "home")
+    assert EmbeddedServer.begun is None
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_server_that_ends_at_once_is_told_by_its_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded_server, "APP", "no_such_module:app")
+    server = EmbeddedServer(tmp_path / "home")
+    with pytest.raises(Failed, match=r"home: the embedded Prefect server has ended \(.*no_such_module.*\); see that"):
+        server.wait()
+    server.stop()
+
+
+def test_a_home_that_cannot_be_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(API, raising=False)
+    (tmp_path / "home").write_text("a file")
+    with pytest.raises(Failed, match=r"home: no Prefect server can be started there \(.*exists.*\)"):
+        begin(tmp_path / "home")
+
+
+def test_the_client_imports_no_server() -> None:
+    code = "import sys, flows.prefect_server.flow_runs; sys.exit('prefect.server.api.server' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

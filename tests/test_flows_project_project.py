@@ -1,0 +1,98 @@
+"""A project as a worker process opens it: what travels to it, and what it must not mistake for its own."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from flows.construct.stages import StageRef
+from flows.families import load_family
+from flows.llm.cache import Completion
+from flows.project import project as compose
+from flows.project.project import Project
+from flows.project.settings import ConfigError, load_config
+from flows.run.flow import DASK_CLUSTER, _check_same, _dask_workers
+from schemas.errors import Failed, WrongInput
+from schemas.manifest import BuildManifest
+from tests.builds import write_config
+
+URAQ = {"statements": 15}
+
+
+def opened(project: Project) -> Project:
+    """The project as a worker has it."""
+    reopened: Project = pickle.loads(pickle.dumps(project))
+    return reopened
+
+
+def test_a_worker_opens_a_build_once_and_a_changed_configuration_anew(tmp_path: Path) -> None:
+    first = Project(write_config(tmp_path, families={"uraq": URAQ}), tmp_path / "out")
+    there = opened(first)
+    assert there is opened(first)
+    second = Project(write_config(tmp_path, seed=8, families={"uraq": URAQ}), tmp_path / "out")
+    assert opened(second).config.seed == 8
+    assert opened(first) is there, "what still runs of the first build goes on as it was"
+
+
+def test_a_worker_closes_the_builds_that_it_has_no_room_for(tmp_path: Path) -> None:
+    config = write_config(tmp_path, families={"uraq": URAQ})
+    first = opened(Project(config, tmp_path / "out"))
+    for _ in range(compose.OPEN_AT_ONCE):
+        opened(Project(config, tmp_path / "out"))
+    assert first.stopped
+
+
+def test_a_worker_where_something_differs_refuses(tmp_path: Path) -> None:
+    project = Project(write_config(tmp_path, families={"uraq": URAQ}), tmp_path / "out")
+    ref = StageRef("uraq", "statements", "source")
+    fingerprint = project.build.fingerprint(ref)
+    _check_same(opened(project), ref, fingerprint)
+    other = Project(write_config(tmp_path, families={"uraq": {"statements": 14}}), tmp_path / "out")
+    later = StageRef("uraq", "items", "ask_question")
+    with pytest.raises(Failed, match="another configuration, other sources"):
+        _check_same(opened(other), later, project.build.fingerprint(later))
+
+
+def test_a_worker_counts_its_share_from_where_the_command_began(tmp_path: Path) -> None:
+    """1 dollar was spent before the command, 2 by its first workers; each of two workers has half of what is left."""
+    config = write_config(tmp_path, store=str(tmp_path / "store"), budget_usd=8, families={"uraq": URAQ})
+    project = Project(config, tmp_path / "out", workers=2)
+    project.cache.put("before", Completion("", "answer", 1, 1, 1.0))
+    sent = pickle.dumps(project)
+    project.cache.put("first worker", Completion("", "answer", 1, 1, 2.0))
+    share = pickle.loads(sent).budget
+    assert (share.ceiling_usd, share.spent_usd) == (4.0, 1.0)
+    assert Project(config, tmp_path / "out").budget.spent_usd == 0, "the next command has all of it"
+
+
+def test_money_of_several_machines_is_counted_in_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = write_config(tmp_path, runner="dask", budget_usd=5, families={"uraq": URAQ})
+    monkeypatch.setenv(DASK_CLUSTER, "tcp://127.0.0.1:9")
+    with pytest.raises(ConfigError, match=r"budget_usd: .* under cache"):
+        _dask_workers(Project(config, tmp_path / "out"))
+
+
+def test_what_reads_a_build_opens_no_model_until_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = {"provider": "endpoint", "name": "m", "api_key_env": "NO_SUCH_KEY", "temperature": 0.5}
+    config = write_config(tmp_path, model=model, budget_usd=3, prices="nowhere.yaml", families={"uraq": URAQ})
+    monkeypatch.chdir(tmp_path)
+    built = BuildManifest(
+        name="test", seed=7, limit=None, config=load_config(config).model_dump(mode="json"), versions={}, models={},
+        prompts={}, parts=(),
+    )  # fmt: skip
+    reads = Project(config, tmp_path / "out", built=built, store=str(tmp_path / ".touchstone"))
+    model_of = reads.build.families["uraq"].models["builder"]
+    assert (model_of.name, model_of.identity()["temperature"]) == ("m", 0.5)
+    assert not (tmp_path / ".touchstone" / "completions.sqlite").exists()
+    with pytest.raises(WrongInput, match=r"nowhere.yaml"):
+        reads.model("builder", reads.build.families["uraq"].family)
+
+
+def test_the_default_model_may_be_named_where_names_are_asked_for(tmp_path: Path) -> None:
+    family, block = load_family("uraq"), {**URAQ, "prescreen": ["default"]}
+    project = Project(write_config(tmp_path, families={"uraq": block}), tmp_path / "out")
+    assert "default" in project.models_of(family, project.config.families["uraq"])
+    absent = write_config(tmp_path, families={"uraq": {**URAQ, "prescreen": ["absent"]}})
+    unknown = Project(absent, tmp_path / "out")
+    with pytest.raises(ConfigError, match=r"models\.absent: is missing; families\.uraq asks a model of that name"):
+        unknown.models_of(family, unknown.config.families["uraq"])

@@ -1,0 +1,297 @@
+"""The configuration at the door: what is wrong is one line with the file, the key and what to do."""
+
+from pathlib import Path
+
+import pytest
+
+from flows.families import load_family
+from flows.families.uraq.method import UraqSettings
+from flows.llm.local import LocalModel, LocalSettings
+from flows.project.project import Project
+from flows.project.settings import ConfigError, load_config, packaged, sample_path
+
+MINIMAL = "name: mine\nfamilies:\n  uraq: {statements: 10}\n"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_minimal_configuration_has_the_papers_numbers(tmp_path: Path) -> None:
+    config = load_config(written(tmp_path, MINIMAL))
+    settings = config.families["uraq"]
+    assert isinstance(settings, UraqSettings)
+    assert (settings.cosine_above, settings.hops) == (0.5, (4,))
+    assert settings.context_counts == (1, 10, 25, 50, 100, 250, 500, 1000)
+    assert config.model_for("builder").provider == "rules"
+
+
+def test_annotation_is_local_by_default_and_an_address_loses_its_last_slash(tmp_path: Path) -> None:
+    annotation = load_config(written(tmp_path, MINIMAL)).annotation
+    assert (annotation.url, annotation.people) == ("local", {})
+    assert (annotation.overlap_first, annotation.gold_share) == (100, 0.1)
+    there = "annotation: {url: 'https://labels.example.org/', people: {a1: Anna@example.org}}\n"
+    annotation = load_config(written(tmp_path, MINIMAL + there)).annotation
+    assert (annotation.url, annotation.people) == ("https://labels.example.org", {"a1": "Anna@example.org"})
+
+
+def test_a_release_and_a_schedule_are_typed_and_sources_lie_beside_the_file(tmp_path: Path) -> None:
+    config = load_config(written(tmp_path, MINIMAL))
+    assert (config.release.repo, config.release.licence, config.release.held_out) == (None, None, 0.0)
+    assert (config.schedule.cron, config.schedule.max_changed_items) == (None, None)
+    config = load_config(
+        written(
+            tmp_path,
+            MINIMAL + "release:\n"
+            "  repo: acme/sample\n"
+            "  licence: {uraq-items: CC-BY-4.0}\n"
+            "  held_out: 0.1\n"
+            "  contamination: [{format: squad, path: dev.json}, {format: hub, path: o/n, fields: {text: t}}]\n"
+            'schedule: {cron: "0 3 * * 1", max_changed_items: 500}\n',
+        )
+    )
+    assert (config.release.repo, config.release.licence) == ("acme/sample", {"uraq-items": "CC-BY-4.0"})
+    assert [spec.path for spec in config.release.contamination] == [str(tmp_path / "dev.json"), "o/n"]
+    assert (config.schedule.cron, config.schedule.max_changed_items) == ("0 3 * * 1", 500)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("release: {rep: a/b}", 'release.rep: unknown key; did you mean "repo"?'),
+        ("release: {repo: sample}", "release.repo: string should match pattern"),
+        ("release: {held_out: 1}", "release.held_out: input should be less than 1"),
+        ("release: {licence: 3}", "release.licence: expected a licence such as CC-BY-SA-4.0"),
+        ("release: {licence: {a: ''}}", "release.licence: expected a licence"),
+        ("release: {contamination: [{format: squad, paht: x}]}", "release.contamination.0.path: is missing"),
+        ("schedule: {cron: monthly}", "schedule.cron: expected five fields"),
+        ("schedule: {cron: '* * * * *', every: 3}", "schedule.every: unknown key"),
+        ("schedule: {max_changed_items: -1}", "schedule.max_changed_items: input should be greater"),
+    ],
+)
+def test_what_is_wrong_with_a_release_or_a_schedule_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load_config(written(tmp_path, f"{MINIMAL}{text}\n"))
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_packaged_configurations_load() -> None:
+    assert load_config(sample_path()).name == "sample"
+    assert load_config(packaged("uraq-full.yaml")).name == "uraq-full"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: x\nsede: 3\nfamilies: {uraq: {}}", 'sede: unknown key; did you mean "seed"?'),
+        ("name: x\nfamilies: {refutebench: {unrelated: 3}}", "unrelated: expected a list, as in [one, two] (found 3)"),
+        ("name: x\nfamilies: {refutebench: {sources: 3}}", "sources: expected `key: value` lines (found 3)"),
+        (
+            "name: x\nfamilies: {uraq: {statments: 3}}",
+            'families.uraq.statments: unknown key; did you mean "statements"?',
+        ),
+        ("name: x\nfamilies: {urak: {}}", 'families.urak: unknown family; did you mean "uraq"?'),
+        ("name: x\nfamilies: {uraq: {parts: [item]}}", "unknown part 'item'; did you mean \"items\"?"),
+        ("name: x\nfamilies: {uraq: {cosine_above: 2}}", "families.uraq.cosine_above: input should be less than 1"),
+        (
+            "name: x\nmodel: {provider: endpoint, name: m, bas_url: u}\nfamilies: {uraq: {}}",
+            'model.bas_url: unknown key; did you mean "base_url"?',
+        ),
+        (
+            "name: x\nmodels: {builder: {provider: endpoint, name: m, concurency: 3}}\nfamilies: {uraq: {}}",
+            'models.builder.concurency: unknown key; did you mean "concurrency"?',
+        ),
+        (
+            "name: x\nmodel: {provider: endpoint, name: m, max_tokens: {manipulat: 3}}\nfamilies: {uraq: {}}",
+            "model.max_tokens: no prompt 'manipulat'; did you mean \"manipulate\"?",
+        ),
+        (
+            "name: x\nmodel: {provider: endpoint, name: m, parameters: {max_tokens: 3}}\nfamilies: {uraq: {}}",
+            "max_tokens is set elsewhere",
+        ),
+        (
+            "name: x\nfamilies: {uraq: {statements_from: {format: creak, pth: a}}}",
+            "families.uraq.statements_from",
+        ),
+        ("families: {uraq: {}}", "name: is missing"),
+        ("name: x", "families: expected at least one family"),
+        ("name: x\nfamilies: {uraq: {hops: [9]}}", "less than or equal to 5"),
+        ("name: x\nfamilies: {uraq: {context_counts: [0]}}", "greater than or equal to 1"),
+        ("name: x\nfamilies: {uraq: {statements: true}}", "families.uraq.statements"),
+        ("name: x\nfamilies: {uraq: {parts: []}}", "families.uraq.parts"),
+        *(
+            (f"name: x\n{text}", f"{place}: expected a number, found true or false, as YAML reads yes, no, on and off")
+            for text, place in (
+                ("model: {provider: endpoint, name: m, temperature: yes}\nfamilies: {uraq: {}}", "model.temperature"),
+                (
+                    "models: {m: {provider: endpoint, name: m, concurrency: on}}\nfamilies: {uraq: {}}",
+                    "models.m.concurrency",
+                ),
+                ("budget_usd: yes\nfamilies: {uraq: {}}", "budget_usd"),
+                ("release: {held_out: no}\nfamilies: {uraq: {}}", "release.held_out"),
+                ("families: {uraq: {related_above: off}}", "families.uraq.related_above"),
+                ("families: {charpeval: {shots: [no, 3]}}", "families.charpeval.shots.0"),
+                ("families: {refutebench: {forgetting: {m: yes}}}", "families.refutebench.forgetting.m"),
+            )
+        ),
+        ("name: x\nseed: 1\nseed: 2\nfamilies: {uraq: {}}", "'seed' stands twice"),
+        ("name: x\nfamilies: &f {uraq: {x: *f}}", "anchor"),
+        ("name: [", "not valid YAML"),
+        ("name: x\nseed: 2020-13-45\nfamilies: {uraq: {}}", "a value that YAML cannot read"),
+        ("name: x\nseed: !!bool foo\nfamilies: {uraq: {}}", "a value that YAML cannot read"),
+        ("name: x\n2020-01-01: x\nfamilies: {uraq: {}}", "a key that is no word"),
+        ('name: x\nstore: "a\\0b"\nfamilies: {uraq: {}}', "store"),
+        ("name: x\nmodels: {../evil: {provider: rules}}\nfamilies: {uraq: {}}", "models"),
+        (
+            f"name: x\nmodel: {{provider: endpoint, name: m, base_url: 'http://{'a' * 300}/v1'}}\n"
+            "families: {uraq: {}}",
+            "no part of a host's name",
+        ),
+        *(
+            (f"name: x\nannotation: {annotation}\nfamilies: {{uraq: {{}}}}", said)
+            for annotation, said in (
+                ("{peple: {}}", 'annotation.peple: unknown key; did you mean "people"?'),
+                ("{url: labels.example.org}", "annotation.url: expected `local`, or an address"),
+                ("{url: 'https://me:SECRET@labels.example.org'}", "the key goes into the environment"),
+                ("{url: 'https://labels.example.org/?key=SECRET'}", "the key goes into the environment"),
+                ("{people: {Anna B: anna@example.org}}", "annotation.people"),
+                ("{people: {a1: anna}}", "no e-mail address such as"),
+                ("{people: {a1: anna@example.org, a2: Anna@Example.org}}", "a1 and a2 have one e-mail address"),
+                ("{overlap_first: -1}", "annotation.overlap_first"),
+                ("{gold_share: 1}", "annotation.gold_share: input should be less than 1"),
+            )
+        ),
+        ("- a", "expected `key: value` lines"),
+        (
+            "name: x\nmodel: {provider: rules}\nmodels: {default: {provider: rules}}\nfamilies: {uraq: {}}",
+            "give one of them",
+        ),
+    ],
+)
+def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert said in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "{provider: endpoint, name: m, base_url: 'http://u:SECRET@127.0.0.1/v1'}",
+        "{provider: endpoint, name: m, base_url: 'http://127.0.0.1/v1?key=SECRET'}",
+        "{provider: endpoint, name: m, api_key_env: sk-SECRET}",
+        "sk-SECRET",
+    ],
+)
+def test_a_secret_in_the_wrong_place_is_refused_and_not_repeated(tmp_path: Path, model: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(written(tmp_path, f"name: x\nmodel: {model}\nfamilies: {{uraq: {{}}}}"))
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("store", ["s3://AKIA1:SECRET@bucket/x", "s3://SECRET@bucket/x", "sftp://me:SECRET@host/x"])
+def test_a_key_in_the_address_of_a_store_is_refused_and_not_repeated(tmp_path: Path, store: str) -> None:
+    with pytest.raises(ConfigError, match=r"store: .* go into the environment") as caught:
+        load_config(written(tmp_path, f"name: x\nstore: {store}\nfamilies: {{uraq: {{}}}}"))
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("store", ["s3://bucket/x", "sftp://me@host/x", "memory://x", "a@b/c:d"])
+def test_a_store_is_a_folder_or_an_address(tmp_path: Path, store: str) -> None:
+    assert load_config(written(tmp_path, f"name: x\nstore: {store}\nfamilies: {{uraq: {{}}}}")).store.endswith(store)
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        load_config(tmp_path / "none.yaml")
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    text = (
+        "name: x\nstore: s\nprices: p.yaml\nfamilies:\n  uraq:\n"
+        "    statements_from: {format: creak, path: a/b.jsonl}\n    qa_sources: [{format: hub, path: acme/qa}]\n"
+    )
+    config = load_config(written(tmp_path, text))
+    assert config.store == str(tmp_path / "s")
+    assert config.prices == str(tmp_path / "p.yaml")
+    assert config.families["uraq"].statements_from.path == str(tmp_path / "a/b.jsonl")
+    assert config.families["uraq"].qa_sources[0].path == "acme/qa"
+
+
+def test_of_a_packaged_file_only_what_is_written_lies_where_the_user_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, elsewhere = tmp_path / "samples", tmp_path / "elsewhere"
+    place.mkdir()
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    text = (
+        "name: x\nstore: s\ncache: sqlite:///c.sqlite\nprices: p.yaml\nprompts: mine\n"
+        "families: {reeval: {sources: [{format: jsonl, path: q.jsonl}]}}\n"
+    )
+    path = written(place, text)
+    config = load_config(path)
+    assert (config.store, config.cache) == (str(place / "s"), f"sqlite:///{place / 'c.sqlite'}")
+    monkeypatch.setattr("flows.project.settings.sample_path", lambda: place / "sample.yaml")
+    config = load_config(path)
+    assert (config.store, config.cache) == (str(elsewhere / "s"), f"sqlite:///{elsewhere / 'c.sqlite'}")
+    assert (config.prices, config.prompts) == (str(place / "p.yaml"), str(place / "mine"))
+    assert config.families["reeval"].sources[0].path == str(place / "q.jsonl")
+    for url in ("sqlite:////tmp/c.sqlite", "sqlite://", "sqlite:///:memory:", "postgresql://host/touchstone"):
+        path.write_text(f"name: x\ncache: {url!r}\nfamilies: {{uraq: {{}}}}\n")
+        assert load_config(path).cache == url
+
+
+def test_a_model_named_by_path_lies_beside_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "nli").mkdir()
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "name: x\nembedder: {name: nli, languages: [en]}\nfamilies: {reeval: {entailment: nli}}\n"
+        "models: {default: {provider: endpoint, name: m, window: 900, tokenizer: nli}, other: {provider: rules}}\n"
+    )
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    config = load_config(path)
+    assert config.families["reeval"].entailment == str(tmp_path / "nli")
+    path.write_text("name: x\nfamilies: {lveval: {blacklists: {en: words.txt}}}\n")
+    assert load_config(path).families["lveval"].blacklists == {"en": str(tmp_path / "words.txt")}
+    assert config.embedder.name == str(tmp_path / "nli")  # type: ignore[union-attr]
+    assert config.models["default"].tokenizer == str(tmp_path / "nli")  # type: ignore[union-attr]
+    path.write_text("name: x\nfamilies: {reeval: {entailment: cross-encoder/nli}}\n")
+    assert load_config(path).families["reeval"].entailment == "cross-encoder/nli"
+
+
+def test_a_model_that_is_loaded_here_is_one_by_path_or_by_name(tmp_path: Path) -> None:
+    (tmp_path / "tiny").mkdir()
+    models = (
+        "models:\n"
+        "  beside: {provider: local, name: tiny, dtype: bfloat16}\n"
+        "  hub: {provider: local, name: owner/tiny}\n"
+    )
+    config = load_config(written(tmp_path, MINIMAL + models))
+    assert config.models["beside"] == LocalSettings(name=str(tmp_path / "tiny"), dtype="bfloat16")
+    assert config.models["hub"] == LocalSettings(name="owner/tiny")
+    with pytest.raises(ConfigError, match=r'models.hub.dtipe: unknown key; did you mean "dtype"'):
+        load_config(written(tmp_path, MINIMAL + "models: {hub: {provider: local, name: tiny, dtipe: float32}}"))
+
+
+def test_who_writes_and_who_weighs(tmp_path: Path) -> None:
+    models = "models: {here: {provider: local, name: tiny}, there: {provider: endpoint, name: m}}\n"
+    project = Project(written(tmp_path, f"{MINIMAL}store: {tmp_path / 'store'}\n{models}"), tmp_path / "out")
+    try:
+        assert isinstance(project.likelihood_model("here"), LocalModel)
+        assert project.likelihood_model("there") is project.model("there", load_family("uraq"))
+        with pytest.raises(
+            ConfigError, match=r"models\.here: .* writes nothing; name one of provider endpoint for uraq"
+        ):
+            project.model("here", load_family("uraq"))
+        with pytest.raises(ConfigError, match=r"models\.default: the rules cannot weigh options"):
+            project.likelihood_model("default")
+    finally:
+        project.close()

@@ -1,0 +1,58 @@
+"""What a rebuild counts as changed, and when it stops."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from flows.project.settings import Config, ScheduleSettings
+from flows.rebuild.changes import REBUILT, Incomplete, Rebuilt, Rows, drift, note_rows, rows_before, too_many
+from schemas.errors import Failed
+from schemas.manifest import BuildManifest
+
+BEFORE = Rows(parts={"uraq-items": {"a": "1 x", "b": "2 x", "c": "3 x"}, "uraq-evaluation": {"d": "4"}})
+NOW = Rows(parts={"uraq-items": {"a": "1 x", "b": "2 y", "e": "5 x"}, "uraq-evaluation": {"d": "4"}})
+
+
+def config(most: int | None) -> Config:
+    return Config(name="a", families={}, schedule=ScheduleSettings(max_changed_items=most))
+
+
+def test_rows_are_told_by_key_and_counted_by_part() -> None:
+    # b is seen otherwise, c is gone, e is new; the evaluation is as it was.
+    (one,) = drift(BEFORE, NOW)
+    assert (one.part, one.added, one.changed, one.removed) == ("uraq-items", {"e"}, {"b"}, {"c"})
+    assert str(one) == "uraq-items: 1 added, 1 changed, 1 removed"
+    assert drift(NOW, NOW) == ()
+
+
+def test_a_part_that_is_new_or_gone_counts_whole() -> None:
+    assert [one.total for one in drift(Rows(parts={}), NOW)] == [1, 3]
+    assert [str(one) for one in drift(NOW, Rows(parts={}))] == ["uraq-evaluation: 1 removed", "uraq-items: 3 removed"]
+
+
+def test_the_limit_is_what_may_still_change() -> None:
+    differing = drift(BEFORE, NOW)
+    assert too_many(config(3), differing) is None
+    assert too_many(config(None), differing) is None
+    assert too_many(config(2), differing) == (
+        "3 rows differ from the last rebuild (uraq-items: 1 added, 1 changed, 1 removed), and "
+        "schedule.max_changed_items allows 2"
+    )
+    assert too_many(config(0), ()) is None
+
+
+def test_the_rows_of_the_last_rebuild_lie_beside_the_build(tmp_path: Path) -> None:
+    assert rows_before(tmp_path) is None
+    note_rows(tmp_path, NOW)
+    assert rows_before(tmp_path) == NOW
+    (tmp_path / REBUILT).write_text('{"parts": 3}')
+    with pytest.raises(Failed, match="damaged; remove it"):
+        rows_before(tmp_path)
+
+
+def test_what_could_not_be_done_is_said_at_the_end_with_what_was() -> None:
+    built = BuildManifest(name="a", seed=1, limit=None, config={}, versions={}, models={}, prompts={}, parts=())
+    error = Incomplete(Rebuilt(built, None, missed=["nothing was pulled: it is down"]))
+    assert str(error) == "nothing was pulled: it is down; all else is done: see to that, then rebuild again"
+    assert pickle.loads(pickle.dumps(error)).rebuilt == error.rebuilt

@@ -1,0 +1,275 @@
+"""`touchstone release`, `diff` and `verify release` on all families, as a consumer and a maintainer use them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from data.publish.folder import read_release, write_manifest
+from flows.project.output_files import open_built
+from flows.project.project import Project
+from tests.builds import touchstone, write_config
+from tests.causal_models import make_llama
+from tests.lm_harness import evaluate
+from tests.rebuilds import modules_of
+from tests.released import write_lines
+
+SAMPLES = Path(__file__).resolve().parent.parent / "data" / "samples"
+COLUMNS = {"COLUMNS": "200"}
+AUTHORED = {"KGIR": "One.", "KGUG": "Two.", "RECF": "Three.", "IECF": "A hamster is small.", "COEX": "Five."}
+
+
+def configured(folder: Path, questions: Path, **release: Any) -> Path:
+    asked = {"format": "jsonl", "path": str(questions), "licence": "Apache-2.0"}
+    pages = {"format": "jsonl", "path": str(SAMPLES / "pages.jsonl"), "licence": "Apache-2.0"}
+    related = {**pages, "path": str(SAMPLES / "related.jsonl")}
+    dialogues = {"format": "jsonl", "path": str(SAMPLES / "dialogues.jsonl"), "licence": "Apache-2.0"}
+    mixup = {"pairs": 6, "sources": [asked], "distractors": [pages]}
+    families = {
+        "uraq": {"statements": 30, "context_counts": [1, 3]},
+        "reeval": {"seeds": "all", "entailment": False, "sources": [asked], "passages": [pages, related]},
+        "lveval": {"levels": ["1k"], "datasets": {"multifieldqa-en-mixup": mixup}},
+        "charpeval": {"sources": [dialogues]},
+    }
+    return write_config(
+        folder, store=str(folder / "store"), families=families, release={"licence": "Apache-2.0", **release}
+    )
+
+
+def author(project: Project) -> None:
+    """What somebody wrote on the dialogue about hamsters."""
+    record = next(one for one in project.build.accepted("charpeval", "distractors") if "eighty" in one.response)
+    verdict = {
+        "key": record.key, "view_hash": record.view_hash, "rubric": "charpeval-authoring", "by": "a1",
+        "decision": "fix", "changes": AUTHORED,
+    }  # fmt: skip
+    write_lines(project.out / "verdicts" / "charpeval-distractors.jsonl", [verdict])
+
+
+def run(*arguments: str | Path, folder: Path) -> str:
+    done = touchstone(*arguments, folder=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a build of all families, one dialogue of it authored, and its release 1.0.0."""
+    folder = tmp_path_factory.mktemp("released")
+    lines = (SAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()[:24]
+    (folder / "questions.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    config = configured(folder, folder / "questions.jsonl")
+    run("run", config, "--out", "out", folder=folder)
+    author(open_built(folder / "out"))
+    done = touchstone("release", "--out", "out", folder=folder)
+    assert done.returncode == 2
+    assert "verdicts on charpeval-distractors came since it was built" in done.stderr
+    run("run", config, "--out", "out", folder=folder)
+    run("release", "--out", "out", "--to", "releases", "--allow-unreviewed", folder=folder)
+    return folder
+
+
+def test_a_build_that_is_not_there_is_wrong_input(tmp_path: Path) -> None:
+    done = touchstone("release", "--out", "none", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "touchstone: none: there is no build here; `touchstone run CONFIG --out none` makes one\n"
+
+
+@pytest.mark.slow
+def test_all_families_are_in_the_release(sample: Path) -> None:
+    manifest = read_release(sample / "releases" / "1.0.0").manifest
+    by_name = {one.name: one for one in manifest.configs}
+    assert set(by_name) == {
+        "uraq-items", "uraq-evaluation", "reeval-category1", "reeval-category2", "lveval-multifieldqa_en_mixup_1k",
+        "charpeval-hcharp", "charpeval-echarp",
+    }  # fmt: skip
+    for name in ("charpeval-hcharp", "charpeval-echarp"):  # accepted as what an author wrote
+        assert (by_name[name].rows, by_name[name].reviewed) == (1, 1)
+    (row,) = pq.read_table(sample / "releases" / "1.0.0" / "data" / "charpeval-hcharp" / "test.parquet").to_pylist()
+    assert (row["reviewed"], row["decision"]) == (True, "fix")
+    lveval = pq.read_table(sample / "releases" / "1.0.0" / by_name["lveval-multifieldqa_en_mixup_1k"].files[0])
+    assert set(lveval["decision"].to_pylist()) == {"unreviewed_allowed"}
+    assert manifest.allowed_unreviewed
+
+
+@pytest.mark.slow
+def test_every_field_is_described(sample: Path) -> None:
+    folder = sample / "releases" / "1.0.0"
+    for config in read_release(folder).manifest.configs:
+        for field in pq.read_schema(folder / config.files[0]):
+            assert (field.metadata or {}).get(b"description"), f"{config.name}: {field.name}"
+
+
+NOTHING = """
+import sys
+from flows.cli import main
+sys.argv = ["touchstone", "release", "--out", "out", "--to", "releases", "--allow-unreviewed"]
+main()
+print(sorted({"torch", "sentence_transformers", "faiss", "huggingface_hub"} & set(sys.modules)))
+"""
+
+
+@pytest.mark.slow
+def test_nothing_new_is_said_and_loads_no_model(sample: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", NOTHING], cwd=sample, capture_output=True, text=True, check=True,
+        env={**os.environ, **COLUMNS},
+    )  # fmt: skip
+    assert "- nothing differs from version 1.0.0: releases/1.0.0" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_where_it_was_built_a_version_is_proved_by_the_vectors_that_are_there(sample: Path) -> None:
+    shutil.copy(sample / "store" / "embeddings.sqlite", sample / ".touchstone" / "embeddings.sqlite")
+    said, heavy = modules_of(sample, "verify", "release", "releases/1.0.0")
+    assert "0 faults" in said
+    assert heavy == [], "no embedding model"
+
+
+@pytest.mark.slow
+def test_a_changed_source_row_is_the_next_version(sample: Path) -> None:
+    questions = sample / "changed.jsonl"
+    lines = (sample / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    rows[2]["question"] = rows[2]["question"].replace("?", ", exactly?")
+    (sample / "next").mkdir()
+    questions = write_lines(sample / "next" / "questions.jsonl", rows)
+    config = configured(sample / "next", questions)
+    run("run", config, "--out", "next/out", folder=sample)
+    author(open_built(sample / "next" / "out"))
+    run("run", config, "--out", "next/out", folder=sample)
+    told = run("release", "--out", "next/out", "--to", "releases", "--allow-unreviewed", folder=sample)
+    assert "✓ version 1.1.0, after 1.0.0: releases/1.1.0" in told
+    manifest = read_release(sample / "releases" / "1.1.0").manifest
+    assert (manifest.previous, manifest.comparable) == ("1.0.0", False)
+    told = run("diff", "releases/1.0.0", "releases/1.1.0", "--output", "changes.jsonl", folder=sample)
+    assert told.startswith("## 1.1.0\n\nA minor change of `1.0.0`")
+    assert told.endswith("By the rule this is version 1.1.0.\n")
+    assert ", exactly?" in told
+    assert (sample / "changes.jsonl").read_bytes() == (sample / "releases" / "1.1.0" / "changes.jsonl").read_bytes()
+    assert "0 faults" in run("verify", "release", "releases/1.1.0", folder=sample)
+
+
+@pytest.mark.slow
+def test_a_changed_download_is_told_apart(sample: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "1.0.0"
+    subprocess.run(["cp", "-r", sample / "releases" / "1.0.0", folder], check=True)
+    assert "0 faults" in run("verify", "release", folder, folder=sample)
+    path = folder / "data" / "reeval-category1" / "test.parquet"
+    table = pq.read_table(path)
+    rows = table.to_pylist()
+    rows[0]["evidence"] = rows[0]["evidence"].replace(rows[0]["answer"], "somebody else")
+    pq.write_table(pa.Table.from_pylist(rows, table.schema), path)
+    done = touchstone("verify", "release", folder, folder=sample)
+    assert done.returncode == 1
+    assert "data/reeval-category1/test.parquet: " in done.stdout
+    release = read_release(folder)
+    write_manifest(folder, release.manifest)  # made to fit
+    done = touchstone("verify", "release", folder, folder=sample)
+    assert done.returncode == 1
+    assert "does not match the content" in done.stdout
+    assert done.stderr.startswith(f"touchstone: {folder}: ")
+    assert "this is not version 1.0.0 as it was released" in done.stderr
+
+
+@pytest.mark.slow
+def test_each_scorer_runs_alone_on_the_released_rows(sample: Path, tmp_path: Path) -> None:
+    folder = sample / "releases" / "1.0.0"
+    rows = pq.read_table(folder / "data" / "uraq-evaluation" / "test.parquet").to_pylist()
+    predictions = write_lines(
+        tmp_path / "uraq.jsonl",
+        [
+            {"id": row["id"], "variant": need, "prediction": f"<output>{row['expected'][need]}</output>"}
+            for row in rows
+            for need in row["expected"]
+        ],
+    )
+    exported = write_lines(tmp_path / "rows.jsonl", rows)
+    alone = [sys.executable, "-I", "-S", str(folder / "scorers" / "uraq.py")]
+    done = subprocess.run([*alone, str(predictions), str(exported)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    overall = [line.split("\t") for line in done.stdout.splitlines() if line.startswith("overall accuracy\t")]
+    assert [(column, value) for _, _, column, value, _ in overall][:2] == [("1", "1.0"), ("3", "1.0")]
+    for name in ("reeval", "lveval", "charpeval"):
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(folder / "scorers" / f"{name}.py"), "--help"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["uraq", "reeval", "lveval", "charpeval"])
+def test_what_the_card_says_of_predictions_is_scored(name: str, sample: Path, tmp_path: Path) -> None:
+    """Its example, of every row and variant that it names; as Parquet, and as the JSONL that it tells how to write."""
+    folder = sample / "releases" / "1.0.0"
+    card = (folder / "README.md").read_text().partition("## Evaluate")[2].partition("## Configurations")[0]
+    (told,) = (one for one in re.split(r"\n\*\*.*\*\*\n", card) if f"python scorers/{name}.py" in one)
+    form = json.loads(told.partition("```json\n")[2].partition("\n```")[0])
+    command = re.findall(r"^python (.*)$", told, re.MULTILINE)[0].split()
+    variants = {
+        place: re.findall(r"`([^`]+)`", names)
+        for place, names in re.findall(r"- `variant`(?: in `(.*?)`)?: (.*)", told)
+    }
+    loads = card.partition("```python\n")[2].partition("\n```")[0]
+    exported, predictions = [], {}
+    for path in command[2:]:
+        config = Path(path).parent.name
+        code = loads.replace("path/to/this/folder", str(folder)).replace("uraq-evaluation", config)
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False,
+            env={**os.environ, "HF_DATASETS_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        exported.append(str(tmp_path / f"{config}.jsonl"))
+        for row in pq.read_table(folder / path, columns=["id"]).to_pylist():
+            for variant in variants.get(config) or variants[""]:
+                predictions[row["id"], variant] = {**form, "id": row["id"], "variant": variant}
+    given = write_lines(tmp_path / "predictions.jsonl", predictions.values())
+    from_parquet, from_jsonl = (
+        subprocess.run(
+            [sys.executable, command[0], given, *files], cwd=folder, capture_output=True, text=True, check=False
+        )
+        for files in (command[2:], exported)
+    )
+    assert from_parquet.returncode == 0, from_parquet.stderr
+    assert from_parquet.stdout == from_jsonl.stdout
+    assert from_parquet.stdout.count("\n") > 2
+
+
+@pytest.mark.slow
+def test_the_card_tells_what_made_the_released_rows_alone(sample: Path) -> None:
+    manifest = read_release(sample / "releases" / "1.0.0").manifest
+    card = (sample / "releases" / "1.0.0" / "README.md").read_text()
+    assert set(manifest.models) == {"charpeval.builder", "lveval.builder", "reeval.pivot", "uraq.builder"}
+    assert "uraq/ask_question" in manifest.prompts
+    for unasked in ("uraq/contradict", "uraq/answer_single_hop", "reeval/answer_alpaca", "uraq/answer_with_context"):
+        assert unasked not in manifest.prompts  # the first ones are for settings that this has not, the last evaluates
+        assert unasked.partition("/")[2] not in card.partition("## How it was made")[2]
+    # Without the rows that wait for people LV-Eval has none, and nothing of it is told of.
+    run("release", "--out", "out", "--to", "reviewed", folder=sample)
+    manifest = read_release(sample / "reviewed" / "1.0.0").manifest
+    assert not [name for name in (*manifest.models, *manifest.prompts) if name.startswith("lveval")]
+    assert "lveval" not in manifest.settings["families"]  # type: ignore[operator]
+    told = (sample / "reviewed" / "1.0.0" / "README.md").read_text()
+    assert "lveval" not in told.partition("## How it was made")[2].partition("## What is held back")[0]
+
+
+@pytest.mark.slow
+def test_a_released_task_runs_in_the_real_harness(sample: Path, lm_eval: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "1.0.0"
+    subprocess.run(["cp", "-r", sample / "releases" / "1.0.0", folder], check=True)
+    model = make_llama(tmp_path / "llama", window=4096)
+    found = evaluate(
+        lm_eval, folder, ["touchstone-charpeval-hcharp"], "hf", f"pretrained={model},dtype=float32",
+    )  # fmt: skip
+    assert found.value("touchstone-charpeval-hcharp", "sum") in (0.0, 1.0)

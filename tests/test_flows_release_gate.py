@@ -1,0 +1,104 @@
+"""The release gate: what leaves, what is held back, and why; the counts add up."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flows.construct.engine import Part
+from flows.project.project import Project
+from flows.release.gate import Gated, check_current, gate, line_of, needs_people
+from schemas.errors import WrongInput
+from tests.families.saying import FAMILY
+from tests.saying import build, decide, known
+
+
+@pytest.fixture(autouse=True)
+def saying() -> Iterator[None]:
+    with known():
+        yield
+
+
+def part(name: str) -> Part:
+    return FAMILY.part(name)
+
+
+def judged(project: Project, name: str, *, allow_unreviewed: bool = False) -> Gated:
+    before: list[Gated] = []
+    family = project.build.families["saying"].family
+    for one in family.parts:
+        if one.released is not None:
+            before.append(gate(project, family, one, before, allow_unreviewed=allow_unreviewed))
+            if one.name == name:
+                return before[-1]
+    raise AssertionError(name)
+
+
+def test_which_parts_need_people_for_every_row() -> None:
+    assert not needs_people(FAMILY, part("lines"))  # they see a sample
+    assert not needs_people(FAMILY, part("shadows"))
+    assert needs_people(FAMILY, part("words"))
+    assert needs_people(FAMILY, part("echoes"))  # made of words
+    assert [one.name for one in line_of(FAMILY, part("echoes"))] == ["words", "echoes"]
+
+
+def test_of_a_sampled_part_all_rows_leave_but_those_that_the_sample_rejected(tmp_path: Path) -> None:
+    project = build(tmp_path)
+    assert judged(project, "lines").reasons == {}
+    decide(project, "lines", {"one": "accept", "two": "reject"})
+    gated = judged(build(tmp_path), "lines")
+    assert sorted(gated.rows.values(), key=str) == [None, "accept"]  # nobody saw the third
+    assert gated.reasons == {"rejected by people": 1}
+    assert [record.text for record in gated.rejected] == ["two"]  # type: ignore[attr-defined]
+
+
+def test_what_people_have_to_accept_row_by_row_waits_for_them(tmp_path: Path) -> None:
+    project = build(tmp_path, words=["brave", "calm", "dull"])
+    gated = judged(project, "echoes")
+    assert gated.rows == {}
+    assert gated.reasons == {"not reviewed yet": 6}
+    decide(project, "words", {"brave": "accept", "calm": "CALMLY", "dull": "reject"})
+    gated = judged(build(tmp_path, words=["brave", "calm", "dull"]), "echoes")
+    # Reviewed through the word each is made of: accepted, and corrected; of the rejected one nothing is made.
+    assert sorted(map(str, gated.rows.values())) == ["accept", "accept", "fix", "fix"]
+    assert gated.reasons == {}
+
+
+def test_unreviewed_rows_leave_with_a_stamp_where_that_is_asked_for(tmp_path: Path) -> None:
+    project = build(tmp_path, words=["brave", "calm"])
+    decide(project, "words", {"brave": "accept"})
+    gated = judged(build(tmp_path, words=["brave", "calm"]), "echoes", allow_unreviewed=True)
+    assert sorted(map(str, gated.rows.values())) == ["accept", "accept", "unreviewed_allowed", "unreviewed_allowed"]
+
+
+def test_a_faulty_row_is_held_back_and_what_is_made_of_it(tmp_path: Path) -> None:
+    project = build(tmp_path, ["one", "a typo here", "three"])
+    lines = judged(project, "lines")
+    assert lines.reasons == {"a fault that the verifier found": 1}
+    assert len(lines.rows) == 2
+    assert len(lines.faults) == 1
+    assert lines.faults[0].endswith("the capitals are not those of the text")
+    shadows = judged(project, "shadows")
+    assert shadows.reasons == {"made of a row that is held back": 1}
+    assert len(shadows.rows) == 2
+
+
+def test_verdicts_that_came_since_the_build_are_not_passed_over(tmp_path: Path) -> None:
+    project = build(tmp_path, words=["brave"])
+    check_current(project)
+    decide(project, "lines", {"one": "reject"})
+    with pytest.raises(WrongInput, match="verdicts on saying-lines came since it was built; `touchstone run"):
+        check_current(build_as_it_is(tmp_path))
+
+
+def test_verdicts_on_what_rows_are_made_of_count_as_well(tmp_path: Path) -> None:
+    project = build(tmp_path, words=["brave"])
+    decide(project, "words", {"brave": "reject"})  # `words` is not released, `echoes` is
+    with pytest.raises(WrongInput, match="verdicts on saying-words came since it was built"):
+        check_current(build_as_it_is(tmp_path))
+
+
+def build_as_it_is(folder: Path) -> Project:
+    from flows.project.output_files import open_built
+
+    return open_built(folder / "out")

@@ -1,0 +1,126 @@
+"""Several machines and one store: an S3 server on loopback, and Dask workers that share nothing else."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from flows.project.settings import packaged
+from tests.builds import TOUCHSTONE, bytes_of, touchstone, wait_for, write_config
+
+pytest.importorskip("s3fs", reason="the s3 extra is not installed")
+pytest.importorskip("prefect_dask", reason="the dask extra is not installed")
+pytest.importorskip("moto", reason="the dev extra is not installed")
+
+from tests.clusters import Cluster
+from tests.prefect_server import served, with_database
+from tests.s3 import BUCKET, SECRET, Faults, S3Server
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+SAMPLES = ("sample.yaml", "reeval.yaml", "lveval.yaml", "charpeval.yaml")
+REMOTE = {"store": f"s3://{BUCKET}/builds/test", "runner": "dask"}
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Every file of a folder."""
+    return (path for path in folder.rglob("*") if path.is_file())
+
+
+def families_of_all_samples() -> dict[str, Any]:
+    """What the packaged samples build, with the paths of their sources made absolute."""
+
+    def placed(value: Any) -> Any:
+        if isinstance(value, list):
+            return [placed(one) for one in value]
+        if isinstance(value, dict):
+            return {key: str(packaged(one)) if key == "path" else placed(one) for key, one in value.items()}
+        return value
+
+    families: dict[str, Any] = {}
+    for name in SAMPLES:
+        families |= placed(yaml.safe_load(packaged(name).read_text())["families"])
+    return families
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory, prefect_database: Path) -> Iterator[str]:
+    """One Prefect server for all machines; without, each worker starts one."""
+    with served(with_database(tmp_path_factory.mktemp("prefect"), prefect_database)) as api:
+        yield api
+
+
+def test_two_workers_and_a_bucket_make_the_bytes_of_one_process(tmp_path: Path, api: str) -> None:
+    families = families_of_all_samples()
+    here = write_config(tmp_path / "here", families=families)
+    done = touchstone("run", here, "--out", "out", folder=here.parent, PREFECT_API_URL=api)
+    assert done.returncode == 0, done.stdout + done.stderr
+    expected = bytes_of(here.parent / "out")
+    assert {name.split("/")[1].split("-")[0] for name in expected} == set(families)
+    vectors = here.parent / ".touchstone" / "embeddings.sqlite"
+    with S3Server() as server:
+        shared = {**server.environment, "PREFECT_API_URL": api}
+        with Cluster(tmp_path / "cluster", shared, vectors=vectors) as cluster:
+            there = write_config(tmp_path / "there", families=families, **REMOTE)
+            cluster_of = {**shared, "DASK_SCHEDULER_ADDRESS": cluster.address}
+            done = touchstone("run", there, "--out", "out", folder=there.parent, **cluster_of)
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert bytes_of(there.parent / "out") == expected
+            assert all("Finished in state Completed()" in cluster.log(number) for number in (0, 1))
+            # Nothing changed: the stages are found in the bucket, and no worker is asked.
+            puts = server.asked["PUT"]
+            again = touchstone("run", there, "--out", "out", folder=there.parent, **cluster_of)
+            assert again.returncode == 0, again.stdout + again.stderr
+            assert server.asked["PUT"] <= puts + 1, "more than the look whether the store can be written to"
+        said = done.stdout + done.stderr + cluster.log(0) + cluster.log(1)
+    assert SECRET not in said
+    assert not [path for path in files_below(tmp_path) if SECRET.encode() in path.read_bytes()]
+
+
+def test_a_killed_worker_and_a_store_that_falters_change_no_byte(tmp_path: Path, api: str) -> None:
+    families = {"uraq": {"statements": 40, "context_counts": list(range(1, 31))}}
+    here = write_config(tmp_path / "here", families=families)
+    done = touchstone("run", here, "--out", "out", folder=here.parent, PREFECT_API_URL=api)
+    assert done.returncode == 0, done.stdout + done.stderr
+    faults = Faults(seed=5, unavailable=0.06, dropped=0.03, answer_lost=0.03, answer_cut=0.03)
+    vectors = here.parent / ".touchstone" / "embeddings.sqlite"
+    with S3Server(faults) as server:
+        shared = {**server.environment, "PREFECT_API_URL": api}
+        with Cluster(tmp_path / "cluster", shared, vectors=vectors) as cluster:
+            there = write_config(tmp_path / "there", families=families, **REMOTE)
+            process = subprocess.Popen(
+                [TOUCHSTONE, "run", there, "--out", "out"], cwd=there.parent,
+                env={**os.environ, **shared, "DASK_SCHEDULER_ADDRESS": cluster.address},
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            )  # fmt: skip
+
+            def first_upload_of_the_last_stage() -> bool:
+                """One worker is between a shard's records and its manifest by then, the other in the middle of one."""
+                return process.poll() is not None or any("arrange_contexts" in path for path in server.puts())
+
+            wait_for(first_upload_of_the_last_stage, 300)
+            assert process.poll() is None
+            cluster.kill(0)
+            said, _ = process.communicate(timeout=300)
+            assert process.returncode == 0, said
+            assert bytes_of(there.parent / "out") == bytes_of(here.parent / "out")
+            assert all(server.done[fault] for fault in ("unavailable", "dropped", "answer_lost", "answer_cut"))
+        assert "arrange contexts" in cluster.log(1), "the other worker went on"
+        assert SECRET not in said + cluster.log(0) + cluster.log(1)
+
+
+def test_a_store_that_is_not_to_be_had_is_one_line_before_anything_is_built(tmp_path: Path, api: str) -> None:
+    config = write_config(tmp_path, store=f"s3://{BUCKET}/x", families={"uraq": {"statements": 15}})
+    with S3Server() as server:
+        environment = {**server.environment, "AWS_ACCESS_KEY_ID": "AKIAOTHER", "PREFECT_API_URL": api}
+        done = touchstone("run", config, "--out", "out", folder=tmp_path, **environment)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert "the store refuses" in line
+    assert "AWS_ACCESS_KEY_ID" in line
+    assert SECRET not in done.stdout + done.stderr
+    assert not list(files_below(tmp_path / "out")), "nothing was built"

@@ -1,0 +1,310 @@
+"""A dataset served on a schedule, by real processes: what is deployed, what runs when, and what a failure leaves."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from annotation.label_studio.install import PACKAGES
+from flows.project.settings import load_config
+from flows.serve.deployments import deployed_name, schedule_of
+from schemas.errors import WrongInput
+from tests.builds import TOUCHSTONE, bytes_of, touchstone, wait_for, write_config
+from tests.prefect_server import PREFECT, QUIET, flow_runs, listed, served, with_database
+from tests.rebuilds import ANOTHER, facts
+
+URAQ = {"statements": 15, "context_counts": [1, 3]}
+LICENCE = {"licence": "Apache-2.0"}
+DEPLOYED = {"build", "push", "collect", "release", "rebuild"}
+KEY = "sk-planted-4e0f1d"
+PATH_OF_NOTICES = "/services/T00/hidden-7c21"
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Posted(BaseHTTPRequestHandler):
+    """Takes notices at one path, and as a model server refuses every key, repeating it."""
+
+    notices: list[str]
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+        told = self.path == PATH_OF_NOTICES
+        if told:
+            self.notices.append(body)
+        answer = json.dumps({"error": {"message": f"no such key: {self.headers.get('Authorization')}"}}).encode()
+        self.send_response(200 if told else 401)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, format: str, *args: Any) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def server_home(tmp_path_factory: pytest.TempPathFactory, prefect_database: Path) -> Path:
+    return with_database(tmp_path_factory.mktemp("prefect"), prefect_database)
+
+
+@pytest.fixture(scope="module")
+def server(server_home: Path) -> Iterator[str]:
+    with served(server_home) as api:
+        yield api
+
+
+def dataset(folder: Path, name: str, **config: Any) -> Path:
+    """A configuration of a dataset of this name."""
+    path = write_config(folder, **config)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "name": name}))
+    return path
+
+
+@contextlib.contextmanager
+def serving(config: Path, **environment: str) -> Iterator[tuple["subprocess.Popen[bytes]", Callable[[], str]]]:
+    """A `touchstone serve` that has begun to serve, and what it has printed."""
+    folder = config.parent
+    log = folder / "serve.out"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [TOUCHSTONE, "serve", config, "--out", "out"], cwd=folder, stdout=out, stderr=subprocess.STDOUT,
+            env={**os.environ, "COLUMNS": "160", **environment},
+        )  # fmt: skip
+
+    def begun() -> bool:
+        assert process.poll() is None, log.read_text()
+        return "Ctrl-C stops it" in log.read_text()
+
+    try:
+        wait_for(begun, 240)
+        yield process, log.read_text
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+
+
+def start(api: str, deployment: str) -> str:
+    """Ask for a run of a deployment now; its id."""
+    found = httpx.get(f"{api}/deployments/name/{deployment}", timeout=10).raise_for_status().json()
+    replies: list[httpx.Response] = []
+
+    def taken() -> bool:  # a busy server's database is locked at times, and it asks to be asked again
+        replies.append(httpx.post(f"{api}/deployments/{found['id']}/create_flow_run", json={}, timeout=10))
+        return replies[-1].status_code != httpx.codes.SERVICE_UNAVAILABLE
+
+    wait_for(taken, 30)
+    return str(replies[-1].raise_for_status().json()["id"])
+
+
+def state(api: str, run: str) -> str:
+    return str(httpx.get(f"{api}/flow_runs/{run}", timeout=10).raise_for_status().json()["state_type"])
+
+
+def groups(folder: Path) -> list[int]:
+    noted: dict[str, int] = json.loads((folder / ".touchstone" / "serve" / "processes.json").read_text())
+    return list(noted.values())
+
+
+def is_gone(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def files_with(secret: str, *folders: Path) -> list[Path]:
+    """The files that hold a text: logs, what was built, and Prefect's own database."""
+    files = (path for folder in folders for path in folder.rglob("*") if path.is_file())
+    return [path for path in files if secret.encode() in path.read_bytes()]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_scheduled_rebuild_happens_on_a_server_that_serve_starts_and_ends(tmp_path: Path) -> None:
+    config = dataset(tmp_path, "small one", families={"uraq": URAQ}, release=LICENCE, schedule={"cron": "* * * * *"})
+    environment = {name: "" for name in ("PREFECT_API_URL",) if name in os.environ}
+    with serving(config, PLANTED_KEY=KEY, **environment) as (process, said):
+        assert "small one is served: build, push, collect, release, rebuild" in said()
+        assert "UTC  (* * * * *)" in said()
+        api = next(line.split()[1] for line in said().splitlines() if line.split()[:1] == ["at"]) + "/api"
+        assert {one["name"] for one in listed(api, "deployments")} == {"small-one"}
+        assert {one["name"] for one in listed(api, "flows")} == DEPLOYED
+        rebuild = httpx.get(f"{api}/deployments/name/rebuild/small-one", timeout=10).json()
+        assert rebuild["parameters"] == {"config": str(config), "out": str(tmp_path / "out")}
+        assert rebuild["global_concurrency_limit"]["limit"] == 1
+        scheduled = {one["name"]: one["schedules"] for one in listed(api, "deployments") if one["schedules"]}
+        assert [one["schedule"]["cron"] for one in scheduled["small-one"]] == ["* * * * *"]
+
+        def happened() -> bool:
+            return any(run["auto_scheduled"] and run["state_type"] == "COMPLETED" for run in flow_runs(api))
+
+        wait_for(happened, 300)
+        assert (tmp_path / "out" / "manifest.json").exists()
+        second = touchstone("serve", config, folder=tmp_path)
+        assert (second.returncode, "served from here already" in second.stderr) == (1, True)
+        begun = groups(tmp_path)
+        assert len(begun) == 2
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        assert "stopped" in said().splitlines()[-1]
+    assert all(map(is_gone, begun))
+    assert groups(tmp_path) == []
+    assert files_with(KEY, tmp_path) == []
+    again = touchstone("run", config, "--out", "again", folder=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "again")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_rebuilds_wait_for_each_other_and_what_a_killed_one_left_is_cleared(server: str, tmp_path: Path) -> None:
+    config = dataset(tmp_path, "pair", families={"uraq": URAQ}, release=LICENCE)
+    with serving(config, PREFECT_API_URL=server) as (process, said):
+        assert "none: `schedule.cron`" in said()
+        two = [start(server, "rebuild/pair") for _ in range(2)]
+
+        def both() -> bool:
+            states = [state(server, run) for run in two]
+            assert states.count("RUNNING") < 2
+            return states == ["COMPLETED", "COMPLETED"]
+
+        wait_for(both, 300)
+        runs = sorted((run for run in flow_runs(server) if run["id"] in two), key=lambda run: run["start_time"])
+        assert runs[0]["end_time"] <= runs[1]["start_time"]
+
+        config.write_text(config.read_text().replace('"seed": 7', '"seed": 8').replace("15", "300"))
+        third = start(server, "rebuild/pair")
+        wait_for(lambda: len([run for run in flow_runs(server) if run["state_type"] == "RUNNING"]) == 2, 120)
+        left = groups(tmp_path)
+        process.kill()
+        process.wait()
+    assert state(server, third) == "RUNNING"
+    assert not any(map(is_gone, left))
+    with serving(config, PREFECT_API_URL=server) as (_, said):
+        assert all(map(is_gone, left))
+        assert state(server, third) == "CRASHED"
+        assert not any(run["state_type"] == "RUNNING" for run in flow_runs(server))
+        assert "are marked as crashed" in said()
+        fourth = start(server, "rebuild/pair")
+        wait_for(lambda: state(server, fourth) == "COMPLETED", 300)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_run_that_fails_for_good_is_told_with_no_secret(server: str, server_home: Path, tmp_path: Path) -> None:
+    Posted.notices = []
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), Posted)
+    threading.Thread(target=listener.serve_forever, daemon=True).start()
+    place = f"http://127.0.0.1:{listener.server_address[1]}"
+    model = {"provider": "endpoint", "name": "m", "base_url": f"{place}/v1", "api_key_env": "PLANTED_KEY"}
+    config = dataset(tmp_path, "failing", model=model, budget_usd=None, families={"uraq": URAQ})
+    given = {"PLANTED_KEY": KEY, "TOUCHSTONE_NOTICE_URL": place + PATH_OF_NOTICES, "PREFECT_API_URL": server}
+    with serving(config, **given) as (_, said):
+        assert "a failure is posted" in said()
+        run = start(server, "build/failing")
+        wait_for(lambda: Posted.notices, 400)
+        assert state(server, run) == "FAILED"
+        assert httpx.get(f"{server}/flow_runs/{run}", timeout=10).json()["run_count"] == 3  # it was tried again
+        told = json.loads(Posted.notices[0])["text"]
+        assert told.startswith("touchstone: build of failing has failed: ")
+        assert "401" in told
+        what = ("flow_runs", "deployments", "artifacts", "logs", "block_documents", "automations", "task_runs")
+        known = json.dumps([listed(server, one) for one in what])
+    listener.shutdown()
+    assert len(Posted.notices) == 1
+    for secret in (KEY, PATH_OF_NOTICES):
+        assert secret not in known
+        assert secret not in Posted.notices[0]
+        assert files_with(secret, tmp_path, server_home) == []
+    with serving(config, PREFECT_API_URL=server) as (_, said):  # without an address nobody is told any more
+        assert listed(server, "automations") == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_prefect_deploy_takes_the_file_at_the_root(server: str, tmp_path: Path) -> None:
+    environment = {**os.environ, **QUIET, "PREFECT_HOME": str(tmp_path), "PREFECT_API_URL": server}
+    for command in (["work-pool", "create", "touchstone", "--type", "process"], ["--no-prompt", "deploy", "--all"]):
+        done = subprocess.run(
+            [PREFECT, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    there = [one for one in listed(server, "deployments") if one["name"] == "sample"]
+    assert {one["entrypoint"] for one in there} == {f"flows.serve.deployments.{name}" for name in DEPLOYED}
+    assert {one["work_pool_name"] for one in there} == {"touchstone"}
+    scheduled = [one for one in there if one["schedules"]]
+    assert [one["entrypoint"] for one in scheduled] == ["flows.serve.deployments.rebuild"]
+    assert scheduled[0]["global_concurrency_limit"]["limit"] == 1
+
+
+@pytest.mark.slow
+def test_serve_says_in_a_line_what_is_wrong(tmp_path: Path) -> None:
+    config = write_config(tmp_path, families={"uraq": URAQ})
+    nobody = touchstone("serve", config, folder=tmp_path, PREFECT_API_URL="http://u:pass-word@127.0.0.1:9/api")
+    assert nobody.returncode == 1
+    assert nobody.stderr.startswith("touchstone: PREFECT_API_URL: no Prefect server answers at http://127.0.0.1:9/api")
+    assert "pass-word" not in nobody.stderr + nobody.stdout
+    notice = touchstone("serve", config, folder=tmp_path, TOUCHSTONE_NOTICE_URL="chat.example.org/hidden")
+    assert (notice.returncode, "hidden" in notice.stderr) == (2, False)
+
+
+def test_a_time_that_cron_does_not_know_is_refused(tmp_path: Path) -> None:
+    path = write_config(tmp_path, families={"uraq": URAQ}, schedule={"cron": "61 3 * * 1"})
+    with pytest.raises(WrongInput, match=r"schedule\.cron: '61 3 .* is no time that cron knows"):
+        schedule_of(load_config(path), path)
+
+
+def test_a_name_that_addresses_cannot_hold_is_written_otherwise(tmp_path: Path) -> None:
+    path = dataset(tmp_path, "LV-Eval / 2026 (draft)", families={"uraq": URAQ})
+    assert deployed_name(load_config(path)) == "LV-Eval-2026-draft"
+
+
+def test_containers_hold_no_secret_and_listen_here_alone() -> None:
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    assert set(compose["services"]) == {"postgres", "prefect", "worker", "label-studio"}
+    named = set()
+    for service in compose["services"].values():
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
+        for name, value in service["environment"].items():
+            variable = re.fullmatch(r"\$\{([A-Z_]+):[?-]\}", value)
+            assert variable or not re.search("PASSWORD|KEY|TOKEN|NOTICE", name), name
+            named |= {variable[1]} if variable else set()
+    lines = [line for line in (ROOT / ".env.example").read_text().splitlines() if not line.startswith("#")]
+    assert {line.removesuffix("=") for line in lines} == named
+    assert compose["services"]["label-studio"]["image"].split(":")[1] in PACKAGES[0]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_rebuild_that_stops_itself_is_not_tried_again_and_the_terminal_tells_it(server: str, tmp_path: Path) -> None:
+    (tmp_path / "facts.jsonl").write_bytes(facts())
+    block = {"statements_from": {"format": "jsonl", "path": "facts.jsonl"}, "context_counts": [1, 3]}
+    schedule = {"max_changed_items": 1}
+    config = dataset(tmp_path, "careful", families={"uraq": block}, release=LICENCE, schedule=schedule)
+    with serving(config, PREFECT_API_URL=server) as (_, said):
+        first = start(server, "rebuild/careful")
+        wait_for(lambda: "rebuild: version 1.0.0 is new" in said(), 400)
+        (tmp_path / "facts.jsonl").write_bytes(facts(ANOTHER, without=1))
+        second = start(server, "rebuild/careful")
+        wait_for(lambda: "schedule.max_changed_items allows 1" in said(), 400)
+        assert [state(server, one) for one in (first, second)] == ["COMPLETED", "FAILED"]
+        assert httpx.get(f"{server}/flow_runs/{second}", timeout=10).json()["run_count"] == 1
+        ended = r"^[✓✗](?= \d{4}-\d\d-\d\d \d\d:\d\d UTC  rebuild: )"
+        assert re.findall(ended, said(), re.MULTILINE) == ["✓", "✗"]
+        assert said().count("next      none") == 3, "at the start, and after each run"
+    log = (tmp_path / ".touchstone" / "serve" / "worker.log").read_text()
+    assert log.count("it is built, nothing went to people") == 2, "as it is raised, and in Prefect's word of the end"
+    assert "Traceback" not in log
+    assert "Aborted submission" not in log
