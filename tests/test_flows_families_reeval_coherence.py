@@ -1245,7 +1245,15 @@ def test_a_complaint_tells_what_is_wrong() -> None:
             "Unsurprisingly, Afghanistan became one of the poorest countries on earth.",
             "poorest", "What failed in Kabul?", True,
         ),
+        (
+            "The atmospheric engine, invented by Thomas Newcomen in 1712, was an improvement over Savery's steam pump.",
+            "steam pump", "What was invented by Savery?", True,
+        ),
         # What does not.
+        (
+            "The band, invited by its manager, was an improvement over Savery's group.",
+            "group", "What was led by Savery?", False,
+        ),
         (
             "Germany did so, and underground leader Piłsudski returned to Warsaw on 11 November.",
             "Piłsudski", "Who set up what became the Second Polish Republic?", False,

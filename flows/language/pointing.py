@@ -116,14 +116,15 @@ _EMPTY_SUBJECT = re.compile(
 _COMPLETE = re.compile(
     r"\b(?:if|whether|unless|whenever) <[^>]*> (?:is|are|can|has|have)\b|\bone of <the [a-z]+est\b|"
     r"\bover <[^>]* (?:years|decades|centuries)>|(?:early|late)> \d|> and [a-z]+ of\b|"
-    r"> (?:[a-z]+ed|built|drawn|found|given|held|known|led|made|taken|won|written) by\b|"
+    r">(?: (?:[a-z]+ed|built|drawn|found|given|held|known|led|made|taken|won|written) by\b|"
+    r", (?:[a-z]+ed|built|founded|made|written) by (?:the )?[A-Z])|"
     r"> [a-z]{3,}ing (?:an? |the |[A-Z])|> (?:for|from|to|between|against) (?!\d)|"
     r"<the [a-z]+> and (?!is |was |has )[a-z]+ [a-z]+ of\b"
 )
 """Definites in angle brackets that need nothing before them: a condition in general ("if the inclusion is strict"), one
 of the most ("one of the poorest countries"), a time ("over the decades"), and those of which what follows tells which
-("the expedition led by", "the treaties establishing the", "the benefits and luxuries of", "the withdrawal from Fort
-William Henry", "the quick and decisive defeat of").
+("the expedition led by", "the engine, invented by Thomas Newcomen", "the treaties establishing the", "the benefits and
+luxuries of", "the withdrawal from Fort William Henry", "the quick and decisive defeat of").
 """
 
 
