@@ -555,11 +555,10 @@ def test_the_doctor_refuses_a_full_disk_alone(
 ) -> None:
     from types import SimpleNamespace
 
-    from flows.project import installation as about
-    from flows.run import terminal
+    from flows.project import installation
 
-    monkeypatch.setattr(about.shutil, "disk_usage", lambda _: SimpleNamespace(free=megabytes * 2**20))
-    monkeypatch.setattr(terminal, "local_servers", lambda: iter(()))
+    monkeypatch.setattr(installation.shutil, "disk_usage", lambda _: SimpleNamespace(free=megabytes * 2**20))
+    monkeypatch.setattr(installation, "local_servers", lambda: iter(()))
     outcome = Outcome("doctor")
     assert said in outcome.output
     assert outcome.code == code

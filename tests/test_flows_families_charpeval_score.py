@@ -15,7 +15,7 @@ from data.store import Store
 from flows.construct.engine import Context, Evaluation, Family, FamilySettings, Paper, Part, each
 from flows.construct.stages import Build, FamilyBuild
 from flows.evaluate.predictions import EvaluatedRows, weigh
-from flows.evaluate.predictions import terminal as scoring
+from flows.evaluate import terminal as scoring
 from flows.families.charpeval.inference import choices, chunks
 from flows.families.charpeval.score import ScoredItem, first, score
 from flows.llm.local import LocalModel, LocalSettings

@@ -41,7 +41,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
 def run(folder: Path, **options: Any) -> Any:
     """The flow's own function, outside Prefect: what Prefect adds is tested with the command."""
-    from flows.release.flow import flow as release
+    from flows.release import flow as release
 
     quieten_prefect(folder / "prefect")
     with pytest.MonkeyPatch.context() as patched:
