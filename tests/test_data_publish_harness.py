@@ -11,10 +11,10 @@ from data.publish.harness import HarnessData
 from data.publish.scorers import SCORED, scorer
 from flows.construct.engine import Family
 from flows.families import load_family
+from flows.llm.likelihood import SCORES
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.options import Options
 from flows.release.harness import harness_task
-from flows.scoring.likelihood import SCORES
 from flows.scoring.tables import ScoreTables
 from schemas.charpeval import OPTION_TYPES
 from schemas.prediction import Prediction

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.publish.scorers import FORMS, READ, SCORED, charpeval, lveval, reeval, scorer, uraq
+from flows.construct.entailment import Entailment, premise_and_hypothesis
 from flows.families import load_family
 from flows.families.charpeval.inference import choices
 from flows.families.charpeval.inference import prompt as prompt_of
@@ -25,7 +26,6 @@ from flows.families.lveval.score import MetricsVariant, metric_of, words_of
 from flows.families.reeval.score import ScoredCase
 from flows.families.reeval.score import tables as reeval_tables
 from flows.families.uraq.score import is_refusal, is_right, read_reply
-from flows.scoring.entailment import Entailment, premise_and_hypothesis
 from flows.scoring.qa import METRICS, exact_match, f1, number_value
 from flows.scoring.rouge import rouge_l
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, tally, told_beside
@@ -47,7 +47,7 @@ from tests.released import (
     write_lines,
     write_release,
 )
-from tests.test_flows_scoring_entailment import LABELS, PAIRS, make_model
+from tests.test_flows_construct_entailment import LABELS, PAIRS, make_model
 
 MODULES: dict[str, ModuleType] = {"charpeval": charpeval, "lveval": lveval, "reeval": reeval, "uraq": uraq}
 PIECES = (

@@ -15,7 +15,7 @@ from flows.annotate.pull import write_lines
 from flows.annotate.report import agreed, figures_of, write_annotation
 from flows.annotate.terminal import _folded, _print_standings
 from flows.annotate.work import Collected, stand, works
-from flows.construct.engine import every
+from flows.construct.people import every
 from schemas.annotation import Annotation
 from schemas.rubric import Rubric
 from tests.test_flows_annotate_work import TWO, Bench

@@ -19,7 +19,7 @@ from annotation.review import review_of, revision_of
 from flows.annotate.progress import status
 from flows.annotate.pull import pull
 from flows.annotate.push import hand_out, open_queues
-from flows.construct.engine import People, every, sample
+from flows.construct.people import People, every, sample
 from flows.project.project import read_verdicts
 from flows.project.settings import AnnotationSettings, load_config, packaged
 from schemas.annotation import Finding

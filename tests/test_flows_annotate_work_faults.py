@@ -18,7 +18,7 @@ from flows.annotate.progress import status
 from flows.annotate.pull import pull
 from flows.annotate.push import hand_out
 from flows.annotate.work import read_annotations, stand
-from flows.construct.engine import every
+from flows.construct.people import every
 from schemas.errors import Failed, WrongInput
 from schemas.rubric import Choice
 from tests.label_studio import Served

@@ -9,9 +9,9 @@ import pytest
 
 from flows.annotate.pull import write_lines
 from flows.annotate.work import stand, works
-from flows.construct.engine import Version
-from flows.evaluate.author_versions import author_versions
+from flows.construct.evaluation import Version
 from flows.evaluate import terminal as scoring
+from flows.evaluate.author_versions import author_versions
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import DECISION, REJECT, USABLE
 from flows.families.charpeval.facts import lacking

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flows.construct.engine import Evaluation, Request, Selection
+from flows.construct.evaluation import Evaluation, Request, Selection
 from flows.construct.stages import Build, FamilyBuild
 from flows.evaluate.predictions import EvaluatedRows, evaluated_rows, predict, settings_now
 from flows.families import load_family

@@ -12,10 +12,11 @@ import pytest
 
 from data.sources import SourceSpec
 from data.store import Store
-from flows.construct.engine import Context, Evaluation, Family, FamilySettings, Paper, Part, each
+from flows.construct.engine import Context, Family, FamilySettings, Paper, Part, each
+from flows.construct.evaluation import Evaluation
 from flows.construct.stages import Build, FamilyBuild
-from flows.evaluate.predictions import EvaluatedRows, weigh
 from flows.evaluate import terminal as scoring
+from flows.evaluate.predictions import EvaluatedRows, weigh
 from flows.families.charpeval.inference import choices, chunks
 from flows.families.charpeval.score import ScoredItem, first, score
 from flows.llm.local import LocalModel, LocalSettings

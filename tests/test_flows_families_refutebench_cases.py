@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from flows.construct.engine import HeldContext
+from flows.construct.evaluation import HeldContext
 from flows.families.refutebench.cases import cases, turn_names
 from flows.families.refutebench.settings import RefuteBenchSettings
 from schemas.base import Provenance

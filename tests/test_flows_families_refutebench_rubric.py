@@ -30,7 +30,7 @@ from flows.project.output_files import open_built, remember, write_outputs
 from flows.project.project import Project, read_verdicts
 from flows.release.gate import gate
 from flows.release.version import prepare
-from flows.report import write_report
+from flows.run.report import write_report
 from schemas.annotation import Annotation
 from schemas.base import Provenance
 from schemas.refutebench import DialogueTurn, Rating

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from flows.construct.engine import HeldContext
+from flows.construct.evaluation import HeldContext
 from flows.evaluate.report import table_view
 from flows.families.refutebench.dialogues import Pool, dialogues_of
 from flows.families.refutebench.ratings import ratings_of

@@ -27,9 +27,11 @@ from flows.families.uraq.layout import layout
 from flows.llm.rules import Rules
 from flows.project.output_files import NoBuild, write_outputs
 from flows.project.project import Project, rules_of
-from flows.report import read, report_page, write_report
+from flows.report import read
 from flows.report.bins import binned, median, nice, ticks
+from flows.report.page import report_page
 from flows.report.view import Segment, clip, compared, figure_view, percent, sheet_view
+from flows.run.report import write_report
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
 from tests.builds import write_config

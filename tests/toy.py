@@ -12,7 +12,6 @@ from flows.construct.embed import FloatMatrix
 from flows.construct.engine import (
     Context,
     Drop,
-    Evaluation,
     Family,
     FamilySettings,
     Fault,
@@ -25,9 +24,10 @@ from flows.construct.engine import (
     VerifyContext,
     all_,
     each,
-    every,
     expand,
 )
+from flows.construct.evaluation import Evaluation
+from flows.construct.people import every
 from flows.construct.stages import SOURCE, Build, FamilyBuild, StageRef
 from flows.llm.model import Invalid, Model, Prompt, Text
 from flows.llm.rules import Rules

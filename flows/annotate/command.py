@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from flows.run.command import BuildOption, ConfigArgument
+from flows.project.command import BuildOption, ConfigArgument
 
 annotate = typer.Typer(help="People's work: hand it out, collect it, see how it stands.", no_args_is_help=True)
 label_studio = typer.Typer(help="A Label Studio of the project's own.", no_args_is_help=True)

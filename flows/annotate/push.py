@@ -44,7 +44,7 @@ from flows.annotate.work import (
     standing,
     works,
 )
-from flows.construct.engine import People
+from flows.construct.people import People
 from flows.project.project import Project, read_verdicts
 from flows.project.settings import Config
 from schemas.annotation import Annotation

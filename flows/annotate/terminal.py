@@ -19,9 +19,8 @@ from flows.annotate.server import connect_configured
 from flows.annotate.work import Collected, benchmark_of, stand
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LEFT, make_console
-from flows.project.output_files import PEOPLE_REPORT
+from flows.project.output_files import PEOPLE_REPORT, open_build
 from flows.project.project import Project
-from flows.run.reading import open_build
 from schemas.errors import Failed
 
 SHOWN = 20

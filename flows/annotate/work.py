@@ -27,7 +27,7 @@ from data.sources.files import json_lines
 from data.sources.spec import SourceError
 from flows.annotate.rubrics import examples_of
 from flows.annotate.server import server_folder
-from flows.construct.engine import People, in_words
+from flows.construct.people import People, in_words
 from flows.construct.stages import StageRef
 from flows.project.project import Project
 from flows.project.settings import LOCAL

@@ -10,22 +10,17 @@ import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from data.sources import SourceSpec
 from flows.construct.embed import Embedder
+from flows.construct.evaluation import Evaluation
 from flows.construct.exhibit import Figure, Sheet
-from flows.llm.model import Model, Out, Problem, Prompt, Usage
-from flows.scoring.attention import ChunkedText
-from flows.scoring.tables import ScoreTables
-from flows.scoring.turn_attention import DialogueCases
-from schemas.annotation import Annotation, Finding
+from flows.construct.people import People
+from flows.llm.model import Model, Out, Prompt, Usage
 from schemas.base import Dropped, Frozen, PromptRef, Provenance, Record, SourceRef, content_hash
-from schemas.errors import WrongInput
-from schemas.prediction import Prediction
-from schemas.rubric import Rubric, Task, Turn, task_of
 from schemas.verdict import Verdict
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
@@ -360,81 +355,6 @@ class SetContext:
 
 
 @dataclass(frozen=True)
-class People:
-    """Which people a part needs: `every` record, or a `sample` of them, and what they are asked."""
-
-    rubric: Rubric
-    share: Literal["every", "sample"]
-    tasks: Callable[[Iterable[Any], int], Sequence[Task]]
-    """(sifted records, run seed): what people are shown of them, each task once."""
-    validation: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None
-    """(sifted records, their tasks, run seed): tasks whose answers are known, to tell who judges well."""
-    unfit: Callable[[Any], Problem] = lambda record: None
-    """Why a record cannot be what people made of it; None where it can."""
-    checks: Callable[[Any, Mapping[str, str], Embedder], Sequence[Finding]] = lambda record, answers, embedder: ()
-    """(record, a person's answers and texts, embedder): what is wrong with them."""
-    review: Rubric | None = None
-    """What an author's work goes through before it counts; None where it counts as it comes."""
-    needed: Callable[[Any], bool] | None = None
-    """Whether a record waits for people; None where each does."""
-    programs: Callable[[Iterable[Any], Sequence[Task]], Iterable[Annotation]] = lambda records, tasks: ()
-    """(sifted records, their tasks): what programs answered to the same questions, `by` their names: people's answers
-    are compared with theirs."""
-
-
-def every(
-    rubric: Rubric,
-    unfit: Callable[[Any], Problem] = lambda record: None,
-    *,
-    shown: Callable[[Any], Mapping[str, str | tuple[Turn, ...]]] | None = None,
-    drafts: Callable[[Any], Mapping[str, str]] = lambda record: {},
-    left_out: Callable[[Any], Mapping[str, str]] = lambda record: {},
-    checks: Callable[[Any, Mapping[str, str], Embedder], Sequence[Finding]] = lambda record, answers, embedder: (),
-    review: Rubric | None = None,
-    needed: Callable[[Any], bool] | None = None,
-) -> People:
-    """People decide on every record, or on those alone that `needed(record)` tells.
-
-    `shown(record)` is what they see, by default the fields that the rubric names.
-    Texts to be corrected stand in their boxes; `drafts(record)` are suggestions, in place of those or for the others;
-    `left_out(record)` says why there is none.
-    """
-
-    def task(record: Any) -> Task:
-        own = {one.name: in_words(getattr(record, one.name)) for one in rubric.writes if one.corrects}
-        suggestions = drafts(record)
-        return task_of(
-            record,
-            rubric,
-            shown(record) if shown else {one.name: in_words(getattr(record, one.name)) for one in rubric.shows},
-            drafts={**own, **suggestions},
-            suggested=suggestions,
-            left_out=left_out(record),
-        )
-
-    def tasks(records: Iterable[Any], seed: int) -> list[Task]:
-        return [task(record) for record in records if needed is None or needed(record)]
-
-    return People(rubric, "every", tasks, unfit=unfit, checks=checks, review=review, needed=needed)
-
-
-def in_words(value: Any) -> str:
-    """A field's value as people read it: of several texts, or rules, each on a line."""
-    return value if isinstance(value, str) else "\n".join(map(str, value))
-
-
-def sample(
-    rubric: Rubric,
-    tasks: Callable[[Iterable[Any], int], Sequence[Task]],
-    validation: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None,
-    *,
-    programs: Callable[[Iterable[Any], Sequence[Task]], Iterable[Annotation]] = lambda records, tasks: (),
-) -> People:
-    """People judge a sample; what they reject is held back."""
-    return People(rubric, "sample", tasks, validation, programs=programs)
-
-
-@dataclass(frozen=True)
 class Released:
     """How a part's accepted records become configurations of a release."""
 
@@ -526,132 +446,6 @@ class Paper:
     short: str
     year: int
     authors: str
-
-
-@dataclass(frozen=True)
-class Request:
-    """A question put to an evaluated model about a record; its reply is the prediction of that `variant`."""
-
-    variant: str
-    prompt: Prompt[Any]
-    inputs: BaseModel
-    prompting: str | None = None
-    """How it is asked, where there are several ways; like `shots` it groups the tables."""
-    shots: int | None = None
-    """Demonstrations that stand before it."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Options of which an evaluated model tells how likely each is, by itself, after the prompt.
-
-    Its predictions are the options' scores, one prediction for each way to score (`flows/scoring/likelihood.py`).
-    """
-
-    prompt: str
-    options: Mapping[str, str]
-    """By what they are; each with the white space that parts it from the prompt."""
-    prompting: str | None = None
-    """As a `Request` has it; `shots` likewise."""
-    shots: int | None = None
-
-
-class Version(NamedTuple):
-    """A row as one of several authors made it."""
-
-    key: str
-    """Of the record that they wrote for, each by themselves."""
-    by: str
-    """The author's code."""
-    row: Any
-
-
-@dataclass(frozen=True)
-class Authorship:
-    """How far a model tells apart what several authors made of the same records."""
-
-    part: str
-    """Of which people write every record, some of them twice."""
-    rows: Callable[[Any], Sequence[Any]]
-    """Of a record as one author left it: what is put to a model."""
-    compare: Callable[[Sequence[Version], Iterable[Prediction]], ScoreTables]
-    """(what scoring needs of each author's rows, predictions): the authors side by side."""
-
-
-@dataclass(frozen=True)
-class HeldContext:
-    """What the tables of an evaluation in dialogues may read: the parts that were made with the evaluated models."""
-
-    settings: Any
-    seed: int
-    records: Callable[[str], Iterable[Any]]
-    """The sifted records of such a part, or the records of a part that they stand on; none where they are not known."""
-    dropped: Callable[[str], Iterable[Dropped]]
-    """What all steps of such a part dropped."""
-
-
-@dataclass(frozen=True)
-class Held:
-    """How a model is evaluated where that takes dialogues: parts of the build are made with it in place of others."""
-
-    parts: tuple[str, ...]
-    """In order; what they stand on is there. They are made of `each` and `expand` steps."""
-    models: str
-    """The setting that lists the evaluated models."""
-    tables: Callable[[HeldContext], ScoreTables]
-    fitting: Callable[[HeldContext, bool], HeldContext]
-    """(what is known of records that were given, partial): what of it is scored. Raises `ScoreError` where some are
-    missing, double or of another build; with `partial` that is left out, and a warning, `PartialScores`, counts it."""
-    cases: Callable[[HeldContext], DialogueCases] | None = None
-    """The dialogues whose attention is told of turn by turn, where that is done (`flows/scoring/turn_attention.py`)."""
-
-
-def _asks_nothing(record: Any, settings: Any) -> Sequence[Request]:
-    return ()
-
-
-def _is_held(rows: Iterable[Any], predictions: Iterable[Prediction], partial: bool, settings: Any) -> ScoreTables:
-    raise WrongInput("dialogues are rated when they are held; `touchstone evaluate` does both, and gives the tables")
-
-
-@dataclass(frozen=True)
-class Selection:
-    """A setting that says which rows are built, and of those that are, which are asked about."""
-
-    setting: str
-    of: Callable[[Any], Any]
-    """What a record has of it; None where the setting says nothing of that record."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """How a family's accepted records are put to a model and scored."""
-
-    parts: tuple[str, ...]
-    """The parts whose records are asked about; of a build, those that it has."""
-    prompts: tuple[Prompt[Any], ...] = ()
-    requests: Callable[[Any, Any], Sequence[Request]] = _asks_nothing
-    """(record, settings): one for each prediction that a record asks for."""
-    scored: Callable[[Any], Any] = lambda record: record
-    """What scoring needs of a record; what is long in it, and not needed, is left out."""
-    score: Callable[[Iterable[Any], Iterable[Prediction], bool, Any], ScoreTables] = _is_held
-    """`score(scored records, predictions, partial, settings)`."""
-    level: str | None = None
-    """The field of a row that tells its level, where what a row costs to ask goes by it."""
-    ready: Callable[[Any], None] | None = None
-    """Called with the settings before a model is asked: raises `WrongInput` where scoring could not be done."""
-    choices: Callable[[Any, Any], Sequence[Choice]] | None = None
-    """(record, settings): where it is given, options are weighed, and `requests` are not asked."""
-    chunks: Callable[[Any], ChunkedText] | None = None
-    """The text whose attention is told by chunks, where that is done (`flows/scoring/attention.py`)."""
-    authors: Authorship | None = None
-    """Where texts that people write are compared by what a model makes of them."""
-    held: Held | None = None
-    """Where it is given, dialogues are held and rated in place of single questions."""
-    settings: tuple[str, ...] = ()
-    """How records are asked and scored: taken as the configuration says now, whatever it said when they were built."""
-    selection: Selection | None = None
-    """Which records are asked about, by the configuration of now too."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from flows.construct.engine import (
     Family,
     FamilySettings,
     Part,
-    People,
     Records,
     RowFile,
     RowsContext,
@@ -34,6 +33,7 @@ from flows.construct.engine import (
     StepContext,
     seeded,
 )
+from flows.construct.people import People
 from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
 from schemas.base import Dropped, Record, content_hash, key_of
 from schemas.errors import Failed, WrongInput, first_problem

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from annotation.latest import decision_of
 from annotation.review import revision_of
 from flows.annotate.work import Collected, Work, read_annotations, standing, works
-from flows.construct.engine import Authorship, Family, Version
+from flows.construct.engine import Family
+from flows.construct.evaluation import Authorship, Version
 from flows.project.project import Project
 from schemas.annotation import Annotation
 from schemas.base import Record

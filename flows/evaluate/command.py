@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flows.run.command import BuildOption, ConfigArgument
+from flows.project.command import BuildOption, ConfigArgument
 
 
 def estimate(

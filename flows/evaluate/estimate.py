@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
-from flows.construct.engine import Choice, Family, Request
+from flows.construct.engine import Family
+from flows.construct.evaluation import Choice, Request
 from flows.construct.stages import StageRef
 from flows.evaluate.predictions import build_with, evaluated_rows
 from flows.llm.model import Model, Prompt

@@ -18,16 +18,17 @@ from data.sources.files import json_lines
 from data.sources.spec import Row
 from data.store import Stage
 from data.whole_file import whole_file
-from flows.construct.engine import Choice, Family, FamilySettings, Held, HeldContext, Request
+from flows.construct.engine import Family, FamilySettings
+from flows.construct.evaluation import Choice, ChunkedText, Held, HeldContext, Request
 from flows.construct.stages import Anew, Build, FamilyBuild, StageRef, side_by_side
+from flows.evaluate.attention import AttentionModel, attention_tables, pointed_shares
+from flows.llm.likelihood import SCORES
 from flows.llm.model import CUT_OFF, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Out, Prompt, Usage
 from flows.llm.options import Likelihood, LikelihoodModel, Options, TooLong
 from flows.project.locks import one_evaluation, one_stage
 from flows.project.progress import Watcher
 from flows.project.project import Project
 from flows.run.estimate import expected_calls
-from flows.scoring.attention import AttentionModel, ChunkedText, attention_tables, pointed_shares
-from flows.scoring.likelihood import SCORES
 from flows.scoring.tables import ScoreTables
 from schemas.base import Dropped, Frozen, Record
 from schemas.errors import WrongInput, first_problem

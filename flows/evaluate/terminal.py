@@ -37,20 +37,20 @@ from flows.evaluate.predictions import (
     write_held,
 )
 from flows.evaluate.report import write_evaluation
+from flows.evaluate.turn_attention import turn_tables
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import BudgetSpent, Usage
 from flows.llm.options import LikelihoodModel
 from flows.project.console import LogInterval, make_console, money
 from flows.project.locks import building, one_evaluation
+from flows.project.output_files import open_build
 from flows.project.project import Project
 from flows.project.settings import nearest
 from flows.run.estimate import Estimate, EstimateLine, summed
-from flows.run.reading import open_build
 from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
 from flows.scoring.qa import METRICS
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured, tally, told_beside
-from flows.scoring.turn_attention import turn_tables
 from schemas.errors import WrongInput, first_problem
 from schemas.prediction import Prediction
 

@@ -1,8 +1,13 @@
 """`touchstone schema` and `doctor`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+ConfigArgument = Annotated[Path | None, typer.Argument(help="Configuration file; the packaged sample by default")]
+OutOption = Annotated[Path, typer.Option("--out", help="Output folder")]
+BuildOption = Annotated[Path | None, typer.Option("--out", help="Output folder of the build; the last one by default")]
 
 
 def schema(name: Annotated[str, typer.Argument(help="Such as `uraq-items`; `list` names them all")]) -> None:

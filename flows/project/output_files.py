@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
+from rich.console import Console
 
 from data.checksum import checksum
 from data.output import write_parquet
@@ -130,6 +131,22 @@ def open_built(out: Path | None) -> Project:
     except (OSError, ValidationError):  # a copy of the files alone: it can be read and verified, no more
         note = BuildNote(config=str(out / MANIFEST), limit=manifest.limit, store=str(out / "no-stages"))
     return Project(Path(note.config), out, note.limit, built=manifest, store=note.store)
+
+
+def open_build(out: Path | None, console: Console, *, stages: bool = True, people: bool = False) -> Project:
+    """The build in `out`, or the last one, which is named; with its stages, where those are read. Raises `NoBuild`,
+    and of a build for whose `people` something is to be done, `ConfigError`."""
+    project = open_for_people(out) if people else open_built(out)
+    for family, part in project.build.parts() if stages else ():
+        for ref in project.build.stages(family, part):
+            if project.build.manifest(ref) is None:
+                raise NoBuild(
+                    f"{project.out}: the stage files of {ref} are gone from {project.config.store}; "
+                    f"`touchstone run {project.config_path} --out {project.out}` makes them again"
+                )
+    if out is None:
+        console.print(f"[dim]build: {project.out}[/]")
+    return project
 
 
 def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:

@@ -86,7 +86,7 @@ def _build(project: Project, watcher: Watcher | None) -> BuildManifest:
         str(project.config_path), str(project.out), None, watcher
     )
     if built != before or not (project.out / REPORT).exists():
-        from flows.report import write_report  # with pandas and more, for nothing where nothing is new
+        from flows.run.report import write_report  # with pandas and more, for nothing where nothing is new
 
         write_report(Project(project.config_path, project.out))
     return built

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flows.run.command import BuildOption
+from flows.project.command import BuildOption
 from schemas.errors import WrongInput
 
 

@@ -15,11 +15,10 @@ from data.publish.diff import compare, next_version
 from data.publish.folder import read_release
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LEFT, make_console
-from flows.project.output_files import LAST
+from flows.project.output_files import LAST, open_build
 from flows.project.project import EMBEDDINGS
 from flows.project.settings import EmbedderSettings
 from flows.release.version import AS_BEFORE, told_withdrawn
-from flows.run.reading import open_build
 from schemas.errors import Failed
 
 FAULTS_SHOWN = 20

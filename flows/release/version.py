@@ -27,6 +27,7 @@ from data.publish.scorers import SCORED, scorer
 from data.sources.fingerprint import source_fingerprint
 from flows.construct.embed import Embedder
 from flows.construct.engine import Family
+from flows.llm.likelihood import SCORES
 from flows.project.output_files import PACKAGE
 from flows.project.project import Project
 from flows.release.card import SCORERS, card_facts
@@ -34,7 +35,6 @@ from flows.release.gate import Gated, check_current
 from flows.release.harness import harness_task
 from flows.release.rows import GatheredConfig, accepted_files, look_through, record_of, write_configs
 from flows.release.verification import prove
-from flows.scoring.likelihood import SCORES
 from schemas.base import HASH_LENGTH, canonical_json, content_hash, visible
 from schemas.errors import Failed, Stopped, WrongInput
 

@@ -5,11 +5,8 @@ from pathlib import Path
 
 import yaml
 
-from data.store import Store
 from flows.construct.engine import Family, Part
 from flows.construct.stages import Build
-from flows.project.output_files import PEOPLE_REPORT, REPORT, read_manifest
-from flows.project.project import Project
 from flows.report import read, view
 from flows.report.bins import number
 from flows.report.template import style, template
@@ -22,17 +19,6 @@ EXAMPLES_IN_ALL = 200
 """They bound the page: of a build with more reasons the rarest show no example."""
 SHEETS = 5
 """Records of a part that are shown."""
-
-
-def write_report(project: Project) -> Path:
-    """Write `report.html` of the build that lies in the project's output folder. Raises `NoBuild`."""
-    manifest = read_manifest(project.out)
-    assert manifest is not None
-    beside = PEOPLE_REPORT if (project.out / PEOPLE_REPORT).exists() else None
-    page = report_page(project.build, manifest, beside)
-    path = project.out / REPORT
-    Store(str(project.out)).write(str(path.resolve()), page.encode())
-    return path
 
 
 def report_page(build: Build, manifest: BuildManifest, people: str | None = None) -> str:

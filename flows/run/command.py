@@ -5,9 +5,7 @@ from typing import Annotated
 
 import typer
 
-ConfigArgument = Annotated[Path | None, typer.Argument(help="Configuration file; the packaged sample by default")]
-OutOption = Annotated[Path, typer.Option("--out", help="Output folder")]
-BuildOption = Annotated[Path | None, typer.Option("--out", help="Output folder of the build; the last one by default")]
+from flows.project.command import BuildOption, ConfigArgument, OutOption
 
 
 def run(

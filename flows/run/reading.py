@@ -18,29 +18,13 @@ from data.sources import read_source
 from flows.construct.engine import Family, Part, VerifyContext
 from flows.construct.stages import StageRef, sources_of
 from flows.project.console import make_console
-from flows.project.output_files import NoBuild, accepted_rows, open_built, open_for_people
+from flows.project.output_files import accepted_rows, open_build
 from flows.project.project import Project
 from flows.project.settings import nearest
 from schemas.base import Dropped, Record
 from schemas.errors import Failed, WrongInput
 
 FAULTS_SHOWN = 20
-
-
-def open_build(out: Path | None, console: Console, *, stages: bool = True, people: bool = False) -> Project:
-    """The build in `out`, or the last one, which is named; with its stages, where those are read. Raises `NoBuild`,
-    and of a build for whose `people` something is to be done, `ConfigError`."""
-    project = open_for_people(out) if people else open_built(out)
-    for family, part in project.build.parts() if stages else ():
-        for ref in project.build.stages(family, part):
-            if project.build.manifest(ref) is None:
-                raise NoBuild(
-                    f"{project.out}: the stage files of {ref} are gone from {project.config.store}; "
-                    f"`touchstone run {project.config_path} --out {project.out}` makes them again"
-                )
-    if out is None:
-        console.print(f"[dim]build: {project.out}[/]")
-    return project
 
 
 def family_and_part(project: Project, name: str) -> tuple[Family, Part]:

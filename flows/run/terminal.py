@@ -43,7 +43,7 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     with Terminal(console) as watcher:
         manifest = run_build(config, out, limit, watcher, project.config.runner)
         watcher.announce("report")
-        from flows.report import write_report
+        from flows.run.report import write_report
 
         report = write_report(project)
     print_summary(console, manifest, watcher.seconds, watcher.asked)

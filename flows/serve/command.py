@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flows.run.command import ConfigArgument, OutOption
+from flows.project.command import ConfigArgument, OutOption
 
 
 def serve(config: ConfigArgument = None, out: OutOption = Path("out")) -> None:

@@ -125,7 +125,7 @@ def _try_no_more() -> None:
 
 def _build(config: str, out: str) -> None:
     """Build every configured family into `out`, and write the report."""
-    from flows.report import write_report
+    from flows.run.report import write_report
 
     runner = task_runner(load_config(Path(config)).runner)
     build_once.with_options(task_runner=runner)(config, out)

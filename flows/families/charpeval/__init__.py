@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows.construct.engine import Authorship, Evaluation, Family, Paper, Part, Released, Request, all_, each, expand
+from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
+from flows.construct.evaluation import Authorship, Evaluation, Request
 from flows.families.charpeval.figures import authored_figures, item_figures, pair_figures
 from flows.families.charpeval.inference import choices, chunks
 from flows.families.charpeval.layout import layout

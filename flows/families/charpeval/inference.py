@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol
 
-from flows.construct.engine import Choice
-from flows.scoring.attention import Chunk, ChunkedText
+from flows.construct.evaluation import Choice, Chunk, ChunkedText
 from schemas.base import Frozen
 from schemas.charpeval import CharpEvalItem
 

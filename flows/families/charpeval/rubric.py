@@ -5,7 +5,7 @@ from typing import Any
 
 from annotation.quality import WHY_UNCHANGED
 from annotation.review import review_of
-from flows.construct.engine import every
+from flows.construct.people import every
 from flows.families.charpeval.checks import (
     DECISION,
     REJECT,

@@ -1,7 +1,7 @@
 """CHARPEval's accuracy and ranking distribution (sections 2.4 and 3; tables 1, 2, 4 and 5), and its authors (table 3).
 
 Every value lies in 0..1; n is the number of items that it is taken over, and a share of nothing is None. A model's
-rows are told apart by its shots, and by subset. Each way to score an option (`flows/scoring/likelihood.py`) is
+rows are told apart by its shots, and by subset. Each way to score an option (`flows/llm/likelihood.py`) is
 a variant of the predictions, and those that occur are scored: `sum`, the default, first.
 
 - accuracy: how often the ground truth response is the likeliest option.
@@ -19,8 +19,8 @@ from typing import Any
 
 import pandas as pd
 
-from flows.construct.engine import Version
-from flows.scoring.likelihood import DEFAULT_SCORE, SCORES
+from flows.construct.evaluation import Version
+from flows.llm.likelihood import DEFAULT_SCORE, SCORES
 from flows.scoring.tables import Layout, ScoreError, ScoreTables, fitting, means
 from schemas.base import Frozen
 from schemas.charpeval import OPTION_TYPES, SUBSETS, CharpEvalItem, OptionType, Subset

@@ -3,20 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from flows.construct.engine import (
-    Evaluation,
-    Family,
-    Paper,
-    Part,
-    Released,
-    Selection,
-    all_,
-    each,
-    every,
-    expand,
-    rows,
-    sample,
-)
+from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand, rows
+from flows.construct.evaluation import Evaluation, Selection
+from flows.construct.people import every, sample
 from flows.families.lveval.confusing import CHANGES
 from flows.families.lveval.contexts import bring_rules_together, bring_together, context_files, mix_contexts
 from flows.families.lveval.datasets import BY_NAME, Dataset

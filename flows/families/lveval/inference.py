@@ -25,7 +25,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, get_args
 
-from flows.construct.engine import Request
+from flows.construct.evaluation import Request
 from flows.families.lveval.datasets import BY_RELEASED, DATASETS, Dataset
 from flows.llm.model import Prompt, Text
 from schemas.base import Frozen

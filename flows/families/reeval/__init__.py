@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.construct.engine import Evaluation, Family, Paper, Part, Released, all_, each, expand, sample
+from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
+from flows.construct.evaluation import Evaluation
+from flows.construct.people import sample
 from flows.families.reeval.figures import enriched_figures, passage_figures, swap_figures
 from flows.families.reeval.inference import ANSWERS, STYLES, requests
 from flows.families.reeval.layout import layout

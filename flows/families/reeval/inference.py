@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
-from flows.construct.engine import Request
+from flows.construct.evaluation import Request
 from flows.llm.model import Prompt, Text
 from schemas.base import Frozen
 from schemas.reeval import EnrichedCase, SwapCase

@@ -13,6 +13,7 @@ from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.engine import Context, Drop, FamilySettings, Records, SetContext, Slot, StepContext
+from flows.construct.entailment import DEFAULT_MODEL, Entailment, Judge, premise_and_hypothesis
 from flows.families.reeval import checks, filters
 from flows.families.reeval.alternatives import AnswerPool, pool_of
 from flows.families.reeval.inference import STYLES, answering
@@ -37,7 +38,6 @@ from flows.language.pointing import leans_on_what_is_asked, points_outside, unli
 from flows.language.quotes import stretch_of
 from flows.llm.model import InvalidAnswer, Model
 from flows.llm.rules import Rules
-from flows.scoring.entailment import DEFAULT_MODEL, Entailment, Judge, premise_and_hypothesis
 from flows.scoring.qa import exact_match
 from schemas.base import SourceRef, content_hash
 from schemas.errors import WrongInput

@@ -18,8 +18,8 @@ from typing import Literal, Protocol
 
 import pandas as pd
 
+from flows.construct.entailment import DEFAULT_MODEL, Entailment, EntailmentModelUnusableError, premise_and_hypothesis
 from flows.families.reeval.inference import CATEGORY_1, CATEGORY_2, Variant
-from flows.scoring.entailment import DEFAULT_MODEL, Entailment, EntailmentModelUnusableError, premise_and_hypothesis
 from flows.scoring.qa import exact_match, f1
 from flows.scoring.tables import Layout, ScoreError, ScoreTables, fitting, means
 from schemas.base import Frozen, Provenance, content_hash

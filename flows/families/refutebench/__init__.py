@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from data.sources import SourceSpec
-from flows.construct.engine import Evaluation, Family, Held, Paper, Part, Released, Slot, all_, each, expand, sample
+from flows.construct.engine import Family, Paper, Part, Released, Slot, all_, each, expand
+from flows.construct.evaluation import Evaluation, Held
+from flows.construct.people import sample
 from flows.families.refutebench.cases import cases
 from flows.families.refutebench.dialogues import (
     dialogues_of,

@@ -5,9 +5,8 @@ model the same one is looked at, where it finished it. Which C a persistent one 
 largest, with which there is the most to be forgotten.
 """
 
-from flows.construct.engine import HeldContext
+from flows.construct.evaluation import DialogueCases, HeldContext, ReadDialogue
 from flows.llm.model import Said
-from flows.scoring.turn_attention import DialogueCases, ReadDialogue
 from schemas.base import content_hash
 from schemas.refutebench import PROTOCOLS, TASKS, RefutationDialogue
 

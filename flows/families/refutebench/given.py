@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from flows.construct.engine import HeldContext
+from flows.construct.evaluation import HeldContext
 from flows.families.refutebench.dialogues import slots_of
 from flows.families.refutebench.ratings import ratings_of, ratings_planned
 from flows.families.refutebench.settings import RefuteBenchSettings

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from annotation.agreement import DRAWS, INTERVAL
-from flows.construct.engine import HeldContext
+from flows.construct.evaluation import HeldContext
 from flows.families.refutebench.dialogues import slots_of
 from flows.families.refutebench.prompts import ANSWER_TOKENS, RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask
 from flows.families.refutebench.ratings import ratings_of

@@ -2,19 +2,9 @@
 
 from pathlib import Path
 
-from flows.construct.engine import (
-    Evaluation,
-    Family,
-    Paper,
-    Part,
-    Released,
-    Request,
-    Selection,
-    all_,
-    each,
-    expand,
-    sample,
-)
+from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
+from flows.construct.evaluation import Evaluation, Request, Selection
+from flows.construct.people import sample
 from flows.families.uraq.figures import conflict_figures, evaluation_figures, item_figures, statement_figures
 from flows.families.uraq.layout import layout
 from flows.families.uraq.method import (

@@ -16,16 +16,7 @@ from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.dedupe import deduplicate as independent_set
-from flows.construct.engine import (
-    Context,
-    Drop,
-    FamilySettings,
-    Records,
-    SetContext,
-    Slot,
-    StepContext,
-    seeded,
-)
+from flows.construct.engine import Context, Drop, FamilySettings, Records, SetContext, Slot, StepContext, seeded
 from flows.families.uraq import checks, conflicts
 from flows.families.uraq.bearing import IntArray, Pool, unrelated
 from flows.families.uraq.prompts import (

@@ -10,7 +10,6 @@ from data.sources import SourceSpec
 from flows.construct.engine import (
     Context,
     Drop,
-    Evaluation,
     Family,
     FamilySettings,
     Fault,
@@ -20,10 +19,10 @@ from flows.construct.engine import (
     Slot,
     VerifyContext,
     each,
-    every,
     expand,
-    sample,
 )
+from flows.construct.evaluation import Evaluation
+from flows.construct.people import every, sample
 from flows.scoring.tables import ScoreTables
 from schemas.base import Provenance, Record
 from schemas.rubric import Choice, Rubric, Shown, Written

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.scoring.entailment import (
+from flows.construct.entailment import (
     DEFAULT_MODEL,
     TIE,
     Entailment,
@@ -300,7 +300,7 @@ class Hub(BaseHTTPRequestHandler):
 def load_in_own_process(model: str, endpoint: str, home: Path) -> subprocess.CompletedProcess[str]:
     """The Hub's client reads its settings when it is imported."""
     code = (
-        "from flows.scoring.entailment import Entailment\n"
+        "from flows.construct.entailment import Entailment\n"
         "from schemas.errors import WrongInput\n"
         "try:\n"
         f"    print(Entailment({model!r}).entails({PAIRS!r}))\n"
@@ -335,6 +335,6 @@ def test_a_model_comes_from_the_hub_once(folder: Path, tmp_path: Path) -> None:
 
 
 def test_importing_it_is_quick() -> None:
-    code = "import sys, flows.scoring.entailment; print([n for n in ('torch', 'transformers') if n in sys.modules])"
+    code = "import sys, flows.construct.entailment; print([n for n in ('torch', 'transformers') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

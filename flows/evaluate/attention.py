@@ -6,39 +6,15 @@ the same for every model.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from flows.construct.evaluation import ChunkedText
 from flows.llm.local import Attended
 from flows.scoring.tables import Layout, ScoreTables
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """A stretch of a text, and what it is."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True)
-class ChunkedText:
-    """A text in chunks, the last of which looks at all of them; chunks of one name count as one.
-
-    `group` names what texts are averaged with.
-    """
-
-    group: str
-    chunks: tuple[Chunk, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the chunks are, in order."""
-        return tuple(dict.fromkeys(chunk.name for chunk in self.chunks))
 
 
 class AttentionModel(Protocol):

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from flows.construct.evaluation import Chunk, ChunkedText
+from flows.evaluate.attention import attention_tables, pointed_shares
 from flows.evaluate.report import table_view
 from flows.llm.local import Attended
-from flows.scoring.attention import Chunk, ChunkedText, attention_tables, pointed_shares
 
 SAID = (("instruction", "Say. "), ("history", "Hi. "), ("response", "Bot:"), ("response", " yes"))
 TEXT = ChunkedText("hCHARP", tuple(Chunk(name, said) for name, said in SAID))

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from flows.construct.evaluation import DialogueCases, ReadDialogue
 from flows.evaluate.report import table_view
+from flows.evaluate.turn_attention import turn_tables, turn_weights
 from flows.llm.local import TurnsAttended
 from flows.llm.model import Said
 from flows.llm.options import TooLong
-from flows.scoring.turn_attention import DialogueCases, ReadDialogue, turn_tables, turn_weights
 
 # <s>, then turn 1 of two tokens and turn 2 of one.
 WITH_START = TurnsAttended(

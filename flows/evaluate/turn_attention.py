@@ -8,14 +8,14 @@ So a long turn, which has more tokens to be the largest, is looked at more than 
 Departure: the model that reads a dialogue, one whose weights are at hand, need not be the one that answered in it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from flows.construct.evaluation import DialogueCases
 from flows.llm.local import TurnsAttended
 from flows.llm.model import Said
 from flows.llm.options import TooLong
@@ -29,27 +29,6 @@ TOLD = (
     f"over the first's tokens. {BEFORE} is what the model's chat template and tokenizer put before the dialogue, such "
     "as a system prompt; without it, the first turn has the text's first token, at which models look whatever it is"
 )
-
-
-@dataclass(frozen=True)
-class ReadDialogue:
-    """A finished dialogue that a model is to read."""
-
-    name: str
-    """What it is called in a note."""
-    turns: tuple[Said, ...]
-    names: tuple[str, ...]
-    """What each turn is called; no two alike."""
-
-
-@dataclass(frozen=True)
-class DialogueCases:
-    """The dialogues of which some are read."""
-
-    candidates: Mapping[str, Sequence[ReadDialogue]]
-    """By what they are cases of: the first that fits into the model's window is read."""
-    names: str
-    """What the turns' names mean, for a reader."""
 
 
 class TurnAttentionModel(Protocol):
