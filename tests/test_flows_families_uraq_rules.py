@@ -14,8 +14,9 @@ from flows.construct.embed import SentenceBert
 from flows.families.uraq import checks, conflicts
 from flows.families.uraq import prompts as asked_of
 from flows.families.uraq.facts import FILES, HERE, Fact, facts, people
+from flows.families.uraq.operations import Blocked
 from flows.families.uraq.programs import PROGRAMS
-from flows.families.uraq.questions import MAX_USES, Asked, Blocked, assigned, pattern_of, patterns, questions
+from flows.families.uraq.questions import MAX_USES, Asked, assigned, pattern_of, patterns, questions
 from flows.families.uraq.rules import RULES, TOPICS
 from flows.language import en
 from flows.llm.model import Invalid, Text

@@ -10,7 +10,7 @@ and people of one field.
 # ruff: noqa: E501
 
 from flows.families.uraq.facts import FILES, Kind, of_kind
-from flows.families.uraq.questions import Do, Program
+from flows.families.uraq.program import Do, Program
 from schemas.uraq import AnswerType
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from flows.families.uraq.facts import Fact, column, facts, people, topics
+from flows.families.uraq.operations import SERIES, Blocked
 from flows.families.uraq.prompts import (
     Contradiction,
     Manipulated,
@@ -23,7 +24,7 @@ from flows.families.uraq.prompts import (
     ToRead,
     of_wanted_type,
 )
-from flows.families.uraq.questions import SERIES, Asked, Blocked, ask, assigned, patterns, questions
+from flows.families.uraq.questions import Asked, ask, assigned, patterns, questions
 from flows.language import CannotReplace, en
 from flows.llm.model import Invalid, RuleSet, Text
 from schemas.base import content_hash
