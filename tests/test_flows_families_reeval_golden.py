@@ -23,7 +23,7 @@ from tests.toy import run_all
 
 QUESTIONS = 12
 GOLDEN = {
-    "passages drop_duplicate_passages": (1, "68b01374eb6f1681"),
+    "passages drop_duplicate_passages": (1, "99be8711f0cf5ad9"),
     "category1 filter_source": (3, "4b7af13c2429d790"),
     "category1 drop_duplicates": (1, "4b7af13c2429d790"),
     "category1 select_seed": (1, "4b7af13c2429d790"),
