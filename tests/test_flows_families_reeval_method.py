@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from flows.construct.engine import Drop, VerifyContext
 from flows.construct.stages import StageRef
 from flows.families.reeval import FAMILY, checks, filters
 from flows.families.reeval.method import ReEvalSettings, ready
+from flows.families.reeval.passages import MOST_SHARED
 from flows.families.reeval.prompts import Alternative, Replaced, Sentence, ToAlter
 from flows.families.reeval.prompts import Passage as CondensedPassage
 from flows.families.reeval.rules import RULES, alternative_answer
@@ -90,6 +92,8 @@ def test_an_enriched_case_has_three_pages_and_its_support(small: Project) -> Non
             assert len({passage.title for passage in passages}) == 3
             assert case.supporting_sentence_resolved in evidence
             assert case.original_evidence not in {passage.text for passage in passages}
+        one, other = case.passages_question_focused, case.passages_evidence_focused
+        assert len({passage.id for passage in one} & {passage.id for passage in other}) <= MOST_SHARED
 
 
 @pytest.mark.slow
@@ -387,6 +391,21 @@ async def test_no_supporting_sentence_is_a_counted_drop(tmp_path: Path) -> None:
     assert set(manifest.dropped) == {"no single sentence supports the answer"}
 
 
+def three_of_each_matter(folder: Path) -> dict[str, str]:
+    """The related pages, but no more than three that name what a question is about."""
+    named = {json.loads(line)["title"].casefold() for line in Path(QUESTIONS["path"]).read_text("utf-8").splitlines()}
+    left = Counter(dict.fromkeys(named, 3))
+    kept = []
+    for line in Path(RELATED["path"]).read_text("utf-8").splitlines(keepends=True):
+        matters = [title for title in named if title in json.loads(line)["text"].casefold()]
+        if all(left[title] for title in matters):
+            left.subtract(matters)
+            kept.append(line)
+    path = folder / "related.jsonl"
+    path.write_text("".join(kept), encoding="utf-8")
+    return {"format": "jsonl", "path": str(path)}
+
+
 @pytest.mark.parametrize(
     ("merged", "reason"),
     [
@@ -400,7 +419,8 @@ async def test_no_supporting_sentence_is_a_counted_drop(tmp_path: Path) -> None:
 async def test_what_cannot_be_merged_or_says_the_same_twice_is_a_counted_drop(
     tmp_path: Path, merged: Callable[[Any], str], reason: str
 ) -> None:
-    project = project_of(tmp_path, parts=["category2", "passages"])
+    passages = [PAGES, three_of_each_matter(tmp_path)]  # both expansions draw on the same ones
+    project = project_of(tmp_path, passages=passages, parts=["category2", "passages"])
     merge = {"merge": lambda asked, rng: CondensedPassage(text=merged(asked))}
     family = project.build.families["reeval"]
     family.models.update(dict.fromkeys(family.models, Rules({**RULES, **merge}, 7)))  # type: ignore[attr-defined]
