@@ -13,7 +13,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
 from flows.families.lveval.confusing import subjects
@@ -24,15 +24,20 @@ from flows.families.lveval.things_en import coined
 from flows.language import CannotReplace, zh
 from flows.language.alternatives import NUMBER, YEAR, moved
 from flows.language.invented import invented_names
+from flows.language.zh_numbers import spelt, value_of
 from flows.language.zh_predicates import ITSELF, about, aliases, predicates
+from flows.language.zh_sisters import sisters
 from flows.language.zh_statements import statement
-from flows.language.zh_text import is_known_word, tagged
+from flows.language.zh_text import NUMERALS, is_known_word, tagged
 from flows.language.zh_types import is_personal_name, surname
 
 TRIED = 3
 _BEGINNING = 60
 """Characters of a page in which it says what it is about."""
 _KEPT = 4096
+LONGEST_PART = 12
+"""Characters of an item of a list that is exchanged with the others."""
+_NAME_IN_ANSWER = re.compile(f"《[^》]+》|{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+|(?<![A-Za-z-])[A-Za-z]{{3,}}")
 LONGEST_COUNT = 20
 """Characters of an answer that is a number or a time."""
 Thing = tuple[str, str, bool]
@@ -95,9 +100,10 @@ _LIVING = "鱼-鳣鸟-鹴虫-蠲雀雉雁鹿狐猫狗狼熊猴鼠獴豹虎狮龟
 """Characters, and the blocks of those for fishes, birds and small animals, that end names of species."""
 _SPECIES = re.compile(f"[属科目类龙{_LIVING}]$")
 _PLANT = re.compile("(?:杜鹃|[树草花竹兰藤果藻杉松柏柳榕桃梅菊莲葵麦豆瓜])[属科目类]?$")
+_COMPOUND = re.compile("[醇醛酸酯烷烯炔酮醚胺苯酚]$")
 _TAILS = re.compile(
     "(?:大学|学院|研究院|中学|小学|(?:股份|控股)?有限公司|公司|(?:保险)?集团|银行|铁路|(?:高速)?公路|大桥|机场|车站|医院|教堂|水库|"
-    "(?:足球)?俱乐部|气象局|总司令部|组织|机构|乐队|海岸|签证|文明|克拉通|纪念馆|陆块|计划|协定|条约|条款|战争|战役|之战|事件|运动|效应|[龙鱼]科|龙属|龙类|语[族系支]|(?<!物)语|"
+    "公园|频道|电视台|剧组|专线|出版社|(?:足球)?俱乐部|气象局|总司令部|组织|机构|乐队|海岸|签证|文明|克拉通|纪念馆|陆块|计划|协定|条约|条款|战争|战役|之战|事件|运动|效应|[龙鱼]科|龙属|龙类|语[族系支]|(?<!物)语|"
     "[省市县郡州区镇乡村湖山河江岛站路街桥寺塔宫城港庙线府厂党陵厦院馆社团队台属科目类龙案令奖杯人姓扇音经刀剑弓甲阀茶酒拳戏舞节法期堂音号]|"
     f"[{_LIVING}][属科]?)$"
 )
@@ -127,6 +133,7 @@ def _sayings(page: str, names: tuple[str, ...]) -> tuple[Saying, ...]:
 
 def facts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> tuple[Iterator[Made], Iterator[Made]]:
     """Subject facts and object facts that may do, the best first."""
+    asked = asked.model_copy(update={"question": _pointing_at_nothing(asked.question, documents)})
     names = things(asked, documents)[:1]
     stated = tuple(dict.fromkeys(statements(asked, names, rng)))
     own = [
@@ -164,6 +171,24 @@ def _names_or_implies(question: str, names: Sequence[str], page: str) -> bool:
     )
 
 
+_POINTED = "(?:这一?[个张座部所家首本款条]|[该本此])"
+
+
+def _pointing_at_nothing(question: str, documents: Sequence[str]) -> str:
+    """The question with the name of what the page is about where it points to it ("这张专辑", "该站")."""
+    for page in documents:
+        name = about(page)
+        if name and name in question:
+            return re.sub(f"{_POINTED}(?={re.escape(name)})", "", question)
+        kinds = "|".join(re.escape(name[-length:]) for length in (3, 2, 1)) if len(name) > 1 else ""
+        if kinds:
+            itself = f"{_POINTED}(?:{kinds}|专辑|小说|电影|游戏|作品|路线|影片)|^(?:{ITSELF.pattern})"
+            pointed = f"{itself}|^[他她它牠](?!们)" 
+            if found := re.search(pointed, question):
+                return question[: found.start()] + name + question[found.end() :]
+    return question
+
+
 def _tells_of_what_is_asked(saying: str, asked: ToConfuse) -> bool:
     """Whether it holds a part of an answer, is of the kind that the question asks for, or says no more than that."""
     if zh.content_words(saying) <= zh.content_words(asked.question):
@@ -178,7 +203,8 @@ def _tells_of_what_is_asked(saying: str, asked: ToConfuse) -> bool:
 
 def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[str]:
     """What the question says with other answers."""
-    others = other_answers(asked.answers[0], asked.question, rng)
+    plain = min(asked.answers, key=lambda answer: "，" in answer)
+    others = other_answers(plain, asked.question, rng)
     if _CALLED.search(asked.question) and "有" in asked.question:
         others = iter(())
     elif _CALLED.search(asked.question):
@@ -212,9 +238,9 @@ def _of_another(asked: ToConfuse, said: Sequence[Saying], rng: random.Random) ->
     for one in (*said[1:], *said[:1]):
         stem = _stem(one.name)
         sort, female = sort_of(one.name, one.page), _is_womans(one.page)
-        if _ALONE.search(one.text) or (len(stem) > 1 and stem in one.text):
+        if _ALONE.search(one.text) or (len(stem) > 1 and stem in one.text) or not _bears_on(one, asked):
             continue
-        if sort == "numbered" and "《" in one.text:
+        if sort not in ("person", "japanese") and "《" in one.text:
             continue
         if one == said[0] and not _OF_MANY.match(one.text):
             continue
@@ -222,8 +248,18 @@ def _of_another(asked: ToConfuse, said: Sequence[Saying], rng: random.Random) ->
             for text in _answered(one.text, asked, answers):
                 titled = re.sub("《[^》]+》", lambda _: rng.choice(invented_names("zh")["title"]), text)
                 numbers = YEAR if YEAR.search(titled) else NUMBER
-                dated = titled if "年代" in titled else moved(titled, numbers, rng)
+                dated = moved(titled, numbers, rng) if len(numbers.findall(titled)) == 1 else titled
                 yield Made(f"{other}{dated}。", stated=True)
+
+
+def _bears_on(said: Saying, asked: ToConfuse) -> bool:
+    """Whether it is on the matter of the question, or a part of the sentence that supports the answer."""
+    matter = {
+        word
+        for word, tag in tagged(asked.question)
+        if len(word) > 1 and tag in ("n", "v", "vn", "an", "a", "i", "l") and word not in said.name
+    }
+    return bool(matter & said.words) or said.words <= zh.content_words(asked.fact)
 
 
 def _answered(saying: str, asked: ToConfuse, others: Sequence[str]) -> Iterator[str]:
@@ -249,8 +285,39 @@ def _of_it(said: Sequence[Saying]) -> Iterator[Made]:
 
 
 def other_answers(answer: str, question: str, rng: random.Random) -> Iterator[str]:
-    """Others of the answer's kind: near years and quantities, invented names."""
+    """Others of the answer's kind: near years and quantities, invented names; or the answer with a part exchanged."""
     said = _ASIDE.sub("", answer).strip("。 ")
+    others = [one for one in _of_its_kind(said, question, rng) if one != said]
+    yield from others or dict.fromkeys(one for one in _varied(said, question, rng) if one != said)
+
+
+def _varied(said: str, question: str, rng: random.Random) -> Iterator[str]:
+    """An answer with a name, a number or a word in it exchanged, or as a list that lacks its first."""
+    parts = re.split("(、|以及|[和与及或])", said)
+    if len(parts) > 1 and all(1 < len(part) <= LONGEST_PART for part in parts[::2]):
+        others = [next(iter(_of_its_kind(part, question, rng)), "") for part in parts[::2]]
+        if all(others) and len(set(others)) == len(others):
+            yield "".join(chain(*zip_longest(others, parts[1::2], fillvalue="")))
+    if reign := re.fullmatch(f"([^年]{{2,6}}?)([{NUMERALS}]+)年", said):
+        yield from (f"{reign[1]}{spelt(int(value_of(reign[2]) or 0) + by)}年" for by in (2, 1, 3))
+    yield from sisters(said)
+    for found in islice(_NAME_IN_ANSWER.finditer(said), 1):
+        if "·" in found[0] and not found[0] == said.rstrip("政府号队"):
+            continue
+        others = (
+            rng.sample(invented_names("zh")["title"], TRIED)
+            if found[0].startswith("《")
+            else list(persons("·", rng))
+            if "·" in found[0]
+            else [coined(found[0], rng) for _ in range(TRIED)]
+        )
+        yield from (said.replace(found[0], other) for other in others)
+    if len(parts) > 3 and "，" not in said and all(1 < len(part) <= LONGEST_PART for part in parts[::2]):
+        yield "".join(parts[2:])
+
+
+def _of_its_kind(said: str, question: str, rng: random.Random) -> Iterator[str]:
+    """Near years and quantities, and invented names."""
     of = zh.answer_type(said, question)
     numbers = YEAR if len(YEAR.findall(said)) == 1 else NUMBER
     if len(YEAR.findall(said)) == 2 and not NUMBER.search(YEAR.sub("", said)):
@@ -296,8 +363,7 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
     elif said in names["city"]:
         yield from rng.sample(names["city"], TRIED)
     elif (
-        (of in ("place", "organisation") or "谁" in question)
-        and re.fullmatch("[^及和与、]{1,14}", said)
+        re.fullmatch("[^及和与、的了在，]{1,14}", said)
         and _TAILS.search(said)
         and not re.search("分布|栖息", question)
     ):
@@ -309,7 +375,7 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
         if re.search("居住|生活|栖居|放在", question):
             return
         if re.search("分布|栖息|产于|生长|出没", question):
-            yield from rng.sample(names["country"], TRIED)
+            yield from list(sisters(said)) or rng.sample(names["country"], TRIED)
         else:
             yield from (f"{one}{'人' if said.endswith('人') else '市'}" for one in rng.sample(names["place"], TRIED))
 
@@ -361,18 +427,37 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
     found: dict[str, tuple[str, bool]] = {}
     for page in documents:
         name = about(page)
-        if shown := next((one for one in aliases(page) if one in asked.question), ""):
+        if shown := next((one for one in (*aliases(page), *_endings(name)) if one in asked.question), ""):
             foreign = "·" in name and "·" not in shown
-            found[shown] = "foreign-surname" if foreign else sort_of(name, page), _is_womans(page)
+            own = page[page.index(shown) :] if shown in page else page
+            found[shown] = "foreign-surname" if foreign else sort_of(shown, own), _is_womans(page)
     for name in re.findall("《[^》]+》", asked.question):
         found.setdefault(name, ("work", False))
     for name in re.findall(f"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", asked.question):
         found.setdefault(name, ("person", False))
+    for name in () if found else sorted(_topics(asked.question, documents), key=len, reverse=True):
+        page = next((page for page in documents if name in page), name)
+        found[name] = sort_of(name, page[page.index(name) :]), False
     return [
         (name, sort, female)
         for name, (sort, female) in found.items()
         if not any(name in answer or answer in name for answer in asked.answers)
     ]
+
+
+def _topics(question: str, documents: Sequence[str]) -> set[str]:
+    """What else a question names: what a page begins with, and what a word at its end tells the kind of."""
+    ends = range(len(question), 2, -1)
+    begun = {next((question[:end] for end in ends if page.startswith(question[:end])), "") for page in documents} - {""}
+    named = {one for one in subjects("zh", question) if _NUMBERED.search(one) or _stem(one) not in ("", one)}
+    persons_ = {word for word, tag in tagged(question) if tag == "nr" and len(word) == 3 and is_personal_name(word)}
+    return begun or named | persons_
+
+
+def _endings(name: str) -> list[str]:
+    """Ends of a name that may be its short form, the longest first."""
+    ends = (name[at:] for at in range(1, len(name) - 2))
+    return [one for one in ends if "·" not in one and not is_known_word(one) and _stem(one) not in ("", one)]
 
 
 def _is_womans(page: str) -> bool:
@@ -418,4 +503,10 @@ def others_than(name: str, sort: str, rng: random.Random, *, female: bool = Fals
             if int(number[0]) + one > 0
         ]
     is_kind = sort == "kind" or (name.endswith("人") and is_known_word(name))
-    return [] if is_kind else _renamed(name, rng)
+    return (() if is_kind else _renamed(name, rng)) or [*islice(sisters(name), TRIED), *_next_in_a_series(name)]
+
+
+def _next_in_a_series(name: str) -> list[str]:
+    """Names of compounds: 丙二醛 for 乙二醛."""
+    at = "甲乙丙丁".find(name[0])
+    return [other + name[1:] for other in "甲乙丙丁戊"[at + 1 :]] if at >= 0 and _COMPOUND.search(name) else []
