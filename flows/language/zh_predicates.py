@@ -90,7 +90,7 @@ def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
     """What the page says of what it is about, or of what else has these names, in its order."""
     names = names or aliases(page)
     named = re.compile(
-        f"(?P<time>(?:{_TIME.pattern}，?)?)(?:{'|'.join(map(re.escape, names))})(?P<joined>[和与及跟、]?)"
+        f"(?P<time>(?:{_TIME.pattern}，?)?)[「“]?(?:{'|'.join(map(re.escape, names))})[」”]?(?P<joined>[和与及跟、]?)"
     )
     kinds = "|".join(re.escape(name[-length:]) for name in names for length in (3, 2, 1))
     points_to_it = re.compile(f"{_POINTS_TO_IT.pattern}|[该此这本][一个种条套座部项]?(?:{kinds})(?!的)")
@@ -103,6 +103,8 @@ def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
         if begins := named.match(said):
             on_it = not begins["joined"]
             yield from _clauses(said[begins.end() :], begins["time"].strip("，"), first=at == 0) if on_it else ()
+        elif inside := re.search(f"，(?:{'|'.join(map(re.escape, names))})(?![和与及跟、的])", said):
+            yield from _clauses(said[inside.end() :])
         elif on_it and said.startswith("的"):
             yield from _clauses(said)
         elif pointing:

@@ -10,7 +10,7 @@ _DATED = re.compile("[年月日][初末间底中]?$|世纪|年代|时[期代]|[�
 _PLACE = re.compile("(?:哪里|哪儿|什么地方|何处|什么地区|哪个地方|何地)")
 _COUNT = re.compile("第?(?:多少|几)(?!几)")
 _HOW_LONG = re.compile("多(?:长(?:的?时间)?|久|大|高|重|远|深|宽|厚)$")
-_WHY = re.compile("(?P<of>[^，、]+?)(?:是?因?为什么|为何)(?P<rest>.+)")
+_WHY = re.compile("(?:是?因?(?<![误称改名分定作成认视封评选])为什么(?!$)|为何)(?:会|要)?|(?:的(?:主要)?原因(?:是什么|为何)|是什么原因)$")
 _WHICH = re.compile(
     "(?:哪一?(?:[个位座家所部种本名支首届项类场篇次颗份段件级]|条(?!例|约))|哪些|哪几[种个]|什么|何种|哪一|哪)(?:样的|(?:类型|种类)的)?|怎样的|如何的"
 )
@@ -18,7 +18,7 @@ _OF_WHAT_SORT = re.compile("(?:运动员|选手)$")
 """Behind what tells of which sort: "速度滑冰运动员"."""
 _NAMED_BY_LETTERS = ("频道", "公司", "网站", "主机")
 _NOT_PLAIN = re.compile(
-    "怎么|怎样(?!的)|如何(?!的)|是否|什么意思|什么特点|什么区别|[此该这他她它]|本[线站片剧鱼种作次届]"
+    "(?<![误称改名分定作成认视封评选])为什么(?!$)|为何|怎么|怎样(?!的)|如何(?!的)|是否|什么意思|什么特点|什么区别|[此该这]|^.{0,4}[他她它]|本[线站片剧鱼种作次届]"
 )
 _END = re.compile("(?:什么|哪些|谁|哪里|哪儿)(?:[一-龥]{2})?$")
 """Where the answer ends the statement, it may be of more than one clause."""
@@ -30,9 +30,6 @@ def statement(question: str, answer: str) -> str | None:
     asked, said = _END.sub("", question), answer.strip("。 ")
     if not asked or _NOT_PLAIN.search(asked):
         return None
-    if re.search("为什么|为何", asked):
-        why, reason = _WHY.fullmatch(asked), re.sub("^(?:是?因为|由于|是)", "", said)
-        return f"{why['of']}之所以{why['rest']}，是因为{reason}。" if why and not reason.startswith("为") else None
     asked = re.sub("(?:是|从事)(?:做|的)?(?:什么|何种)(?:职业|工作)$", "的职业是什么", asked)
     said = said.removeprefix("约") if "约" in asked else said
     if of_a_country := re.fullmatch("(.*)哪(?:一?个)?国家?的?人", asked):
@@ -43,6 +40,14 @@ def statement(question: str, answer: str) -> str | None:
             asks_on = re.search("什么|哪|谁|多少|几(?![何乎内])", made.replace(said, "", 1))
             return None if asks_on or ("，" in said and not made.endswith(said)) else f"{made}。"
     return None
+
+
+def unexplained(question: str) -> str | None:
+    """What a question for a reason takes for granted; None of any other."""
+    asked = _END.sub("", question)
+    if not _WHY.search(asked) or re.search("[此该这]|本[线站片剧鱼种]|^.{0,4}[他她它]|什么.*什么", asked):
+        return None
+    return f"{_WHY.sub('', asked)}。"
 
 
 def _timed(asked: str, said: str) -> str | None:

@@ -27,11 +27,13 @@ from flows.language.invented import invented_names
 from flows.language.zh_numbers import spelt, value_of
 from flows.language.zh_predicates import ITSELF, about, aliases, predicates
 from flows.language.zh_sisters import sisters
-from flows.language.zh_statements import statement
+from flows.language.zh_statements import statement, unexplained
 from flows.language.zh_text import NUMERALS, is_known_word, tagged
 from flows.language.zh_types import is_personal_name, surname
 
 TRIED = 3
+LEAST_BEGUN = 3
+"""Characters of a question with which a page begins as well, that are taken for a name."""
 _BEGINNING = 60
 """Characters of a page in which it says what it is about."""
 _KEPT = 4096
@@ -71,7 +73,7 @@ _PERSON = re.compile(
     "[总副]裁|专员|院长|[女男]优|声优|医师|琴师|编剧|君主|国王|公主|王子|子爵|伯爵)$"
 )
 """What ends a clause on what a person is."""
-_WORK = re.compile("(?:小说|电影|电视剧|漫画|游戏|专辑|歌曲|动画|节目|杂志)$")
+_WORK = re.compile("(?:小说|电影|影片|剧集|电视剧|连续剧|剧场版|漫画|游戏|专辑|歌曲|单曲|动画|节目|杂志|作品)$")
 _NUMBERED = re.compile(r"(?<![A-Za-z])\d+(?![a-z])")
 _ASIDE = re.compile(r"[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
 _ASKED_AND_TOLD = (
@@ -104,7 +106,7 @@ _COMPOUND = re.compile("[醇醛酸酯烷烯炔酮醚胺苯酚]$")
 _TAILS = re.compile(
     "(?:大学|学院|研究院|中学|小学|(?:股份|控股)?有限公司|公司|(?:保险)?集团|银行|铁路|(?:高速)?公路|大桥|机场|车站|医院|教堂|水库|"
     "公园|频道|电视台|剧组|专线|出版社|(?:足球)?俱乐部|气象局|总司令部|组织|机构|乐队|海岸|签证|文明|克拉通|纪念馆|陆块|计划|协定|条约|条款|战争|战役|之战|事件|运动|效应|[龙鱼]科|龙属|龙类|语[族系支]|(?<!物)语|"
-    "[省市县郡州区镇乡村湖山河江岛站路街桥寺塔宫城港庙线府厂党陵厦院馆社团队台属科目类龙案令奖杯人姓扇音经刀剑弓甲阀茶酒拳戏舞节法期堂音号]|"
+    "[省市县郡州区镇乡村湖山岭峰河江溪湾岛站路街桥寺园塔宫城港庙线府厂党陵厦院馆社团队台属科目类龙案令奖杯人姓扇音经刀剑弓甲阀茶酒拳戏舞节法期堂音号]|"
     f"[{_LIVING}][属科]?)$"
 )
 """Words for the kind of thing that a name is of."""
@@ -151,7 +153,9 @@ def _spoken_of(page: str, asked: ToConfuse) -> tuple[str, ...]:
     """The names of what the question is on: of what the page is about, or else of what the question begins with."""
     names = aliases(page)
     if names and _names_or_implies(asked.question, names, page):
-        return names
+        return (*names, *islice((one for one in _endings(names[0]) if one in asked.question), 1))
+    if begun := _begun(asked.question, page):
+        return (begun,)
     topics = (one for one in subjects("zh", asked.question) if len(one) > 2 and page.count(one) > 1)
     if topic := max((one for one in topics if not is_known_word(one)), key=len, default=""):
         return (topic,)
@@ -209,6 +213,9 @@ def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> 
         others = iter(())
     elif _CALLED.search(asked.question):
         others = (other for name, sort, _ in names for other in others_than(name, sort, rng))
+    if granted := unexplained(asked.question):
+        yield granted
+        return
     for other in list(dict.fromkeys(others))[:TRIED]:
         if (made := statement(asked.question, other)) is not None:
             yield made
@@ -352,7 +359,9 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
         yield from (one for one in rng.sample(names[table], TRIED) if one not in said)
     elif re.fullmatch("[A-Z][a-z]+(?: [A-Z][a-z.]*)+", said) and re.search("谁|什么名字", question):
         yield from persons("·", rng)
-    elif of == "person" and "、" not in said and _is_person(said, question):
+    elif (of == "person" and "、" not in said and _is_person(said, question)) or (
+        len(said) == 3 and is_personal_name(said) and re.search("叫什么|是什么名字", question)
+    ):
         yield from persons(said, rng, female=re.search("母|妻|女友|女儿|皇后", question) is not None)
     elif tail := re.search("(?:奖|勋章|奖章|统帅部|司令部|委员会)$", said):
         yield from (place + tail[0] for place in rng.sample(names["place"], TRIED))
@@ -447,11 +456,21 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
 
 def _topics(question: str, documents: Sequence[str]) -> set[str]:
     """What else a question names: what a page begins with, and what a word at its end tells the kind of."""
-    ends = range(len(question), 2, -1)
-    begun = {next((question[:end] for end in ends if page.startswith(question[:end])), "") for page in documents} - {""}
+    begun = {_begun(question, page) for page in documents} - {""}
     named = {one for one in subjects("zh", question) if _NUMBERED.search(one) or _stem(one) not in ("", one)}
     persons_ = {word for word, tag in tagged(question) if tag == "nr" and len(word) == 3 and is_personal_name(word)}
     return begun or named | persons_
+
+
+def _begun(question: str, page: str) -> str:
+    """The longest beginning of a question with which a page begins as well."""
+    words, begun = "", ""
+    for word, _ in tagged(question.lstrip("「“《")):
+        words += word
+        if not page.lstrip("「“《").startswith(words):
+            break
+        begun = words.rstrip("」”》")
+    return begun if len(begun) >= LEAST_BEGUN else ""
 
 
 def _endings(name: str) -> list[str]:
@@ -468,10 +487,10 @@ def sort_of(name: str, page: str) -> str:
     """What sort of thing the page says its subject is; empty where it does not tell."""
     start = _ASIDE.sub("", page[len(name) : len(name) + 120]).lstrip("，、 ").partition("。")[0]
     clauses = re.split("[，、]", start)
-    if _NUMBERED.search(name):
-        return "numbered"
     if name.startswith("《") or (_WORK.search(clauses[0]) and not _TAILS.search(name)):
         return "work"
+    if _NUMBERED.search(name):
+        return "numbered"
     if is_personal_name(name) and ("·" in name or (len(name) < 4 and not _TAILS.search(name))):
         return "person"
     told = any(map(_PERSON.search, clauses[:4])) or re.search("(?<!发)生于|毕业于|艺名|^字|，字", start)
@@ -493,8 +512,7 @@ def others_than(name: str, sort: str, rng: random.Random, *, female: bool = Fals
         given = invented_names("zh")["japanese-female" if female else "japanese-male"]
         return [family + rng.choice(given) for family in rng.sample(invented_names("zh")["japanese-surname"], TRIED)]
     if sort == "work":
-        titles = rng.sample(invented_names("zh")["title"], TRIED)
-        return titles if name.startswith("《") else [title.strip("《》") for title in titles]
+        return rng.sample(invented_names("zh")["title"], TRIED)
     if sort == "numbered" and (number := _NUMBERED.search(name)):
         by = rng.sample([-3, -2, 2, 3, 4], TRIED)
         return [
