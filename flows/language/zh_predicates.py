@@ -51,7 +51,7 @@ ITSELF = re.compile(
 )
 """Words for the thing itself, where they stand alone."""
 _NO_SAYING = re.compile(
-    "据|如|若|除|虽|尽管|因|由于|随|例|但|而|故|所以|即|不[仅但久料]|有[人些的一时研记]|以[致及便]|使|令|让|导致|后|前|时|最后|最终|"
+    "据|如|若|在位|除|虽|尽管|因|由于|随|例|但|而|故|所以|即|不[仅但久料]|有[人些的一时研记]|以[致及便]|使|令|让|导致|后|前|时|最后|最终|"
     "直[到至]|等|其|包[括含]|分别|要|经过|作为|当|为了|比如|像|由于|或|以.*[计来]算?$|在.*[时后中前下]$|为.*时$|相[对比]|可见|听说|被$"
 )
 _OF_IT_ALONE = re.compile(
@@ -65,7 +65,7 @@ _ONE_LACKING_A_WORD = re.compile("^是一个?(?=位于[^的]*$)|(?<=^是)一(?=[
 """Left of "是一位于东京，由公司经营的车站" where the sentence is cut."""
 _JOINING = re.compile("^(?:并且|并(?!不)|也|亦|还|又|同时|且|更)")
 _OPEN = re.compile(
-    "[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[?？!！…\\[\\]*=：:{}—─]|□|\\s|^[是为]前?\\d+年[至间到]|^于?\\d+年的"
+    "[至到]\\d+年间$|[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[|?？!！…\\[\\]*=：:{}—─]|□|\\s|^[是为]前?\\d+年[至间到]|^于?\\d+年的"
 )
 
 
@@ -74,6 +74,8 @@ def about(page: str) -> str:
     found = _NAME.match(page)
     if found is None or (_NO_NAME.search(found[0]) and page[found.end() : found.end() + 1] not in ("（", "(")):
         return ""
+    if name := re.match(r"[A-Za-z0-9]+(?: [A-Za-z0-9.]+)+(?![A-Za-z])", page):
+        return name[0]
     return re.sub("(?<=..)(?:教授|博士|先生|女士)$", "", found[0].strip())
 
 
@@ -133,7 +135,8 @@ def _after_a_time(said: str) -> bool:
 
 def _clauses(said: str, time: str = "", *, first: bool = False) -> Iterator[str]:
     """The clauses of a sentence, as far as they are of its subject, each with the time before it."""
-    for at, part in enumerate(said.split("，")):
+    parts = said.split("，")
+    for at, part in enumerate(parts):
         clause = _ONE_LACKING_A_WORD.sub("", _JOINING.sub("", part.strip()))
         if not clause or _ALIAS.search(part.strip()):
             continue
@@ -144,10 +147,12 @@ def _clauses(said: str, time: str = "", *, first: bool = False) -> Iterator[str]
             if _is_whole(clause) and not time and len(tagged(clause[1:])[0][0]) > 1:
                 yield clause
             return
-        if re.fullmatch("由.+的[一-龥]{2,6}", clause) or (first and 0 < at < 4 and _is_nominal(clause)):
+        if re.fullmatch("由.+的[一-龥]{2,6}", clause) or (
+            first and 0 < at < 4 and _is_nominal(clause) and not re.search("[后前时中]$", parts[at - 1])
+        ):
             clause = f"是{clause}"
         elif _is_had(clause):
-            clause = re.sub(r"^(\D+[^\d约近达])(?=\d)", r"\1为", f"的{clause}")
+            clause = re.sub(r"^(\D+[^\d约近达为是有在于第])(?=\d)", r"\1为", f"的{clause}")
         elif not _is_said(clause):
             if first and not any(tag == "v" for _, tag in tagged(clause)):
                 continue
@@ -195,7 +200,7 @@ def _is_nominal(clause: str) -> bool:
         and words[-1][1].startswith("n")
         and words[0][1][0] in "nbamft"
         and not _VERB.match(clause)
-        and not re.match(r"\d+岁", clause)
+        and not re.match(r"\d+岁|共|全|约|血型|身高|体重|星座|编号|代号", clause)
         and (
             re.search("所[^，的]{1,3}的[一-龥]{2,8}$", clause) is not None
             or _ROLE.search(clause) is not None

@@ -20,6 +20,8 @@ _NAMED_BY_LETTERS = ("频道", "公司", "网站", "主机")
 _NOT_PLAIN = re.compile(
     "(?<![误称改名分定作成认视封评选])为什么(?!$)|为何|怎么|怎样(?!的)|如何(?!的)|是否|什么意思|什么特点|什么区别|[此该这]|^.{0,4}[他她它]|本[线站片剧鱼种作次届]"
 )
+_DOUBLED = re.compile("的(?=的|分布[于在])")
+"""What a question has too much: "植物的分布于哪里"."""
 _END = re.compile("(?:什么|哪些|谁|哪里|哪儿)(?:[一-龥]{2})?$")
 """Where the answer ends the statement, it may be of more than one clause."""
 _END = re.compile("[呀呢吗啊？?。\\s]+$")
@@ -27,7 +29,7 @@ _END = re.compile("[呀呢吗啊？?。\\s]+$")
 
 def statement(question: str, answer: str) -> str | None:
     """The statement that the answer makes of a plain question; None of any other."""
-    asked, said = _END.sub("", question), answer.strip("。 ")
+    asked, said = _DOUBLED.sub("", _END.sub("", question)), answer.strip("。 ")
     if not asked or _NOT_PLAIN.search(asked):
         return None
     asked = re.sub("(?:是|从事)(?:做|的)?(?:什么|何种)(?:职业|工作)$", "的职业是什么", asked)
@@ -83,6 +85,8 @@ def _counted(asked: str, said: str) -> str | None:
         return None
     rest = asked[found[0].end() :]
     both = next((length for length in range(len(said), 0, -1) if rest.startswith(said[-length:])), 0)
+    if both and tagged(rest)[0][0] == rest[: both + 1] != rest[:both]:
+        return asked[: found[0].start()] + said + rest
     if not both and rest[:1] not in ("", "的", "了"):
         said = re.sub(r"(?<=\d)[^\d万亿千百%％]$", "", said)
         if not re.search(r"[\d一二三四五六七八九十百千万两亿]$", said):
@@ -96,6 +100,8 @@ def _which(asked: str, said: str) -> str | None:
         return None
     lead, rest = asked[: found[0].start()], asked[found[0].end() :]
     end = 0
+    if rest.startswith("最") or (lead.endswith("有") and "，" in said):
+        return None
     for word, tag in tagged(rest):
         if not tag.startswith(("n", "l") if end else ("n", "vn", "an", "l")) or tag == "nr":
             break

@@ -94,7 +94,7 @@ _ASKED_AND_TOLD = (
 """What asks for a kind of thing, and what tells one that may be taken for the answer."""
 _ALONE = re.compile("最|第.[高大长]|得名|名字|唯一|第一|首[个位次任支条]|[「“]|[前现]任$|原名|改名|更名|命名")
 """What is true of one alone, or of its name."""
-_CALLED = re.compile("(?:又|也|还|还可以|亦)[叫称]|(?:俗|别|旧|又|原)[名称]")
+_CALLED = re.compile("(?:又|也|还|还可以|亦)被?[叫称]|(?:俗|别|旧|又|原)[名称]")
 """Questions for another name."""
 _OF_MANY = re.compile("[是为的]|位于|属于|分布|毕业|出生|生于|来往|栖息|司职")
 """What may be said of one thing and of another."""
@@ -153,7 +153,7 @@ def _spoken_of(page: str, asked: ToConfuse) -> tuple[str, ...]:
     """The names of what the question is on: of what the page is about, or else of what the question begins with."""
     names = aliases(page)
     if names and _names_or_implies(asked.question, names, page):
-        return (*names, *islice((one for one in _endings(names[0]) if one in asked.question), 1))
+        return (*names, *_endings(names[0], asked.question)[:1])
     if begun := _begun(asked.question, page):
         return (begun,)
     topics = (one for one in subjects("zh", asked.question) if len(one) > 2 and page.count(one) > 1)
@@ -360,7 +360,7 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
     elif re.fullmatch("[A-Z][a-z]+(?: [A-Z][a-z.]*)+", said) and re.search("谁|什么名字", question):
         yield from persons("·", rng)
     elif (of == "person" and "、" not in said and _is_person(said, question)) or (
-        len(said) == 3 and is_personal_name(said) and re.search("叫什么|是什么名字", question)
+        len(said) == 3 and is_personal_name(said) and not TRANSCRIBED.fullmatch(said) and re.search("叫什么|是什么名字", question)
     ):
         yield from persons(said, rng, female=re.search("母|妻|女友|女儿|皇后", question) is not None)
     elif tail := re.search("(?:奖|勋章|奖章|统帅部|司令部|委员会)$", said):
@@ -436,7 +436,7 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
     found: dict[str, tuple[str, bool]] = {}
     for page in documents:
         name = about(page)
-        if shown := next((one for one in (*aliases(page), *_endings(name)) if one in asked.question), ""):
+        if shown := next((one for one in (*aliases(page), *_endings(name, asked.question)) if one in asked.question), ""):
             foreign = "·" in name and "·" not in shown
             own = page[page.index(shown) :] if shown in page else page
             found[shown] = "foreign-surname" if foreign else sort_of(shown, own), _is_womans(page)
@@ -473,10 +473,12 @@ def _begun(question: str, page: str) -> str:
     return begun if len(begun) >= LEAST_BEGUN else ""
 
 
-def _endings(name: str) -> list[str]:
-    """Ends of a name that may be its short form, the longest first."""
+def _endings(name: str, question: str) -> list[str]:
+    """Ends of a name that are its short form in the question, the longest first."""
     ends = (name[at:] for at in range(1, len(name) - 2))
-    return [one for one in ends if "·" not in one and not is_known_word(one) and _stem(one) not in ("", one)]
+    lead = "(?:^|[^一-龥]|[的是在于与和由被至到从对])"
+    named = (one for one in ends if "·" not in one and re.search(lead + re.escape(one), question))
+    return [one for one in named if not is_known_word(one) and _stem(one) not in ("", one)]
 
 
 def _is_womans(page: str) -> bool:
@@ -493,13 +495,15 @@ def sort_of(name: str, page: str) -> str:
         return "numbered"
     if is_personal_name(name) and ("·" in name or (len(name) < 4 and not _TAILS.search(name))):
         return "person"
+    of_a_kind = "或" in name or any(map(_ANY_OF_A_KIND.search, clauses[:3])) or re.search("[^大中小]学$", name)
+    if of_a_kind and not _SPECIES.search(name):
+        return "kind"
     told = any(map(_PERSON.search, clauses[:4])) or re.search("(?<!发)生于|毕业于|艺名|^字|，字", start)
     foreign = "·" in name or TRANSCRIBED.fullmatch(name)
     japanese = "日本" in start and 2 < len(name) < 6
     if told and not name.endswith("人") and (len(name) < 5 or foreign or japanese):
         return "japanese" if japanese and not foreign else "person"
-    of_a_kind = "或" in name or any(map(_ANY_OF_A_KIND.search, clauses[:3])) or re.search("[^大中小]学$", name)
-    return "species" if _SPECIES.search(name) else "kind" if of_a_kind else "thing"
+    return "species" if _SPECIES.search(name) else "thing"
 
 
 def others_than(name: str, sort: str, rng: random.Random, *, female: bool = False) -> list[str]:
