@@ -69,6 +69,15 @@ _OPEN = re.compile(
 )
 
 
+_BEGINS_WITHOUT = re.compile("，*(?:是|本[线站片剧作])")
+"""A page that leaves out the name of what it is about."""
+
+
+def is_unnamed(page: str) -> bool:
+    """Whether a page says at once what something is, and not its name."""
+    return _BEGINS_WITHOUT.match(page) is not None
+
+
 def about(page: str) -> str:
     """What a page begins with: what it is about; empty where it does not begin with a name."""
     found = _NAME.match(page)
@@ -97,8 +106,9 @@ def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
     kinds = "|".join(re.escape(name[-length:]) for name in names for length in (3, 2, 1))
     points_to_it = re.compile(f"{_POINTS_TO_IT.pattern}|[该此这本][一个种条套座部项]?(?:{kinds})(?!的)")
     steady = _OF_IT_ALONE.search(page[:200]) is not None
-    on_it = False
+    on_it = is_unnamed(page)
     for at, sentence in enumerate(sentences(_ASIDE.sub("", page)) if names else ()):
+        sentence = sentence.lstrip("，")
         said = re.sub(f"，(?:{points_to_it.pattern})", "，", sentence.rstrip("。；;"))
         said = _ITS.sub("的", said) if on_it else said
         pointing = (points_to_it.match(said) or ITSELF.match(said)) if on_it else None

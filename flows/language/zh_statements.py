@@ -18,8 +18,9 @@ _OF_WHAT_SORT = re.compile("(?:运动员|选手)$")
 """Behind what tells of which sort: "速度滑冰运动员"."""
 _NAMED_BY_LETTERS = ("频道", "公司", "网站", "主机")
 _NOT_PLAIN = re.compile(
-    "(?<![误称改名分定作成认视封评选])为什么(?!$)|为何|怎么|怎样(?!的)|如何(?!的)|是否|什么意思|什么特点|什么区别|[此该这]|^.{0,4}[他她它]|本[线站片剧鱼种作次届]"
+    "(?<![误称改名分定作成认视封评选])为什么(?!$)|为何|怎么|怎样(?!的)|如何(?!的)|是否|什么意思|什么特点|什么区别|[此该这]|^[当在]?[他她它牠]|本[线站片剧鱼种作次届]"
 )
+_SPACED = re.compile(r"(?<=[一-龥]) (?=\d)|(?<=\d) (?=[一-龥])")
 _DOUBLED = re.compile("的(?=的|分布[于在])")
 """What a question has too much: "植物的分布于哪里"."""
 _END = re.compile("(?:什么|哪些|谁|哪里|哪儿)(?:[一-龥]{2})?$")
@@ -29,7 +30,7 @@ _END = re.compile("[呀呢吗啊？?。\\s]+$")
 
 def statement(question: str, answer: str) -> str | None:
     """The statement that the answer makes of a plain question; None of any other."""
-    asked, said = _DOUBLED.sub("", _END.sub("", question)), answer.strip("。 ")
+    asked, said = _DOUBLED.sub("", _END.sub("", question)), _SPACED.sub("", answer.strip("。 "))
     if not asked or _NOT_PLAIN.search(asked):
         return None
     asked = re.sub("(?:是|从事)(?:做|的)?(?:什么|何种)(?:职业|工作)$", "的职业是什么", asked)
@@ -47,7 +48,7 @@ def statement(question: str, answer: str) -> str | None:
 def unexplained(question: str) -> str | None:
     """What a question for a reason takes for granted; None of any other."""
     asked = _END.sub("", question)
-    if not _WHY.search(asked) or re.search("[此该这]|本[线站片剧鱼种]|^.{0,4}[他她它]|什么.*什么", asked):
+    if not _WHY.search(asked) or re.search("[此该这]|本[线站片剧鱼种]|^[当在]?[他她它牠]|什么.*什么", asked):
         return None
     return f"{_WHY.sub('', asked)}。"
 
@@ -103,9 +104,11 @@ def _which(asked: str, said: str) -> str | None:
     if rest.startswith("最") or (lead.endswith("有") and "，" in said):
         return None
     for word, tag in tagged(rest):
-        if not tag.startswith(("n", "l") if end else ("n", "vn", "an", "l")) or tag == "nr":
+        if not tag.startswith(("n", "l") if end else ("n", "vn", "an", "l")) or tag == "nr" or word in "时后前中里":
             break
         end += len(word)
+    if len(said) > 2 and rest[end:].startswith(said[-2:]):
+        return None
     if _OF_WHAT_SORT.match(rest) or (said.isascii() and not said.islower() and rest[:end] in _NAMED_BY_LETTERS):
         end = 0
     return lead.removesuffix(said[0] if said[0] in "受由在于以" else "是是") + said + rest[end:]

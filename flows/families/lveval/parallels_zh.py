@@ -25,7 +25,7 @@ from flows.language import CannotReplace, zh
 from flows.language.alternatives import NUMBER, YEAR, moved
 from flows.language.invented import invented_names
 from flows.language.zh_numbers import spelt, value_of
-from flows.language.zh_predicates import ITSELF, about, aliases, predicates
+from flows.language.zh_predicates import ITSELF, about, aliases, is_unnamed, predicates
 from flows.language.zh_sisters import sisters
 from flows.language.zh_statements import statement, unexplained
 from flows.language.zh_text import NUMERALS, is_known_word, tagged
@@ -39,12 +39,13 @@ _BEGINNING = 60
 _KEPT = 4096
 LONGEST_PART = 12
 """Characters of an item of a list that is exchanged with the others."""
+_SPELT = re.compile(f"[{NUMERALS.strip('零〇万亿')}]+(?=[岁号年个间艘轮部层座次公米人支代种条名位期站级集章届])|元(?=年$)")
+"""A number in Chinese figures."""
 _NAME_IN_ANSWER = re.compile(f"《[^》]+》|{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+|(?<![A-Za-z-])[A-Za-z]{{3,}}")
 LONGEST_COUNT = 20
 """Characters of an answer that is a number or a time."""
 Thing = tuple[str, str, bool]
 """A name, its sort, and whether it is a woman's."""
-_ONE_MORE = str.maketrans("二三四五六七八", "三四五六七八九")
 _TABLES = {
     "profession": "什么职业|职业是什么|什么工作",
     "country": "哪一?个国家|什么国家|哪国",
@@ -124,7 +125,8 @@ class Saying(NamedTuple):
 @lru_cache(_KEPT)
 def _sayings(page: str, names: tuple[str, ...]) -> tuple[Saying, ...]:
     """What a page says of what has these names."""
-    name, own = names[0], page[page.index(names[0]) :]
+    name, at = names[0], page.find(names[0])
+    own = page[at:] if at >= 0 else name + page
     acts = sort_of(name, own) in ("person", "japanese") or _BODY.search(name)
     return tuple(
         Saying(name, text, zh.content_words(text), own)
@@ -145,7 +147,7 @@ def facts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> tup
     besides = [saying for saying in (*said, *own) if not _tells_of_what_is_asked(saying.text, asked)]
     return (
         chain(_renamed_subject(stated, names, rng), _of_another(asked, said, rng), _of_another(asked, own, rng)),
-        _of_it(besides),
+        chain(_of_it(besides), _of_another_time(asked, names, rng)),
     )
 
 
@@ -154,7 +156,7 @@ def _spoken_of(page: str, asked: ToConfuse) -> tuple[str, ...]:
     names = aliases(page)
     if names and _names_or_implies(asked.question, names, page):
         return (*names, *_endings(names[0], asked.question)[:1])
-    if begun := _begun(asked.question, page):
+    if begun := _begun(asked.question, page) or (is_unnamed(page) and _asked_about(asked.question)):
         return (begun,)
     topics = (one for one in subjects("zh", asked.question) if len(one) > 2 and page.count(one) > 1)
     if topic := max((one for one in topics if not is_known_word(one)), key=len, default=""):
@@ -207,8 +209,9 @@ def _tells_of_what_is_asked(saying: str, asked: ToConfuse) -> bool:
 
 def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[str]:
     """What the question says with other answers."""
-    plain = min(asked.answers, key=lambda answer: "，" in answer)
-    others = other_answers(plain, asked.question, rng)
+    others = chain(
+        *(other_answers(one, asked.question, rng) for one in sorted(asked.answers, key=lambda answer: "，" in answer))
+    )
     if _CALLED.search(asked.question) and "有" in asked.question:
         others = iter(())
     elif _CALLED.search(asked.question):
@@ -288,6 +291,22 @@ def _of_it(said: Sequence[Saying]) -> Iterator[Made]:
             yield Made(fact, stated=True)
 
 
+def _of_another_time(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[Made]:
+    """What the question says of another year, or of another part of its subject."""
+    question = asked.question
+    if _ALONE.search(question) or not names or names[0][0] not in question:
+        return
+    before, name, after = question.partition(names[0][0])
+    others = [*_earlier_or_later(before, rng), *sisters(before)], [*_earlier_or_later(after, rng), *sisters(after)]
+    for changed in (*(one + name + after for one in others[0]), *(before + name + one for one in others[1])):
+        made = statements(asked.model_copy(update={"question": changed}), names, rng)
+        yield from (Made(one, stated=True) for one in made if one[:-1] not in changed)
+
+
+def _earlier_or_later(text: str, rng: random.Random) -> list[str]:
+    return [moved(text, YEAR, rng)] if len(YEAR.findall(text)) == 1 else []
+
+
 # ---- other answers ----
 
 
@@ -305,8 +324,12 @@ def _varied(said: str, question: str, rng: random.Random) -> Iterator[str]:
         others = [next(iter(_of_its_kind(part, question, rng)), "") for part in parts[::2]]
         if all(others) and len(set(others)) == len(others):
             yield "".join(chain(*zip_longest(others, parts[1::2], fillvalue="")))
-    if reign := re.fullmatch(f"([^年]{{2,6}}?)([{NUMERALS}]+)年", said):
-        yield from (f"{reign[1]}{spelt(int(value_of(reign[2]) or 0) + by)}年" for by in (2, 1, 3))
+    if (count := _SPELT.search(said)) and len(said) <= LONGEST_PART:
+        value = 1 if count[0] == "元" else int(value_of(count[0]) or 0)
+        spelt_ = (spelt(value + by, before_measure="第" not in said) for by in (2, 1, 3) if value)
+        yield from (said[: count.start()] + one + said[count.end() :] for one in spelt_)
+    if title := re.fullmatch("[一-龥]{2}((?:王|皇|太)后|亲王|公主|王子)", said):
+        yield from ("".join(rng.sample(invented_names("zh")["given"], 2)) + title[1] for _ in range(TRIED))
     yield from sisters(said)
     for found in islice(_NAME_IN_ANSWER.finditer(said), 1):
         if "·" in found[0] and not found[0] == said.rstrip("政府号队"):
@@ -341,12 +364,9 @@ def _of_its_kind(said: str, question: str, rng: random.Random) -> Iterator[str]:
         yield from (f"{int(about_[1]) + by}{about_[2]}{about_[3]}" for by in (1, -1) if 0 < int(about_[1]) + by < 10)
         return
     if numbers.search(said) and not re.search("[奖章]$", said):
-        if len(said) <= LONGEST_COUNT and len(numbers.findall(said)) == 1 and not re.search("世纪|届", said):
+        if len(said) <= LONGEST_COUNT and len(numbers.findall(said)) == 1 and "世纪" not in said:
             near = (moved(said, numbers, rng) for _ in range(TRIED))
             yield from (one for one in near if one != said)
-        return
-    if re.fullmatch("[^一九十百]*[二三四五六七八][^一九十百]*", said) and re.search("[几多]|第", question):
-        yield said.translate(_ONE_MORE)
         return
     yield from _named(said, of, question, rng)
 
@@ -372,7 +392,7 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
     elif said in names["city"]:
         yield from rng.sample(names["city"], TRIED)
     elif (
-        re.fullmatch("[^及和与、的了在，]{1,14}", said)
+        re.fullmatch("[^及和与、的了在，到至从]{1,14}", said)
         and _TAILS.search(said)
         and not re.search("分布|栖息", question)
     ):
@@ -392,7 +412,8 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
 def _is_person(said: str, question: str) -> bool:
     """Whether what looks like a name is one; a foreign one without a dot may be a place's."""
     asked = re.search("谁|哪一?位|何人|什么人|[长人员家手后帝母父妻夫女子师主][^，]{0,2}[叫名是]", question) is not None
-    return "·" in said or (bool(surname(said)) and asked)
+    foreign = len(said) > 2 and TRANSCRIBED.fullmatch(said) is not None and "谁" in question
+    return "·" in said or (bool(surname(said)) and asked) or foreign
 
 
 def persons(name: str, rng: random.Random, *, female: bool = False) -> Iterator[str]:
@@ -412,6 +433,8 @@ def _renamed(name: str, rng: random.Random) -> list[str]:
     if re.fullmatch("[A-Za-z][A-Za-z0-9]{2,}|[A-Za-z]{2,} [A-Za-z]{3,}", name):
         return [" ".join(coined(re.sub("[0-9]", "", word), rng) for word in name.split()) for _ in range(TRIED)]
     stem = _stem(name)
+    if "·" in stem and stem != name:
+        return [person + name[len(stem) :] for person in persons("·", rng)]
     foreign = len(stem) > 1 and TRANSCRIBED.fullmatch(stem) is not None
     if not stem or not re.fullmatch("[一-龥]+", name) or (stem == name and not (foreign and len(stem) > 2)):
         return []
@@ -450,16 +473,25 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
     return [
         (name, sort, female)
         for name, (sort, female) in found.items()
-        if not any(name in answer or answer in name for answer in asked.answers)
+        if not any(answer in name for answer in asked.answers)
     ]
 
 
 def _topics(question: str, documents: Sequence[str]) -> set[str]:
     """What else a question names: what a page begins with, and what a word at its end tells the kind of."""
     begun = {_begun(question, page) for page in documents} - {""}
-    named = {one for one in subjects("zh", question) if _NUMBERED.search(one) or _stem(one) not in ("", one)}
-    persons_ = {word for word, tag in tagged(question) if tag == "nr" and len(word) == 3 and is_personal_name(word)}
-    return begun or named | persons_
+    named = {one for one in subjects("zh", question) if not re.search("[年月日]$", one)}
+    named = {one for one in named if _NUMBERED.search(one) or _stem(one) not in ("", one)}
+    told = (word for word, tag in tagged(question) if tag == "nr" and len(word) == 3 and is_personal_name(word))
+    return begun or named | {one for one in told if not TRANSCRIBED.fullmatch(one)}
+
+
+def _asked_about(question: str) -> str:
+    """The one title in a question, or what it begins with that has a number or a word for its kind."""
+    titles = re.findall("《[^》]+》", question)
+    begins = (one for one in subjects("zh", question) if question.startswith(one))
+    named = (one for one in begins if _NUMBERED.search(one) or _stem(one) not in ("", one))
+    return titles[0] if len(titles) == 1 else max(named, key=len, default="")
 
 
 def _begun(question: str, page: str) -> str:
@@ -489,7 +521,8 @@ def sort_of(name: str, page: str) -> str:
     """What sort of thing the page says its subject is; empty where it does not tell."""
     start = _ASIDE.sub("", page[len(name) : len(name) + 120]).lstrip("，、 ").partition("。")[0]
     clauses = re.split("[，、]", start)
-    if name.startswith("《") or (_WORK.search(clauses[0]) and not _TAILS.search(name)):
+    work = _WORK.search(clauses[0])
+    if name.startswith("《") or (work and not _TAILS.search(name) and not name.endswith(work[0])):
         return "work"
     if _NUMBERED.search(name):
         return "numbered"
