@@ -108,8 +108,7 @@ def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
     steady = _OF_IT_ALONE.search(page[:200]) is not None
     on_it = is_unnamed(page)
     for at, sentence in enumerate(sentences(_ASIDE.sub("", page)) if names else ()):
-        sentence = sentence.lstrip("，")
-        said = re.sub(f"，(?:{points_to_it.pattern})", "，", sentence.rstrip("。；;"))
+        said = re.sub(f"，(?:{points_to_it.pattern})", "，", sentence.lstrip("，").rstrip("。；;"))
         said = _ITS.sub("的", said) if on_it else said
         pointing = (points_to_it.match(said) or ITSELF.match(said)) if on_it else None
         if begins := named.match(said):

@@ -96,9 +96,7 @@ _GROUPS = """
 甲烷 乙烷 丙烷
 """
 _WORDS = {word: group.split() for group in reversed(_GROUPS.split("\n")) for word in group.split()}
-_KNOWN = re.compile(
-    "|".join(f"(?<![粉橙银金灰深浅淡暗青]){re.escape(word)}" for word in sorted(_WORDS, key=len, reverse=True))
-)
+_KNOWN = re.compile(f"(?<![粉橙银金灰深浅淡暗青长短扁东西南北大])(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})")
 
 
 def sisters(text: str) -> Iterator[str]:

@@ -10,7 +10,10 @@ _DATED = re.compile("[年月日][初末间底中]?$|世纪|年代|时[期代]|[�
 _PLACE = re.compile("(?:哪里|哪儿|什么地方|何处|什么地区|哪个地方|何地)")
 _COUNT = re.compile("第?(?:多少|几)(?!几)")
 _HOW_LONG = re.compile("多(?:长(?:的?时间)?|久|大|高|重|远|深|宽|厚)$")
-_WHY = re.compile("(?:是?因?(?<![误称改名分定作成认视封评选])为什么(?!$)|为何)(?:会|要)?|(?:的(?:主要)?原因(?:是什么|为何)|是什么原因)$")
+_WHY = re.compile(
+    "(?:是?因?(?<![误称改名分定作成认视封评选])为什么(?!$)|为何)(?:会|要)?|"
+    "(?:的(?:主要)?原因(?:是什么|为何)|是什么原因)$"
+)
 _WHICH = re.compile(
     "(?:哪一?(?:[个位座家所部种本名支首届项类场篇次颗份段件级]|条(?!例|约))|哪些|哪几[种个]|什么|何种|哪一|哪)(?:样的|(?:类型|种类)的)?|怎样的|如何的"
 )
@@ -101,14 +104,17 @@ def _which(asked: str, said: str) -> str | None:
         return None
     lead, rest = asked[: found[0].start()], asked[found[0].end() :]
     end = 0
-    if rest.startswith("最") or (lead.endswith("有") and "，" in said):
+    is_clause = re.match("现?[为是由须应]", said) or (lead.endswith("有") and "，" in said)
+    if is_clause or rest.startswith("最"):
         return None
-    for word, tag in tagged(rest):
+    words = tagged(rest)
+    for word, tag in words[:-1] if len(words) > 1 and lead.endswith(("在", "由", "从", "被")) else words:
         if not tag.startswith(("n", "l") if end else ("n", "vn", "an", "l")) or tag == "nr" or word in "时后前中里":
             break
         end += len(word)
     if len(said) > 2 and rest[end:].startswith(said[-2:]):
         return None
+    end = len(rest) if rest and said.endswith(rest) else end
     if _OF_WHAT_SORT.match(rest) or (said.isascii() and not said.islower() and rest[:end] in _NAMED_BY_LETTERS):
         end = 0
     return lead.removesuffix(said[0] if said[0] in "受由在于以" else "是是") + said + rest[end:]

@@ -166,7 +166,8 @@ def _another_subject(asked: Asked, fact: str) -> Problem:
     """An object fact names something of what the question and the original's beginning name."""
     named = subjects(asked.language, asked.question)
     if asked.language == "zh":
-        parts = frozenset(word for name in named for word, _ in tagged(name) if len(word) > 1) | named | _begun(asked, fact)
+        parts = named | _begun(asked, fact)
+        parts |= frozenset(word for name in named for word, _ in tagged(name) if len(word) > 1)
     else:
         parts = named | _leading(asked.fact)
         named = frozenset(name for name in named if not is_of_a_people(name))

@@ -39,9 +39,12 @@ _BEGINNING = 60
 _KEPT = 4096
 LONGEST_PART = 12
 """Characters of an item of a list that is exchanged with the others."""
-_SPELT = re.compile(f"[{NUMERALS.strip('零〇万亿')}]+(?=[岁号年个间艘轮部层座次公米人支代种条名位期站级集章届])|元(?=年$)")
+_SPELT = re.compile(
+    f"[{NUMERALS.strip('零〇万亿')}]+(?=[岁号年个间艘轮部层座次公米人支代种条名位期站级集章届])|元(?=年$)"
+)
 """A number in Chinese figures."""
-_NAME_IN_ANSWER = re.compile(f"《[^》]+》|{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+|(?<![A-Za-z-])[A-Za-z]{{3,}}")
+_DOTTED = rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+"
+_NAME_IN_ANSWER = re.compile(f"《[^》]+》|{_DOTTED}|(?<![A-Za-z-])[A-Za-z]{{3,}}")
 LONGEST_COUNT = 20
 """Characters of an answer that is a number or a time."""
 Thing = tuple[str, str, bool]
@@ -105,7 +108,7 @@ _SPECIES = re.compile(f"[属科目类龙{_LIVING}]$")
 _PLANT = re.compile("(?:杜鹃|[树草花竹兰藤果藻杉松柏柳榕桃梅菊莲葵麦豆瓜])[属科目类]?$")
 _COMPOUND = re.compile("[醇醛酸酯烷烯炔酮醚胺苯酚]$")
 _TAILS = re.compile(
-    "(?:大学|学院|研究院|中学|小学|(?:股份|控股)?有限公司|公司|(?:保险)?集团|银行|铁路|(?:高速)?公路|大桥|机场|车站|医院|教堂|水库|"
+    "(?:大学|学院|研究院|中学|小学|(?:股份|控股)?有限公司|公司|(?:保险)?集团|银行|铁路|(?:旅客)?铁道|(?:高速)?公路|大桥|机场|车站|医院|教堂|水库|"
     "公园|频道|电视台|剧组|专线|出版社|(?:足球)?俱乐部|气象局|总司令部|组织|机构|乐队|海岸|签证|文明|克拉通|纪念馆|陆块|计划|协定|条约|条款|战争|战役|之战|事件|运动|效应|[龙鱼]科|龙属|龙类|语[族系支]|(?<!物)语|"
     "[省市县郡州区镇乡村湖山岭峰河江溪湾岛站路街桥寺园塔宫城港庙线府厂党陵厦院馆社团队台属科目类龙案令奖杯人姓扇音经刀剑弓甲阀茶酒拳戏舞节法期堂音号]|"
     f"[{_LIVING}][属科]?)$"
@@ -177,6 +180,7 @@ def _names_or_implies(question: str, names: Sequence[str], page: str) -> bool:
     )
 
 
+_POINTS_BACK = re.compile("[该此]|本[鱼种线站片剧作校]|这[个些种]|[他她它牠]们?")
 _POINTED = "(?:这一?[个张座部所家首本款条]|[该本此])"
 
 
@@ -189,7 +193,7 @@ def _pointing_at_nothing(question: str, documents: Sequence[str]) -> str:
         kinds = "|".join(re.escape(name[-length:]) for length in (3, 2, 1)) if len(name) > 1 else ""
         if kinds:
             itself = f"{_POINTED}(?:{kinds}|专辑|小说|电影|游戏|作品|路线|影片)|^(?:{ITSELF.pattern})"
-            pointed = f"{itself}|^[他她它牠](?!们)" 
+            pointed = f"{itself}|^[他她它牠](?!们)"
             if found := re.search(pointed, question):
                 return question[: found.start()] + name + question[found.end() :]
     return question
@@ -209,9 +213,8 @@ def _tells_of_what_is_asked(saying: str, asked: ToConfuse) -> bool:
 
 def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[str]:
     """What the question says with other answers."""
-    others = chain(
-        *(other_answers(one, asked.question, rng) for one in sorted(asked.answers, key=lambda answer: "，" in answer))
-    )
+    answers = sorted(asked.answers, key=lambda answer: "，" in answer)
+    others: Iterator[str] = chain.from_iterable(other_answers(one, asked.question, rng) for one in answers)
     if _CALLED.search(asked.question) and "有" in asked.question:
         others = iter(())
     elif _CALLED.search(asked.question):
@@ -220,7 +223,8 @@ def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> 
         yield granted
         return
     for other in list(dict.fromkeys(others))[:TRIED]:
-        if (made := statement(asked.question, other)) is not None:
+        made = statement(asked.question, other)
+        if made is not None and not _POINTS_BACK.search(other):
             yield made
 
 
@@ -332,7 +336,7 @@ def _varied(said: str, question: str, rng: random.Random) -> Iterator[str]:
         yield from ("".join(rng.sample(invented_names("zh")["given"], 2)) + title[1] for _ in range(TRIED))
     yield from sisters(said)
     for found in islice(_NAME_IN_ANSWER.finditer(said), 1):
-        if "·" in found[0] and not found[0] == said.rstrip("政府号队"):
+        if "·" in found[0] and found[0] != said.rstrip("政府号队"):
             continue
         others = (
             rng.sample(invented_names("zh")["title"], TRIED)
@@ -360,7 +364,7 @@ def _of_its_kind(said: str, question: str, rng: random.Random) -> Iterator[str]:
     if re.fullmatch(r"[0-9.]+[至到~-][0-9.]+[一-龥]{1,3}", said):
         yield from (NUMBER.sub(lambda found: moved(found[0], NUMBER, rng), said) for _ in range(TRIED))
         return
-    if about_ := re.fullmatch(r"([1-9])(0+)(多.{1,2})", said):
+    if about_ := re.fullmatch(r"([1-9])(0+)([多余].{1,2})", said):
         yield from (f"{int(about_[1]) + by}{about_[2]}{about_[3]}" for by in (1, -1) if 0 < int(about_[1]) + by < 10)
         return
     if numbers.search(said) and not re.search("[奖章]$", said):
@@ -380,7 +384,10 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
     elif re.fullmatch("[A-Z][a-z]+(?: [A-Z][a-z.]*)+", said) and re.search("谁|什么名字", question):
         yield from persons("·", rng)
     elif (of == "person" and "、" not in said and _is_person(said, question)) or (
-        len(said) == 3 and is_personal_name(said) and not TRANSCRIBED.fullmatch(said) and re.search("叫什么|是什么名字", question)
+        len(said) == 3
+        and is_personal_name(said)
+        and not TRANSCRIBED.fullmatch(said)
+        and re.search("叫什么|是什么名字", question)
     ):
         yield from persons(said, rng, female=re.search("母|妻|女友|女儿|皇后", question) is not None)
     elif tail := re.search("(?:奖|勋章|奖章|统帅部|司令部|委员会)$", said):
@@ -459,13 +466,14 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
     found: dict[str, tuple[str, bool]] = {}
     for page in documents:
         name = about(page)
-        if shown := next((one for one in (*aliases(page), *_endings(name, asked.question)) if one in asked.question), ""):
+        called = (*aliases(page), *_endings(name, asked.question))
+        if shown := next((one for one in called if one in asked.question), ""):
             foreign = "·" in name and "·" not in shown
             own = page[page.index(shown) :] if shown in page else page
             found[shown] = "foreign-surname" if foreign else sort_of(shown, own), _is_womans(page)
     for name in re.findall("《[^》]+》", asked.question):
         found.setdefault(name, ("work", False))
-    for name in re.findall(f"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", asked.question):
+    for name in re.findall(_DOTTED, asked.question):
         found.setdefault(name, ("person", False))
     for name in () if found else sorted(_topics(asked.question, documents), key=len, reverse=True):
         page = next((page for page in documents if name in page), name)
@@ -536,7 +544,10 @@ def sort_of(name: str, page: str) -> str:
     japanese = "日本" in start and 2 < len(name) < 6
     if told and not name.endswith("人") and (len(name) < 5 or foreign or japanese):
         return "japanese" if japanese and not foreign else "person"
-    return "species" if _SPECIES.search(name) else "thing"
+    if not _SPECIES.search(name):
+        return "thing"
+    is_person = len(name) == 3 and is_personal_name(name) and not re.search("[科属种目]|物|鱼|学名", start)
+    return "person" if is_person else "species"
 
 
 def others_than(name: str, sort: str, rng: random.Random, *, female: bool = False) -> list[str]:
