@@ -36,6 +36,7 @@ def statement(question: str, answer: str) -> str | None:
     asked, said = _DOUBLED.sub("", _END.sub("", question)), _SPACED.sub("", answer.strip("。 "))
     if not asked or _NOT_PLAIN.search(asked):
         return None
+    said = re.sub("^(?:主要)?(?:分布|位|栖息)[于在]", "", said)
     asked = re.sub("(?:是|从事)(?:做|的)?(?:什么|何种)(?:职业|工作)$", "的职业是什么", asked)
     said = said.removeprefix("约") if "约" in asked else said
     if of_a_country := re.fullmatch("(.*)哪(?:一?个)?国家?的?人", asked):

@@ -296,12 +296,12 @@ def _of_it(said: Sequence[Saying]) -> Iterator[Made]:
 
 
 def _of_another_time(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[Made]:
-    """What the question says of another year, or of another part of its subject."""
+    """What the question says of another year."""
     question = asked.question
     if _ALONE.search(question) or not names or names[0][0] not in question:
         return
     before, name, after = question.partition(names[0][0])
-    others = [*_earlier_or_later(before, rng), *sisters(before)], [*_earlier_or_later(after, rng), *sisters(after)]
+    others = _earlier_or_later(before, rng), _earlier_or_later(after, rng)
     for changed in (*(one + name + after for one in others[0]), *(before + name + one for one in others[1])):
         made = statements(asked.model_copy(update={"question": changed}), names, rng)
         yield from (Made(one, stated=True) for one in made if one[:-1] not in changed)
@@ -525,7 +525,7 @@ def _is_womans(page: str) -> bool:
     return _FEMALE.search(page[:80]) is not None or page.count("她") > page.count("他")
 
 
-def sort_of(name: str, page: str) -> str:
+def sort_of(name: str, page: str) -> str:  # noqa: PLR0911 - one for each kind of evidence
     """What sort of thing the page says its subject is; empty where it does not tell."""
     start = _ASIDE.sub("", page[len(name) : len(name) + 120]).lstrip("，、 ").partition("。")[0]
     clauses = re.split("[，、]", start)
