@@ -1191,7 +1191,14 @@ def test_the_prompts_of_category_2_state_what_their_checks_refuse() -> None:
         question="q", sentence="s", leaning=None, before="", evidence="e", title=None, answer="a", language="en"
     )
     resolving = RESOLVE_SENTENCE.messages(to_resolve)
-    for stated in ("every pronoun", "At the time", "did so", "Add nothing that the\n  passage"):
+    for stated in (
+        "heading before a colon",
+        "leans on a sentence before",
+        "every pronoun",
+        "At the time",
+        "did so",
+        "Add nothing that the\n  passage",
+    ):
         assert stated in resolving[0]["content"]
 
 

@@ -160,7 +160,7 @@ SELECT_SENTENCE = Prompt(
     "select_sentence", 4, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
 )
 RESOLVE_SENTENCE = Prompt(
-    "resolve_sentence", 7, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
+    "resolve_sentence", 8, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
 )
 CONDENSE = Prompt(
     "condense", 6, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
