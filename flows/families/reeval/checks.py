@@ -558,15 +558,24 @@ def _unknown_problem(language: Language, text: str, sources: Sequence[str]) -> P
 
 
 def merged_problem(  # noqa: PLR0911 - one for each requirement
-    language_code: str, sentence: str, condensed: str, answer: str, merged: str, passages: Sequence[str] = ()
+    language_code: str,
+    sentence: str,
+    condensed: str,
+    answer: str,
+    merged: str,
+    passages: Sequence[str] = (),
+    objected: Sequence[str] = (),
 ) -> Problem:
-    """Why `merged` does not hold both the supporting fact and the condensed text, each sentence in its place."""
+    """Why `merged` does not hold both the supporting fact and the condensed text, each sentence in its place.
+
+    What an editor `objected` to may go.
+    """
     language = language_of(language_code)
     if not holds(language, merged, answer):
         return "answer is not in the new evidence", f"the passage must hold {answer!r}"
     if support_in(language, merged, sentence) < LEAST_SUPPORT:
         return "supporting fact is not in the new evidence", f"keep what this says: {sentence}"
-    said = language.content_words(condensed)
+    said = language.content_words(condensed) - language.content_words(" ".join(objected))
     if len(said & language.content_words(merged)) < LEAST_SUPPORT * len(said):
         return "condensed text is not in the new evidence", "keep what the second passage says"
     if passages and (undrawn := _undrawn_problem(language, passages, merged)) is not None:
@@ -584,6 +593,13 @@ def merged_problem(  # noqa: PLR0911 - one for each requirement
     if (leaning := begins_leaning(language_code, merged)) is not None:
         return "new evidence cannot be understood alone", f"say by name who or what {leaning!r} is at its start"
     return _unknown_problem(language, merged, (sentence, condensed))
+
+
+def objection_problem(passage: str, quoted: str) -> Problem:
+    """Why an objection is to nothing that the passage says."""
+    if stretch_of(passage, quoted) is not None:
+        return None
+    return "objection to what the passage does not say", f"it nowhere has {quoted!r}: copy the sentence as it stands"
 
 
 def _parted(language_code: str, sentence: str, condensed: str, merged: str) -> str | None:
