@@ -35,8 +35,7 @@ CUT = ("length", "max_tokens", "model_context_window_exceeded")
 WITHHELD = ("content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii", "refusal", "sensitive")
 """How one ends that is not given: OpenAI and Azure; Gemini and Anthropic behind a proxy; Zhipu.
 
-No reason at all is as good as `stop`: Ollama gives none where its runner gave none, and so do proxies that read only
-the last part of a stream."""
+No reason at all is as good as `stop`: Ollama gives none where its runner gave none."""
 
 
 def read_reply(body: bytes) -> Reply | None:
