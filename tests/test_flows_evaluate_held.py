@@ -404,7 +404,9 @@ def test_a_model_that_does_not_answer_ends_the_run_in_one_line_and_the_next_goes
     assert {name: after.get(name) for name in before} == before
 
 
-def test_a_spent_budget_still_scores_what_was_rated(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_spent_budget_still_scores_what_was_rated(
+    folder: Path, server: ChatServer, beta: ChatServer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     (folder / "prices.yaml").write_text(
         "gpt-4o-mini: {input_per_million: 0, output_per_million: 1000}\n"
         "beta: {input_per_million: 0, output_per_million: 0}\n"
@@ -424,9 +426,17 @@ def test_a_spent_budget_still_scores_what_was_rated(folder: Path, tmp_path_facto
 
     # A rating may have 1,024 tokens, so some ten of them are missing at last.
     with_budget(cost + 1.024 - 0.1)
+    server.clear()
+    beta.clear()
     stopped = Outcome("evaluate", "refutebench", "--model", "beta")
     assert stopped.code == 1
     assert "is reached" in str(stopped.error)
+    # What the dialogues took before the stop is told with the rest.
+    (spent,) = re.findall(r"([\d.]+) USD were spent in all", str(stopped.error))
+    assert f"answers from the cache, money: ${float(spent):.4f}" in stopped.output
+    (calls,) = re.findall(r"(\d+) calls, \d+ answers from the cache, money", stopped.output)
+    asked = len(server.answered) + len(beta.answered)
+    assert asked - 8 <= int(calls) <= asked, "but for what was in flight at the stop"
     rated = predictions(folder, "refutebench-beta.ratings.jsonl")
     everything = predictions(whole, "refutebench-beta.ratings.jsonl")
     assert 0 < len(rated) < len(everything)
@@ -438,10 +448,24 @@ def test_a_spent_budget_still_scores_what_was_rated(folder: Path, tmp_path_facto
     assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
     assert predictions(folder, "refutebench-beta.ratings.jsonl") == everything
 
-    # Where nothing could be rated, there is nothing to score.
+    # Where nothing could be rated, there is nothing to score, and what was rated before stays as it is.
+    written = {path.name: path.read_bytes() for path in (folder / "out/predictions").iterdir()}
     other = json.loads((folder / "config.yaml").read_text())
     other["models"]["judge"]["temperature"] = 0.5
     (folder / "config.yaml").write_text(json.dumps({**other, "budget_usd": 0.1}))
     nothing = Outcome("evaluate", "refutebench", "--model", "beta")
     assert nothing.code == 1
     assert "the ceiling of 0.1 USD is reached" in str(nothing.error)
+    said = f"nothing was rated before the budget was spent; the {len(everything)} rows of before stay there"
+    assert said in nothing.output
+    assert {path.name: path.read_bytes() for path in (folder / "out/predictions").iterdir()} == written
+
+
+def test_an_evaluation_that_keeps_nothing_ends_with_1_as_a_run_does(folder: Path, server: ChatServer) -> None:
+    server.answer = lambda messages: "I cannot say." if "Rating" in answer(messages) else answer(messages)
+    done = Outcome("evaluate", "refutebench", "--model", "beta")
+    assert done.code == 1
+    assert "no rating was kept; " in str(done.error)
+    assert "refutebench-beta.dropped.jsonl shows why each was dropped" in str(done.error)
+    assert predictions(folder, "refutebench-beta.ratings.jsonl") == []
+    assert len(predictions(folder, "refutebench-beta.dropped.jsonl")) == 66

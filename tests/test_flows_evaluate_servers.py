@@ -153,6 +153,27 @@ def test_a_spent_budget_still_scores_what_was_answered(built: Path) -> None:
         assert server.answered_twice == []
 
 
+def test_what_a_spent_budget_leaves_of_a_finished_evaluation_is_told(built: Path) -> None:
+    prices = built / "prices.yaml"
+    prices.write_text("gpt-4o-mini: {input_per_million: 0, output_per_million: 1000}")
+    with ChatServer(lambda messages: Reply(right(messages), usage=(10, 100))) as server:
+        whole = Evaluated(built, server, parameters={"top_p": 0.1})
+        lines, tables = whole.predictions, whole.output.read_bytes()
+        rows = len({one["id"] for one in lines})
+        other: dict[str, Any] = {"prices": str(prices), "parameters": {"top_p": 0.2}}
+        none = Evaluated(built, server, budget_usd=0.001, **other)
+        assert none.done.returncode == 1
+        said = f"nothing was answered before the budget was spent; the {len(lines)} rows of before stay there"
+        assert said in none.done.stdout
+        assert (none.predictions, none.output.read_bytes()) == (lines, tables)
+        few = Evaluated(built, server, budget_usd=1, **other)
+        assert few.done.returncode == 1
+        asked = len({one["id"] for one in few.predictions})
+        assert 0 < len(few.predictions) < len(lines)
+        assert f"predictions on {asked} rows take the place of those on {rows}, whose answers" in few.done.stdout
+        assert few.output.read_bytes() != tables
+
+
 def test_replies_that_are_cut_off_are_counted(built: Path) -> None:
     with ChatServer(lambda _: Reply("<output>4</output> and so on", finish_reason="length")) as server:
         ran = Evaluated(built, server, "--limit", "4", parameters={"top_p": 0.5})
