@@ -9,13 +9,15 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from flows.cli.terminal import print_next
+from flows.cli.terminal import Terminal, print_next
 from flows.compose import Project
+from flows.construct.stages import StageRef
 from flows.locks import one_evaluation
 from flows.outputs import open_built, remember, write_outputs
 from tests.builds import TOUCHSTONE, touchstone, write_config
@@ -34,6 +36,8 @@ STORIES = [
     "Two lighthouse keepers have not spoken to each other for years.",
     "A child finds a letter in a library book and answers it.",
 ]
+STEERING = "\x1b[2J\x1b]0;mine\x07\u202e"
+"""What would clear a terminal, name its window and turn its text around."""
 COMPLAINTS = ("Where is the salt in it?", "Not one clap of thunder!", "It is all stone and no velvet.")
 
 
@@ -49,7 +53,7 @@ def answer(messages: Messages) -> str:
         return f"Seen. Rating: [[{4 if 'Answer 1 ' in messages[-1]['content'].partition('answer after:')[2] else 3}]]"
     if first.startswith("A user asked"):
         return "Seen. Rating: [[5]]"
-    return f"Answer {sum(one['role'] == 'assistant' for one in messages)} to {messages[0]['content'][-30:]}"
+    return f"Answer {sum(one['role'] == 'assistant' for one in messages)} to {messages[0]['content'][-30:]}{STEERING}"
 
 
 def answer_as_beta(messages: Messages) -> str:
@@ -170,6 +174,23 @@ def test_a_model_is_evaluated_beside_the_build_and_asked_once(
     assert server.requests == beta.requests == []
     assert "0 calls, 0 answers from the cache" in again.output
     assert files_of(folder) == after
+
+
+def test_what_a_model_said_does_not_steer_the_terminal(folder: Path) -> None:
+    shown = Outcome("show", "refutebench-dialogues", "--sample", "2", "--out", "out")
+    assert shown.code == 0
+    with contextlib.closing(open_built(Path("out"))) as project:
+        family, part = next(one for one in project.build.parts() if one[1].name == "dialogues")
+        record = next(iter(project.build.accepted(family.name, part.name)))
+        assert STEERING.encode("unicode_escape").decode() in repr(record), "the record is as it was said"
+    told = Outcome("explain", record.key, "--out", "out")
+    watched, manifest = io.StringIO(), SimpleNamespace(planned=1, kept=1, usage={}, notes=())
+    ref: Any = StageRef("refutebench", "dialogues", "hold dialogue")
+    terminal = Terminal(Console(file=watched, width=160))
+    terminal.finished(ref, manifest, before=False, example=family.show(record))  # type: ignore[arg-type]
+    for said in (shown.output, told.output, watched.getvalue()):
+        assert r"\x1b[2J\x1b]0;mine\x07\u202e" in said.replace("\n", "")
+        assert not set("\x1b\x07\u202e") & set(said)
 
 
 def test_of_two_evaluations_of_a_model_at_once_one_declines(folder: Path, beta: ChatServer) -> None:

@@ -442,7 +442,7 @@ def _score_dialogues(
     with _partly(path) as told:
         result = held.tables(held.fitting(given, partial))
     title = f"{project.config.name}: {family.name} on {path.stem}"
-    _tell(console, result, [*told, *result.notes], page, title, output)
+    _tell(console, result, [*map(str, told), *result.notes], page, title, output)
 
 
 def _score(
@@ -464,24 +464,25 @@ def _score(
     with console.status(f"scoring {path}"), _partly(path) as told:
         result = family.evaluation.score(
             map(family.evaluation.scored, rows), tally(read_predictions(path, family), seen), partial, settings
-        ).joined(told_beside(seen))
+        )
+    result = result.joined(told_beside(seen, [one for part in told for one in part.left_out]))
     if more is not None:
         result = result.joined(more)
     title = f"{project.config.name}: {family.name} on {path.stem}"
-    _tell(console, result, [*rows.notes, *told, *result.notes], page, title, output, said)
+    _tell(console, result, [*rows.notes, *map(str, told), *result.notes], page, title, output, said)
 
 
 @contextmanager
-def _partly(path: Path) -> Iterator[list[str]]:
+def _partly(path: Path) -> Iterator[list[PartialScores]]:
     """What is said of scores of what is there, once they are there; what does not fit is refused by the file's name."""
-    said: list[str] = []
+    said: list[PartialScores] = []
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", PartialScores)
             yield said
     except ScoreError as error:
         raise ScoreError(f"{path}: {error}") from error
-    said += [str(one.message) for one in told if issubclass(one.category, PartialScores)]
+    said += [one.message for one in told if isinstance(one.message, PartialScores)]
 
 
 def _page_of(path: Path | None, output: Path | None) -> Path:
