@@ -31,6 +31,7 @@ from flows.llm.rules import RulesSettings
 from flows.outputs import read_manifest
 from flows.settings import LOCAL, sample_path
 from flows.watch import Unwatched
+from schemas.base import visible
 from schemas.errors import Failed, WrongInput
 from schemas.manifest import BuildManifest, PartManifest, StageManifest, UsageOfPrompt, sum_usage
 
@@ -73,7 +74,7 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
         report = write_report(project)
     print_summary(console, manifest, watcher.seconds, watcher.asked)
     if (item := one_item(project)) is not None:
-        console.print(Panel(Markdown(item), title="one item", title_align="left", padding=(1, 2)))
+        console.print(Panel(Markdown(as_lines(item)), title="one item", title_align="left", padding=(1, 2)))
     print_next(console, project, manifest, report)
     is_empty = not any(part.kept + part.waiting for part in manifest.parts)
     if limit is not None and any(usage.calls for usage in _usage(manifest.parts).values()):
@@ -261,11 +262,13 @@ class Terminal:
             when = "[dim]done before[/]" if before else f"{took:.1f} s"
             self.console.print(f"[green]✓[/] {ref!s:<44} {counts:<28} {when}")
             for note in manifest.notes:
-                self.console.print(f"  [yellow]{note}[/]")
+                self.console.print(f"  [yellow]{escape(as_lines(note))}[/]")
             if example and not self._shown:
                 self._shown = True
                 if not before:
-                    item = Panel(Markdown(example), title="the first item", title_align="left", padding=(1, 2))
+                    item = Panel(
+                        Markdown(as_lines(example)), title="the first item", title_align="left", padding=(1, 2)
+                    )
                     self.console.print(item)
 
     def _draw(self, ref: StageRef) -> None:
@@ -453,6 +456,11 @@ def make_console() -> Console:
 
 def _usage(parts: Iterable[PartManifest]) -> dict[str, UsageOfPrompt]:
     return sum_usage(stage.usage for part in parts for stage in part.stages)
+
+
+def as_lines(text: str) -> str:
+    """A text of several lines as a terminal may have it: what would steer it is written out."""
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def _total(usages: Iterable[UsageOfPrompt]) -> UsageOfPrompt:
