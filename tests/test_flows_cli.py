@@ -423,6 +423,23 @@ def test_evaluate_then_score_and_what_is_missing(folder: Path) -> None:
     assert " missing" in scored.output
 
 
+def test_what_is_left_out_of_the_scores_is_not_told_beside_them(folder: Path) -> None:
+    assert Outcome("evaluate", "uraq", "--model", "default").code == 0
+    rows = [json.loads(line) for line in (folder / "out/predictions/uraq-default.jsonl").read_text().splitlines()]
+    cut = [{**row, "cut_off": True} for row in rows[:2]]
+    double = {**rows[5], "cut_off": True, "prediction": " "}
+    unknown = [{**cut[0], "id": "f" * 16}, {**cut[0], "variant": "nobody's"}]
+    given = [*cut, *rows[2:], cut[1], double, *unknown]
+    Path("cut.jsonl").write_text("".join(json.dumps(one) + "\n" for one in given))
+    scored = Outcome("score", "uraq", "--input", "cut.jsonl", "--partial", "--output", "cut.json")
+    assert scored.code == 0, scored.output
+    assert "2 replies were cut off at their limit of tokens" in scored.output
+    assert "replies are empty" not in scored.output
+    told = [one for one in json.loads(Path("cut.json").read_text()) if one["table"] == "beside the scores"]
+    assert sum(one["n"] for one in told) == 2
+    assert {one["row"].split(" / ")[-1] for one in told} == {"reply cut off at its tokens"}
+
+
 def test_context_counts_are_chosen_at_evaluation_without_another_build(folder: Path) -> None:
     config, predictions = folder / "config.yaml", folder / "out/predictions/uraq-default.jsonl"
     before, manifest = config.read_text(), (folder / "out/manifest.json").read_bytes()

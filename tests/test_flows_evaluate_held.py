@@ -9,15 +9,18 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from flows.construct.stages import StageRef
 from flows.project.locks import one_evaluation
 from flows.project.output_files import open_built, remember, write_outputs
 from flows.project.project import Project
 from flows.run.summary import print_next
+from flows.run.terminal import Terminal
 from tests.builds import TOUCHSTONE, touchstone, write_config
 from tests.causal_models import make_llama
 from tests.chat_server import ChatServer, Messages
@@ -34,6 +37,8 @@ STORIES = [
     "Two lighthouse keepers have not spoken to each other for years.",
     "A child finds a letter in a library book and answers it.",
 ]
+STEERING = "\x1b[2J\x1b]0;mine\x07\u202e"
+"""What would clear a terminal, name its window and turn its text around."""
 COMPLAINTS = ("Where is the salt in it?", "Not one clap of thunder!", "It is all stone and no velvet.")
 
 
@@ -49,7 +54,7 @@ def answer(messages: Messages) -> str:
         return f"Seen. Rating: [[{4 if 'Answer 1 ' in messages[-1]['content'].partition('answer after:')[2] else 3}]]"
     if first.startswith("A user asked"):
         return "Seen. Rating: [[5]]"
-    return f"Answer {sum(one['role'] == 'assistant' for one in messages)} to {messages[0]['content'][-30:]}"
+    return f"Answer {sum(one['role'] == 'assistant' for one in messages)} to {messages[0]['content'][-30:]}{STEERING}"
 
 
 def answer_as_beta(messages: Messages) -> str:
@@ -170,6 +175,23 @@ def test_a_model_is_evaluated_beside_the_build_and_asked_once(
     assert server.requests == beta.requests == []
     assert "0 calls, 0 answers from the cache" in again.output
     assert files_of(folder) == after
+
+
+def test_what_a_model_said_does_not_steer_the_terminal(folder: Path) -> None:
+    shown = Outcome("show", "refutebench-dialogues", "--sample", "2", "--out", "out")
+    assert shown.code == 0
+    with contextlib.closing(open_built(Path("out"))) as project:
+        family, part = next(one for one in project.build.parts() if one[1].name == "dialogues")
+        record = next(iter(project.build.accepted(family.name, part.name)))
+        assert STEERING.encode("unicode_escape").decode() in repr(record), "the record is as it was said"
+    told = Outcome("explain", record.key, "--out", "out")
+    watched, manifest = io.StringIO(), SimpleNamespace(planned=1, kept=1, usage={}, notes=())
+    ref: Any = StageRef("refutebench", "dialogues", "hold dialogue")
+    terminal = Terminal(Console(file=watched, width=160))
+    terminal.finished(ref, manifest, before=False, example=family.show(record))  # type: ignore[arg-type]
+    for said in (shown.output, told.output, watched.getvalue()):
+        assert r"\x1b[2J\x1b]0;mine\x07\u202e" in said.replace("\n", "")
+        assert not set("\x1b\x07\u202e") & set(said)
 
 
 def test_of_two_evaluations_of_a_model_at_once_one_declines(folder: Path, beta: ChatServer) -> None:
@@ -404,7 +426,9 @@ def test_a_model_that_does_not_answer_ends_the_run_in_one_line_and_the_next_goes
     assert {name: after.get(name) for name in before} == before
 
 
-def test_a_spent_budget_still_scores_what_was_rated(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_spent_budget_still_scores_what_was_rated(
+    folder: Path, server: ChatServer, beta: ChatServer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     (folder / "prices.yaml").write_text(
         "gpt-4o-mini: {input_per_million: 0, output_per_million: 1000}\n"
         "beta: {input_per_million: 0, output_per_million: 0}\n"
@@ -424,9 +448,17 @@ def test_a_spent_budget_still_scores_what_was_rated(folder: Path, tmp_path_facto
 
     # A rating may have 1,024 tokens, so some ten of them are missing at last.
     with_budget(cost + 1.024 - 0.1)
+    server.clear()
+    beta.clear()
     stopped = Outcome("evaluate", "refutebench", "--model", "beta")
     assert stopped.code == 1
     assert "is reached" in str(stopped.error)
+    # What the dialogues took before the stop is told with the rest.
+    (spent,) = re.findall(r"([\d.]+) USD were spent in all", str(stopped.error))
+    assert f"answers from the cache, money: ${float(spent):.4f}" in stopped.output
+    (calls,) = re.findall(r"(\d+) calls, \d+ answers from the cache, money", stopped.output)
+    asked = len(server.answered) + len(beta.answered)
+    assert asked - 8 <= int(calls) <= asked, "but for what was in flight at the stop"
     rated = predictions(folder, "refutebench-beta.ratings.jsonl")
     everything = predictions(whole, "refutebench-beta.ratings.jsonl")
     assert 0 < len(rated) < len(everything)
@@ -438,10 +470,24 @@ def test_a_spent_budget_still_scores_what_was_rated(folder: Path, tmp_path_facto
     assert Outcome("evaluate", "refutebench", "--model", "beta").code == 0
     assert predictions(folder, "refutebench-beta.ratings.jsonl") == everything
 
-    # Where nothing could be rated, there is nothing to score.
+    # Where nothing could be rated, there is nothing to score, and what was rated before stays as it is.
+    written = {path.name: path.read_bytes() for path in (folder / "out/predictions").iterdir()}
     other = json.loads((folder / "config.yaml").read_text())
     other["models"]["judge"]["temperature"] = 0.5
     (folder / "config.yaml").write_text(json.dumps({**other, "budget_usd": 0.1}))
     nothing = Outcome("evaluate", "refutebench", "--model", "beta")
     assert nothing.code == 1
     assert "the ceiling of 0.1 USD is reached" in str(nothing.error)
+    said = f"nothing was rated before the budget was spent; the {len(everything)} rows of before stay there"
+    assert said in nothing.output
+    assert {path.name: path.read_bytes() for path in (folder / "out/predictions").iterdir()} == written
+
+
+def test_an_evaluation_that_keeps_nothing_ends_with_1_as_a_run_does(folder: Path, server: ChatServer) -> None:
+    server.answer = lambda messages: "I cannot say." if "Rating" in answer(messages) else answer(messages)
+    done = Outcome("evaluate", "refutebench", "--model", "beta")
+    assert done.code == 1
+    assert "no rating was kept; " in str(done.error)
+    assert "refutebench-beta.dropped.jsonl shows why each was dropped" in str(done.error)
+    assert predictions(folder, "refutebench-beta.ratings.jsonl") == []
+    assert len(predictions(folder, "refutebench-beta.dropped.jsonl")) == 66

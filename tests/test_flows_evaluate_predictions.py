@@ -12,9 +12,9 @@ import pytest
 
 from flows.construct.evaluation import Evaluation, Request, Selection
 from flows.construct.stages import Build, FamilyBuild
-from flows.evaluate.predictions import EvaluatedRows, evaluated_rows, predict, settings_now
+from flows.evaluate.predictions import EvaluatedRows, NothingAnswered, evaluated_rows, predict, settings_now
 from flows.families import load_family
-from flows.llm.model import Invalid, Text
+from flows.llm.model import BudgetSpent, Invalid, Text
 from flows.llm.rules import Rules
 from schemas.errors import WrongInput
 from tests.released import swap_cases
@@ -251,6 +251,39 @@ def test_what_a_killed_evaluation_left_is_written_over_and_what_fails_leaves_not
     predict(project, EVALUATED, Counting(), rows, path, lambda done, total: None)
     assert [one.name for one in path.parent.iterdir()] == ["toy.jsonl"]
     assert "half" not in path.read_text()
+
+
+class Poor(Counting):
+    """Answers so many questions, then the budget is spent."""
+
+    def __init__(self, answers: int) -> None:
+        self.answers = answers
+        super().__init__()
+
+    def shout(self, inputs: ToShout, rng: Any) -> Text:
+        if len(self.asked) == self.answers:
+            raise BudgetSpent("the budget is spent")
+        return super().shout(inputs, rng)
+
+
+def test_where_the_budget_leaves_no_answer_what_was_there_stays_with_its_tables(build: Build, tmp_path: Path) -> None:
+    path, tables = tmp_path / "toy.jsonl", [tmp_path / f"toy{end}" for end in (".tables.json", ".tables.html", ".html")]
+    project: Any = SimpleNamespace(build=build, run=asyncio.run, state=tmp_path / "state")
+    rows = evaluated_rows(project, EVALUATED, None)
+    predict(project, EVALUATED, Counting(), rows, path, lambda done, total: None)
+    whole = path.read_text()
+    for one in tables:
+        one.write_text("of the whole")
+    with pytest.raises(NothingAnswered):
+        predict(project, EVALUATED, Poor(0), rows, path, lambda done, total: None)
+    assert path.read_text() == whole
+    assert all(one.exists() for one in tables)
+    # Tables of predictions that are no more go with them.
+    with pytest.raises(BudgetSpent) as stopped:
+        predict(project, EVALUATED, Poor(2), rows, path, lambda done, total: None)
+    assert not isinstance(stopped.value, NothingAnswered)
+    assert len(path.read_text().splitlines()) == 2
+    assert not any(one.exists() for one in tables)
 
 
 def test_a_build_without_an_evaluated_part_says_which_there_could_be(build: Build) -> None:

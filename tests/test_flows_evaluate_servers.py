@@ -1,14 +1,16 @@
 """`touchstone evaluate` and `score` beside servers that imitate real ones, over HTTP, as a user runs them."""
 
 import json
+import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.builds import killed, touchstone, write_config
-from tests.chat_server import ChatServer, Messages, Reply
+from tests.builds import TOUCHSTONE, killed, touchstone, wait_for, write_config
+from tests.chat_server import ChatServer, Faults, Messages, Reply
 from tests.imitations import Refuses, llama_cpp, o1_mini, ollama, openai_window, tokens_of, vllm_window
 
 pytestmark = pytest.mark.slow
@@ -151,6 +153,53 @@ def test_a_spent_budget_still_scores_what_was_answered(built: Path) -> None:
         more = Evaluated(built, server, budget_usd=3, prices=str(prices), temperature=0.5)
         assert len(more.predictions) > len(ran.predictions) or len(server.answered) > first
         assert server.answered_twice == []
+
+
+def test_what_a_spent_budget_leaves_of_a_finished_evaluation_is_told(built: Path) -> None:
+    prices = built / "prices.yaml"
+    prices.write_text("gpt-4o-mini: {input_per_million: 0, output_per_million: 1000}")
+    with ChatServer(lambda messages: Reply(right(messages), usage=(10, 100))) as server:
+        whole = Evaluated(built, server, parameters={"top_p": 0.1})
+        lines, tables = whole.predictions, whole.output.read_bytes()
+        rows = len({one["id"] for one in lines})
+        other: dict[str, Any] = {"prices": str(prices), "parameters": {"top_p": 0.2}}
+        none = Evaluated(built, server, budget_usd=0.001, **other)
+        assert none.done.returncode == 1
+        said = f"nothing was answered before the budget was spent; the {len(lines)} rows of before stay there"
+        assert said in none.done.stdout
+        assert (none.predictions, none.output.read_bytes()) == (lines, tables)
+        few = Evaluated(built, server, budget_usd=1, **other)
+        assert few.done.returncode == 1
+        asked = len({one["id"] for one in few.predictions})
+        assert 0 < len(few.predictions) < len(lines)
+        assert f"predictions on {asked} rows take the place of those on {rows}, whose answers" in few.done.stdout
+        assert few.output.read_bytes() != tables
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_who_stops_it_beside_a_silent_server_is_told_at_once_and_waits_less_than_ten_seconds(
+    built: Path, stop: signal.Signals
+) -> None:
+    with ChatServer(right, faults=Faults(latency_s=(12, 12))) as server:
+        model = {"provider": "endpoint", "name": "gpt-4o-mini", "base_url": server.url, "concurrency": 2}
+        write_config(built, models={"m": model}, families={"uraq": URAQ})
+        process = subprocess.Popen(
+            [TOUCHSTONE, "evaluate", "uraq", "--model", "m", "--out", "out"], cwd=built,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        wait_for(lambda: server.requests)
+        process.send_signal(stop)
+        began = time.monotonic()
+        assert process.stderr is not None
+        assert process.stderr.readline() == "stopping: calls that were sent are waited for, 8 s at most\n"
+        assert time.monotonic() - began < 3
+        _, said = process.communicate(timeout=60)
+        assert time.monotonic() - began < 10
+        assert (process.returncode, said) == (
+            130,
+            "touchstone: stopped; run the same command again to go on from here\n",
+        )
+        assert len(server.requests) <= 2, "nothing more is asked"
 
 
 def test_replies_that_are_cut_off_are_counted(built: Path) -> None:

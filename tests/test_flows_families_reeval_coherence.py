@@ -20,17 +20,20 @@ from flows.families.reeval.prompts import (
     ALTERNATIVE_ANSWER,
     CONDENSE,
     MERGE,
+    READ_PASSAGE,
     REPLACE_ANSWER,
     RESOLVE_SENTENCE,
     SELECT_SENTENCE,
+    Objection,
     ToAlter,
     ToCondense,
     ToMerge,
+    ToRead,
     ToReplace,
     ToResolve,
     ToSelect,
 )
-from flows.families.reeval.rules import alternative_answer, merge, resolve_sentence
+from flows.families.reeval.rules import alternative_answer, merge, read_passage, resolve_sentence
 from flows.families.reeval.verify import verify_swaps
 from flows.language import language_of, names_of
 from flows.language.agreement import contradiction, foreign_number, unexplained
@@ -1187,11 +1190,28 @@ def test_the_prompts_of_category_2_state_what_their_checks_refuse() -> None:
     merging = MERGE.messages(to_merge)
     for stated in ("stays together", "never between two", "what something is stands before", "the text is empty"):
         assert stated in merging[0]["content"]
+    objection = Objection(sentence="A sentence.", reason="from nowhere")
+    again = to_merge.model_copy(update={"evidence": "page", "merged": "earlier", "objections": (objection,)})
+    assert "objected" not in merging[0]["content"] + merging[1]["content"]
+    assert "introduced within its own sentence" in MERGE.messages(again)[0]["content"]
+    for stated in ("page", "earlier", "- A sentence.: from nowhere"):
+        assert stated in MERGE.messages(again)[1]["content"]
+    reading = READ_PASSAGE.messages(ToRead(passage="The passage.", language="en"))
+    for stated in ("word for word", "Do not object to", "the list is empty"):
+        assert stated in reading[0]["content"]
+    assert "The passage." in reading[1]["content"]
     to_resolve = ToResolve(
         question="q", sentence="s", leaning=None, before="", evidence="e", title=None, answer="a", language="en"
     )
     resolving = RESOLVE_SENTENCE.messages(to_resolve)
-    for stated in ("every pronoun", "At the time", "did so", "Add nothing that the\n  passage"):
+    for stated in (
+        "heading before a colon",
+        "leans on a sentence before",
+        "every pronoun",
+        "At the time",
+        "did so",
+        "Add nothing that the\n  passage",
+    ):
         assert stated in resolving[0]["content"]
 
 
@@ -1340,6 +1360,73 @@ def test_the_rules_take_another_place_where_the_wanted_one_does_not_do() -> None
         question="q", sentence=THEORY, condensed=USES, passages=(), answer="difficulty", place=0.99, language="en"
     )
     assert merge(asked, Random(0)).text == f"{THEORY} {USES}"
+
+
+def test_what_was_objected_to_may_go_and_an_objection_quotes_the_passage() -> None:
+    sentence, condensed = "Ada Brown was born in Oslo.", "Oslo has parks. Its old fishing harbour smells of salted cod."
+    shorter = f"{sentence} Oslo has parks."
+    objected = [condensed.partition(". ")[2]]
+    problem = checks.merged_problem("en", sentence, condensed, "Oslo", shorter)
+    assert problem is not None
+    assert problem[0] == "condensed text is not in the new evidence"
+    assert checks.merged_problem("en", sentence, condensed, "Oslo", shorter, objected=objected) is None
+    reading = ToRead(passage=shorter, language="en")
+    READ_PASSAGE.parse(reading, '{"objections": [{"sentence": "Oslo has parks.", "reason": "r"}]}')
+    with pytest.raises(Invalid, match="objection to what the passage does not say"):
+        READ_PASSAGE.parse(reading, '{"objections": [{"sentence": "It has a harbour.", "reason": "r"}]}')
+
+
+@pytest.mark.parametrize(
+    ("language", "passage", "objected"),
+    [
+        ("en", "The Eiffel Tower stands in Paris. The tower is made of iron. It was built in 1889.", []),
+        ("en", "The blue whale feeds on krill. The fin whale is smaller than the blue whale.", []),
+        ("en", "Paris lies on the Seine. The attempt failed in 1889.", ["The attempt failed in 1889."]),
+        ("en", "It was built in 1889. Paris lies on the Seine.", ["It was built in 1889."]),
+        ("en", "Iron rusts in water. He died in Paris.", ["He died in Paris."]),
+        ("en", "Marie Curie came from Warsaw. She died in France.", []),
+        ("en", "Oslo lies on a fjord. It is old. Oslo lies on a fjord.", ["Oslo lies on a fjord."]),
+        ("zh", "他于1934年去世。巴黎位于法国。", ["他于1934年去世。"]),
+        ("zh", "巴黎位于法国。它是一个很大的城市。", []),
+    ],
+)
+def test_the_rules_object_to_what_leans_on_nothing(language: str, passage: str, objected: list[str]) -> None:
+    found = read_passage(ToRead(passage=passage, language=language), Random(0)).objections
+    assert [one.sentence for one in found] == objected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer", "question", "resolved"),
+    [
+        (
+            "Royal assent: After the bill has been passed, the Presiding Officer submits it to the Monarch for royal "
+            "assent.", "royal assent", "Why is the bill of the Scottish Parliament passed to the Monarch?",
+            "After a bill of the Scottish Parliament has been passed, the Presiding Officer submits it to the Monarch "
+            "for royal assent.",
+        ),
+        (
+            "Eventually, the Normans merged with the natives.", "natives", "With whom did the Normans merge?",
+            "The Normans merged with the natives.",
+        ),
+        (
+            "Unlike earlier anti-colonial movements, Islamic Jihad attacked Muslim leaders.", "Muslim leaders",
+            "Whom did Islamic Jihad attack?", "Islamic Jihad attacked Muslim leaders.",
+        ),
+        (
+            "Harvard's attempt to save led to a halt of the Allston Complex.", "Allston Complex",
+            "What did Harvard halt?",
+            "Harvard's attempt to save after the loss that its endowment suffered in 2008 led to a halt of the Allston "
+            "Complex.",
+        ),
+        ("此外，巴黎还有一座铁塔。", "铁塔", "巴黎有什么塔？", "巴黎有一座铁塔。"),
+    ],
+)  # fmt: skip
+def test_a_resolved_sentence_may_lose_its_opening_and_say_what_it_speaks_of(
+    sentence: str, answer: str, question: str, resolved: str
+) -> None:
+    language = "en" if sentence.isascii() else "zh"
+    evidence = f"{sentence} The endowment suffered a loss in 2008. The Scottish Parliament passes bills."
+    assert checks.resolved_problem(language, question, sentence, answer, resolved, None, evidence) is None
 
 
 # ---- passages on the matter ----

@@ -6,11 +6,13 @@ from random import Random
 from flows.families.reeval.prompts import (
     Alternative,
     Passage,
+    Reading,
     Replaced,
     Sentence,
     ToAlter,
     ToCondense,
     ToMerge,
+    ToRead,
     ToReplace,
     ToResolve,
     ToSelect,
@@ -32,7 +34,7 @@ GOLDEN = {
     "category2 drop_duplicates": (1, "d6ec4eb4b6a057f9"),
     "category2 select_seed": (1, "d6ec4eb4b6a057f9"),
     "category2 select_unknown": (1, "d6ec4eb4b6a057f9"),
-    "category2 enrich": (11, "d4b8354c8594912d"),
+    "category2 enrich": (12, "d4b8354c8594912d"),
 }
 """Part and step -> its version, and the hash of what it makes. If a hash is to change, so is the version."""
 
@@ -61,6 +63,10 @@ def merge(asked: ToMerge, rng: Random) -> Passage:
     return Passage(text=f"{asked.sentence} {asked.condensed}")
 
 
+def read(asked: ToRead, rng: Random) -> Reading:
+    return Reading(objections=())
+
+
 async def test_bytes_change_with_the_version_alone(tmp_path: Path) -> None:
     samples = packaged("reeval.yaml").parent
     questions = tmp_path / "questions.jsonl"
@@ -82,6 +88,7 @@ async def test_bytes_change_with_the_version_alone(tmp_path: Path) -> None:
             "resolve_sentence": resolve,
             "condense": condense,
             "merge": merge,
+            "read_passage": read,
         },
         7,
     )

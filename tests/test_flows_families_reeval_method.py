@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -18,9 +19,19 @@ from flows.construct.stages import StageRef
 from flows.families.reeval import FAMILY, checks, filters
 from flows.families.reeval.method import ReEvalSettings, ready
 from flows.families.reeval.passages import MOST_SHARED
-from flows.families.reeval.prompts import Alternative, Replaced, Sentence, ToAlter
+from flows.families.reeval.prompts import (
+    Alternative,
+    Objection,
+    Reading,
+    Replaced,
+    Sentence,
+    ToAlter,
+    ToMerge,
+    ToRead,
+)
 from flows.families.reeval.prompts import Passage as CondensedPassage
 from flows.families.reeval.rules import RULES, alternative_answer
+from flows.language import language_of
 from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Text, Usage
 from flows.llm.rules import Rules
 from flows.project.project import Project
@@ -429,6 +440,50 @@ async def test_what_cannot_be_merged_or_says_the_same_twice_is_a_counted_drop(
     assert manifest is not None
     assert manifest.dropped[reason] >= 25
     assert rows(project, "category2") == []
+
+
+@pytest.mark.parametrize(("objected", "kept"), [(0, True), (1, True), (2, False)])
+async def test_what_a_reader_objects_to_is_merged_once_more_and_then_dropped(
+    tmp_path: Path, objected: int, kept: bool
+) -> None:
+    def read(asked: ToRead, rng: Random) -> Reading:
+        sentence = language_of(asked.language).sentences(asked.passage)[0]
+        objection = Objection(sentence=sentence, reason="comes from nowhere")
+        return Reading(objections=(objection,) if tries[asked.passage] <= objected else ())
+
+    def merge(asked: ToMerge, rng: Random) -> CondensedPassage:
+        given = RULES["merge"](asked, rng)
+        assert isinstance(given, CondensedPassage)
+        tries[given.text] = 2 if asked.objections else 1
+        if asked.objections:
+            mended.append(asked)
+            assert asked.merged != given.text
+        return given
+
+    built: list[list[Any]] = []
+    for folder in ("once", "again"):
+        tries: dict[str, int] = {}
+        mended: list[ToMerge] = []
+        project = project_of(tmp_path / folder, parts=["category2", "passages"])
+        family = project.build.families["reeval"]
+        rules = Rules({**RULES, "merge": merge, "read_passage": read}, 7)
+        family.models.update(dict.fromkeys(family.models, rules))  # type: ignore[attr-defined]
+        await run_all(project.build)
+        built.append(rows(project, "category2"))
+    assert built[0] == built[1]
+    manifest = project.build.manifest(StageRef("reeval", "category2", "enrich"))
+    assert manifest is not None
+    reason = "a reader objects to the merged text"
+    assert len(built[0]) >= 20 if kept else built[0] == []
+    assert (manifest.dropped.get(reason, 0) >= 25) is not kept
+    assert bool(mended) is (objected > 0)
+    assert all(one.merged.startswith(one.objections[0].sentence) and one.evidence for one in mended)
+    for one in project.build.read(StageRef("reeval", "category2", "enrich")).dropped():
+        if one.reason == reason:
+            assert "(comes from nowhere) | " in (one.evidence or "")
+    if kept:
+        read_by = [ref for ref in built[0][0].provenance.prompts if ref.name == "read_passage"]
+        assert [ref.role for ref in read_by] == ["builder"]
 
 
 async def test_passages_that_make_no_text_are_a_counted_drop(tmp_path: Path) -> None:

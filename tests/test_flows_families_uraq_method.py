@@ -126,6 +126,13 @@ def test_a_count_that_the_pool_cannot_fill_is_left_out_and_named(small: Project)
     assert {row.n_contexts for row in rows(small, "evaluation")} == {1, 5, 20}
 
 
+async def test_a_topic_without_a_statement_is_told(tmp_path: Path) -> None:
+    project = await built(tmp_path, statements=4, topics=["geography", "musik"], parts=["statements"])
+    manifest = project.build.manifest(StageRef("uraq", "statements", "write_statements"))
+    assert manifest is not None
+    assert list(manifest.notes) == ["the builder wrote no statement on 'musik'"]
+
+
 def test_messages_show_every_context_and_the_question(small: Project) -> None:
     row = rows(small, "evaluation")[0]
     for need in NEEDS:

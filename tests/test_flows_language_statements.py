@@ -63,10 +63,22 @@ def test_a_question_for_a_time_takes_the_rest_for_granted() -> None:
         ("黄昆岩是哪国人？", "挪威", "黄昆岩是挪威人。"),
         ("北京体育大学培养了多少位冠军？", "74人", "北京体育大学培养了74位冠军。"),
         ("九龙巴士41R线为什么被取缔？", "为了交通", None),
+        ("叶乔波是什么运动员？", "花样滑冰", "叶乔波是花样滑冰运动员。"),
+        ("本线在2010年改名为什么？", "海线", None),
+        ("乐坛线在2010年改名为什么？", "海线", "乐坛线在2010年改名为海线。"),
+        ("迪士尼线有多少列车？", "4列", "迪士尼线有4列列车。"),
+        ("俱乐部存在了多长时间？", "五年", "俱乐部存在了五年。"),
+        ("天津会堂具有什么价值？", "为历史建筑", None),
     ],
 )
 def test_a_chinese_answer_stands_where_the_question_word_stands(question: str, answer: str, made: str | None) -> None:
     assert zh_statements.statement(question, answer) == made
+
+
+def test_a_chinese_question_for_a_reason_takes_the_rest_for_granted() -> None:
+    assert zh_statements.unexplained("徐晓飞为什么中途退役过？") == "徐晓飞中途退役过。"
+    assert zh_statements.unexplained("他为什么退役？") is None
+    assert zh_statements.unexplained("海线改名为什么？") is None
 
 
 @pytest.mark.parametrize(

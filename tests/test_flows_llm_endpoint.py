@@ -257,6 +257,103 @@ async def test_a_refusal_is_kept_and_not_argued_with(tmp_path: Path, square: Pro
         assert len(server.requests) == 1
 
 
+async def ends(folder: Path, prompt: Prompt[Any], change: Callable[[dict[str, Any]], None], **settings: Any) -> Any:
+    """What comes of a reply, "half an", that is changed."""
+    with ChatServer(answer=lambda _: "half an") as server:
+        reply = server._reply
+
+        def changed(body: dict[str, Any], name: str) -> dict[str, Any]:
+            made = reply(body, name)
+            change(made)
+            return made
+
+        server._reply = changed  # type: ignore[method-assign]
+        [found] = await ask(server, folder, prompt, [1], **settings)
+        return found
+
+
+@pytest.mark.parametrize("finish", ["length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded", None])
+async def test_a_reply_that_ends_at_its_limit_is_cut_off_whatever_the_word(
+    tmp_path: Path, words: Prompt[Text], finish: str | None
+) -> None:
+    found = await ends(tmp_path, words, lambda reply: reply["choices"][0].update(finish_reason=finish))
+    assert found == Text(text="half an", cut_off=finish is not None)
+
+
+@pytest.mark.parametrize("finish", ["SAFETY", "content_filter", "RECITATION", "refusal", "sensitive"])
+async def test_a_reply_that_is_withheld_is_a_refusal(tmp_path: Path, words: Prompt[Text], finish: str) -> None:
+    found = await ends(tmp_path, words, lambda reply: reply["choices"][0].update(finish_reason=finish))
+    assert isinstance(found, InvalidAnswer)
+    assert found.reason == "refused"
+
+
+def _fail(replies: list[dict[str, Any]], reply: dict[str, Any]) -> None:
+    """Each reply in turn gets one of the changes; an error stands in its place."""
+    for change in replies[:1]:
+        if "error" in change:
+            reply.clear()
+            reply.update(change)
+        else:
+            reply["choices"][0].update(change)
+    del replies[:1]
+
+
+BAD_GATEWAY = {"error": {"message": "Provider returned error", "code": 502}, "id": "x"}
+
+
+@pytest.mark.parametrize("fault", [{"finish_reason": "error"}, {"finish_reason": "abort"}, BAD_GATEWAY])
+async def test_a_reply_that_failed_is_asked_for_again(
+    tmp_path: Path, words: Prompt[Text], fault: dict[str, Any]
+) -> None:
+    assert await ends(tmp_path, words, partial(_fail, [fault]), max_retries=1) == Text(text="half an")
+    error = await ends(tmp_path, words, partial(_fail, [fault] * 2), max_retries=1, parameters={"seed": 1})
+    assert isinstance(error, TransportError)
+    assert error.transient
+    assert "server error 50" in str(error)
+
+
+async def test_an_error_with_status_200_is_what_its_code_says(tmp_path: Path, words: Prompt[Text]) -> None:
+    def fault(code: int, said: str) -> dict[str, Any]:
+        return {"error": {"message": said, "code": code}}
+
+    def long(reply: dict[str, Any]) -> None:
+        _fail([fault(400, "This model's maximum context length is 100 tokens")], reply)
+
+    found = await ends(tmp_path, words, long)
+    assert isinstance(found, InvalidAnswer)
+    assert found.reason == "prompt longer than the model's window"
+    found = await ends(tmp_path, words, partial(_fail, [fault(401, "No auth"), {}]))
+    assert "a key is asked for (401)" in str(found)
+    found = await ends(tmp_path, words, partial(_fail, [fault(429, "Rate limit exceeded")]), max_retries=0)
+    assert "too many requests (429)" in str(found)
+
+
+async def test_an_answer_with_nul_is_invalid_and_can_be_kept_anywhere(tmp_path: Path, words: Prompt[Text]) -> None:
+    with ChatServer(answer=lambda _: "one\0two") as server:
+        for requests in (1 + MAX_REASKS, 0):
+            [error] = await ask(server, tmp_path, words, [1])
+            assert isinstance(error, InvalidAnswer)
+            assert error.reason == "answer holds a character that is no text"
+            assert r"one\x00two" in error.evidence
+            assert "\0" not in error.evidence
+            assert len(server.requests) == requests
+            server.clear()
+
+
+async def test_no_servers_words_steer_a_terminal(tmp_path: Path) -> None:
+    said = "no temperature \x1b[2J\x9b1A\x00\u202ethere"
+    shown = r"no temperature \x1b[2J\x9b1A\x00\u202ethere"
+    told: list[str] = []
+    with ChatServer(answer=lambda _: "x", refuses=lambda body: (400, said)) as server:
+        [error] = await ask(server, tmp_path, a_prompt(tmp_path), [1], told=told)
+    assert shown in str(error)
+    assert shown in told[0]
+    refused = 400, {"error": {"message": said, "code": "content_filter"}}
+    with ChatServer(answer=lambda _: "x", refuses=lambda body: refused) as server:
+        [error] = await ask(server, tmp_path, a_prompt(tmp_path), [1])
+    assert error.evidence == shown
+
+
 async def test_half_an_emoji_is_no_reason_to_lose_an_answer(tmp_path: Path, words: Prompt[Text]) -> None:
     with ChatServer(answer=lambda _: "x") as server:
         server._send = lambda writer, status, body, headers=None: server._send_bytes(  # type: ignore[method-assign]

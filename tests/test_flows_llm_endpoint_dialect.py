@@ -10,7 +10,16 @@ import pytest
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import REASONING_TOKENS, Endpoint, EndpointSettings
 from flows.llm.limits import Budget
-from flows.llm.model import InvalidAnswer, NoAnswer, Prompt, PromptTooLong, Text, Usage, without_thought
+from flows.llm.model import (
+    InvalidAnswer,
+    NoAnswer,
+    Prompt,
+    PromptTooLong,
+    Text,
+    TransportError,
+    Usage,
+    without_thought,
+)
 from flows.llm.refusal import RefusedRequest
 from tests.chat_server import ChatServer, Faults, Messages, Refusal, Reply
 from tests.imitations import Refuses, llama_cpp, o1_mini, ollama, openai_window, tokens_of, vllm_window
@@ -121,6 +130,31 @@ async def test_an_answer_is_asked_no_longer_than_the_model_can_be(tmp_path: Path
     assert told[0].startswith("model gpt-4o-mini: does not answer with more than 40 tokens")
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (503, "The model is overloaded (GPU temperature throttling); retry later"),
+        (500, "Internal error: worker died with max_tokens=50 pending"),
+        (500, "This replica supports at most 5 completion tokens"),
+        (502, "The system instruction store is down"),
+    ],
+)
+async def test_a_fault_that_passes_teaches_nothing(tmp_path: Path, status: int, said: str) -> None:
+    told: list[str] = []
+    faults = iter([(status, said)] * 2)
+    with ChatServer(answers, refuses=lambda body: next(faults, None)) as server:
+        made = EndpointSettings(name="gpt-4o-mini", base_url=server.url, max_retries=0)
+        with CompletionCache(f"sqlite:///{tmp_path}/cache.db") as cache:
+            async with Endpoint(made, cache, tell=told.append) as endpoint:
+                for number in (3, 4):
+                    with pytest.raises(TransportError, match=f"server error {status}"):
+                        await endpoint.complete(a_prompt(tmp_path), Asked(number=number), usage=Usage())
+                assert await endpoint.complete(a_prompt(tmp_path), Asked(number=3), usage=Usage()) == Text(text="9")
+        sent = server.requests[-1].body
+        assert (sent["temperature"], sent["max_tokens"], sent["messages"][0]["role"]) == (0.0, 50, "system")
+    assert told == []
+
+
 # ---- settings ----
 
 
@@ -223,6 +257,31 @@ async def test_a_long_answer_without_a_thought_ends_where_it_would_whatever_the_
             server.clear()
             assert await ask(server, folder, a_prompt(tmp_path), order[::-1]) == [expected[n] for n in order[::-1]]
             assert server.requests == []
+
+
+def hides_thoughts(messages: Messages) -> Reply:
+    """Thoughts of 10 to 82 tokens that are counted but not shown, and an answer of 4 to 36."""
+    number = int(answers(messages)) % 10
+    return Reply("so " * (5 + 5 * number), thought=10 + 8 * number, shows="nothing")
+
+
+async def test_an_answer_does_not_depend_on_what_was_learnt_before_it(tmp_path: Path) -> None:
+    """In one run, in another order, all at once, and number by number as by runs that were stopped in between."""
+    numbers = list(range(12))
+    found: list[dict[int, Any]] = []
+    with ChatServer(hides_thoughts, faults=Faults(latency_s=(0.0, 0.01))) as server:
+        orders: list[list[list[int]]] = [[numbers], [numbers[::-1]], [[n] for n in numbers], [numbers[6:], numbers[:6]]]
+        for place, runs in enumerate(orders):
+            folder = tmp_path / str(place)
+            folder.mkdir()
+            answered = {}
+            for run in runs:
+                given = await ask(server, folder, a_prompt(folder), run, concurrency=1 if place < 2 else 8)
+                answered.update(zip(run, given, strict=True))
+            found.append({number: answered[number] for number in numbers})
+    assert found[1:] == found[:1] * 3
+    whole = [one == Text(text="so " * (5 + 5 * (n * n % 10))) for n, one in found[0].items()]
+    assert sum(whole) >= 8
 
 
 async def test_every_call_that_was_made_for_an_answer_is_paid_under_the_ceiling(tmp_path: Path) -> None:
@@ -329,6 +388,44 @@ async def test_what_a_filter_says_is_no_answer_of_the_model(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("status", "said", "code"),
+    [
+        (400, "Invalid prompt: your prompt was flagged as potentially violating our usage policy.", "invalid_prompt"),
+        (400, "Content Exists Risk", "invalid_request_error"),
+        (
+            400,
+            "<400> InternalError.Algo.DataInspectionFailed: Input text data may contain inappropriate content.",
+            None,
+        ),
+        (400, "The request was rejected because it was considered high risk", "content_filter"),
+        (403, 'openai/gpt-4o requires moderation on OpenAI. Your input was flagged for "violence".', "403"),
+        (400, "系统检测到输入或生成内容可能包含不安全或敏感内容", "1301"),
+    ],
+)
+async def test_a_prompt_that_a_provider_will_not_have_answered_drops_the_record_only(
+    tmp_path: Path, status: int, said: str, code: str | None
+) -> None:
+    def refuses(body: dict[str, Any]) -> Refusal | None:
+        asked = body["messages"][1]["content"]
+        return (status, {"error": {"message": said, "code": code}}) if asked == "Square 3 please" else None
+
+    told: list[str] = []
+    with ChatServer(answers, refuses=refuses) as server:
+        error, answer = await ask(server, tmp_path, a_prompt(tmp_path), [3, 4], told=told)
+        assert isinstance(error, NoAnswer)
+        assert (error.reason, error.answer) == ("refused", said)
+        assert answer == Text(text="16")
+        assert len(server.requests) == 2
+    assert told == []
+
+
+def test_a_key_and_a_pace_are_no_matter_of_what_a_prompt_says() -> None:
+    for status in (401, 429, 500, 503):
+        assert not RefusedRequest(status, "", "your account was flagged").is_about_content
+    assert not RefusedRequest(400, "", "Unsupported value: 'temperature'").is_about_content
+
+
+@pytest.mark.parametrize(
     ("said", "window", "tokens"),
     [
         ("This model's maximum context length is 16385 tokens. However, your messages resulted in 20,123 tokens. Please"
@@ -351,12 +448,32 @@ async def test_what_a_filter_says_is_no_answer_of_the_model(tmp_path: Path) -> N
         ("Trying to keep the first 20000 tokens when context the overflows. However, the model is loaded with context "
          "length of only 4096 tokens, which is not enough. Try to load the model with a larger context length", 4096,
          None),
+        ("input length and `max_tokens` exceed context limit: 13905 + 512 > 4096, decrease input length",
+         4096, 13905),
+        ("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 4096]", 4096, None),
+        ("The total number of tokens in the messages and max_tokens must be less than or equal to 4096 (model context "
+         "length)", 4096, None),
+        ("Invalid request: Your request exceeded model token limit: 4096 (requested: 13905)", 4096, 13905),
+        ("Invalid request: Your request exceeded model token limit: 4096", 4096, None),
+        ("too many tokens: total number of tokens in the prompt cannot exceed 4096 - received 13905. Try using a "
+         "shorter prompt", 4096, 13905),
+        ("the number of input tokens 13905 cannot exceed the total tokens limit 4096 for this model", 4096, 13905),
+        ("Prompt length 13905 exceeds maximum 4096", 4096, 13905),
+        ("Prompt 超长", None, None),
     ],
 )  # fmt: skip
 def test_what_servers_say_of_their_window(said: str, window: int | None, tokens: int | None) -> None:
     refused = RefusedRequest(400, "", said)
     assert refused.is_about_length
     assert (refused.window, refused.prompt_tokens) == (window, tokens)
+
+
+@pytest.mark.parametrize("status", [413, 429])
+def test_one_request_that_is_more_than_a_minutes_tokens_is_too_long(status: int) -> None:
+    said = "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 41,000. The input or output"
+    refused = RefusedRequest(status, "rate_limit_exceeded", said)
+    assert refused.is_about_length
+    assert refused.window == 30000
 
 
 @pytest.mark.parametrize(

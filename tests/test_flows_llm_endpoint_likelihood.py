@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+import orjson
 import pytest
 
 from flows.llm.cache import CompletionCache
+from flows.llm.chat_format import read_log_probabilities
 from flows.llm.endpoint import Endpoint, EndpointSettings
 from flows.llm.limits import Budget
 from flows.llm.local import LocalModel, LocalSettings
@@ -101,6 +103,12 @@ def test_a_server_that_tells_nothing_of_prompts_is_one_line() -> None:
         assert "\n" not in str(raised.value)
     with ChatServer({}) as server, pytest.raises(TransportError, match="not found"):
         weigh(server, [ASKED])
+
+
+@pytest.mark.parametrize("told", [5, {"a": 1}, "abc", [None, -1e308, -1e308, -1e308]])
+def test_log_probabilities_that_are_none_are_one_line(told: object) -> None:
+    body = {"choices": [{"text": "", "logprobs": {"token_logprobs": told}}], "usage": {"prompt_tokens": 3}}
+    assert read_log_probabilities(orjson.dumps(body)) is None
 
 
 def test_a_prompt_longer_than_the_window_and_an_option_without_tokens() -> None:

@@ -32,7 +32,7 @@ from flows.run.estimate import expected_calls
 from flows.scoring.tables import ScoreTables
 from schemas.base import Dropped, Frozen, Record
 from schemas.errors import WrongInput, first_problem
-from schemas.manifest import ShardManifest, UsageOfPrompt, sum_usage
+from schemas.manifest import ShardManifest
 from schemas.prediction import Prediction
 
 EVALUATED = "evaluated"
@@ -48,6 +48,10 @@ SHARDS_AT_ONCE = 8
 
 
 One = TypeVar("One", bound=Frozen)
+
+
+class NothingAnswered(BudgetSpent):
+    """The budget was spent before there was an answer: no file was written, and one of before is as it was."""
 
 
 class Rows(Protocol):
@@ -228,7 +232,8 @@ def predict(
 
     A refusal or an empty answer is a prediction like any other: it is scored as it stands. What the model was not
     asked, since its server refused, is a failure. Rows of one id are one question (two pivots may have made the same
-    case): it is asked once. Where the budget is spent, what was answered is written, and `BudgetSpent` raised.
+    case): it is asked once. Where the budget is spent, what was answered is written, and `BudgetSpent` raised, or
+    `NothingAnswered`.
     """
     one = project.build.families[family.name]
     # A family may ask its pivot by the same prompts; here another role is asked.
@@ -348,36 +353,35 @@ def as_paid(project: Project, family: Family, build: Build, limit: int | None) -
     return _beside_build(project, FamilyBuild(family, one.settings, one.prompts, models), held, limit)
 
 
-def hold(project: Project, family: Family, build: Build, watcher: Watcher) -> UsageOfPrompt:
-    """Make what is not made yet of a build by `build_with`, shard by shard, and tell what was asked for it now.
+def hold(project: Project, family: Family, build: Build, watcher: Watcher, usage: Usage) -> None:
+    """Make what is not made yet of a build by `build_with`, shard by shard; what was asked for it now is in `usage`.
 
     What was finished when a run was killed is not run again; what was answered in the rest comes from the cache.
     """
     held = family.evaluation.held
     assert held is not None
-    asked: list[Mapping[str, UsageOfPrompt]] = []
-    build.called = watcher.called
+
+    def called(ref: StageRef, took: Usage) -> None:
+        usage.add(took)
+        watcher.called(ref, took)
+
+    build.called = called
     for ref in (ref for name in held.parts for ref in build.stages(family, family.part(name))):
         is_new = False
         if build.manifest(ref) is None:
             with one_stage(project.state, build.fingerprint(ref), project.waiting(ref, watcher)):
                 if is_new := build.manifest(ref) is None:
-                    asked += _make(project, build, ref, watcher)
+                    _make(project, build, ref, watcher)
         manifest = build.manifest(ref)
         assert manifest is not None
         watcher.finished(ref, manifest, before=not is_new, example=None)
-    total = sum_usage({"all": one} for usage in asked for one in usage.values())
-    return total.get("all", UsageOfPrompt())
 
 
-def _make(project: Project, build: Build, ref: StageRef, watcher: Watcher) -> list[Mapping[str, UsageOfPrompt]]:
-    """Make a stage, and tell what its shards took that were not there."""
-    files, spans = build.files(ref), build.shards(ref)
-    there = {index for index in range(len(spans)) if files.shard(index) is not None}
+def _make(project: Project, build: Build, ref: StageRef, watcher: Watcher) -> None:
+    """Make a stage; its shards that are there stay."""
+    spans = build.shards(ref)
     watcher.started(ref, len(spans), expected_calls(build, ref))
-    shards = project.run(_run_shards(build, ref, spans, watcher))
-    build.finish(ref, shards)
-    return [shard.usage for shard in shards if shard.index not in there]
+    build.finish(ref, project.run(_run_shards(build, ref, spans, watcher)))
 
 
 async def _run_shards(
@@ -421,12 +425,17 @@ class Written(NamedTuple):
 
 
 def write_held(family: Family, context: HeldContext, stem: Path) -> list[Written]:
-    """Write an evaluation's records to `STEM.PART.jsonl`, and what was dropped, and why, to `STEM.dropped.jsonl`."""
+    """Write an evaluation's records to `STEM.PART.jsonl`, and what was dropped, and why, to `STEM.dropped.jsonl`.
+
+    Tables of what was there before are removed.
+    """
     held = family.evaluation.held
     assert held is not None
-    written = [write_records(context.records(part), _beside(stem, part)) for part in held.parts]
+    for name in (stem, *(beside(stem, part).with_suffix("") for part in held.parts)):
+        _remove_tables(name)
+    written = [write_records(context.records(part), beside(stem, part)) for part in held.parts]
     dropped = (one for part in held.parts for one in context.dropped(part))
-    return [*written, write_records(dropped, _beside(stem, DROPPED))]
+    return [*written, write_records(dropped, beside(stem, DROPPED))]
 
 
 def given_context(family: Family, project: Project, path: Path) -> HeldContext:
@@ -440,10 +449,10 @@ def given_context(family: Family, project: Project, path: Path) -> HeldContext:
     records = {last: read_records(path, family, last)}
     stem = path.with_name(path.name.removesuffix(f".{last}.jsonl"))
     dropped: list[Dropped] = []
-    if stem != path and all(_beside(stem, name).is_file() for name in (*earlier, DROPPED)):
-        records |= {name: read_records(_beside(stem, name), family, name) for name in earlier}
+    if stem != path and all(beside(stem, name).is_file() for name in (*earlier, DROPPED)):
+        records |= {name: read_records(beside(stem, name), family, name) for name in earlier}
         advice = f"a row tells what was dropped; `touchstone evaluate {family.name}` writes them"
-        dropped = [_row_as(Dropped, row, advice) for row in json_lines(str(_beside(stem, DROPPED)))]
+        dropped = [_row_as(Dropped, row, advice) for row in json_lines(str(beside(stem, DROPPED)))]
     steps = {name: {step.name for step in family.part(name).steps} for name in held.parts}
 
     def of(name: str) -> Iterable[Any]:
@@ -480,20 +489,26 @@ def _row_as(kind: type[One], row: Row, advice: str, added: Collection[str] = ())
         raise row.error(first_problem(error, "the row"), advice) from error
 
 
-def _beside(stem: Path, name: str) -> Path:
+def beside(stem: Path, name: str) -> Path:
+    """The file of a part's records, of those that an evaluation writes."""
     return stem.with_name(f"{stem.name}.{name}.jsonl")
 
 
 def write_records(records: Iterable[Frozen], path: Path) -> Written:
     """Write records as JSONL, to a file that is there when it is whole."""
-    before = 0
-    if path.exists():
-        with path.open("rb") as lines:
-            before = sum(1 for _ in lines)
+    before = rows_in(path)
     with whole_file(path) as out:
         for record in records:
             out.write(record.model_dump_json() + "\n")
     return Written(path, before)
+
+
+def rows_in(path: Path) -> int:
+    """How many rows a JSONL file has; none where there is no file."""
+    if not path.exists():
+        return 0
+    with path.open("rb") as lines:
+        return sum(1 for _ in lines)
 
 
 def _write(
@@ -506,8 +521,9 @@ def _write(
     """Write the predictions of each row, once for each id, to a file that is there when it is whole.
 
     The first batch that the budget stops is the last: its own predictions are written, then `BudgetSpent` is raised.
+    Where there are none at all, nothing is written, and `NothingAnswered` raised.
     """
-    done = 0
+    done, is_answered = 0, False
     asked: set[str] = set()
     stopped: BudgetSpent | None = None
     with whole_file(path) as out:
@@ -522,12 +538,22 @@ def _write(
                     exclude_none=True, exclude={"prediction"} if prediction.scores else None
                 )
                 out.write(json.dumps(written, ensure_ascii=False) + "\n")
+                is_answered = True
             if stopped is not None:
                 break
             done += len(batch)
             progress(done, len(rows))
+        if stopped is not None and not is_answered:
+            raise NothingAnswered(str(stopped)) from stopped
+        _remove_tables(path.with_suffix(""))
     if stopped is not None:
         raise stopped
+
+
+def _remove_tables(stem: Path) -> None:
+    """Remove the tables and pages beside predictions that others are about to replace: they tell nothing of those."""
+    for end in (".html", ".tables.html", ".tables.json"):
+        stem.with_name(f"{stem.name}{end}").unlink(missing_ok=True)
 
 
 class _Asking:

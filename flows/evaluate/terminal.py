@@ -3,11 +3,11 @@
 import json
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from rich.console import Console
@@ -18,20 +18,26 @@ from rich.table import Table
 from data.sources.files import json_lines
 from data.whole_file import whole_file
 from flows.construct.engine import Family
+from flows.construct.evaluation import HeldContext
+from flows.construct.stages import Build
 from flows.evaluate.author_versions import author_versions
 from flows.evaluate.estimate import evaluation_lines
 from flows.evaluate.predictions import (
     EVALUATED,
     EvaluatedRows,
     GivenRows,
+    NothingAnswered,
+    Written,
     as_paid,
     attend,
+    beside,
     build_with,
     evaluated_rows,
     given_context,
     held_context,
     hold,
     predict,
+    rows_in,
     settings_now,
     weigh,
     write_held,
@@ -44,6 +50,7 @@ from flows.llm.options import LikelihoodModel
 from flows.project.console import LogInterval, make_console, money
 from flows.project.locks import building, one_evaluation
 from flows.project.output_files import open_build
+from flows.project.progress import Watcher
 from flows.project.project import Project
 from flows.project.settings import nearest
 from flows.run.estimate import Estimate, EstimateLine, summed
@@ -51,7 +58,7 @@ from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
 from flows.scoring.qa import METRICS
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured, tally, told_beside
-from schemas.errors import WrongInput, first_problem
+from schemas.errors import Failed, WrongInput, first_problem
 from schemas.prediction import Prediction
 
 LINES_SHOWN = 40
@@ -80,7 +87,7 @@ def evaluate_family(
         return
     path = project.out / "predictions" / f"{name}-{_file_name(model)}.jsonl"
     rows = evaluated_rows(project, family, limit)
-    _tell_replaced(console, path, len(rows), weighs)
+    before = _before(path, len(rows), weighs)
     if family.evaluation.ready is not None:
         family.evaluation.ready(settings_now(project, family))
     told, usage, notes = None, Usage(), list[str]()
@@ -118,52 +125,91 @@ def evaluate_family(
     ]
     output = path.with_suffix(".tables.json")
     said += map(escape, notes)
-    _score_answered(console, project, family, rows, path, output, stopped, told, said)
+    _score_answered(
+        console,
+        project,
+        path,
+        before,
+        stopped,
+        lambda: _score(console, project, family, rows, path, output, partial=stopped is not None, more=told, said=said),
+    )
 
 
 _ID = re.compile(r'\{"id": "([^"]*)"')
 
 
-def _tell_replaced(console: Console, path: Path, rows: int, weighs: LikelihoodModel | None) -> None:
-    """Say so where predictions on fewer rows are to take the place of those on more.
+class Counted(NamedTuple):
+    """How many rows a file has predictions on, and how many predictions."""
 
-    Raises `WrongInput` where these would be lost: what a local model weighed is kept nowhere else.
-    """
+    rows: int
+    predictions: int
+
+
+def _counted(path: Path) -> Counted:
     if not path.exists():
-        return
+        return Counted(0, 0)
     with path.open(encoding="utf-8", errors="replace") as lines:
-        before = len({found[1] for line in lines if (found := _ID.match(line))})
-    if rows >= before:
-        return
-    if isinstance(weighs, LocalModel):
+        ids = [found[1] for line in lines if (found := _ID.match(line))]
+    return Counted(len(set(ids)), len(ids))
+
+
+def _before(path: Path, rows: int, weighs: LikelihoodModel | None) -> Counted:
+    """What a file has whose place predictions on so many rows are to take.
+
+    Raises `WrongInput` where some of it would be lost: what a local model weighed is kept nowhere else.
+    """
+    before = _counted(path)
+    if rows < before.rows and isinstance(weighs, LocalModel):
         raise WrongInput(
-            f"{path}: has predictions on {before:,} rows, whose place those on {rows:,} would take, and what a local "
-            "model weighed is kept nowhere else; move the file away, or ask about as many rows"
+            f"{path}: has predictions on {before.rows:,} rows, whose place those on {rows:,} would take, and what a "
+            "local model weighed is kept nowhere else; move the file away, or ask about as many rows"
         )
-    said = (
-        f"{path}: predictions on {rows:,} rows take the place of those on {before:,}, whose answers stay in the cache: "
-        "asked for again, they cost nothing"
-    )
+    return before
+
+
+def _tell_replaced(console: Console, path: Path, before: Counted) -> None:
+    """Say so where fewer predictions took the place of more."""
+    now = _counted(path)
+    if now.rows < before.rows:
+        said = f"predictions on {now.rows:,} rows take the place of those on {before.rows:,}"
+    elif now.predictions < before.predictions:
+        said = f"{now.predictions:,} predictions take the place of {before.predictions:,}"
+    else:
+        return
+    told = f"{path}: {said}, whose answers stay in the cache: asked for again, they cost nothing"
+    console.print(f"[yellow]{escape(told)}[/]", soft_wrap=True)
+
+
+def _tell_left(console: Console, path: Path, before: int, what: str) -> None:
+    """Say what became of a file of so many rows where the budget left nothing to write."""
+    there = f"the {before:,} rows of before stay there, with their tables" if before else "nothing is written"
+    said = f"{path}: nothing was {what} before the budget was spent; {there}"
     console.print(f"[yellow]{escape(said)}[/]", soft_wrap=True)
 
 
 def _score_answered(
     console: Console,
     project: Project,
-    family: Family,
-    rows: EvaluatedRows,
     path: Path,
-    output: Path,
+    before: Counted,
     stopped: BudgetSpent | None,
-    more: ScoreTables | None,
-    said: Sequence[str],
+    score: Callable[[], None],
 ) -> None:
-    """Score an evaluation: all of it, or what was answered before the budget was spent, which is raised at last."""
+    """Score an evaluation: all of it, or what was answered before the budget was spent, which is raised at last.
+
+    Where it left fewer predictions in the file than there were before, that is said.
+    """
+    if isinstance(stopped, NothingAnswered):
+        _tell_left(console, path, before.predictions, "answered")
+        raise project.over_budget() from stopped
+    _tell_replaced(console, path, before)
     if stopped is None:
-        _score(console, project, family, rows, path, output, partial=False, more=more, said=said)
+        score()
         return
-    if path.stat().st_size:
-        _score(console, project, family, rows, path, output, partial=True, more=more, said=said)
+    try:
+        score()
+    except ScoreError as error:  # what stopped the evaluation is the graver
+        console.print(f"[yellow]{escape(str(error))}[/]", soft_wrap=True)
     raise project.over_budget() from stopped
 
 
@@ -183,25 +229,21 @@ def _evaluate_in_dialogues(
         stem = project.out / "predictions" / f"{family.name}-{_file_name(model)}"
         with building(project.state), one_evaluation(project.state, stem):
             build = build_with(project, family, model, limit)
+            asked = Usage()
             with Terminal(console) as watcher:
                 try:
-                    asked = hold(project, family, build, watcher)
+                    hold(project, family, build, watcher, asked)
                 except BudgetSpent as spent:
                     stopped = spent
-                    build = as_paid(project, family, build, limit)
-                    asked = hold(project, family, build, watcher)
+                    build = _held_as_paid(project, family, build, limit, watcher, asked)
             context = held_context(family, build)
-            written = write_held(family, context, stem)
-            dropped = {part: sum(1 for _ in context.dropped(part)) for part in held.parts}
-            said = []
-            for part, file in zip(held.parts, written, strict=False):
-                kept = len(build.accepted(family.name, part))
-                instead = f", in place of {file.before:,}" if file.before > kept else ""
-                said.append(f"{file.path}: {kept:,} kept{instead}, {dropped[part]:,} dropped")
-            said.append(f"{written[-1].path}: what was dropped, and why")
-            said += map(escape, notes)
-            if stopped is not None and not len(build.accepted(family.name, held.parts[-1])):
+            rated = len(build.accepted(family.name, held.parts[-1]))
+            if stopped is not None and not rated:
+                ratings = beside(stem, held.parts[-1])
+                _tell_left(console, ratings, rows_in(ratings), "rated")
                 raise project.over_budget() from stopped
+            written = write_held(family, context, stem)
+            said = [*_written_in_words(family, build, context, written), *map(escape, notes)]
             with console.status("scoring"):
                 result = held.tables(context)
             if reads is not None and held.cases is not None:
@@ -209,12 +251,39 @@ def _evaluate_in_dialogues(
                     result = result.joined(turn_tables(reads, held.cases(context)))
     finally:
         project.close()
+    if stopped is not None:
+        asked.cost_usd = project.budget.spent_usd  # with what was in flight at the stop
     said.append(f"{asked.calls:,} calls, {asked.cached:,} answers from the cache, money: {money(asked)}")
     output = stem.with_name(f"{stem.name}.tables.json")
     title = f"{project.config.name}: {family.name} on {model}"
     _tell(console, result, result.notes, output.with_suffix(".html"), title, output, said)
     if stopped is not None:
         raise project.over_budget() from stopped
+    if not rated:
+        raise Failed(f"no rating was kept; {written[-1].path} shows why each was dropped")
+
+
+def _written_in_words(family: Family, build: Build, context: HeldContext, written: Sequence[Written]) -> Iterator[str]:
+    """A line for each file that an evaluation in dialogues wrote."""
+    held = family.evaluation.held
+    assert held is not None
+    for part, file in zip(held.parts, written, strict=False):
+        kept, dropped = len(build.accepted(family.name, part)), sum(1 for _ in context.dropped(part))
+        instead = f", in place of {file.before:,}" if file.before > kept else ""
+        yield f"{file.path}: {kept:,} kept{instead}, {dropped:,} dropped"
+    yield f"{written[-1].path}: what was dropped, and why"
+
+
+def _held_as_paid(
+    project: Project, family: Family, build: Build, limit: int | None, watcher: Watcher, asked: Usage
+) -> Build:
+    """The build as far as it was answered when the budget stopped it; `asked` is then that of both attempts."""
+    paid, asked.cached = asked.calls, 0
+    stopped = as_paid(project, family, build, limit)
+    hold(project, family, stopped, watcher, asked)
+    # What the first attempt paid for came from the cache now, and is told as paid.
+    asked.cached = max(0, asked.cached - paid)
+    return stopped
 
 
 def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
@@ -258,7 +327,9 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
         raise WrongInput(f"--by-author: {name} has no options to weigh")
     versions, notes = author_versions(project, family, authors, limit)
     path = project.out / "predictions" / f"{name}-{_file_name(model)}-by-author.jsonl"
-    _tell_replaced(console, path, len({one.row.id for one in versions}), weighs)
+    before = _before(path, len({one.row.id for one in versions}), weighs)
+    usage = Usage()
+    stopped: BudgetSpent | None = None
     try:
         if isinstance(weighs, LocalModel):
             with console.status(f"loading {weighs.name}"):
@@ -269,16 +340,20 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
             def show(done: int, total: int) -> None:
                 progress.update(task, completed=done, total=total)
 
-            usage = weigh(project, family, weighs, GivenRows([one.row for one in versions]), path, show)
-    except BudgetSpent as stopped:
-        raise project.over_budget() from stopped
+            weigh(project, family, weighs, GivenRows([one.row for one in versions]), path, show, usage)
+    except BudgetSpent as spent:
+        stopped = spent
     finally:
         project.close()
     said = [f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache"]
-    scored = [one._replace(row=family.evaluation.scored(one.row)) for one in versions]
-    result = authors.compare(scored, read_predictions(path, family))
     title = f"{project.config.name}: {name} by author, on {model}"
-    _tell(console, result, [*notes, *result.notes], path.with_suffix(".html"), title, said=said)
+
+    def compare() -> None:
+        scored = [one._replace(row=family.evaluation.scored(one.row)) for one in versions]
+        result = authors.compare(scored, read_predictions(path, family))
+        _tell(console, result, [*notes, *result.notes], path.with_suffix(".html"), title, said=said)
+
+    _score_answered(console, project, path, before, stopped, compare)
 
 
 def _weighing_model(project: Project, family: Family, model: str, option: str = "--model") -> LikelihoodModel | None:
@@ -370,7 +445,7 @@ def _score_dialogues(
     with _partly(path) as told:
         result = held.tables(held.fitting(given, partial))
     title = f"{project.config.name}: {family.name} on {path.stem}"
-    _tell(console, result, [*told, *result.notes], page, title, output)
+    _tell(console, result, [*map(str, told), *result.notes], page, title, output)
 
 
 def _score(
@@ -392,24 +467,25 @@ def _score(
     with console.status(f"scoring {path}"), _partly(path) as told:
         result = family.evaluation.score(
             map(family.evaluation.scored, rows), tally(read_predictions(path, family), seen), partial, settings
-        ).joined(told_beside(seen))
+        )
+    result = result.joined(told_beside(seen, [one for part in told for one in part.left_out]))
     if more is not None:
         result = result.joined(more)
     title = f"{project.config.name}: {family.name} on {path.stem}"
-    _tell(console, result, [*rows.notes, *told, *result.notes], page, title, output, said)
+    _tell(console, result, [*rows.notes, *map(str, told), *result.notes], page, title, output, said)
 
 
 @contextmanager
-def _partly(path: Path) -> Iterator[list[str]]:
+def _partly(path: Path) -> Iterator[list[PartialScores]]:
     """What is said of scores of what is there, once they are there; what does not fit is refused by the file's name."""
-    said: list[str] = []
+    said: list[PartialScores] = []
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", PartialScores)
             yield said
     except ScoreError as error:
         raise ScoreError(f"{path}: {error}") from error
-    said += [str(one.message) for one in told if issubclass(one.category, PartialScores)]
+    said += [one.message for one in told if isinstance(one.message, PartialScores)]
 
 
 def _page_of(path: Path | None, output: Path | None) -> Path:

@@ -51,7 +51,7 @@ ITSELF = re.compile(
 )
 """Words for the thing itself, where they stand alone."""
 _NO_SAYING = re.compile(
-    "据|如|若|除|虽|尽管|因|由于|随|例|但|而|故|所以|即|不[仅但久料]|有[人些的一时研记]|以[致及便]|使|令|让|导致|后|前|时|最后|最终|"
+    "据|如|若|在位|除|虽|尽管|因|由于|随|例|但|而|故|所以|即|不[仅但久料]|有[人些的一时研记]|以[致及便]|使|令|让|导致|后|前|时|最后|最终|"
     "直[到至]|等|其|包[括含]|分别|要|经过|作为|当|为了|比如|像|由于|或|以.*[计来]算?$|在.*[时后中前下]$|为.*时$|相[对比]|可见|听说|被$"
 )
 _OF_IT_ALONE = re.compile(
@@ -65,8 +65,17 @@ _ONE_LACKING_A_WORD = re.compile("^是一个?(?=位于[^的]*$)|(?<=^是)一(?=[
 """Left of "是一位于东京，由公司经营的车站" where the sentence is cut."""
 _JOINING = re.compile("^(?:并且|并(?!不)|也|亦|还|又|同时|且|更)")
 _OPEN = re.compile(
-    "[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[?？!！…\\[\\]*=：:{}—─]|□|\\s|^[是为]前?\\d+年[至间到]|^于?\\d+年的"
+    "[至到]\\d+年间$|[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[|?？!！…\\[\\]*=：:{}—─]|□|\\s|^[是为]前?\\d+年[至间到]|^于?\\d+年的"
 )
+
+
+_BEGINS_WITHOUT = re.compile("，*(?:是|本[线站片剧作])")
+"""A page that leaves out the name of what it is about."""
+
+
+def is_unnamed(page: str) -> bool:
+    """Whether a page says at once what something is, and not its name."""
+    return _BEGINS_WITHOUT.match(page) is not None
 
 
 def about(page: str) -> str:
@@ -74,6 +83,8 @@ def about(page: str) -> str:
     found = _NAME.match(page)
     if found is None or (_NO_NAME.search(found[0]) and page[found.end() : found.end() + 1] not in ("（", "(")):
         return ""
+    if name := re.match(r"[A-Za-z0-9]+(?: [A-Za-z0-9.]+)+(?![A-Za-z])", page):
+        return name[0]
     return re.sub("(?<=..)(?:教授|博士|先生|女士)$", "", found[0].strip())
 
 
@@ -90,19 +101,21 @@ def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
     """What the page says of what it is about, or of what else has these names, in its order."""
     names = names or aliases(page)
     named = re.compile(
-        f"(?P<time>(?:{_TIME.pattern}，?)?)(?:{'|'.join(map(re.escape, names))})(?P<joined>[和与及跟、]?)"
+        f"(?P<time>(?:{_TIME.pattern}，?)?)[「“]?(?:{'|'.join(map(re.escape, names))})[」”]?(?P<joined>[和与及跟、]?)"
     )
     kinds = "|".join(re.escape(name[-length:]) for name in names for length in (3, 2, 1))
     points_to_it = re.compile(f"{_POINTS_TO_IT.pattern}|[该此这本][一个种条套座部项]?(?:{kinds})(?!的)")
     steady = _OF_IT_ALONE.search(page[:200]) is not None
-    on_it = False
+    on_it = is_unnamed(page)
     for at, sentence in enumerate(sentences(_ASIDE.sub("", page)) if names else ()):
-        said = re.sub(f"，(?:{points_to_it.pattern})", "，", sentence.rstrip("。；;"))
+        said = re.sub(f"，(?:{points_to_it.pattern})", "，", sentence.lstrip("，").rstrip("。；;"))
         said = _ITS.sub("的", said) if on_it else said
         pointing = (points_to_it.match(said) or ITSELF.match(said)) if on_it else None
         if begins := named.match(said):
             on_it = not begins["joined"]
             yield from _clauses(said[begins.end() :], begins["time"].strip("，"), first=at == 0) if on_it else ()
+        elif inside := re.search(f"，(?:{'|'.join(map(re.escape, names))})(?![和与及跟、的])", said):
+            yield from _clauses(said[inside.end() :])
         elif on_it and said.startswith("的"):
             yield from _clauses(said)
         elif pointing:
@@ -131,7 +144,8 @@ def _after_a_time(said: str) -> bool:
 
 def _clauses(said: str, time: str = "", *, first: bool = False) -> Iterator[str]:
     """The clauses of a sentence, as far as they are of its subject, each with the time before it."""
-    for at, part in enumerate(said.split("，")):
+    parts = said.split("，")
+    for at, part in enumerate(parts):
         clause = _ONE_LACKING_A_WORD.sub("", _JOINING.sub("", part.strip()))
         if not clause or _ALIAS.search(part.strip()):
             continue
@@ -142,10 +156,12 @@ def _clauses(said: str, time: str = "", *, first: bool = False) -> Iterator[str]
             if _is_whole(clause) and not time and len(tagged(clause[1:])[0][0]) > 1:
                 yield clause
             return
-        if re.fullmatch("由.+的[一-龥]{2,6}", clause) or (first and 0 < at < 4 and _is_nominal(clause)):
+        if re.fullmatch("由.+的[一-龥]{2,6}", clause) or (
+            first and 0 < at < 4 and _is_nominal(clause) and not re.search("[后前时中]$", parts[at - 1])
+        ):
             clause = f"是{clause}"
         elif _is_had(clause):
-            clause = re.sub(r"^(\D+[^\d约近达])(?=\d)", r"\1为", f"的{clause}")
+            clause = re.sub(r"^(\D+[^\d约近达为是有在于第])(?=\d)", r"\1为", f"的{clause}")
         elif not _is_said(clause):
             if first and not any(tag == "v" for _, tag in tagged(clause)):
                 continue
@@ -193,7 +209,7 @@ def _is_nominal(clause: str) -> bool:
         and words[-1][1].startswith("n")
         and words[0][1][0] in "nbamft"
         and not _VERB.match(clause)
-        and not re.match(r"\d+岁", clause)
+        and not re.match(r"\d+岁|共|全|约|血型|身高|体重|星座|编号|代号", clause)
         and (
             re.search("所[^，的]{1,3}的[一-龥]{2,8}$", clause) is not None
             or _ROLE.search(clause) is not None

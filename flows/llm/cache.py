@@ -20,9 +20,10 @@ _CREATE = (
 _SELECT = "SELECT answer, kind, input_tokens, output_tokens, cost_usd FROM completions WHERE key = ?"
 _INSERT = "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?)"
 
-Kind = Literal["answer", "cut off", "refusal", "filtered", "no room", "overlong"]
-"""`filtered`: the server's own words, in place of an answer. The last two are asked again with another limit of tokens:
-`no room`, cut off while the model thought or soon after; `overlong`, without a thought, yet longer than it may be."""
+Kind = Literal["answer", "cut off", "refusal", "filtered", "no text", "no room", "overlong"]
+"""`filtered`: the server's own words, in place of an answer. `no text`: it holds NUL, written out as in Python, since
+not every database can hold it. The last two are asked again with another limit of tokens:
+`no room`, cut off where thoughts took most of its tokens; `overlong`, without a thought, yet longer than it may be."""
 
 
 class CacheError(Failed):

@@ -1,13 +1,14 @@
 """The OpenAI protocol, as bytes and words: replies, and the form of an answer."""
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import orjson
 
 from flows.llm.cache import Kind
-from flows.llm.model import Invalid, without_thought
+from flows.llm.model import THOUGHT, Invalid
 
 MOST_TOKENS = 10**9
 """A count above it is a server's mistake."""
@@ -24,11 +25,21 @@ class Reply(NamedTuple):
     input_tokens: int | None
     output_tokens: int | None
     reasoned: bool = False
-    """Whether the server shows, or counts, that the model thought before it answered."""
+    """Whether the server shows, or counts, from its beginning that the model thought before it answered."""
+
+
+FAILED = ("error", "abort")
+"""How a reply ends that vLLM, SGLang or OpenRouter broke off: it is no answer."""
+CUT = ("length", "max_tokens", "model_context_window_exceeded")
+"""How one ends at its limit of tokens, or its window: OpenAI; Gemini and Anthropic behind a proxy."""
+WITHHELD = ("content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii", "refusal", "sensitive")
+"""How one ends that is not given: OpenAI and Azure; Gemini and Anthropic behind a proxy; Zhipu.
+
+No reason at all is as good as `stop`: Ollama gives none where its runner gave none."""
 
 
 def read_reply(body: bytes) -> Reply | None:
-    """The first choice of a chat completion; None where `body` is not one."""
+    """The first choice of a chat completion; None where `body` is not one, or the server broke it off."""
     try:
         reply = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -40,7 +51,7 @@ def read_reply(body: bytes) -> Reply | None:
         choice = reply["choices"][0]
         message = choice["message"]
         content, refusal = message.get("content"), message.get("refusal")
-        finish, usage = choice.get("finish_reason"), reply.get("usage")
+        finish, usage = str(choice.get("finish_reason")).lower(), reply.get("usage")
         thought = any(message.get(name) for name in THOUGHTS)
     except (TypeError, KeyError, IndexError, AttributeError):
         return None
@@ -48,19 +59,37 @@ def read_reply(body: bytes) -> Reply | None:
         texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
         thought |= len(texts) < len(content)
         content = "".join(text for text in texts if isinstance(text, str))
-    if not isinstance(content, str | None) or not isinstance(refusal, str | None):
+    if not isinstance(content, str | None) or not isinstance(refusal, str | None) or finish in FAILED:
         return None
     kind: Kind = "answer"
-    if refusal or finish == "content_filter":
+    if refusal or finish in WITHHELD:
         kind = "refusal"
-    elif finish == "length":
+    elif finish in CUT:
         kind = "cut off"
     answer = (refusal or content or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     counted = usage if isinstance(usage, dict) else {}
     details = counted.get("completion_tokens_details")
     thought |= isinstance(details, dict) and bool(_count(details.get("reasoning_tokens")))
-    thought |= without_thought(answer) != answer
+    thought |= THOUGHT.match(answer) is not None
     return Reply(answer, kind, _count(counted.get("prompt_tokens")), _count(counted.get("completion_tokens")), thought)
+
+
+def read_failure(body: bytes) -> tuple[int, object] | None:
+    """The status that a failed reply should have come with, and its error; None where `body` is none.
+
+    OpenRouter has the status for the error's code. A reply that was broken off without a word is a server's error.
+    """
+    try:
+        reply = json.loads(body)
+        choice = (reply.get("choices") or [{}])[0]
+        error = reply.get("error") or choice.get("error")
+        finish = str(choice.get("finish_reason")).lower()
+        status = int(error["code"]) if isinstance(error, dict) and str(error.get("code")).isdecimal() else 0
+    except (ValueError, RecursionError, AttributeError, TypeError, KeyError, IndexError):
+        return None
+    if status in range(400, 600):
+        return status, error
+    return (500, error or f"finish_reason {finish}") if finish in FAILED else None
 
 
 WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length", "loaded_context_length")
@@ -92,12 +121,17 @@ def read_log_probabilities(body: bytes) -> Reply | None:
             told = [None if one is None else next(iter(one.values()))["logprob"] for one in by_token]
         else:
             told = echoed.get("token_logprobs") or []
+        if not isinstance(told, list):
+            return None
     except (orjson.JSONDecodeError, TypeError, KeyError, IndexError, AttributeError, StopIteration):
         return None
     answer = ""
     if tokens and len(told) >= tokens:
         told = [0.0 if told[0] is None else told[0], *told[1:tokens]]  # behind the prompt stands what was generated
-        if all(isinstance(one, int | float) for one in told):
+        numbers = [one for one in told if isinstance(one, int | float)]
+        if not math.isfinite(sum(numbers)):
+            return None
+        if len(numbers) == len(told):
             answer = orjson.dumps(told).decode()
     return Reply(answer, "answer", tokens, _count(usage.get("completion_tokens")))
 

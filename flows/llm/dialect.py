@@ -8,7 +8,7 @@ import orjson
 
 from flows.llm.chat_format import form_in_words, strict_schema
 from flows.llm.model import Message
-from flows.llm.refusal import RefusedRequest
+from flows.llm.refusal import OF_THE_REQUEST, RefusedRequest
 
 Structured = Literal["auto", "json_schema", "json_object", "text"]
 Level = Literal["json_schema", "json_object", "text"]
@@ -91,13 +91,15 @@ class Dialect:
         return learnt
 
     def _has_learnt(self, refused: RefusedRequest, form: Form, messages: list[Message]) -> bool:
-        if (most := refused.most_answered) is not None and self._most_answered is None:
-            self._most_answered = most
-            self._note(refused, f"does not answer with more than {most:,} tokens, and is asked for no more")
-            return True
-        if self._limit_name == LIMIT_NAMES[0] and (refused.names(LIMIT_NAMES[1]) or refused.is_about(LIMIT_NAMES[0])):
-            self._limit_name = LIMIT_NAMES[1]
-            return True
+        if refused.status in OF_THE_REQUEST:
+            if (most := refused.most_answered) is not None and self._most_answered is None:
+                self._most_answered = most
+                self._note(refused, f"does not answer with more than {most:,} tokens, and is asked for no more")
+                return True
+            named = refused.names(LIMIT_NAMES[1]) or refused.is_about(LIMIT_NAMES[0])
+            if named and self._limit_name == LIMIT_NAMES[0]:
+                self._limit_name = LIMIT_NAMES[1]
+                return True
         for name, value in form.parameters.items():
             if refused.is_about(name) and _value(name, value) not in self._refused:
                 self._refused.add(_value(name, value))

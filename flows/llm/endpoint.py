@@ -16,7 +16,15 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from flows.llm.cache import Completion, CompletionCache, Kind, completion_key
-from flows.llm.chat_format import MOST_TOKENS, Reply, offered_window, read_log_probabilities, read_reply, reask
+from flows.llm.chat_format import (
+    MOST_TOKENS,
+    Reply,
+    offered_window,
+    read_failure,
+    read_log_probabilities,
+    read_reply,
+    reask,
+)
 from flows.llm.dialect import Dialect, Form, Structured
 from flows.llm.limits import Budget, Limits
 from flows.llm.model import (
@@ -48,7 +56,7 @@ from flows.llm.truncation import (
     cut_to_share,
     middle_cut,
 )
-from schemas.base import Frozen, canonical_json
+from schemas.base import Frozen, canonical_json, visible
 from schemas.errors import WrongInput
 
 if TYPE_CHECKING:
@@ -82,6 +90,9 @@ up after twice `timeout_s`, and a shard that met it is not tried again."""
 
 SILENCE = {"x-should-retry": "false", "x-touchstone-silence": "true"}
 """Headers of the reply that `_connect` makes up for a server that is silent: the SDK is not to try again by itself."""
+
+PASSING = (408, 409, 429, *range(500, 600))
+"""Statuses after which the SDK tries again; where a reply of status 200 tells one, we do."""
 
 SHOWN_CHARACTERS = 300
 """How much of a server's own message an error shows."""
@@ -354,6 +365,8 @@ class Endpoint:
                 raise InvalidAnswer("refused", answer)
             usage.cut_off += cut_off
             try:
+                if completion.kind == "no text":
+                    raise Invalid("answer holds a character that is no text", r"leave out \x00")
                 return prompt.parse(inputs, answer, cut_off=cut_off)
             except Invalid as invalid:
                 error = invalid
@@ -432,8 +445,11 @@ class Endpoint:
     async def _completion(self, form: Form, messages: list[Message], draw: int, usage: Usage) -> Completion:
         """The answer within its limit of tokens, and with room for thoughts where there are any.
 
-        Where the user says nothing of room, an answer has it whose thoughts take its own tokens, and no other: what
-        was learnt of the model from other calls saves calls, and changes no answer.
+        Where the user says nothing of room, the reply without it counts, unless thoughts took its tokens: then the
+        one with room. That is so whichever was asked first: what was learnt of the model from other calls saves calls,
+        and changes no answer. The one with room counts by itself where the other one is known from it: where it is
+        whole and thoughts are shown, or it has no more tokens than the other may have, or a text that fills no more
+        than half of them.
         """
         if self.settings.reasoning_tokens is not None:
             question = self._question(form, messages, draw, self.settings.reasoning_tokens)
@@ -444,13 +460,18 @@ class Endpoint:
         if not self._heard and self._probe is not None:
             await self._probe.over()
         in_room = self._cache.get(plain.key) is None and (self._reasons or self._cache.get(roomy.key) is not None)
-        completion = await self._kept(roomy if in_room else plain, usage)
-        if completion.kind == "no room":
-            completion = await self._kept(roomy, usage)
-        elif completion.kind == "overlong":
-            shorter = await self._kept(plain, usage)
-            completion = completion if shorter.kind == "no room" else shorter
-        return completion._replace(kind="answer") if completion.kind == "overlong" else completion
+        first = await self._kept(roomy if in_room else plain, usage)
+        if first.kind not in (("overlong", "cut off") if in_room else ("no room",)):
+            return first
+        second = await self._kept(plain if in_room else roomy, usage)
+        short, long = (second, first) if in_room else (first, second)
+        if short.kind != "no room":
+            return short
+        # A text that is as long as its tokens is no thinker's: what came without room was its beginning.
+        unthought = long.kind == "overlong" and long.output_tokens <= estimate_tokens(long.answer)
+        if unthought and without_thought(short.answer).strip():
+            return short._replace(kind="cut off")
+        return long._replace(kind="answer") if long.kind == "overlong" else long
 
     def _kind(self, reply: Reply, question: _Question) -> Kind:
         """What a reply is; where it has to be asked for again with another limit of tokens, that is told by its kind.
@@ -459,20 +480,19 @@ class Endpoint:
         """
         if question.form is None or reply.kind not in ("answer", "cut off"):
             return reply.kind
-        blank = not without_thought(reply.answer).strip()
-        thought = reply.reasoned or (blank and reply.kind == "cut off")
-        short = reply.kind == "cut off" and thought and question.room == 0
+        counted, limit, text = reply.output_tokens, question.form.limit, without_thought(reply.answer)
+        hidden = counted is not None and counted > 2 * estimate_tokens(text)
+        short = (reply.kind == "cut off" and question.room == 0) and (reply.reasoned or hidden or not text.strip())
         if short and not self._reasons:
             self._tell_user(
                 f"model {self.name}: thinks before it answers, and its thoughts take the tokens of its answers; "
                 f"{REASONING_TOKENS:,} more are given (reasoning_tokens sets the number, from the first call on)"
             )
-        self._reasons |= thought
+        self._reasons |= reply.reasoned or (short and hidden)
         if short:
             return "no room"
-        limit = question.form.limit
-        overlong = question.room and not thought and (reply.output_tokens or 0) > limit
-        overlong = overlong and estimate_tokens(reply.answer) > limit / 2  # else its thoughts are not shown
+        overlong = reply.kind == "answer" and question.room and not reply.reasoned
+        overlong = overlong and (counted is None or (counted > limit and 2 * estimate_tokens(reply.answer) >= limit))
         return "overlong" if overlong else reply.kind
 
     async def _kept(self, question: _Question, usage: Usage) -> Completion:
@@ -583,7 +603,10 @@ class Endpoint:
             self.budget.settle(reserved, cost)
             self.limits.leave()
         answer = reply.answer.encode("utf-8", "replace").decode()  # half a character is no text to be kept
-        completion = Completion(answer, self._kind(reply, question), input_tokens, output_tokens, cost)
+        kind = self._kind(reply, question)
+        if "\0" in answer:
+            answer, kind = answer.replace("\0", r"\x00"), kind if kind in ("refusal", "no room") else "no text"
+        completion = Completion(answer, kind, input_tokens, output_tokens, cost)
         self._cache.put(question.key, completion)
         return completion
 
@@ -595,7 +618,7 @@ class Endpoint:
             try:
                 reply = await self._post(dialect.body(form, messages, written, tokens), CHAT)
             except RefusedRequest as refused:
-                if refused.code == "content_filter":
+                if refused.is_about_content:
                     return Reply(refused.said, "filtered", 0, 0)
                 if refused.is_about_length:
                     self._heard = True
@@ -790,7 +813,7 @@ class Endpoint:
                 response = await self._client.post(protocol.path, cast_to=httpx2.Response, content=body)
             except openai.APIStatusError as error:
                 if "x-touchstone-silence" not in error.response.headers:
-                    raise self._refused(error) from None
+                    raise self._refused(error.status_code, error.body) from None
                 silences += 1
                 if silences == SILENT_TRIES or not tries_left:
                     raise self._silent(silences) from None
@@ -805,6 +828,7 @@ class Endpoint:
                 if reply is not None:
                     self.limits.succeeded()
                     return reply
+                self._check_failure(response, tries_left)
                 said = self._short(response.content.decode("utf-8", "replace"))
             if tries_left:
                 await asyncio.sleep(pause)
@@ -815,8 +839,17 @@ class Endpoint:
             transient=False,
         )
 
-    def _refused(self, error: "openai.APIStatusError") -> RefusedRequest:
-        body = error.body
+    def _check_failure(self, response: "httpx2.Response", tries_left: int) -> None:
+        """Take an error that came with status 200 for what it would be with its own, if it is not to be asked again."""
+        failed = read_failure(response.content)
+        if failed is None:
+            return
+        if failed[0] == 429:
+            self.limits.too_many(response.request.extensions["sent_at"])
+        if not tries_left or failed[0] not in PASSING:
+            raise self._refused(*failed)
+
+    def _refused(self, status: int, body: object) -> RefusedRequest:
         told: Mapping[str, Any] = body if isinstance(body, dict) else {"message": body}
         said = told.get("message") or told.get("detail") or told.get("error") or ""
         faults = said if isinstance(said, list) else []  # as FastAPI has it: where, and what is wrong there
@@ -825,14 +858,14 @@ class Endpoint:
             what = [str(one.get("msg", "")) if isinstance(one, dict) else str(one) for one in faults]
             said = "; ".join(f"{place}: {one}" for place, one in zip_longest(places, what, fillvalue=""))
         numbers = {name: value for name in ("n_ctx", "n_prompt_tokens") if isinstance(value := told.get(name), int)}
-        code = error.code if isinstance(error.code, str) else ""
+        code, param = told.get("code"), told.get("param")
         whole = " ".join(said.split()) if isinstance(said, str) else ""
         return RefusedRequest(
-            error.status_code,
-            code,
+            status,
+            "" if code is None else str(code),
             self._short(whole),
             whole=f"{told.get('type')} {whole}",
-            named=[*places, *([error.param] if error.param else [])],
+            named=[*places, *([param] if isinstance(param, str) else [])],
             window=numbers.get("n_ctx"),  # llama.cpp
             prompt_tokens=numbers.get("n_prompt_tokens"),
         )
@@ -866,7 +899,7 @@ class Endpoint:
 
     def _short(self, said: str) -> str:
         """A server's words on one line, without the key, should it repeat it."""
-        line = self._without_key(" ".join(said.split()))
+        line = visible(self._without_key(" ".join(said.split())))
         return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
 
 

@@ -297,7 +297,8 @@ def with_templates(prompt: Prompt[Out], folder: Path, family: str) -> Prompt[Out
 
 
 _OBJECT = re.compile(r'\{\s*["}]')
-_THOUGHT = re.compile(r"\s*(?:<(think|thinking|seed:think)>|\[(THINK)\])")
+THOUGHT = re.compile(r"\s*(?:<(think|thinking|seed:think)>|\[(THINK)\])")
+"""How a thought begins that stands in an answer."""
 
 
 def without_thought(answer: str) -> str:
@@ -305,7 +306,7 @@ def without_thought(answer: str) -> str:
 
     A thought stands at the beginning. Where a chat template opens it, the answer has its end alone.
     """
-    opened = _THOUGHT.match(answer)
+    opened = THOUGHT.match(answer)
     if opened is not None:
         end = f"</{opened[1]}>" if opened[1] else f"[/{opened[2]}]"
         return answer[opened.end() :].partition(end)[2].lstrip()

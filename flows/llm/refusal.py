@@ -6,10 +6,13 @@ Servers word it each in their own way, and few give a code for it. Their words a
 import re
 from collections.abc import Iterable
 
+REQUEST_TOO_LARGE = "request too large"
+"""OpenAI says so, with 429, of one request that is more than the tokens of a whole minute."""
 TOO_LONG = (
     "context length",
     "context_length",
     "context window",
+    "context limit",
     "context size",
     "context_size",
     "maximum context",
@@ -17,19 +20,43 @@ TOO_LONG = (
     "maximum model length",
     "prompt is too long",
     "prompt too long",
+    "prompt length",
+    "prompt 超长",
     "input is too long",
     "input length",
     "input token count",
     "input tokens exceed",
+    "number of input tokens",
+    "tokens in the prompt cannot exceed",
+    "model token limit",
     "reduce the length",
-    "request too large",
+    REQUEST_TOO_LARGE,
     "string_above_max_length",
     "tokens to keep from the initial prompt",
     "max_new_tokens` must be",
     "must have less than",
     "must be at least 1, got -",
 )
-"""OpenAI, vLLM, SGLang, llama.cpp, Ollama, LM Studio, TGI, Anthropic, Gemini and Mistral say one of these."""
+"""OpenAI, vLLM, SGLang, llama.cpp, Ollama, LM Studio, TGI, MLX, Anthropic, Gemini, Mistral, Cohere, watsonx, Moonshot
+and Zhipu say one of these."""
+
+MODERATED = (
+    "content_filter",
+    "content filtering policy",
+    "content management policy",
+    "content_policy_violation",
+    "content exists risk",
+    "considered high risk",
+    "datainspectionfailed",
+    "data_inspection_failed",
+    "was flagged",
+    "inappropriate content",
+    "invalid_prompt",
+    "our moderation system",
+    "violates usage guidelines",
+    "不安全或敏感内容",
+)
+"""OpenAI and Azure, Anthropic, DeepSeek, Moonshot, Qwen, OpenRouter, xAI and Zhipu say one of these of a prompt."""
 
 _WINDOW = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -40,6 +67,13 @@ _WINDOW = tuple(
         r"limit of (\d+) tokens",
         r"> (\d+) maximum",
         r"tokens allowed \((\d+)\)",
+        r"context limit: \d+ \+ \d+ > (\d+)",
+        r"input length should be \[\d+, (\d+)\]",
+        r"(\d+) \(model context length",
+        r"limit (\d+), requested",
+        r"tokens? limit:? (\d+)",
+        r"cannot exceed (\d+)",
+        r"exceeds maximum (\d+)",
         r"(?:must have less than|must be <=) (\d+)",
     )
 )
@@ -57,12 +91,19 @@ _PROMPT = tuple(
         r"contains (\d+) tokens",
         r"(\d+) `inputs` tokens",
         r"given: (\d+)",
+        r"context limit: (\d+) \+",
+        r"\(requested: (\d+)",
+        r"number of input tokens (\d+)",
+        r"received (\d+)",
+        r"prompt length (\d+)",
     )
 )
 _MOST_ANSWERED = re.compile(r"at most (\d+) (?:completion|output) tokens", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _NOT_OF_THE_REQUEST = (401, 403, 404, 429)
 """Statuses of the key, the address and the pace: what the request asks for has no part in them."""
+OF_THE_REQUEST = (400, 415, 422)
+"""Statuses that say what a server takes. What it says of a fault that may pass (5xx) says nothing of that."""
 LONG_NAME = 5
 """A parameter's name of so many letters is not taken for a word of a sentence where it stands without quotes."""
 
@@ -107,24 +148,31 @@ class RefusedRequest(Exception):  # noqa: N818 - turned into another exception o
     @property
     def is_about_length(self) -> bool:
         """Whether the prompt, maybe with room for its answer, is longer than the model's window."""
-        if self.status in _NOT_OF_THE_REQUEST and not self.names("context"):
+        if self.status in _NOT_OF_THE_REQUEST and not self.names("context", REQUEST_TOO_LARGE):
             return False
         return self.most_answered is None and (self.status == 413 or self.names(*TOO_LONG))
 
     @property
+    def is_about_content(self) -> bool:
+        """Whether it is what this one prompt says that the provider will not have answered."""
+        return self.code == "content_filter" or (
+            (self.status in OF_THE_REQUEST or self.status in (403, 451)) and self.names(*MODERATED)
+        )
+
+    @property
     def is_about_system(self) -> bool:
         """Whether the server takes no message of the role "system": templates of some models have none."""
-        if self.status in _NOT_OF_THE_REQUEST:
+        if self.names("must alternate", "system role not supported"):  # llama.cpp has it of the template, with 500
+            return self.status not in _NOT_OF_THE_REQUEST
+        if self.status not in OF_THE_REQUEST:
             return False
-        return (
-            any(name.endswith(".role") for name in self._named)
-            or (self.names("system") and self.names("role", "instruction"))
-            or self.names("must alternate")
+        return any(name.endswith(".role") for name in self._named) or (
+            self.names("system") and self.names("role", "instruction")
         )
 
     def is_about(self, parameter: str) -> bool:
         """Whether it is this parameter, or its value, that the server will not take."""
-        if self.status in _NOT_OF_THE_REQUEST:
+        if self.status not in OF_THE_REQUEST:
             return False
         name = re.escape(parameter)
         quoted = rf"['\"`\[.]{name}['\"`\].:]"

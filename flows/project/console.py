@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from flows.llm.model import Usage
+from schemas.base import visible
 from schemas.manifest import UsageOfPrompt
 
 WIDTH_OF_FILES = 120
@@ -52,3 +53,8 @@ def make_console() -> Console:
 def money(usage: Usage | UsageOfPrompt) -> str:
     """What was paid: `-` where nothing was, `?` where a price is not known."""
     return "?" if usage.cost_usd is None else f"${usage.cost_usd:.4f}" if usage.cost_usd else "-"
+
+
+def as_lines(text: str) -> str:
+    """A text of several lines as a terminal may have it: what would steer it is written out."""
+    return "\n".join(map(visible, text.split("\n")))

@@ -26,7 +26,7 @@ from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
 from flows.construct.engine import Family, FamilySettings, Step
 from flows.construct.stages import Build, FamilyBuild, StageRef
 from flows.llm.cache import CompletionCache
-from flows.llm.endpoint import Endpoint, EndpointSettings, identity_of
+from flows.llm.endpoint import DRAIN_S, Endpoint, EndpointSettings, identity_of
 from flows.llm.limits import Budget
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import BudgetSpent, Model, Out, Prompt, RuleSet, Usage, with_templates
@@ -47,6 +47,10 @@ EMBEDDINGS = "embeddings.sqlite"
 """In the state folder: every vector that was ever computed there."""
 COPIES = "sources"
 """In the state folder: what URLs gave."""
+STOP_S = 8.0
+"""How long calls that were sent are waited for when all is closed, in seconds: `docker stop` kills after 10."""
+SILENT_S = 0.3
+"""How long that is done without a word, in seconds."""
 OPEN_AT_ONCE = 4
 """Builds that a worker process keeps open; the first of more is closed."""
 
@@ -313,6 +317,7 @@ class Project:
             return future.result()
         finally:
             self._work.discard(future)
+            future.cancel()  # whoever is interrupted asks nothing more
 
     def stop(self) -> None:
         """Let nothing begin any more, and cancel what waits for models, or the threads that wait for it never end.
@@ -336,15 +341,17 @@ class Project:
 
         return waits
 
-    def close(self) -> None:
-        """Stop what still runs, and close connections and databases; what was spent by then is known for good."""
+    def close(self, wait_s: float = STOP_S) -> None:
+        """Stop what still runs, and close connections and databases; what was spent by then is known for good.
+
+        Calls that were sent are waited for so long, which is said.
+        """
         self.stop()
         if self._closed:
             return
         self._closed = True
         if self._loop is not None:
-            for endpoint in self._endpoints.values():
-                asyncio.run_coroutine_threadsafe(endpoint.aclose(), self._loop).result()
+            asyncio.run_coroutine_threadsafe(self._close_endpoints(wait_s), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
         if self.config.budget_usd is not None and "budget" in self.__dict__:
             workers_spent = self.cache.spent_usd() - self._begun() if self.workers > 1 else 0.0
@@ -352,9 +359,25 @@ class Project:
         if "cache" in self.__dict__:
             self.cache.close()
 
+    async def _close_endpoints(self, wait_s: float) -> None:
+        """Close them side by side; what is not answered by then is given up."""
+        if not self._endpoints:
+            return
+        closing = {asyncio.create_task(endpoint.aclose()) for endpoint in self._endpoints.values()}
+        _, left = await asyncio.wait(closing, timeout=SILENT_S)
+        if left:
+            _log.warning("stopping: calls that were sent are waited for, %.0f s at most", wait_s)
+            _, left = await asyncio.wait(left, timeout=wait_s - SILENT_S)
+        if left:
+            calls = asyncio.all_tasks() - closing - {asyncio.current_task()}
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+        await asyncio.gather(*closing)
+
     def over_budget(self) -> BudgetSpent:
         """Closes the project, and tells the sum of what was spent: calls that were in flight at the stop, too."""
-        self.close()
+        self.close(DRAIN_S)
         return BudgetSpent(
             f"the ceiling of {self.config.budget_usd:g} USD is reached: {self._spent_usd:.6g} USD were spent in all, "
             "and the next call may cost more than the rest; raise budget_usd and run again: what was answered is kept, "

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markdown import Markdown
+from rich.markup import escape
 from rich.panel import Panel
 from rich.rule import Rule
 from rich.status import Status
@@ -17,11 +18,11 @@ from data.checksum import checksum
 from data.sources import read_source
 from flows.construct.engine import Family, Part, VerifyContext
 from flows.construct.stages import StageRef, sources_of
-from flows.project.console import make_console
+from flows.project.console import as_lines, make_console
 from flows.project.output_files import accepted_rows, open_build
 from flows.project.project import Project
 from flows.project.settings import nearest
-from schemas.base import Dropped, Record
+from schemas.base import Dropped, Record, visible
 from schemas.errors import Failed, WrongInput
 
 FAULTS_SHOWN = 20
@@ -52,7 +53,7 @@ def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
         if place in places:
             shown += 1
             console.print(Rule(f"{shown} of {len(places)} · {record.id}", style="dim"))
-            console.print(Markdown(family.show(record)))
+            console.print(Markdown(as_lines(family.show(record))))
     if not places:
         reasons: Counter[str] = Counter()
         for step in (built.dropped if built else {}).values():
@@ -101,24 +102,26 @@ def _explain_kept(
     if told:
         return
     if provenance is None:
-        console.print(_text_of(record), markup=False)
+        console.print(as_lines(_text_of(record)), markup=False)
         source = getattr(record, "source", None)
         if source is not None:
             console.print(
-                f"source: {source.source}, {source.id}, licence {source.licence or 'not stated'}", markup=False
+                visible(f"source: {source.source}, {source.id}, licence {source.licence or 'not stated'}"), markup=False
             )
         return
-    console.print(Panel(Markdown(family.show(record))))
+    console.print(Panel(Markdown(as_lines(family.show(record)))))
     for source in provenance.sources:
-        console.print(f"source: {source.source}, {source.id}, licence {source.licence or 'not stated'}", markup=False)
+        console.print(
+            visible(f"source: {source.source}, {source.id}, licence {source.licence or 'not stated'}"), markup=False
+        )
     for prompt in provenance.prompts:
         console.print(f"asked: {prompt.name} {prompt.version} of {prompt.role} ({prompt.model})", markup=False)
     console.print(f"seed: {provenance.seed}")
     for note in provenance.notes:
-        console.print(f"note: {note}", markup=False)
+        console.print(as_lines(f"note: {note}"), markup=False)
     for parent in _parents(project, provenance.parents):
         console.print(f"made from {parent.id}:", markup=False)
-        console.print(f"  {_text_of(parent)}", markup=False)
+        console.print(as_lines(f"  {_text_of(parent)}"), markup=False)
 
 
 def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped: Dropped) -> None:
@@ -128,11 +131,11 @@ def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped:
         f"reason: {dropped.reason}" + (f" ({dropped.value:.3f})" if dropped.value is not None else ""), markup=False
     )
     if dropped.evidence:
-        console.print(f"evidence: {dropped.evidence}", markup=False)
+        console.print(as_lines(f"evidence: {dropped.evidence}"), markup=False)
     for related in _parents(project, [dropped.related_id] if dropped.related_id else []):
-        console.print(f"related: {related.id} {_text_of(related)}", markup=False)
+        console.print(as_lines(f"related: {related.id} {_text_of(related)}"), markup=False)
     for text in _inputs_with(project, ref, dropped):
-        console.print(f"it was: {text}", markup=False)
+        console.print(as_lines(f"it was: {text}"), markup=False)
 
 
 def _inputs_with(project: Project, ref: StageRef, dropped: Dropped) -> Iterator[str]:
@@ -207,7 +210,7 @@ def _verify_parts(project: Project, name: str, sources: Path | None, console: Co
         for fault in faults_of:
             found += 1
             if found <= FAULTS_SHOWN:
-                console.print(f"[red]✗[/] {name}-{part.name} {fault.id}: {fault.problem}")
+                console.print(f"[red]✗[/] {name}-{part.name} {escape(as_lines(f'{fault.id}: {fault.problem}'))}")
         if found > FAULTS_SHOWN:
             console.print(f"  and {found - FAULTS_SHOWN} more")
         if (told := _accepted_in_manifest(project, family, part)) != rows:

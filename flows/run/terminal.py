@@ -8,13 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markdown import Markdown
+from rich.markup import escape
 from rich.panel import Panel
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from flows.construct.stages import StageRef
 from flows.llm.model import Usage
 from flows.prefect_server.embedded import begin_prefect
-from flows.project.console import LogInterval, make_console
+from flows.project.console import LogInterval, as_lines, make_console
 from flows.project.output_files import read_manifest
 from flows.project.progress import Unwatched
 from flows.project.project import Project
@@ -48,7 +49,7 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
         report = write_report(project)
     print_summary(console, manifest, watcher.seconds, watcher.asked)
     if (item := one_item(project)) is not None:
-        console.print(Panel(Markdown(item), title="one item", title_align="left", padding=(1, 2)))
+        console.print(Panel(Markdown(as_lines(item)), title="one item", title_align="left", padding=(1, 2)))
     print_next(console, project, manifest, report)
     is_empty = not any(part.kept + part.waiting for part in manifest.parts)
     if limit is not None and any(usage.calls for usage in usage_by_prompt(manifest.parts).values()):
@@ -193,11 +194,13 @@ class Terminal:
             when = "[dim]done before[/]" if before else f"{took:.1f} s"
             self.console.print(f"[green]✓[/] {ref!s:<44} {counts:<28} {when}")
             for note in manifest.notes:
-                self.console.print(f"  [yellow]{note}[/]")
+                self.console.print(f"  [yellow]{escape(as_lines(note))}[/]")
             if example and not self._shown:
                 self._shown = True
                 if not before:
-                    item = Panel(Markdown(example), title="the first item", title_align="left", padding=(1, 2))
+                    item = Panel(
+                        Markdown(as_lines(example)), title="the first item", title_align="left", padding=(1, 2)
+                    )
                     self.console.print(item)
 
     def _draw(self, ref: StageRef) -> None:

@@ -29,6 +29,8 @@ ALL_LEVELS = "all levels"
 
 BESIDE = "beside the scores"
 """The table of failures, of replies that say nothing, and of what was cut."""
+FAILED, EMPTY, CUT, PROMPT_CUT = "failed: ", "empty reply", "reply cut off at its tokens", "prompt cut in its middle"
+"""What its lines count; a failure's says which."""
 
 
 class ScoreError(WrongInput):
@@ -41,6 +43,11 @@ class AllFailed(ScoreError):  # noqa: N818 - names what happened
 
 class PartialScores(UserWarning):
     """Scores of what is there: how many predictions were missing, double or unknown."""
+
+    def __init__(self, said: str, left_out: Sequence[Prediction] = ()) -> None:
+        """`left_out` are those, double or unknown, of which something would be told beside the scores."""
+        super().__init__(said)
+        self.left_out = left_out
 
 
 class Layout(NamedTuple):
@@ -130,6 +137,7 @@ def fitting(
     faults: dict[str, list[str]] = {"missing": [], "double": [], "unknown": []}
     groups: dict[str, str | None] = {}
     strange = False
+    left_out: list[Prediction] = []
     for prediction in predictions:
         row = rows.get(prediction.id)
         place = prediction.group, prediction.id, prediction.variant
@@ -137,8 +145,10 @@ def fitting(
         strange = strange or row is None
         if row is None or prediction.variant not in variants(row):
             faults["unknown"].append(f"{prediction.id} {prediction.variant}")
+            _note(prediction, left_out)
         elif place in lines:
             faults["double"].append(f"{prediction.id} {prediction.variant}")
+            _note(prediction, left_out)
         else:
             lines[place] = line(row, prediction) if prediction.failure is None else None
     expected = 0
@@ -151,7 +161,8 @@ def fitting(
         f"{len(found)} {fault}" + (f" (first: {found[0]})" if found else "") for fault, found in faults.items()
     )
     if lines and partial and any(faults.values()):
-        warnings.warn(PartialScores(f"{len(lines)} of {expected} predictions are scored: {counts}"), stacklevel=2)
+        said = f"{len(lines)} of {expected} predictions are scored: {counts}"
+        warnings.warn(PartialScores(said, left_out), stacklevel=2)
     if not lines or (any(faults.values()) and not partial):
         wanted = expected or sum(len(variants(row)) for row in rows.values())
         advice = "give one for each row and variant, or score what is there with --partial"
@@ -177,10 +188,14 @@ def fitting(
 def tally(predictions: Iterable[Prediction], seen: list[Prediction]) -> Iterator[Prediction]:
     """The predictions; those of which something is to be told beside the scores are noted in `seen`."""
     for one in predictions:
-        if one.failure is not None or one.cut_off or one.prompt_cut or says_nothing(one):
-            # Whether it says anything is enough: a million replies are long.
-            seen.append(one.model_copy(update={"prediction": one.prediction.strip()[:1]}))
+        _note(one, seen)
         yield one
+
+
+def _note(one: Prediction, seen: list[Prediction]) -> None:
+    if one.failure is not None or one.cut_off or one.prompt_cut or says_nothing(one):
+        # Whether it says anything is enough: a million replies are long.
+        seen.append(one.model_copy(update={"prediction": one.prediction.strip()[:1]}))
 
 
 def says_nothing(one: Prediction) -> bool:
@@ -188,32 +203,36 @@ def says_nothing(one: Prediction) -> bool:
     return one.failure is None and one.scores is None and not one.prediction.strip()
 
 
-def told_beside(seen: Sequence[Prediction]) -> ScoreTables:
+def told_beside(seen: Sequence[Prediction], left_out: Sequence[Prediction] = ()) -> ScoreTables:
     """What scores do not tell: by model and variant, how many predictions failed, are empty or were cut off, or their
-    prompts.
+    prompts. Of those `seen`, those `left_out` of the scores count for nothing.
     """
     counts: Counter[tuple[str, str]] = Counter()
-    for one in seen:
-        counts[f"{one.group} / failed: {one.failure}", one.variant] += one.failure is not None
-        counts[f"{one.group} / empty reply", one.variant] += says_nothing(one)
-        counts[f"{one.group} / reply cut off at its tokens", one.variant] += one.cut_off is not None
-        counts[f"{one.group} / prompt cut in its middle", one.variant] += one.prompt_cut is not None
+    sums: Counter[str] = Counter()
+    for one, count in (*((one, 1) for one in seen), *((one, -1) for one in left_out)):
+        for what, is_so in (
+            (f"{FAILED}{one.failure}", one.failure is not None),
+            (EMPTY, says_nothing(one)),
+            (CUT, one.cut_off is not None),
+            (PROMPT_CUT, one.prompt_cut is not None),
+        ):
+            counts[f"{one.group} / {what}", one.variant] += count * is_so
+            sums[FAILED if what.startswith(FAILED) else what] += count * is_so
     if not (counted := +counts):
         return ScoreTables.of({})
     lines = [
         {"row": row, "column": variant, "value": float(count), "n": count}
         for (row, variant), count in sorted(counted.items())
     ]
-    failed = sum(one.failure is not None for one in seen)
     notes = []
-    if failed:
+    if failed := sums[FAILED]:
         taken = "the server (or the model that is loaded here) did not take the prompt"
         notes.append(f"{failed:,} predictions failed and are not scored: {taken}")
-    if empty := sum(map(says_nothing, seen)):
+    if empty := sums[EMPTY]:
         notes.append(f"{empty:,} replies are empty, and are scored as they are: the model said nothing")
-    if cut := sum(one.cut_off is not None for one in seen):
+    if cut := sums[CUT]:
         notes.append(f"{cut:,} replies were cut off at their limit of tokens, and are scored as they are (max_tokens)")
-    if cut := sum(one.prompt_cut is not None for one in seen):
+    if cut := sums[PROMPT_CUT]:
         notes.append(f"{cut:,} prompts were cut in their middle to fit into the model's window")
     layouts = {BESIDE: Layout("model / what is counted", "variant")}
     return ScoreTables.of({BESIDE: pd.DataFrame(lines)}, notes, units={BESIDE: "count"}, layouts=layouts)

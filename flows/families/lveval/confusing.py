@@ -166,13 +166,21 @@ def _another_subject(asked: Asked, fact: str) -> Problem:
     """An object fact names something of what the question and the original's beginning name."""
     named = subjects(asked.language, asked.question)
     if asked.language == "zh":
-        parts = frozenset(word for name in named for word, _ in tagged(name) if len(word) > 1) | named
+        parts = named | _begun(asked, fact)
+        parts |= frozenset(word for name in named for word, _ in tagged(name) if len(word) > 1)
     else:
         parts = named | _leading(asked.fact)
         named = frozenset(name for name in named if not is_of_a_people(name))
     if named and not any(_holds(asked.language, fact, name) for name in parts):
         return "has another subject", f"name the subject of the question in it: {_listed(named)}"
     return None
+
+
+def _begun(asked: Asked, fact: str) -> frozenset[str]:
+    """The longest beginning of a Chinese fact that the question has: a name that is no word of the tagger's."""
+    text, question = normal(fact).text, normal(asked.question).text
+    ends = (end for end in range(min(len(text), len(question)), 1, -1) if text[:end] in question)
+    return frozenset(text[:end] for end in list(ends)[:1])
 
 
 def _answering_problem(asked: Asked, fact: str) -> Problem:

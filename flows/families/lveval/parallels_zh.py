@@ -13,7 +13,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
 from flows.families.lveval.confusing import subjects
@@ -24,20 +24,31 @@ from flows.families.lveval.things_en import coined
 from flows.language import CannotReplace, zh
 from flows.language.alternatives import NUMBER, YEAR, moved
 from flows.language.invented import invented_names
-from flows.language.zh_predicates import ITSELF, about, aliases, predicates
-from flows.language.zh_statements import statement
-from flows.language.zh_text import is_known_word, tagged
+from flows.language.zh_numbers import spelt, value_of
+from flows.language.zh_predicates import ITSELF, about, aliases, is_unnamed, predicates
+from flows.language.zh_sisters import sisters
+from flows.language.zh_statements import statement, unexplained
+from flows.language.zh_text import NUMERALS, is_known_word, tagged
 from flows.language.zh_types import is_personal_name, surname
 
 TRIED = 3
+LEAST_BEGUN = 3
+"""Characters of a question with which a page begins as well, that are taken for a name."""
 _BEGINNING = 60
 """Characters of a page in which it says what it is about."""
 _KEPT = 4096
+LONGEST_PART = 12
+"""Characters of an item of a list that is exchanged with the others."""
+_SPELT = re.compile(
+    f"[{NUMERALS.strip('零〇万亿')}]+(?=[岁号年个间艘轮部层座次公米人支代种条名位期站级集章届])|元(?=年$)"
+)
+"""A number in Chinese figures."""
+_DOTTED = rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+"
+_NAME_IN_ANSWER = re.compile(f"《[^》]+》|{_DOTTED}|(?<![A-Za-z-])[A-Za-z]{{3,}}")
 LONGEST_COUNT = 20
 """Characters of an answer that is a number or a time."""
 Thing = tuple[str, str, bool]
 """A name, its sort, and whether it is a woman's."""
-_ONE_MORE = str.maketrans("二三四五六七八", "三四五六七八九")
 _TABLES = {
     "profession": "什么职业|职业是什么|什么工作",
     "country": "哪一?个国家|什么国家|哪国",
@@ -66,7 +77,7 @@ _PERSON = re.compile(
     "[总副]裁|专员|院长|[女男]优|声优|医师|琴师|编剧|君主|国王|公主|王子|子爵|伯爵)$"
 )
 """What ends a clause on what a person is."""
-_WORK = re.compile("(?:小说|电影|电视剧|漫画|游戏|专辑|歌曲|动画|节目|杂志)$")
+_WORK = re.compile("(?:小说|电影|影片|剧集|电视剧|连续剧|剧场版|漫画|游戏|专辑|歌曲|单曲|动画|节目|杂志|作品)$")
 _NUMBERED = re.compile(r"(?<![A-Za-z])\d+(?![a-z])")
 _ASIDE = re.compile(r"[（(][^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*[）)]")
 _ASKED_AND_TOLD = (
@@ -87,7 +98,7 @@ _ASKED_AND_TOLD = (
 """What asks for a kind of thing, and what tells one that may be taken for the answer."""
 _ALONE = re.compile("最|第.[高大长]|得名|名字|唯一|第一|首[个位次任支条]|[「“]|[前现]任$|原名|改名|更名|命名")
 """What is true of one alone, or of its name."""
-_CALLED = re.compile("(?:又|也|还|还可以|亦)[叫称]|(?:俗|别|旧|又|原)[名称]")
+_CALLED = re.compile("(?:又|也|还|还可以|亦)被?[叫称]|(?:俗|别|旧|又|原)[名称]")
 """Questions for another name."""
 _OF_MANY = re.compile("[是为的]|位于|属于|分布|毕业|出生|生于|来往|栖息|司职")
 """What may be said of one thing and of another."""
@@ -95,10 +106,11 @@ _LIVING = "鱼-鳣鸟-鹴虫-蠲雀雉雁鹿狐猫狗狼熊猴鼠獴豹虎狮龟
 """Characters, and the blocks of those for fishes, birds and small animals, that end names of species."""
 _SPECIES = re.compile(f"[属科目类龙{_LIVING}]$")
 _PLANT = re.compile("(?:杜鹃|[树草花竹兰藤果藻杉松柏柳榕桃梅菊莲葵麦豆瓜])[属科目类]?$")
+_COMPOUND = re.compile("[醇醛酸酯烷烯炔酮醚胺苯酚]$")
 _TAILS = re.compile(
-    "(?:大学|学院|研究院|中学|小学|(?:股份|控股)?有限公司|公司|(?:保险)?集团|银行|铁路|(?:高速)?公路|大桥|机场|车站|医院|教堂|水库|"
-    "(?:足球)?俱乐部|气象局|总司令部|组织|机构|乐队|海岸|签证|文明|克拉通|纪念馆|陆块|计划|协定|条约|条款|战争|战役|之战|事件|运动|效应|[龙鱼]科|龙属|龙类|语[族系支]|(?<!物)语|"
-    "[省市县郡州区镇乡村湖山河江岛站路街桥寺塔宫城港庙线府厂党陵厦院馆社团队台属科目类龙案令奖杯人姓扇音经刀剑弓甲阀茶酒拳戏舞节法期堂音号]|"
+    "(?:大学|学院|研究院|中学|小学|(?:股份|控股)?有限公司|公司|(?:保险)?集团|银行|铁路|(?:旅客)?铁道|(?:高速)?公路|大桥|机场|车站|医院|教堂|水库|"
+    "公园|频道|电视台|剧组|专线|出版社|(?:足球)?俱乐部|气象局|总司令部|组织|机构|乐队|海岸|签证|文明|克拉通|纪念馆|陆块|计划|协定|条约|条款|战争|战役|之战|事件|运动|效应|[龙鱼]科|龙属|龙类|语[族系支]|(?<!物)语|"
+    "[省市县郡州区镇乡村湖山岭峰河江溪湾岛站路街桥寺园塔宫城港庙线府厂党陵厦院馆社团队台属科目类龙案令奖杯人姓扇音经刀剑弓甲阀茶酒拳戏舞节法期堂音号]|"
     f"[{_LIVING}][属科]?)$"
 )
 """Words for the kind of thing that a name is of."""
@@ -116,7 +128,8 @@ class Saying(NamedTuple):
 @lru_cache(_KEPT)
 def _sayings(page: str, names: tuple[str, ...]) -> tuple[Saying, ...]:
     """What a page says of what has these names."""
-    name, own = names[0], page[page.index(names[0]) :]
+    name, at = names[0], page.find(names[0])
+    own = page[at:] if at >= 0 else name + page
     acts = sort_of(name, own) in ("person", "japanese") or _BODY.search(name)
     return tuple(
         Saying(name, text, zh.content_words(text), own)
@@ -127,6 +140,7 @@ def _sayings(page: str, names: tuple[str, ...]) -> tuple[Saying, ...]:
 
 def facts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> tuple[Iterator[Made], Iterator[Made]]:
     """Subject facts and object facts that may do, the best first."""
+    asked = asked.model_copy(update={"question": _pointing_at_nothing(asked.question, documents)})
     names = things(asked, documents)[:1]
     stated = tuple(dict.fromkeys(statements(asked, names, rng)))
     own = [
@@ -136,7 +150,7 @@ def facts(asked: ToConfuse, documents: Sequence[str], rng: random.Random) -> tup
     besides = [saying for saying in (*said, *own) if not _tells_of_what_is_asked(saying.text, asked)]
     return (
         chain(_renamed_subject(stated, names, rng), _of_another(asked, said, rng), _of_another(asked, own, rng)),
-        _of_it(besides),
+        chain(_of_it(besides), _of_another_time(asked, names, rng)),
     )
 
 
@@ -144,7 +158,9 @@ def _spoken_of(page: str, asked: ToConfuse) -> tuple[str, ...]:
     """The names of what the question is on: of what the page is about, or else of what the question begins with."""
     names = aliases(page)
     if names and _names_or_implies(asked.question, names, page):
-        return names
+        return (*names, *_endings(names[0], asked.question)[:1])
+    if begun := _begun(asked.question, page) or (is_unnamed(page) and _asked_about(asked.question)):
+        return (begun,)
     topics = (one for one in subjects("zh", asked.question) if len(one) > 2 and page.count(one) > 1)
     if topic := max((one for one in topics if not is_known_word(one)), key=len, default=""):
         return (topic,)
@@ -164,6 +180,25 @@ def _names_or_implies(question: str, names: Sequence[str], page: str) -> bool:
     )
 
 
+_POINTS_BACK = re.compile("[该此]|本[鱼种线站片剧作校]|这[个些种]|[他她它牠]们?")
+_POINTED = "(?:这一?[个张座部所家首本款条]|[该本此])"
+
+
+def _pointing_at_nothing(question: str, documents: Sequence[str]) -> str:
+    """The question with the name of what the page is about where it points to it ("这张专辑", "该站")."""
+    for page in documents:
+        name = about(page)
+        if name and name in question:
+            return re.sub(f"{_POINTED}(?={re.escape(name)})", "", question)
+        kinds = "|".join(re.escape(name[-length:]) for length in (3, 2, 1)) if len(name) > 1 else ""
+        if kinds:
+            itself = f"{_POINTED}(?:{kinds}|专辑|小说|电影|游戏|作品|路线|影片)|^(?:{ITSELF.pattern})"
+            pointed = f"{itself}|^[他她它牠](?!们)"
+            if found := re.search(pointed, question):
+                return question[: found.start()] + name + question[found.end() :]
+    return question
+
+
 def _tells_of_what_is_asked(saying: str, asked: ToConfuse) -> bool:
     """Whether it holds a part of an answer, is of the kind that the question asks for, or says no more than that."""
     if zh.content_words(saying) <= zh.content_words(asked.question):
@@ -178,13 +213,18 @@ def _tells_of_what_is_asked(saying: str, asked: ToConfuse) -> bool:
 
 def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[str]:
     """What the question says with other answers."""
-    others = other_answers(asked.answers[0], asked.question, rng)
+    answers = sorted(asked.answers, key=lambda answer: "，" in answer)
+    others: Iterator[str] = chain.from_iterable(other_answers(one, asked.question, rng) for one in answers)
     if _CALLED.search(asked.question) and "有" in asked.question:
         others = iter(())
     elif _CALLED.search(asked.question):
         others = (other for name, sort, _ in names for other in others_than(name, sort, rng))
+    if granted := unexplained(asked.question):
+        yield granted
+        return
     for other in list(dict.fromkeys(others))[:TRIED]:
-        if (made := statement(asked.question, other)) is not None:
+        made = statement(asked.question, other)
+        if made is not None and not _POINTS_BACK.search(other):
             yield made
 
 
@@ -212,9 +252,9 @@ def _of_another(asked: ToConfuse, said: Sequence[Saying], rng: random.Random) ->
     for one in (*said[1:], *said[:1]):
         stem = _stem(one.name)
         sort, female = sort_of(one.name, one.page), _is_womans(one.page)
-        if _ALONE.search(one.text) or (len(stem) > 1 and stem in one.text):
+        if _ALONE.search(one.text) or (len(stem) > 1 and stem in one.text) or not _bears_on(one, asked):
             continue
-        if sort == "numbered" and "《" in one.text:
+        if sort not in ("person", "japanese") and "《" in one.text:
             continue
         if one == said[0] and not _OF_MANY.match(one.text):
             continue
@@ -222,8 +262,18 @@ def _of_another(asked: ToConfuse, said: Sequence[Saying], rng: random.Random) ->
             for text in _answered(one.text, asked, answers):
                 titled = re.sub("《[^》]+》", lambda _: rng.choice(invented_names("zh")["title"]), text)
                 numbers = YEAR if YEAR.search(titled) else NUMBER
-                dated = titled if "年代" in titled else moved(titled, numbers, rng)
+                dated = moved(titled, numbers, rng) if len(numbers.findall(titled)) == 1 else titled
                 yield Made(f"{other}{dated}。", stated=True)
+
+
+def _bears_on(said: Saying, asked: ToConfuse) -> bool:
+    """Whether it is on the matter of the question, or a part of the sentence that supports the answer."""
+    matter = {
+        word
+        for word, tag in tagged(asked.question)
+        if len(word) > 1 and tag in ("n", "v", "vn", "an", "a", "i", "l") and word not in said.name
+    }
+    return bool(matter & said.words) or said.words <= zh.content_words(asked.fact)
 
 
 def _answered(saying: str, asked: ToConfuse, others: Sequence[str]) -> Iterator[str]:
@@ -245,12 +295,63 @@ def _of_it(said: Sequence[Saying]) -> Iterator[Made]:
             yield Made(fact, stated=True)
 
 
+def _of_another_time(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[Made]:
+    """What the question says of another year."""
+    question = asked.question
+    if _ALONE.search(question) or not names or names[0][0] not in question:
+        return
+    before, name, after = question.partition(names[0][0])
+    others = _earlier_or_later(before, rng), _earlier_or_later(after, rng)
+    for changed in (*(one + name + after for one in others[0]), *(before + name + one for one in others[1])):
+        made = statements(asked.model_copy(update={"question": changed}), names, rng)
+        yield from (Made(one, stated=True) for one in made if one[:-1] not in changed)
+
+
+def _earlier_or_later(text: str, rng: random.Random) -> list[str]:
+    return [moved(text, YEAR, rng)] if len(YEAR.findall(text)) == 1 else []
+
+
 # ---- other answers ----
 
 
 def other_answers(answer: str, question: str, rng: random.Random) -> Iterator[str]:
-    """Others of the answer's kind: near years and quantities, invented names."""
+    """Others of the answer's kind: near years and quantities, invented names; or the answer with a part exchanged."""
     said = _ASIDE.sub("", answer).strip("。 ")
+    others = [one for one in _of_its_kind(said, question, rng) if one != said]
+    yield from others or dict.fromkeys(one for one in _varied(said, question, rng) if one != said)
+
+
+def _varied(said: str, question: str, rng: random.Random) -> Iterator[str]:
+    """An answer with a name, a number or a word in it exchanged, or as a list that lacks its first."""
+    parts = re.split("(、|以及|[和与及或])", said)
+    if len(parts) > 1 and all(1 < len(part) <= LONGEST_PART for part in parts[::2]):
+        others = [next(iter(_of_its_kind(part, question, rng)), "") for part in parts[::2]]
+        if all(others) and len(set(others)) == len(others):
+            yield "".join(chain(*zip_longest(others, parts[1::2], fillvalue="")))
+    if (count := _SPELT.search(said)) and len(said) <= LONGEST_PART:
+        value = 1 if count[0] == "元" else int(value_of(count[0]) or 0)
+        spelt_ = (spelt(value + by, before_measure="第" not in said) for by in (2, 1, 3) if value)
+        yield from (said[: count.start()] + one + said[count.end() :] for one in spelt_)
+    if title := re.fullmatch("[一-龥]{2}((?:王|皇|太)后|亲王|公主|王子)", said):
+        yield from ("".join(rng.sample(invented_names("zh")["given"], 2)) + title[1] for _ in range(TRIED))
+    yield from sisters(said)
+    for found in islice(_NAME_IN_ANSWER.finditer(said), 1):
+        if "·" in found[0] and found[0] != said.rstrip("政府号队"):
+            continue
+        others = (
+            rng.sample(invented_names("zh")["title"], TRIED)
+            if found[0].startswith("《")
+            else list(persons("·", rng))
+            if "·" in found[0]
+            else [coined(found[0], rng) for _ in range(TRIED)]
+        )
+        yield from (said.replace(found[0], other) for other in others)
+    if len(parts) > 3 and "，" not in said and all(1 < len(part) <= LONGEST_PART for part in parts[::2]):
+        yield "".join(parts[2:])
+
+
+def _of_its_kind(said: str, question: str, rng: random.Random) -> Iterator[str]:
+    """Near years and quantities, and invented names."""
     of = zh.answer_type(said, question)
     numbers = YEAR if len(YEAR.findall(said)) == 1 else NUMBER
     if len(YEAR.findall(said)) == 2 and not NUMBER.search(YEAR.sub("", said)):
@@ -263,16 +364,13 @@ def other_answers(answer: str, question: str, rng: random.Random) -> Iterator[st
     if re.fullmatch(r"[0-9.]+[至到~-][0-9.]+[一-龥]{1,3}", said):
         yield from (NUMBER.sub(lambda found: moved(found[0], NUMBER, rng), said) for _ in range(TRIED))
         return
-    if about_ := re.fullmatch(r"([1-9])(0+)(多.{1,2})", said):
+    if about_ := re.fullmatch(r"([1-9])(0+)([多余].{1,2})", said):
         yield from (f"{int(about_[1]) + by}{about_[2]}{about_[3]}" for by in (1, -1) if 0 < int(about_[1]) + by < 10)
         return
     if numbers.search(said) and not re.search("[奖章]$", said):
-        if len(said) <= LONGEST_COUNT and len(numbers.findall(said)) == 1 and not re.search("世纪|届", said):
+        if len(said) <= LONGEST_COUNT and len(numbers.findall(said)) == 1 and "世纪" not in said:
             near = (moved(said, numbers, rng) for _ in range(TRIED))
             yield from (one for one in near if one != said)
-        return
-    if re.fullmatch("[^一九十百]*[二三四五六七八][^一九十百]*", said) and re.search("[几多]|第", question):
-        yield said.translate(_ONE_MORE)
         return
     yield from _named(said, of, question, rng)
 
@@ -285,7 +383,12 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
         yield from (one for one in rng.sample(names[table], TRIED) if one not in said)
     elif re.fullmatch("[A-Z][a-z]+(?: [A-Z][a-z.]*)+", said) and re.search("谁|什么名字", question):
         yield from persons("·", rng)
-    elif of == "person" and "、" not in said and _is_person(said, question):
+    elif (of == "person" and "、" not in said and _is_person(said, question)) or (
+        len(said) == 3
+        and is_personal_name(said)
+        and not TRANSCRIBED.fullmatch(said)
+        and re.search("叫什么|是什么名字", question)
+    ):
         yield from persons(said, rng, female=re.search("母|妻|女友|女儿|皇后", question) is not None)
     elif tail := re.search("(?:奖|勋章|奖章|统帅部|司令部|委员会)$", said):
         yield from (place + tail[0] for place in rng.sample(names["place"], TRIED))
@@ -296,8 +399,7 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
     elif said in names["city"]:
         yield from rng.sample(names["city"], TRIED)
     elif (
-        (of in ("place", "organisation") or "谁" in question)
-        and re.fullmatch("[^及和与、]{1,14}", said)
+        re.fullmatch("[^及和与、的了在，到至从]{1,14}", said)
         and _TAILS.search(said)
         and not re.search("分布|栖息", question)
     ):
@@ -309,7 +411,7 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
         if re.search("居住|生活|栖居|放在", question):
             return
         if re.search("分布|栖息|产于|生长|出没", question):
-            yield from rng.sample(names["country"], TRIED)
+            yield from list(sisters(said)) or rng.sample(names["country"], TRIED)
         else:
             yield from (f"{one}{'人' if said.endswith('人') else '市'}" for one in rng.sample(names["place"], TRIED))
 
@@ -317,7 +419,8 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
 def _is_person(said: str, question: str) -> bool:
     """Whether what looks like a name is one; a foreign one without a dot may be a place's."""
     asked = re.search("谁|哪一?位|何人|什么人|[长人员家手后帝母父妻夫女子师主][^，]{0,2}[叫名是]", question) is not None
-    return "·" in said or (bool(surname(said)) and asked)
+    foreign = len(said) > 2 and TRANSCRIBED.fullmatch(said) is not None and "谁" in question
+    return "·" in said or (bool(surname(said)) and asked) or foreign
 
 
 def persons(name: str, rng: random.Random, *, female: bool = False) -> Iterator[str]:
@@ -337,6 +440,8 @@ def _renamed(name: str, rng: random.Random) -> list[str]:
     if re.fullmatch("[A-Za-z][A-Za-z0-9]{2,}|[A-Za-z]{2,} [A-Za-z]{3,}", name):
         return [" ".join(coined(re.sub("[0-9]", "", word), rng) for word in name.split()) for _ in range(TRIED)]
     stem = _stem(name)
+    if "·" in stem and stem != name:
+        return [person + name[len(stem) :] for person in persons("·", rng)]
     foreign = len(stem) > 1 and TRANSCRIBED.fullmatch(stem) is not None
     if not stem or not re.fullmatch("[一-龥]+", name) or (stem == name and not (foreign and len(stem) > 2)):
         return []
@@ -361,41 +466,88 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
     found: dict[str, tuple[str, bool]] = {}
     for page in documents:
         name = about(page)
-        if shown := next((one for one in aliases(page) if one in asked.question), ""):
+        called = (*aliases(page), *_endings(name, asked.question))
+        if shown := next((one for one in called if one in asked.question), ""):
             foreign = "·" in name and "·" not in shown
-            found[shown] = "foreign-surname" if foreign else sort_of(name, page), _is_womans(page)
+            own = page[page.index(shown) :] if shown in page else page
+            found[shown] = "foreign-surname" if foreign else sort_of(shown, own), _is_womans(page)
     for name in re.findall("《[^》]+》", asked.question):
         found.setdefault(name, ("work", False))
-    for name in re.findall(f"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", asked.question):
+    for name in re.findall(_DOTTED, asked.question):
         found.setdefault(name, ("person", False))
+    for name in () if found else sorted(_topics(asked.question, documents), key=len, reverse=True):
+        page = next((page for page in documents if name in page), name)
+        found[name] = sort_of(name, page[page.index(name) :]), False
     return [
         (name, sort, female)
         for name, (sort, female) in found.items()
-        if not any(name in answer or answer in name for answer in asked.answers)
+        if not any(answer in name for answer in asked.answers)
     ]
+
+
+def _topics(question: str, documents: Sequence[str]) -> set[str]:
+    """What else a question names: what a page begins with, and what a word at its end tells the kind of."""
+    begun = {_begun(question, page) for page in documents} - {""}
+    named = {one for one in subjects("zh", question) if not re.search("[年月日]$", one)}
+    named = {one for one in named if _NUMBERED.search(one) or _stem(one) not in ("", one)}
+    told = (word for word, tag in tagged(question) if tag == "nr" and len(word) == 3 and is_personal_name(word))
+    return begun or named | {one for one in told if not TRANSCRIBED.fullmatch(one)}
+
+
+def _asked_about(question: str) -> str:
+    """The one title in a question, or what it begins with that has a number or a word for its kind."""
+    titles = re.findall("《[^》]+》", question)
+    begins = (one for one in subjects("zh", question) if question.startswith(one))
+    named = (one for one in begins if _NUMBERED.search(one) or _stem(one) not in ("", one))
+    return titles[0] if len(titles) == 1 else max(named, key=len, default="")
+
+
+def _begun(question: str, page: str) -> str:
+    """The longest beginning of a question with which a page begins as well."""
+    words, begun = "", ""
+    for word, _ in tagged(question.lstrip("「“《")):
+        words += word
+        if not page.lstrip("「“《").startswith(words):
+            break
+        begun = words.rstrip("」”》")
+    return begun if len(begun) >= LEAST_BEGUN else ""
+
+
+def _endings(name: str, question: str) -> list[str]:
+    """Ends of a name that are its short form in the question, the longest first."""
+    ends = (name[at:] for at in range(1, len(name) - 2))
+    lead = "(?:^|[^一-龥]|[的是在于与和由被至到从对])"
+    named = (one for one in ends if "·" not in one and re.search(lead + re.escape(one), question))
+    return [one for one in named if not is_known_word(one) and _stem(one) not in ("", one)]
 
 
 def _is_womans(page: str) -> bool:
     return _FEMALE.search(page[:80]) is not None or page.count("她") > page.count("他")
 
 
-def sort_of(name: str, page: str) -> str:
+def sort_of(name: str, page: str) -> str:  # noqa: PLR0911 - one for each kind of evidence
     """What sort of thing the page says its subject is; empty where it does not tell."""
     start = _ASIDE.sub("", page[len(name) : len(name) + 120]).lstrip("，、 ").partition("。")[0]
     clauses = re.split("[，、]", start)
+    work = _WORK.search(clauses[0])
+    if name.startswith("《") or (work and not _TAILS.search(name) and not name.endswith(work[0])):
+        return "work"
     if _NUMBERED.search(name):
         return "numbered"
-    if name.startswith("《") or (_WORK.search(clauses[0]) and not _TAILS.search(name)):
-        return "work"
     if is_personal_name(name) and ("·" in name or (len(name) < 4 and not _TAILS.search(name))):
         return "person"
+    of_a_kind = "或" in name or any(map(_ANY_OF_A_KIND.search, clauses[:3])) or re.search("[^大中小]学$", name)
+    if of_a_kind and not _SPECIES.search(name):
+        return "kind"
     told = any(map(_PERSON.search, clauses[:4])) or re.search("(?<!发)生于|毕业于|艺名|^字|，字", start)
     foreign = "·" in name or TRANSCRIBED.fullmatch(name)
     japanese = "日本" in start and 2 < len(name) < 6
     if told and not name.endswith("人") and (len(name) < 5 or foreign or japanese):
         return "japanese" if japanese and not foreign else "person"
-    of_a_kind = "或" in name or any(map(_ANY_OF_A_KIND.search, clauses[:3])) or re.search("[^大中小]学$", name)
-    return "species" if _SPECIES.search(name) else "kind" if of_a_kind else "thing"
+    if not _SPECIES.search(name):
+        return "thing"
+    is_person = len(name) == 3 and is_personal_name(name) and not re.search("[科属种目]|物|鱼|学名", start)
+    return "person" if is_person else "species"
 
 
 def others_than(name: str, sort: str, rng: random.Random, *, female: bool = False) -> list[str]:
@@ -408,8 +560,7 @@ def others_than(name: str, sort: str, rng: random.Random, *, female: bool = Fals
         given = invented_names("zh")["japanese-female" if female else "japanese-male"]
         return [family + rng.choice(given) for family in rng.sample(invented_names("zh")["japanese-surname"], TRIED)]
     if sort == "work":
-        titles = rng.sample(invented_names("zh")["title"], TRIED)
-        return titles if name.startswith("《") else [title.strip("《》") for title in titles]
+        return rng.sample(invented_names("zh")["title"], TRIED)
     if sort == "numbered" and (number := _NUMBERED.search(name)):
         by = rng.sample([-3, -2, 2, 3, 4], TRIED)
         return [
@@ -418,4 +569,10 @@ def others_than(name: str, sort: str, rng: random.Random, *, female: bool = Fals
             if int(number[0]) + one > 0
         ]
     is_kind = sort == "kind" or (name.endswith("人") and is_known_word(name))
-    return [] if is_kind else _renamed(name, rng)
+    return (() if is_kind else _renamed(name, rng)) or [*islice(sisters(name), TRIED), *_next_in_a_series(name)]
+
+
+def _next_in_a_series(name: str) -> list[str]:
+    """Names of compounds: 丙二醛 for 乙二醛."""
+    at = "甲乙丙丁".find(name[0])
+    return [other + name[1:] for other in "甲乙丙丁戊"[at + 1 :]] if at >= 0 and _COMPOUND.search(name) else []

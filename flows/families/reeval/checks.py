@@ -431,6 +431,19 @@ def is_asked_about(language_code: str, question: str, leaning: str, title: str |
     )
 
 
+_MAY_GO = {
+    "en": re.compile(
+        r"^[A-Z][\w'’-]*(?: [\w'’-]+){0,3}:(?= [A-Z])|"
+        r"^(?:Apart from|Besides|In addition to|In contrast to|Like|Unlike) [^,.;:]{1,60},|"
+        r"\b(?i:again|also|another|earlier|eventually|finally|further|however|instead|later|other|similarly|unlike)\b"
+    ),
+    "zh": re.compile(
+        r"^[^，。：；]{1,8}：|^(?:不同于|与|和|除)[^，。；]{1,20}，|另一个?|另外|其他|然而|最终|后来|此外|还"
+    ),
+}
+"""What a sentence may lose that is to stand alone: a heading, a comparison with what stood before it, a link to it."""
+
+
 def resolved_problem(
     language_code: str,
     question: str,
@@ -453,9 +466,10 @@ def resolved_problem(
     if not holds(language, resolved, answer):
         return "resolved sentence lacks the answer", f"the sentence must still hold {answer!r}"
     said = language.content_words(sentence)
-    kept = language.content_words(resolved)
-    if len(said & kept) < LEAST_SUPPORT * len(said):
-        return "resolved sentence says something else", f"keep its words: {', '.join(sorted(said - kept))}"
+    may_go = " ".join(found[0] for found in _MAY_GO[language_code].finditer(sentence))
+    lost = said - language.content_words(f"{resolved} {may_go}")
+    if len(said) - len(lost) < LEAST_SUPPORT * len(said):
+        return "resolved sentence says something else", f"keep its words: {', '.join(sorted(lost))}"
     return _unknown_problem(language, resolved, (sentence, evidence, title or "", question))
 
 
@@ -544,15 +558,24 @@ def _unknown_problem(language: Language, text: str, sources: Sequence[str]) -> P
 
 
 def merged_problem(  # noqa: PLR0911 - one for each requirement
-    language_code: str, sentence: str, condensed: str, answer: str, merged: str, passages: Sequence[str] = ()
+    language_code: str,
+    sentence: str,
+    condensed: str,
+    answer: str,
+    merged: str,
+    passages: Sequence[str] = (),
+    objected: Sequence[str] = (),
 ) -> Problem:
-    """Why `merged` does not hold both the supporting fact and the condensed text, each sentence in its place."""
+    """Why `merged` does not hold both the supporting fact and the condensed text, each sentence in its place.
+
+    What an editor `objected` to may go.
+    """
     language = language_of(language_code)
     if not holds(language, merged, answer):
         return "answer is not in the new evidence", f"the passage must hold {answer!r}"
     if support_in(language, merged, sentence) < LEAST_SUPPORT:
         return "supporting fact is not in the new evidence", f"keep what this says: {sentence}"
-    said = language.content_words(condensed)
+    said = language.content_words(condensed) - language.content_words(" ".join(objected))
     if len(said & language.content_words(merged)) < LEAST_SUPPORT * len(said):
         return "condensed text is not in the new evidence", "keep what the second passage says"
     if passages and (undrawn := _undrawn_problem(language, passages, merged)) is not None:
@@ -570,6 +593,13 @@ def merged_problem(  # noqa: PLR0911 - one for each requirement
     if (leaning := begins_leaning(language_code, merged)) is not None:
         return "new evidence cannot be understood alone", f"say by name who or what {leaning!r} is at its start"
     return _unknown_problem(language, merged, (sentence, condensed))
+
+
+def objection_problem(passage: str, quoted: str) -> Problem:
+    """Why an objection is to nothing that the passage says."""
+    if stretch_of(passage, quoted) is not None:
+        return None
+    return "objection to what the passage does not say", f"it nowhere has {quoted!r}: copy the sentence as it stands"
 
 
 def _parted(language_code: str, sentence: str, condensed: str, merged: str) -> str | None:

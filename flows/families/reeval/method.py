@@ -22,12 +22,14 @@ from flows.families.reeval.prompts import (
     ALTERNATIVE_ANSWER,
     CONDENSE,
     MERGE,
+    READ_PASSAGE,
     REPLACE_ANSWER,
     RESOLVE_SENTENCE,
     SELECT_SENTENCE,
     ToAlter,
     ToCondense,
     ToMerge,
+    ToRead,
     ToReplace,
     ToResolve,
     ToSelect,
@@ -47,6 +49,8 @@ from schemas.source import Passage, QASource
 PAGE_SHOWN = 40
 """Characters of a passage without a title by which a drop names it."""
 PASSAGES = 3  # section 3.2, "Condense the three passages into one passage"
+MOST_MERGES = 2
+"""How often two texts are merged: once more where a reader objects to what came of them."""
 MATRIX_SEEDS = 500  # section 4.4, "we randomly sample 500 examples"
 SHOTS: tuple[Literal[0, 5], ...] = (0, 5)  # section 4.1, "5 static demonstration examples are used"
 
@@ -351,6 +355,9 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
     cannot stand in it.
     The paper lets both expansions have the same passages, which of all of Wikipedia they seldom do; ours share one
     (`MOST_SHARED`) where the collection has others, and have the sentence at different places.
+    The paper keeps what was merged unread, and people judge a sample of it. Ours is read first by the builder model,
+    which sees it alone (`_merged`): of a strong pivot's texts a quarter spoke of what they had not introduced, or ran
+    together what does not belong together, which no check of words tells.
     Both expansions must succeed, and say different things.
     """
     collection: Collection = ctx.prepared
@@ -392,14 +399,12 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
                 answer=case.answer,
                 place=(first + number / len(EXPANSIONS)) % 1,
                 language=case.language,
+                evidence=case.evidence,
             )
-            merged = (await ctx.ask(MERGE, merging, model=case.pivot)).text
+            evidence[expansion] = await _merged(merging, expansion, case.pivot, ctx)
         except InvalidAnswer as invalid:
             told = f"{expansion}-focused, of {_listed(titles, texts)}: {invalid.evidence}"
             raise Drop(invalid.reason, evidence=told) from invalid
-        if not merged.strip():
-            raise Drop("supporting sentence has no place in the text", f"{expansion}-focused: {resolved} | {condensed}")
-        evidence[expansion] = merged
         found[expansion] = drawn.passages
         sources += drawn.sources
         notes += [f"{expansion}-focused: {doubt}" for doubt in drawn.doubts]
@@ -423,6 +428,25 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
         source=case.source,
         provenance=ctx.provenance(case, sources=sources, notes=notes),
     )
+
+
+async def _merged(merging: ToMerge, expansion: str, pivot: str, ctx: Context) -> str:
+    """The sentence and the condensed text in one passage, to which nobody objects who sees it alone.
+
+    What a reader objects to is shown to the pivot, which merges once more.
+    """
+    told = ""
+    for _ in range(MOST_MERGES):
+        merged = (await ctx.ask(MERGE, merging, model=pivot)).text
+        if not merged.strip():
+            told = told or f"{merging.sentence} | {merging.condensed}"
+            raise Drop("supporting sentence has no place in the text", f"{expansion}-focused: {told}")
+        objections = (await ctx.ask(READ_PASSAGE, ToRead(passage=merged, language=merging.language))).objections
+        if not objections:
+            return merged
+        merging = merging.model_copy(update={"merged": merged, "objections": objections})
+        told = f"{'; '.join(f'{one.sentence} ({one.reason})' for one in objections)} | {merged}"
+    raise Drop("a reader objects to the merged text", f"{expansion}-focused: {told}")
 
 
 def _listed(titles: Sequence[str | None], texts: Sequence[str]) -> str:

@@ -12,19 +12,22 @@ from flows.families.reeval import checks
 from flows.families.reeval.alternatives import is_alone, is_person
 from flows.families.reeval.prompts import (
     Alternative,
+    Objection,
     Passage,
+    Reading,
     Replaced,
     Sentence,
     ToAlter,
     ToCondense,
     ToMerge,
+    ToRead,
     ToReplace,
     ToResolve,
     ToSelect,
 )
 from flows.language import CannotReplace, Language, language_of, names_of
 from flows.language.en_names import classes
-from flows.language.pointing import leans_on_what_is_asked
+from flows.language.pointing import leans_on_what_is_asked, points_outside
 from flows.language.titles import BRACKET, page_name
 from flows.llm.model import Invalid, RuleSet
 
@@ -39,6 +42,7 @@ CLEAR = PERSONAL | {"it", "its", "the"}
 NAMED_IN_CHINESE = frozenset(["他", "她", "它"])
 """Subjects that a name can stand for as it is; sentences without a subject are left alone."""
 POSSESSIVES = frozenset(["his", "her", "its"])
+POINTING = frozenset(["the", "this", "these", "that", "those"])
 _EARLIER = {
     own: re.compile(rf"\b{subject}\b")
     for own, subject in (("his", "he"), ("her", "she"), ("its", "it"), ("he", "he"), ("she", "she"))
@@ -231,7 +235,7 @@ def condense(asked: ToCondense, rng: random.Random) -> Passage:
 def merge(asked: ToMerge, rng: random.Random) -> Passage:
     """The sentence put before, between or after the paragraphs of the condensed text, and all made one.
 
-    Where the wanted place does not do, the first that does is taken.
+    Where the wanted place does not do, or was objected to, the first that does is taken.
     """
     paragraphs = asked.condensed.splitlines()
     wanted = min(int(asked.place * (len(paragraphs) + 1)), len(paragraphs))
@@ -242,9 +246,41 @@ def merge(asked: ToMerge, rng: random.Random) -> Passage:
     fitting = (
         text
         for text in merged
-        if checks.merged_problem(asked.language, asked.sentence, asked.condensed, asked.answer, text) is None
+        if text != asked.merged
+        and checks.merged_problem(asked.language, asked.sentence, asked.condensed, asked.answer, text) is None
     )
     return Passage(text=next(fitting, merged[0]))
+
+
+def read_passage(asked: ToRead, rng: random.Random) -> Reading:
+    """Sentences that lean on what stands nowhere before them, and those that say again what another said."""
+    language = language_of(asked.language)
+    before = ""
+    said: list[frozenset[str]] = []
+    objections = []
+    for sentence in language.sentences(asked.passage):
+        words = language.content_words(sentence)
+        leaning = points_outside(asked.language, sentence)
+        if words in said:
+            objections.append(Objection(sentence=sentence, reason="it is said twice"))
+        elif leaning is not None and not _tells_of(language, before, leaning):
+            objections.append(Objection(sentence=sentence, reason=f"nothing before it tells of {leaning!r}"))
+        before = _joined(asked.language, [before, sentence])
+        said.append(words)
+    return Reading(objections=tuple(objections))
+
+
+def _tells_of(language: Language, before: str, leaning: str) -> bool:
+    """Whether the text before says what a phrase leans on; "the blue whale", of several words, is a kind that it names.
+
+    A person is needed for "he", the noun for "the tower", any sentence for "it".
+    """
+    first, _, noun = leaning.casefold().partition(" ")
+    if first in PERSONAL:
+        return bool(language.spans_of_type(before, "person"))
+    if first == "the" and " " in noun:
+        return True
+    return bool(before) and (first not in POINTING or language.content_words(noun) <= language.content_words(before))
 
 
 def _extract(language_code: str, passage: str, title: str | None) -> str:
@@ -336,4 +372,5 @@ RULES: RuleSet = {
     "resolve_sentence": resolve_sentence,
     "condense": condense,
     "merge": merge,
+    "read_passage": read_passage,
 }

@@ -6,7 +6,7 @@ procedure), B and C (the prompts), sections 3 and 4 (the evaluation).
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import count, cycle, islice
 from typing import Annotated, Literal
@@ -128,11 +128,13 @@ async def write_statements(statements: Records[Statement], ctx: SetContext) -> A
     wanted = min(settings.statements, ctx.step.limit or settings.statements)
     written: dict[str, Statement] = {}
     turns = cycle(settings.topics)
+    asked_about: set[str] = set()
     survivors = dry = 0
     for round_ in count():
         missing = wanted - survivors
         size, number = _spread(missing, len(settings.topics))
         topics = tuple(islice(turns, number))
+        asked_about.update(topics)
         asked = [_written(topic, size, round_, written, ctx) for topic in topics]
         for statement in (one for batch in await asyncio.gather(*asked) for one in batch):
             if (refusal := checks.statement_refusal(statement.text)) is not None:
@@ -149,8 +151,15 @@ async def write_statements(statements: Records[Statement], ctx: SetContext) -> A
         if dry >= DRY_TURNS * len(settings.topics):
             ctx.note(f"the yield dried up after {round_ + 1} rounds: {survivors} statements of {wanted} wanted")
             break
+    _tell_silent(asked_about, written.values(), ctx)
     for statement in written.values():
         yield statement
+
+
+def _tell_silent(topics: Set[str], written: Iterable[Statement], ctx: SetContext) -> None:
+    """Note the topics on which nothing was written: the packaged rules know some topics alone."""
+    for topic in sorted(topics - {statement.topic for statement in written}):
+        ctx.note(f"the builder wrote no statement on {topic!r}")
 
 
 async def _written(

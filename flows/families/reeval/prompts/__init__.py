@@ -91,6 +91,13 @@ class ToCondense(Frozen):
     language: str
 
 
+class Objection(Frozen):
+    """What an editor objects to in a passage."""
+
+    sentence: str = Field(description="Word for word as in the passage")
+    reason: str
+
+
 class ToMerge(Frozen):
     """A supporting sentence to be worked into a condensed text."""
 
@@ -101,12 +108,28 @@ class ToMerge(Frozen):
     answer: str
     place: float = Field(description="Where the sentence goes: 0 for the start, 1 for the end")
     language: str
+    evidence: str = Field("", description="What the sentence is from, to mend an objection with")
+    merged: str = Field("", description="What was made of them before, where it was objected to")
+    objections: tuple[Objection, ...] = ()
 
 
 class Passage(Frozen):
     """One passage."""
 
     text: str = Field(description="Empty where what it is to be made of does not go together")
+
+
+class ToRead(Frozen):
+    """A passage as its readers see it, with nothing beside it."""
+
+    passage: str
+    language: str
+
+
+class Reading(Frozen):
+    """What an editor would have to be mended before a passage is printed."""
+
+    objections: tuple[Objection, ...]
 
 
 def _check_alternative(asked: ToAlter, given: Alternative) -> None:
@@ -142,9 +165,15 @@ def _check_merged(asked: ToMerge, given: Passage) -> None:
     if given.text.strip():
         require(
             checks.merged_problem(
-                asked.language, asked.sentence, asked.condensed, asked.answer, given.text, asked.passages
+                asked.language, asked.sentence, asked.condensed, asked.answer, given.text, asked.passages,
+                objected=[one.sentence for one in asked.objections],
             )
-        )
+        )  # fmt: skip
+
+
+def _check_reading(asked: ToRead, given: Reading) -> None:
+    for one in given.objections:
+        require(checks.objection_problem(asked.passage, one.sentence))
 
 
 # methods/reeval.md: generation at temperature 1, with 100 tokens for an answer, 3,000 for a rewrite and 1,000
@@ -160,13 +189,17 @@ SELECT_SENTENCE = Prompt(
     "select_sentence", 4, Sentence, HERE, role="pivot", checks=(_check_sentence,), max_tokens=1024, inputs=ToSelect
 )
 RESOLVE_SENTENCE = Prompt(
-    "resolve_sentence", 7, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
+    "resolve_sentence", 8, Sentence, HERE, role="pivot", checks=(_check_resolved,), max_tokens=1024, inputs=ToResolve
 )
 CONDENSE = Prompt(
-    "condense", 6, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
+    "condense", 7, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
 )
-MERGE = Prompt("merge", 5, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
+MERGE = Prompt("merge", 6, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
+READ_PASSAGE = Prompt(
+    "read_passage", 1, Reading, HERE, checks=(_check_reading,), temperature=0.0, max_tokens=1024, inputs=ToRead
+)
 
 PROMPTS: tuple[Prompt[Any], ...] = (
     *ANSWERS, ALTERNATIVE_ANSWER, REPLACE_ANSWER, SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE,
+    READ_PASSAGE,
 )  # fmt: skip
