@@ -1,4 +1,4 @@
-"""The documentation is run: every README command in a `sh` block, and every `--help` example."""
+"""The documentation is run: the commands of every page in a `sh` block, what they print, and every `--help` example."""
 
 import os
 import re
@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from annotation.label_studio import server
+from tests import configuration_reference
 from tests.builds import ROOT, TOUCHSTONE, share_vectors
 from tests.label_studio import copy_seed
 from tests.prefect_server import with_database
@@ -19,12 +21,29 @@ COMMANDS = ("run", "estimate", "show", "explain", "verify", "evaluate", "score",
             "label-studio up", "annotate push", "annotate pull", "annotate status", "label-studio down")  # fmt: skip
 ENDLESS = ("annotate listen", "serve")
 """They go on until they are stopped."""
+README = ROOT / "README.md"
+PAGES = (README, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "flows" / "families").glob("*/README.md")))
+LONGEST_README = 150
+WIDTH = "110"
+"""Columns of the terminal that the README's output was printed on."""
+ELLIPSIS = "..."
+"""A line of the README's output in place of some that are left out."""
 
 
-def readme_commands() -> list[str]:
-    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    lines = [line.split("#")[0].strip() for block in blocks for line in block.splitlines()]
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def commands(page: Path) -> list[str]:
+    lines = [line.split("#")[0].strip() for block in blocks(page, "sh") for line in block.splitlines()]
     return [line for line in lines if line and not line.startswith("export")]
+
+
+RUN = [page for page in PAGES if commands(page)]
 
 
 def sh(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -36,7 +55,15 @@ def sh(command: str, folder: Path, **environment: str) -> subprocess.CompletedPr
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, label_studio_seed: Path, prefect_database: Path) -> Iterator[Path]:
+def first_run() -> list[str]:
+    """What the fixture `folder` fills: the lines that `touchstone run` printed there."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def folder(
+    tmp_path_factory: pytest.TempPathFactory, label_studio_seed: Path, prefect_database: Path, first_run: list[str]
+) -> Iterator[Path]:
     """A folder as the README's reader has it: the clone's samples, the sample built, and Label Studio installed."""
     folder = tmp_path_factory.mktemp("readme")
     state = folder / ".touchstone"
@@ -44,17 +71,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory, label_studio_seed: Path, pr
     with_database(state / "prefect", prefect_database)
     copy_seed(label_studio_seed, state / "label-studio")
     shutil.copytree(ROOT / "data" / "samples", folder / "data" / "samples")
-    done = sh("touchstone run", folder)
+    shutil.copy(ROOT / "data" / "samples" / "sample.yaml", folder / "my.yaml")
+    done = sh("touchstone run", folder, COLUMNS=WIDTH)
     assert done.returncode == 0, done.stdout + done.stderr
+    first_run += done.stdout.splitlines()
     yield folder
     server.down(state / "label-studio")
 
 
 @pytest.mark.slow
-def test_every_readme_command_works(folder: Path) -> None:
-    commands = readme_commands()
-    assert len(commands) > 10
-    for command in commands:
+def test_the_readme_shows_what_a_run_prints(folder: Path, first_run: list[str]) -> None:
+    """Up to times, and to what `...` leaves out."""
+
+    def timeless(line: str) -> str:
+        return re.sub(r"\d+(\.\d+)? s\b|\s[\d.]+$", "", line.rstrip()).rstrip()
+
+    shown = "".join(blocks(README, "text"))
+    assert shown
+    printed = [timeless(line) for line in first_run]
+    for line in shown.splitlines():
+        if line.strip() and line.strip() != ELLIPSIS:
+            assert timeless(line) in printed, line
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", RUN, ids=name)
+def test_every_command_of_a_page_works(folder: Path, page: Path) -> None:
+    for command in commands(page):
         done = sh(command, folder)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 
@@ -93,6 +136,48 @@ def test_every_command_has_help_with_an_example() -> None:
 
 
 def test_the_readme_names_the_two_commands() -> None:
-    text = (ROOT / "README.md").read_text()
+    text = README.read_text(encoding="utf-8")
     assert "make run" in text
     assert "make test" in text
+
+
+def test_the_readme_is_short_and_leads_to_every_page() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LONGEST_README
+    for page in PAGES[1:]:
+        assert f"({name(page)})" in text, f"README.md has no link to {name(page)}"
+
+
+def test_every_family_has_a_page_whose_commands_are_run() -> None:
+    families = {path.parent for path in (ROOT / "flows" / "families").glob("*/method.py")}
+    families |= {path.parent for path in (ROOT / "flows" / "families").glob("*/verify.py")}
+    assert sum(len(commands(page)) for page in RUN) > 40
+    assert families == {page.parent for page in RUN if page.parent.parent.name == "families"}
+
+
+def anchors(page: Path) -> set[str]:
+    """Where a link into the page can lead, as GitHub names headings."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_yaml_blocks_are_yaml(page: Path) -> None:
+    for block in blocks(page, "yaml"):
+        assert isinstance(yaml.safe_load(block), dict), block
+
+
+def test_the_configuration_reference_is_current() -> None:
+    written = configuration_reference.PAGE.read_text(encoding="utf-8")
+    assert written == configuration_reference.page(), "run `python -m tests.configuration_reference`"
