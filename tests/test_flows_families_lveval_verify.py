@@ -935,6 +935,21 @@ CONFUSING = ConfusingFact(
 )
 
 
+def test_an_object_fact_may_name_what_the_sentence_begins_with() -> None:
+    asked = "2014 S/S is the debut album of a South Korean boy group that was formed by who?"
+    changes = {
+        "changes": "object",
+        "question": asked,
+        "answers": ("YG Entertainment",),
+        "original_fact": "Winner, often stylized as WINNER, is a boy group formed in 2013 by YG Entertainment.",
+        "fact": "Winner currently consists of four members, who debuted as a boy group in 2014.",
+    }
+    unnamed = {"fact": "The boy group currently consists of four members, who debuted in 2014."}
+    problem = "the fact with another object names nothing that the question names"
+    assert problem not in "".join(found(verify_facts, CONFUSING.revised(**changes)))
+    assert problem in "".join(found(verify_facts, CONFUSING.revised(**{**changes, **unnamed})))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -961,7 +961,8 @@ def _subject_problems(row: ConfusingFact, language: Language) -> Iterator[str]:
             yield "the fact with another subject says all that the question does"
         return
     named = [name for name in asked if not is_of_a_people(name)]
-    known = asked | _names(begins[0] if begins else "")
+    leading = language.content_words(begins[0]) if begins else frozenset()
+    known = asked | frozenset(_folded_words(" ".join(leading)))
     if row.changes == "object" and named and not any(same_name(name, word) for name in known for word in said):
         yield "the fact with another object names nothing that the question names"
 
