@@ -527,7 +527,8 @@ def _inputs(prompt: Prompt[Any], said: str) -> BaseModel:
     parts = re.search(r"\[1\]:\n(.*?)\n\n\[2\]:\n(.*?)\n\nSpan:\n(.*)", said, re.DOTALL)
     assert parts is not None
     return ToMerge(
-        question=question, sentence=parts[1], condensed=parts[2], passages=(), answer=parts[3], place=0.5, language="en"
+        question=question, sentence=parts[1], condensed=parts[2], passages=(), answer=parts[3], place=0.5,
+        language="en", most=200,
     )  # fmt: skip
 
 
@@ -1185,10 +1186,23 @@ def test_the_prompts_of_category_2_state_what_their_checks_refuse() -> None:
     for stated in ("57 words", "three of its own words", "by name", "most words of each sentence"):
         assert stated in condensing[0]["content"]
     to_merge = ToMerge(
-        question="q", sentence="s", condensed="c", passages=("a", "b", "c"), answer="a", place=0.5, language="en"
+        question="q",
+        sentence="s",
+        condensed="c",
+        passages=("a", "b", "c"),
+        answer="a",
+        place=0.5,
+        language="en",
+        most=71,
     )
     merging = MERGE.messages(to_merge)
-    for stated in ("stays together", "never between two", "what something is stands before", "the text is empty"):
+    for stated in (
+        "stays together",
+        "never between two",
+        "what something is stands before",
+        "the text is empty",
+        "71 words",
+    ):
         assert stated in merging[0]["content"]
     objection = Objection(sentence="A sentence.", reason="from nowhere")
     again = to_merge.model_copy(update={"evidence": "page", "merged": "earlier", "objections": (objection,)})
@@ -1357,7 +1371,14 @@ def test_a_merged_text_may_leave_out_a_sentence_but_no_passage() -> None:
 
 def test_the_rules_take_another_place_where_the_wanted_one_does_not_do() -> None:
     asked = ToMerge(
-        question="q", sentence=THEORY, condensed=USES, passages=(), answer="difficulty", place=0.99, language="en"
+        question="q",
+        sentence=THEORY,
+        condensed=USES,
+        passages=(),
+        answer="difficulty",
+        place=0.99,
+        language="en",
+        most=200,
     )
     assert merge(asked, Random(0)).text == f"{THEORY} {USES}"
 
@@ -1370,6 +1391,10 @@ def test_what_was_objected_to_may_go_and_an_objection_quotes_the_passage() -> No
     assert problem is not None
     assert problem[0] == "condensed text is not in the new evidence"
     assert checks.merged_problem("en", sentence, condensed, "Oslo", shorter, objected=objected) is None
+    longer = checks.merged_problem("en", sentence, condensed, "Oslo", f"{sentence} {condensed}", most=16)
+    assert longer == (
+        "new evidence is too long", "it has 17, at most 16 are wanted: leave out what matters least",
+    )  # fmt: skip
     reading = ToRead(passage=shorter, language="en")
     READ_PASSAGE.parse(reading, '{"objections": [{"sentence": "Oslo has parks.", "reason": "r"}]}')
     with pytest.raises(Invalid, match="objection to what the passage does not say"):

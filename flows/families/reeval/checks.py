@@ -564,6 +564,7 @@ def merged_problem(  # noqa: PLR0911 - one for each requirement
     answer: str,
     merged: str,
     passages: Sequence[str] = (),
+    most: int | None = None,
     objected: Sequence[str] = (),
 ) -> Problem:
     """Why `merged` does not hold both the supporting fact and the condensed text, each sentence in its place.
@@ -578,6 +579,8 @@ def merged_problem(  # noqa: PLR0911 - one for each requirement
     said = language.content_words(condensed) - language.content_words(" ".join(objected))
     if len(said & language.content_words(merged)) < LEAST_SUPPORT * len(said):
         return "condensed text is not in the new evidence", "keep what the second passage says"
+    if most is not None and (length := language.count(merged)) > most:
+        return "new evidence is too long", f"it has {length}, at most {most} are wanted: leave out what matters least"
     if passages and (undrawn := _undrawn_problem(language, passages, merged)) is not None:
         return undrawn
     if (parted := _parted(language_code, sentence, condensed, merged)) is not None:

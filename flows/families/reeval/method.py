@@ -399,6 +399,7 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
                 answer=case.answer,
                 place=(first + number / len(EXPANSIONS)) % 1,
                 language=case.language,
+                most=most + language_of(case.language).count(resolved),
                 evidence=case.evidence,
             )
             evidence[expansion] = await _merged(merging, expansion, case.pivot, ctx)

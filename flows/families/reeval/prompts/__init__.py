@@ -108,6 +108,7 @@ class ToMerge(Frozen):
     answer: str
     place: float = Field(description="Where the sentence goes: 0 for the start, 1 for the end")
     language: str
+    most: int = Field(description="Words, or characters, that the two may have when they are merged")
     evidence: str = Field("", description="What the sentence is from, to mend an objection with")
     merged: str = Field("", description="What was made of them before, where it was objected to")
     objections: tuple[Objection, ...] = ()
@@ -165,7 +166,7 @@ def _check_merged(asked: ToMerge, given: Passage) -> None:
     if given.text.strip():
         require(
             checks.merged_problem(
-                asked.language, asked.sentence, asked.condensed, asked.answer, given.text, asked.passages,
+                asked.language, asked.sentence, asked.condensed, asked.answer, given.text, asked.passages, asked.most,
                 objected=[one.sentence for one in asked.objections],
             )
         )  # fmt: skip
@@ -194,7 +195,7 @@ RESOLVE_SENTENCE = Prompt(
 CONDENSE = Prompt(
     "condense", 7, Passage, HERE, role="pivot", checks=(_check_condensed,), max_tokens=1024, inputs=ToCondense
 )
-MERGE = Prompt("merge", 6, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
+MERGE = Prompt("merge", 7, Passage, HERE, role="pivot", checks=(_check_merged,), max_tokens=1024, inputs=ToMerge)
 READ_PASSAGE = Prompt(
     "read_passage", 1, Reading, HERE, checks=(_check_reading,), temperature=0.0, max_tokens=1024, inputs=ToRead
 )
