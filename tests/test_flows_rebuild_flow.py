@@ -58,6 +58,11 @@ def written(folder: Path) -> dict[str, str]:
     }
 
 
+def changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """The files that came, went or hold something else."""
+    return sorted(path for path in {**before, **after} if before.get(path) != after.get(path))
+
+
 async def test_nothing_changed_does_nothing(tmp_path: Path, hub: HubServer) -> None:
     table = await scribed(
         dataset(tmp_path / "rules", store=str(tmp_path / "rules" / "store")), tmp_path / "rules" / "out"
@@ -77,7 +82,7 @@ async def test_nothing_changed_does_nothing(tmp_path: Path, hub: HubServer) -> N
         assert heavy == [], "no embedding model"
         assert len(server.requests) == asked, "no call"
         assert {one.split()[0] for one in hub.requests} <= {"GET", "HEAD"}, "no upload"
-        assert written(tmp_path) == before
+        assert not changed(before, written(tmp_path))
         # Where a model costs money the preview asks it nothing: it tells the source records, and the stages.
         (tmp_path / "facts.jsonl").write_bytes(facts(ANOTHER, without=1))
         previewed = succeeds(rebuild(tmp_path, "--preview", **on(hub)))
@@ -101,7 +106,7 @@ def test_a_changed_row_is_previewed_limited_and_released(tmp_path: Path, hub: Hu
     assert "rows since the last rebuild: uraq-items: 1 added, 1 removed" in told
     assert "it would stop before anything goes to people or out" in told
     assert "money: none, the models are free" in told
-    assert written(tmp_path) == before, "a preview writes nothing"
+    assert not changed(before, written(tmp_path)), "a preview writes nothing"
     for _ in range(2):  # what is built by the first is no excuse for the second
         fails(rebuild(tmp_path, "--hub", REPO, **on(hub)), "schedule.max_changed_items allows 3")
     assert (versions(tmp_path), list(hub.repos[REPO].tags)) == (["1.0.0"], ["1.0.0"])
@@ -217,7 +222,7 @@ def test_gc_keeps_what_the_last_builds_and_releases_need(tmp_path: Path) -> None
         succeeds(touchstone("run", "config.yaml", folder=tmp_path))
     before = written(tmp_path)
     assert "would free" in succeeds(touchstone("gc", "--keep", "1", "--dry-run", folder=tmp_path))
-    assert written(tmp_path) == before
+    assert not changed(before, written(tmp_path))
     with building(tmp_path / ".touchstone"):
         fails(touchstone("gc", "--keep", "1", folder=tmp_path), "a build is at work here")
     succeeds(touchstone("gc", "--keep", "1", folder=tmp_path))
