@@ -14,6 +14,7 @@ from data.checksum import checksum
 from flows.annotate.server import KEY
 from flows.families.uraq.rubric import CHECK
 from flows.project.locks import building, no_build, one_rebuild
+from flows.project.project import EMBEDDINGS
 from flows.project.settings import packaged
 from tests.builds import TOUCHSTONE, bytes_of, scribed, served, touchstone, write_config
 from tests.chat_server import ChatServer
@@ -49,8 +50,11 @@ def fails(done: subprocess.CompletedProcess[str], said: str, status: int = 1) ->
 
 
 def written(folder: Path) -> dict[str, str]:
-    """Checksum of each file of the build and its store; Prefect's state, databases and locks apart."""
-    apart = ("prefect", "completions", "rebuild-", "stages.lock", "__pycache__")
+    """Checksum of each file of the build and its store; Prefect's state, databases and locks apart.
+
+    The vectors are a link to those of all tests: another test may add to them at any time.
+    """
+    apart = ("prefect", "completions", EMBEDDINGS, "rebuild-", "stages.lock", "__pycache__")
     return {
         str(path): checksum(path)
         for path in folder.rglob("*")
