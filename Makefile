@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 DEV_STAMP := .venv/.installed-dev
+# The usual PyTorch for Linux brings gigabytes of CUDA, which are of use with an NVIDIA GPU alone.
+TORCH ?= $(if $(and $(filter Linux,$(shell uname -s)),$(if $(shell command -v nvidia-smi),,none)),cpu,default)
 
 .PHONY: run test fast slow lint forms bench soak clean
 
@@ -49,6 +51,11 @@ soak: $(DEV_STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+ifeq ($(TORCH),cpu)
+	@echo "No NVIDIA GPU: installing PyTorch's CPU build. For the other one: make clean, then make run TORCH=default"
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --retries 1 --timeout 15 -c constraints.txt \
+		--extra-index-url https://download.pytorch.org/whl/cpu torch
+endif
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
