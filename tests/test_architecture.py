@@ -180,16 +180,18 @@ def test_every_library_imported_is_a_declared_dependency() -> None:
         assert names & declared, f"{path} imports {module}, which no declared dependency carries"
 
 
-def test_every_package_is_listed_for_the_build_backend() -> None:
+def test_the_build_backend_finds_every_package() -> None:
     import tomllib
 
-    listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
-    there = {
+    from setuptools import find_namespace_packages
+
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
+    packages = {
         str(path.parent.relative_to(ROOT)).replace("/", ".")
         for package in PACKAGES
         for path in (ROOT / package).rglob("__init__.py")
     }
-    assert there == listed
+    assert set(find_namespace_packages(str(ROOT), **tool)) == packages
 
 
 def test_the_repository_speaks_of_the_product_alone() -> None:
