@@ -21,11 +21,11 @@ from data.publish.card import (
     SourceFacts,
     UsageFacts,
 )
-from data.publish.diff import FIRST_VERSION
 from data.publish.folder import DATA, files_in, write_whole
 from data.publish.licences import licences_of
 from data.publish.rows import ADDED, UNREVIEWED_ALLOWED, ReleasedRows, read_released
 from data.publish.scorers import FORMS, READ, SCORED
+from data.publish.version_number import FIRST_VERSION
 from flows.annotate.work import Collected, stand
 from flows.construct.engine import Family
 from flows.construct.stages import StageRef

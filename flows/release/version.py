@@ -19,11 +19,12 @@ from data.checksum import checksum
 from data.publish.card import CardFacts, ChangeCount, own_words, render_card
 from data.publish.changelog import changelog
 from data.publish.check import damage_of
-from data.publish.diff import FIRST_VERSION, Difference, compare, next_version, parsed_version
+from data.publish.diff import Difference, compare, next_version
 from data.publish.folder import CARD, CHANGELOG, CHANGES, PROOF, Release, read_release, write_manifest, write_whole
 from data.publish.harness import HarnessData
 from data.publish.rows import Ruling, read_batches, read_released, write_rows
 from data.publish.scorers import SCORED, scorer
+from data.publish.version_number import FIRST_VERSION, is_version, parsed_version
 from data.sources.fingerprint import source_fingerprint
 from flows.construct.embed import Embedder
 from flows.construct.engine import Family
@@ -85,16 +86,8 @@ class Prepared:
 
 def newest(to: Path) -> Release | None:
     """The newest version among the folders in `to`; None before the first. Raises `WrongInput` for a damaged one."""
-    numbers = [path.name for path in to.glob("*.*.*") if path.is_dir() and _is_version(path.name)]
+    numbers = [path.name for path in to.glob("*.*.*") if path.is_dir() and is_version(path.name)]
     return read_release(to / max(numbers, key=parsed_version)) if numbers else None
-
-
-def _is_version(name: str) -> bool:
-    try:
-        parsed_version(name)
-    except WrongInput:
-        return False
-    return True
 
 
 def prepare(
