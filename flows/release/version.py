@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from data.checksum import checksum
-from data.publish.card import CardFacts, ChangeCount, own_words, render_card
+from data.publish.card import own_words, render_card
+from data.publish.card_facts import CardFacts, ChangeCount
 from data.publish.changelog import changelog
 from data.publish.check import damage_of
 from data.publish.diff import Difference, compare, next_version
