@@ -24,3 +24,8 @@ def first_problem(error: ValidationError, whole: str) -> str:
 def in_short(message: str) -> str:
     """What pydantic says, without its own word for errors that are ours."""
     return message.removeprefix("Value error, ")
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error's message; its type where it has no message."""
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from data.publish.card import (
-    OWN_BEGIN,
-    OWN_END,
+from data.publish.card import OWN_BEGIN, OWN_END, card_data, own_words, render_card
+from data.publish.card_facts import (
     CardFacts,
     ChangeCount,
     ConfigFacts,
@@ -23,16 +22,9 @@ from data.publish.card import (
     ReviewFacts,
     SourceFacts,
     UsageFacts,
-    arrow_type,
-    card_data,
-    citations,
-    code,
-    fenced,
-    inline,
-    own_words,
-    prose,
-    render_card,
 )
+from data.publish.markdown import arrow_type, code, fenced, inline, prose
+from flows.families import citation, family_names
 from schemas.annotation import Agreement
 from schemas.errors import WrongInput
 from schemas.manifest import UsageOfPrompt
@@ -102,6 +94,8 @@ URAQ = FamilyFacts(
     title="Do Retrieval-Augmented Language Models Adapt to Varying User Needs?",
     authors="anonymous submission",
     year=2025,
+    citation=citation("uraq"),
+    task="question-answering",
     scorer="scorers/uraq.py",
     harness="lm_eval",
 )
@@ -403,8 +397,9 @@ def test_the_proof_is_explained_where_there_is_one() -> None:
 
 
 def test_all_five_papers_have_an_entry_and_those_present_are_cited() -> None:
-    assert sorted(citations()) == ["charpeval", "lveval", "reeval", "refutebench", "uraq"]
-    for name, entry in citations().items():
+    assert family_names() == ("charpeval", "lveval", "reeval", "refutebench", "uraq")
+    for name in family_names():
+        entry = citation(name)
         assert entry.startswith(f"@misc{{{name},")
         assert entry.count("{") == entry.count("}")
         assert all(f"{field} " in entry for field in ("title", "author", "year"))

@@ -5,37 +5,50 @@ from data is escaped where it is written down, by default, and cut where it is l
 of it. Equal facts give equal bytes.
 """
 
-import json
 import re
 import shlex
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
 import jinja2
 import yaml
 from markupsafe import Markup
-from pydantic import Field
 
+from data.publish.card_facts import CardFacts, ConfigFacts, FamilyFacts, Plot, UsageFacts
 from data.publish.folder import PROOF, claims_of
 from data.publish.licences import hub_licence
-from schemas.annotation import Agreement, Comparison, Means
-from schemas.base import Frozen, odd_character
+from data.publish.markdown import (
+    HTML,
+    LINE,
+    arrow_type,
+    code,
+    codes,
+    decimal,
+    fenced,
+    inline,
+    is_seen,
+    listed,
+    literal,
+    megabytes,
+    money,
+    one_line,
+    percent,
+    prose,
+    versions,
+)
 from schemas.errors import WrongInput
 from schemas.manifest import UsageOfPrompt, sum_usage
-from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
+from schemas.release import ReleasedConfig, ReleaseManifest
 
 HERE: Final = Path(__file__).parent
 OWN_BEGIN: Final = b"<!-- own words: begin -->"
 OWN_END: Final = b"<!-- own words: end -->"
 """What stands between the two is the user's, and goes from version to version as it is."""
 
-LINE: Final = 300
-"""Characters of a value that the card shows, unless it says otherwise."""
 SETTINGS: Final = 8_000
 """Characters of the configuration."""
 SIZES: Final = (
@@ -43,132 +56,8 @@ SIZES: Final = (
     (10**8, "10M<n<100M"),
 )  # fmt: skip
 """The Hub's names of sizes: rows below the number."""
-TASKS: Final = {
-    "uraq": "question-answering",
-    "reeval": "question-answering",
-    "lveval": "question-answering",
-    "charpeval": "multiple-choice",
-    "refutebench": "text-generation",
-}
-"""The Hub's name of what a family asks of a model."""
 
-PersonCode = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,19}$")]
-"""A person's code; a name or an address is none."""
-
-
-class PredictionFacts(Frozen):
-    """What a family's scorer file reads: a row for each id and variant."""
-
-    example: str = Field(description="Such a row, as JSON")
-    read: str = Field(description="What is made of it, in a sentence or two")
-    variants: Mapping[str, tuple[str, ...]] = Field(description="Configuration -> what `variant` can be")
-    prompting: tuple[str, ...] = Field((), description="What `prompting` can be, where there are several ways to ask")
-    shots: tuple[int, ...] = Field((), description="What `shots` can be, where demonstrations may stand before")
-
-
-class FamilyFacts(Frozen):
-    """A family that is in the release, and how its rows are evaluated."""
-
-    name: str
-    short: str = Field(description="What its paper calls it: `LV-Eval`")
-    title: str = Field(description="Of its paper")
-    authors: str
-    year: int
-    scorer: str | None = Field(None, description="Path of its scorer file in the release")
-    score_command: str = Field("", description="How the scorer file is run")
-    predictions: PredictionFacts | None = Field(None, description="None: it has no scorer file, or no rows for it")
-    harness: str | None = Field(None, description="Folder of its lm-evaluation-harness tasks in the release")
-    in_dialogues: bool = Field(False, description="A model is evaluated in dialogues that are held with it")
-
-
-class SourceFacts(Frozen):
-    """Somebody else's data that rows were made from."""
-
-    source: str
-    licence: str | None = Field(description="As it states it")
-    rows: int | None = Field(
-        description="Released rows that name it; null: none does, and text of it may be mixed into any of them"
-    )
-
-
-class ConfigFacts(Frozen):
-    """What the manifest does not say of a configuration."""
-
-    name: str
-    summary: str = Field(description="What a row is, in a sentence")
-    fields: Mapping[str, str] = Field(description="Column -> description; it may lack some")
-    languages: tuple[str, ...] = Field(description="Codes of the languages of its rows")
-    sources: tuple[SourceFacts, ...] = ()
-    corrected: int = Field(0, description="Of its reviewed rows, those that stand as people corrected them")
-    let_through: int = Field(0, description="Its rows that people were to judge, and no one did")
-    task: str | None = Field(None, description="Its lm-evaluation-harness task")
-
-
-class UsageFacts(Frozen):
-    """What a prompt took in a step of a part."""
-
-    family: str
-    part: str
-    step: str
-    prompt: str
-    usage: UsageOfPrompt
-
-
-class ReviewFacts(Frozen):
-    """How people reviewed what configurations were made from, in figures and codes."""
-
-    title: str = Field(description="Of the rubric")
-    rubric: str
-    version: int
-    parts: tuple[str, ...] = Field(description="`uraq-items`: the parts whose records were shown")
-    configs: tuple[str, ...] = Field((), description="Released configurations whose rows are made of these records")
-    share: Literal["every", "sample"]
-    records: int = Field(description="Records of these parts that passed every check")
-    shown: int = Field(description="Of them, those that were to be judged")
-    judged: int = Field(description="Of those, those with a verdict, or rated by as many people as were asked")
-    accepted: int
-    fixed: int
-    rejected: int
-    people: tuple[PersonCode, ...]
-    agreement: tuple[Agreement, ...] = ()
-    decides: bool = Field(True, description="The rubric accepts or rejects; ratings do neither, and have no verdict")
-    means: tuple[Means, ...] = Field((), description="What people gave on scales, by sample")
-    compared: tuple[Comparison, ...] = Field((), description="How far programs agree with people on those")
-
-
-class Plot(Frozen):
-    """A figure that is shipped with the release."""
-
-    path: str = Field(description="Relative to the folder")
-    config: str = Field(description="Configuration or part that it is of")
-    title: str
-    caption: str = ""
-
-
-class ChangeCount(Frozen):
-    """How many rows of a configuration are not as in the version before."""
-
-    config: str
-    added: int = 0
-    changed: int = 0
-    removed: int = 0
-
-
-class CardFacts(Frozen):
-    """All that a card says, but for the user's own words."""
-
-    manifest: ReleaseManifest = Field(description="Of its files, the card's own is not looked at")
-    repo: str | None = Field(None, description="OWNER/NAME on the Hub; None: a folder")
-    default: str | None = Field(None, description="The configuration that loads where none is named; None: the first")
-    families: tuple[FamilyFacts, ...]
-    configs: tuple[ConfigFacts, ...]
-    usage: tuple[UsageFacts, ...] = ()
-    reviews: tuple[ReviewFacts, ...] = ()
-    contamination: tuple[Contamination, ...] = ()
-    plots: tuple[Plot, ...] = ()
-    changes: tuple[ChangeCount, ...] = ()
-    changelog: str | None = Field(None, description="Path of the readable changelog in the release")
-    limits: tuple[str, ...] = Field((), description="What else a reader should know, a sentence each")
+_PLACE_IN_PAPER = re.compile(r"\b(?:sections?|tables?|figures?|appendix|appendices) [0-9A-Z]", re.IGNORECASE)
 
 
 def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
@@ -185,7 +74,7 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
         sizes=_sizes(facts.manifest),
         total=sum_usage({"all": one.usage} for one in facts.usage).get("all", UsageOfPrompt()),
         default=_default(facts),
-        citations=[citations()[one.name] for one in facts.families if one.name in citations()],
+        citations=[family.citation for family in facts.families if family.citation],
         load=_load(facts),
         to_jsonl=_to_jsonl(facts),
         proof=any(file.path.startswith(f"{PROOF}/") for file in facts.manifest.files),
@@ -222,7 +111,7 @@ def card_data(facts: CardFacts) -> Any:
         license=(licences[0] if len(licences) == 1 else licences) if licences else None,
         **named,
         size_categories=[_size_category(sum(config.rows for config in manifest.configs))],
-        task_categories=list(dict.fromkeys(TASKS[one.name] for one in facts.families if one.name in TASKS)) or None,
+        task_categories=list(dict.fromkeys(family.task for family in facts.families if family.task)) or None,
         tags=["benchmark", "evaluation", "context", *(one.name for one in facts.families)],
         configs=list(_data_files(manifest, _default(facts))),
     )
@@ -242,13 +131,6 @@ def own_words(readme: bytes) -> bytes | None:
             f"and `{OWN_END.decode()}` after them, then release again"
         )
     return readme[start + len(OWN_BEGIN) : end]
-
-
-@cache
-def citations() -> Mapping[str, str]:
-    """Family -> the BibTeX entry of its paper."""
-    entries = (HERE / "citations.bib").read_text(encoding="utf-8").strip().split("\n\n")
-    return {entry.partition("{")[2].partition(",")[0]: entry for entry in entries}
 
 
 # ---- what the template is given ----
@@ -388,7 +270,7 @@ def _sizes(manifest: ReleaseManifest) -> Mapping[str, int]:
 
 def _settings(manifest: ReleaseManifest) -> str:
     dumped: str = yaml.safe_dump(dict(manifest.settings), sort_keys=False, allow_unicode=True, width=100)
-    written = "".join(one for one in dumped if one == "\n" or _seen(one))
+    written = "".join(one for one in dumped if one == "\n" or is_seen(one))
     return written if len(written) <= SETTINGS else f"{written[:SETTINGS]}\n# … cut; manifest.json has all of it\n"
 
 
@@ -410,140 +292,10 @@ def _with_own(content: bytes, own: bytes) -> bytes:
     return head + OWN_BEGIN + own + OWN_END + rest.partition(OWN_END)[2]
 
 
-# ---- how it is written down ----
-
-_MARKDOWN = re.compile(r"[\\`*_\[\]|~$]")
-_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-_OPENING = re.compile(r"^(?:[#+\-=:]|\d+(?=[.)](?:\s|$)))")
-_PLAIN_CODE = re.compile(r"[\w .,:;/@=+(){}\[\]-]+", re.ASCII)
-_NAMED = re.compile(r"`([\w ,./:=<>-]+)`", re.ASCII)
-_PLACE_IN_PAPER = re.compile(r"\b(?:sections?|tables?|figures?|appendix|appendices) [0-9A-Z]", re.IGNORECASE)
-_ELEMENT = re.compile(r"<(?:element|item): ")
-
-
-def one_line(text: str, most: int = LINE) -> str:
-    """`text` on one line without controls and marks that are not seen, cut where it is longer than `most`."""
-    head = text[: most * 4]  # enough, whatever falls away of it: a value may be megabytes long
-    plain = " ".join("".join(" " if one.isspace() else one for one in head if one.isspace() or _seen(one)).split())
-    return plain if len(plain) <= most and len(head) == len(text) else f"{plain[: most - 1]}…"
-
-
-def _seen(character: str) -> bool:
-    return odd_character(character) is None and unicodedata.category(character) != "Cn"
-
-
-def inline(value: object, most: int = LINE) -> Markup:
-    """A value as Markdown that shows it: no markup, no HTML, no cell of a table begins or ends in it."""
-    if isinstance(value, Markup):
-        return value
-    text = _escaped(one_line(str(value), most))
-    opening = _OPENING.match(text)
-    if opening:
-        text = f"\\{text}" if opening.end() == 1 and not text[0].isdigit() else f"{opening[0]}\\{text[opening.end() :]}"
-    return Markup(text)  # noqa: S704 - escaped above
-
-
-def _escaped(text: str) -> str:
-    return "".join(_HTML.get(one, one) for one in _MARKDOWN.sub(r"\\\g<0>", text))
-
-
-def prose(value: object, most: int = LINE) -> Markup:
-    """A description in our own words, whose `names` are code; whatever else is in it is shown as it is."""
-    first, *rest = _NAMED.split(one_line(str(value), most))
-    shown = str(inline(first, most)) + " " * first.endswith(" ")
-    shown += "".join(_escaped(piece) if place % 2 else code(piece) for place, piece in enumerate(rest))
-    return Markup(shown)  # noqa: S704 - escaped above
-
-
-def arrow_type(kind: str) -> Markup:
-    """An Arrow type for a reader: of what is nested the names alone, `list of {kind, text}`."""
-    return code(_of(_ELEMENT.sub("<", one_line(kind, LINE * 4))), 120)
-
-
-def _of(kind: str) -> str:
-    inner = kind.partition("<")[2].removesuffix(">")
-    if kind.startswith("list<"):
-        return f"list of {_of(inner)}"
-    if kind.startswith("map<"):
-        return "map"
-    if kind.startswith("struct<"):
-        return f"{{{', '.join(part.partition(':')[0].strip() for part in _parts(inner))}}}"
-    return kind
-
-
-def _parts(inner: str) -> Iterator[str]:
-    """The fields of a struct: what commas part that stand in no bracket."""
-    depth, start = 0, 0
-    for place, character in enumerate(inner):
-        depth += {"<": 1, ">": -1}.get(character, 0)
-        if character == "," and not depth:
-            yield inner[start:place]
-            start = place + 1
-    yield inner[start:]
-
-
-def code(value: object, most: int = LINE) -> Markup:
-    """A name or a type as code; in tables too."""
-    text = one_line(str(value), most)
-    if not text:
-        return Markup("")
-    if _PLAIN_CODE.fullmatch(text):
-        return Markup(f"`{text}`")  # noqa: S704 - of plain characters alone
-    return Markup("<code>{}</code>").format(inline(text, most))
-
-
-def fenced(text: str, language: str = "") -> Markup:
-    """A block of code whose fence is longer than any run of backticks in it."""
-    runs = [len(run) for run in re.findall(r"`+", text)]
-    fence = "`" * max(3, max(runs, default=0) + 1)
-    return Markup(f"{fence}{language}\n{text.rstrip()}\n{fence}")  # noqa: S704 - cannot leave its fence
-
-
-def literal(value: str) -> str:
-    """A text as Python and YAML both write it, on one line."""
-    return json.dumps(value)
-
-
-def codes(names: Iterable[str]) -> Markup:
-    """Several names as code."""
-    return Markup(", ").join(map(code, names))
-
-
-def _listed(names: Sequence[str], most: int = 4) -> Markup:
-    """Several names as code, of many the first ones."""
-    more = len(names) - most
-    return codes(names[:most]) + (Markup(f" and {more} more") if more > 0 else Markup(""))  # noqa: S704 - a number
-
-
-def versions(named: Mapping[str, str]) -> Markup:
-    """Names as code, each with its version."""
-    return Markup(", ").join(code(name) + Markup(" ") + inline(version) for name, version in named.items())
-
-
-def percent(count: int, of: int) -> str:
-    """A share; of nothing there is none."""
-    return f"{count / of:.1%}" if of else "–"
-
-
-def decimal(value: float | None) -> str:
-    """A measure to two places."""
-    return "–" if value is None else f"{value:.2f}"
-
-
-def megabytes(count: int) -> str:
-    """Bytes for a reader."""
-    return f"{count / 1e6:,.1f} MB" if count >= 10**6 else f"{count / 1e3:,.1f} kB"
-
-
-def money(usd: float | None) -> str:
-    """An amount; `?` where a model's price is not known."""
-    return "?" if usd is None else f"${usd:,.4f}"
-
-
 def image(plot: Plot) -> Markup:
     """A plot as an image."""
     path = re.sub(r"[^A-Za-z0-9._/-]", "", plot.path)
-    title = "".join(_HTML.get(one, one) for one in one_line(f"{plot.config}: {plot.title}")).replace('"', "&quot;")
+    title = "".join(HTML.get(one, one) for one in one_line(f"{plot.config}: {plot.title}")).replace('"', "&quot;")
     return Markup(f'<img src="{path}" alt="{title}" width="400" align="top">')  # noqa: S704 - escaped above
 
 
@@ -564,7 +316,7 @@ def _template() -> jinja2.Template:
     )
     filters: dict[str, Callable[..., Any]] = {
         "code": code, "codes": codes, "cut": inline, "decimal": decimal, "fenced": fenced, "image": image,
-        "kind": arrow_type, "listed": _listed,
+        "kind": arrow_type, "listed": listed,
         "megabytes": megabytes, "money": money,
         "n": "{:,}".format, "percent": percent, "prose": prose, "sorted_usage": _sorted,
         "versions": versions,

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 
 from pydantic import JsonValue
 
-from data.publish.diff import ConfigDifference, Difference, Pair, field_of
+from data.publish.diff import ConfigDifference, Difference, Pair
 from data.publish.folder import CARD, MANIFEST, PROOF
+from data.publish.row_diff import field_of
 from schemas.base import visible
 from schemas.release import Change
 

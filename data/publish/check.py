@@ -13,9 +13,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from data.checksum import checksum
-from data.publish.diff import parsed_version
 from data.publish.folder import CARD, DATA, MANIFEST, Release, claims_of, paths_in
 from data.publish.rows import fields_of, opened, read_batches
+from data.publish.version_number import parsed_version
 from schemas.base import visible
 from schemas.errors import Failed, WrongInput, first_problem
 from schemas.release import ReleasedConfig

@@ -1,51 +1,25 @@
 """How a version differs from the one before, row by row, and which version number that asks for."""
 
-import hashlib
 import re
-import struct
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-
-import pyarrow as pa
-from pydantic import JsonValue
 
 from data.publish.folder import CARD, CHANGELOG, CHANGES, MANIFEST, Release, claims_of
-from data.publish.rows import opened, plain_rows, read_batches, unreadable
-from schemas.base import canonical_json
+from data.publish.row_diff import Record, compare_rows, record_all
+from data.publish.rows import unreadable
+from data.publish.version_number import FIRST_VERSION, Bump, bumped, parsed_version
 from schemas.errors import Failed, WrongInput
 from schemas.release import Change, ReleasedConfig
 
-FIRST_VERSION = "1.0.0"
-SHOWN = 200
-"""Characters of a longer text that a change shows."""
-SHOWN_BEFORE = 60
-"""Of these, before the first difference."""
-EXAMPLES = 3
-"""Changed rows of a configuration that are shown to people."""
-
-Bump = Literal["major", "minor", "patch"]
-
-_CANARY = "canary"
 _METADATA = ("name", "seed", "canary", "pilot", "allowed_unreviewed", "models", "prompts", "settings")
 _METADATA_OF_CONFIG = ("family", "part", "licence", "held_back", "held_out")
 """What else of a manifest a consumer sees. Library versions and stages decide nothing where rows and methods agree."""
-_FETCHED_BYTES = 32 * 2**20
-_PLACE = struct.Struct(">II")
-_DIGEST_BYTES = 16
-_FIELD = re.compile(r"[.\[]")
 _TOLD = re.compile(rb"^## Changes in this version$.*?^(?=## )", re.MULTILINE | re.DOTALL)
 """The card's section on how a version differs from the one before it."""
-_NUMBER = r"(0|[1-9][0-9]{0,8})"
-_VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
-
 Pair = tuple[str | None, str | None]
 """(Before, now); None where it is not there."""
-
-_Record = Callable[[Change], object]
 
 
 @dataclass(frozen=True)
@@ -129,11 +103,11 @@ def compare(before: Release | None, now: Release, changes: Path | None = None) -
         configs = []
         for name in sorted(old.keys() | new.keys()):
             if name not in old:
-                count = _record_all(now, new[name], "added", record)
+                count = record_all(now, new[name], "added", record)
                 configs.append(ConfigDifference(name, count, 0, 0, 0, is_new=True))
             elif name not in new:
                 assert before is not None
-                count = _record_all(before, old[name], "removed", record)
+                count = record_all(before, old[name], "removed", record)
                 configs.append(ConfigDifference(name, 0, 0, count, 0, is_gone=True))
             else:
                 assert before is not None
@@ -162,81 +136,8 @@ def next_version(difference: Difference, override: str | None = None) -> str | N
     return override
 
 
-def parsed_version(version: str) -> tuple[int, int, int]:
-    """A semantic version's three numbers. Raises `WrongInput`."""
-    found = _VERSION.fullmatch(version)
-    if found is None:
-        raise WrongInput(f"version {version!r}: expected MAJOR.MINOR.PATCH, three plain numbers such as 1.4.0")
-    major, minor, patch = map(int, found.groups())
-    return major, minor, patch
-
-
-def bumped(version: str, bump: Bump) -> str:
-    """The next version of that kind. Raises `WrongInput`."""
-    major, minor, patch = parsed_version(version)
-    return {
-        "major": f"{major + 1}.0.0",
-        "minor": f"{major}.{minor + 1}.0",
-        "patch": f"{major}.{minor}.{patch + 1}",
-    }[bump]
-
-
-# ---- rows ----
-
-
-class _Place(NamedTuple):
-    """Where a row lies: which of the configuration's row groups, and where in it."""
-
-    group: int
-    row: int
-
-
-class _Rows:
-    """The rows of the version before: where each key lies, and a digest of what it holds. See `_SEEN`."""
-
-    def __init__(self, release: Release, config: ReleasedConfig, columns: Sequence[str]) -> None:
-        self.index: dict[str, bytes] = {}
-        self._columns = columns
-        self._groups: list[tuple[Path, int]] = []
-        self._read: tuple[int, pa.Table] | None = None
-        for name in config.files:
-            path = release.folder / name
-            for batch in read_batches(path, columns):
-                if not self._groups or self._groups[-1] != (path, batch.group):
-                    self._groups.append((path, batch.group))
-                for number, row in enumerate(batch.rows(), start=batch.first):
-                    if row["key"] in self.index:
-                        raise _twice(row["key"], config, release)
-                    self.index[row["key"]] = _digest(canonical_json(row)) + _PLACE.pack(len(self._groups) - 1, number)
-
-    def fetch(self, places: Sequence[_Place]) -> dict[_Place, dict[str, Any]]:
-        """The rows at these places; each row group is read once."""
-        found: dict[_Place, dict[str, Any]] = {}
-        wanted = sorted(places)
-        for group in sorted({place.group for place in wanted}):
-            here = [place for place in wanted if place.group == group]
-            rows = plain_rows(self._group(group).take([place.row for place in here]))
-            found.update(zip(here, rows, strict=True))
-        return found
-
-    def _group(self, number: int) -> pa.Table:
-        if self._read is None or self._read[0] != number:
-            self._read = None  # so that only one is held
-            path, group = self._groups[number]
-            with opened(path) as file:
-                try:
-                    self._read = (number, file.read_row_group(group, columns=list(self._columns)))
-                except (OSError, pa.ArrowException) as error:
-                    raise unreadable(path, error) from error
-        return self._read[1]
-
-
-_SEEN = b""
-"""In place of a row's digest: its key is in the version now, too."""
-
-
 def _compare_config(
-    before: Release, now: Release, old: ReleasedConfig, new: ReleasedConfig, record: _Record
+    before: Release, now: Release, old: ReleasedConfig, new: ReleasedConfig, record: Record
 ) -> ConfigDifference:
     same = ConfigDifference(
         new.name, 0, 0, 0, new.rows,
@@ -252,143 +153,15 @@ def _compare_config(
     )  # fmt: skip
     if _checksums(before, old) == _checksums(now, new):
         return same
-    columns = [name for name in old.fields if name in new.fields and name != _CANARY]
-    if "key" not in columns and old.rows and new.rows:
-        raise Failed(f"{now.folder}: configuration {new.name} has no column `key`, by which rows are compared")
-    counts: Counter[str] = Counter()
-    fields: Counter[str] = Counter()
-    examples: list[Change] = []
-    rows = _Rows(before, old, columns)
-
-    def flush() -> None:
-        earlier = rows.fetch([place for place, _ in waiting])
-        for place, row in waiting:
-            change = _change(new.name, earlier[place], row)
-            record(change)
-            fields.update(map(field_of, change.fields))
-            examples.extend([change] if len(examples) < EXAMPLES else [])
-        waiting.clear()
-
-    waiting: list[tuple[_Place, dict[str, Any]]] = []
-    held = 0
-    for name in new.files:
-        for batch in read_batches(now.folder / name, columns or ["key"]):
-            for row in batch.rows():
-                key, content = row["key"], canonical_json(row)
-                known = rows.index.get(key)
-                rows.index[key] = _SEEN
-                if known is None:
-                    counts["added"] += 1
-                    record(Change(config=new.name, key=key, change="added"))
-                elif known == _SEEN:
-                    raise _twice(key, new, now)
-                elif known[:_DIGEST_BYTES] == _digest(content):
-                    counts["unchanged"] += 1
-                else:
-                    counts["changed"] += 1
-                    waiting.append((_Place(*_PLACE.unpack(known[_DIGEST_BYTES:])), row))
-                    held += len(content)
-            if held > _FETCHED_BYTES:
-                flush()
-                held = 0
-    flush()
-    for key, known in rows.index.items():
-        if known != _SEEN:
-            counts["removed"] += 1
-            record(Change(config=new.name, key=key, change="removed"))
+    rows = compare_rows(before, now, old, new, record)
     return replace(
         same,
-        added=counts["added"],
-        changed=counts["changed"],
-        removed=counts["removed"],
-        unchanged=counts["unchanged"],
-        fields=dict(sorted(fields.items())),
-        examples=examples,
-    )
-
-
-def field_of(place: str) -> str:
-    """The field that a place of `Change.fields` is in: `contexts` of `contexts[3]`."""
-    return _FIELD.split(place, maxsplit=1)[0]
-
-
-def _change(config: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Change:
-    differing = [name for name in now if canonical_json(before[name]) != canonical_json(now[name])]
-    fields = dict(_shown(name, before[name], now[name]) for name in differing)
-    return Change(config=config, key=now["key"], change="changed", fields=fields)
-
-
-def _shown(place: str, before: Any, now: Any) -> tuple[str, tuple[JsonValue, JsonValue]]:
-    """Where two values differ, and both there: of long lists and mappings the first part that differs, of long texts
-    what stands around their first difference."""
-    while max(len(_text(one)) for one in (before, now)) > SHOWN:
-        if isinstance(before, list) and isinstance(now, list):
-            both = min(len(before), len(now))
-            at = next((n for n in range(both) if canonical_json(before[n]) != canonical_json(now[n])), both)
-            place += f"[{at}]"
-            before, now = (one[at] if at < len(one) else None for one in (before, now))
-        elif isinstance(before, dict) and isinstance(now, dict):
-            name = next(
-                name
-                for name in sorted(before.keys() | now.keys())
-                if name not in before or name not in now or canonical_json(before[name]) != canonical_json(now[name])
-            )
-            place += f".{name}"
-            before, now = before.get(name), now.get(name)
-        else:
-            return place, _cut(before, now)
-    return place, (before, now)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else canonical_json(value).decode()
-
-
-def _cut(before: Any, now: Any) -> tuple[JsonValue, JsonValue]:
-    """Both values; of the long ones the text (of what is no text, its JSON) around their first difference."""
-    texts = [_text(one) for one in (before, now)]
-    start = max(0, _first_difference(*texts) - SHOWN_BEFORE)
-    cut = [
-        ("…" if start else "") + text[start : start + SHOWN] + ("…" if len(text) > start + SHOWN else "")
-        for text in texts
-    ]
-    # What is nothing, or no text and short, is not to look like a text that says so.
-    before, now = (
-        shown if len(text) > SHOWN or isinstance(one, str) else one
-        for one, text, shown in zip((before, now), texts, cut, strict=True)
-    )
-    return before, now
-
-
-def _first_difference(one: str, other: str) -> int:
-    """Where two different texts begin to differ: halved, for comparing long stretches is quick."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _record_all(release: Release, config: ReleasedConfig, change: Literal["added", "removed"], record: _Record) -> int:
-    count = 0
-    for name in config.files:
-        for batch in read_batches(release.folder / name, ["key"]):
-            for row in batch.rows():
-                record(Change(config=config.name, key=row["key"], change=change))
-                count += 1
-    return count
-
-
-def _digest(content: bytes) -> bytes:
-    return hashlib.sha256(content).digest()[:_DIGEST_BYTES]
-
-
-def _twice(key: str, config: ReleasedConfig, release: Release) -> Failed:
-    return Failed(
-        f"{release.folder}: configuration {config.name} has key {key!r} twice; keys name rows, release it again"
+        added=rows.added,
+        changed=rows.changed,
+        removed=rows.removed,
+        unchanged=rows.unchanged,
+        fields=dict(sorted(rows.fields.items())),
+        examples=rows.examples,
     )
 
 
@@ -451,7 +224,7 @@ def _neutral(release: Release, path: str) -> bytes:
 
 
 @contextmanager
-def _recording(path: Path | None) -> Iterator[_Record]:
+def _recording(path: Path | None) -> Iterator[Record]:
     """What writes the changes to `path`, which is there when they all are."""
     if path is None:
         yield lambda change: None

@@ -10,7 +10,6 @@ The token is the client's own (`HF_TOKEN`, or a login); no error shows it. `HF_E
 import hashlib
 import logging
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -37,6 +36,7 @@ from huggingface_hub.utils import (
 )
 
 from data.checksum import checksum
+from data.publish.version_number import is_version, parsed_version
 from schemas.errors import Failed, WrongInput
 
 DATASET = "dataset"
@@ -54,7 +54,6 @@ AT_WORK = timedelta(minutes=15)
 SHOWN_CHARACTERS = 300
 """How much of the Hub's own message an error shows."""
 
-_VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 _CLIENT_ERRORS = (HTTPError, OSError, RuntimeError, ValueError)
 """What the client raises: of HTTP and transport, of downloads, wrapped by uploads, for an answer it cannot read."""
@@ -94,7 +93,7 @@ def publish(folder: Path, repo: str, version: str, *, message: str, private: boo
     and `Failed` where the version has other bytes already, where somebody else committed meanwhile, where what the
     Hub serves is not what was published, and where the Hub refuses or does not answer.
     """
-    number = _number(version)
+    number = parsed_version(version)
     ours = _release_files(folder)
     hub = _Repository(repo)
     hub.make(private)
@@ -105,7 +104,7 @@ def publish(folder: Path, repo: str, version: str, *, message: str, private: boo
         return Published(tags[version], version, url, new=False)
     commit = hub.found(parent, version, ours)
     if commit is None:
-        later = [one for one in _versions(tags) if _number(one) > number]
+        later = [one for one in _versions(tags) if parsed_version(one) > number]
         if later:
             raise WrongInput(
                 f"{repo}: {version} is earlier than {later[-1]}, which is published; publish a later version"
@@ -405,15 +404,8 @@ def _blob(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _number(version: str) -> tuple[int, ...]:
-    """The version's three numbers, which have its order."""
-    if not (match := _VERSION.fullmatch(version)):
-        raise WrongInput(f"{version}: expected a version MAJOR.MINOR.PATCH, such as 1.0.0")
-    return tuple(map(int, match.groups()))
-
-
 def _versions(tags: dict[str, str]) -> list[str]:
-    return sorted(filter(_VERSION.fullmatch, tags), key=_number)
+    return sorted(filter(is_version, tags), key=parsed_version)
 
 
 def _claim(version: str) -> str:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from data.output import FILE_BYTES
 from data.publish.folder import DATA
 from data.rows import COMPRESSION, GROUP_BYTES, PAGE_BYTES
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, WrongInput, first_line
 
 SPLIT = "test"
 """A benchmark is there to test with."""
@@ -440,5 +440,4 @@ def _next(batches: Iterator[pa.RecordBatch], path: Path) -> pa.RecordBatch | Non
 
 def unreadable(path: Path, error: Exception) -> Failed:
     """What is said of a file that is not there, or not whole."""
-    first = (str(error).splitlines() or [type(error).__name__])[0]
-    return Failed(f"{path}: cannot be read ({first}); download it again, or run the build again")
+    return Failed(f"{path}: cannot be read ({first_line(error)}); download it again, or run the build again")

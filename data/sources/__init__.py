@@ -12,16 +12,13 @@ from data.sources import (
     charp,
     conflictqa,
     creak,
-    csv,
     faithdial,
     hotpotqa,
-    hub,
     ifeval,
-    jsonl,
+    mapped,
     mt_bench,
     nq_open,
     ntrex,
-    parquet,
     realtimeqa,
     scitldr,
     self_instruct,
@@ -32,7 +29,11 @@ from data.sources import (
     touchstone,
     writingbench,
 )
+from data.sources.csv import csv_rows
+from data.sources.files import json_lines
+from data.sources.hub import hub_rows
 from data.sources.mapped import GIVEN_FIELDS
+from data.sources.parquet import parquet_rows
 from data.sources.spec import (
     NO_OFFSET,
     Entry,
@@ -50,6 +51,11 @@ from schemas.source import Assignment, Dialogue, Passage, QASource, Statement
 __all__ = ["FORMATS", "MAPPED", "Entry", "Row", "SourceError", "SourceSpec", "name_of", "read_entries", "read_source"]
 
 S = TypeVar("S", Statement, QASource, Passage, Dialogue, Assignment)
+
+
+def _json_lines(spec: SourceSpec) -> Iterator[Row]:
+    return json_lines(spec.path)
+
 
 FORMATS: Mapping[str, Mapping[type, Reader]] = {
     "creak": {Statement: creak.statements},
@@ -75,30 +81,12 @@ FORMATS: Mapping[str, Mapping[type, Reader]] = {
     "self-instruct": {Assignment: self_instruct.assignments},
     "mt-bench": {Assignment: mt_bench.assignments},
     "jsonl": {
-        Statement: jsonl.statements,
-        QASource: jsonl.questions,
-        Passage: jsonl.passages,
-        Dialogue: jsonl.dialogues,
-        Assignment: jsonl.assignments,
+        **mapped.readers(_json_lines),
+        Dialogue: lambda spec: mapped.dialogues(spec, _json_lines(spec)),
     },
-    "csv": {
-        Statement: csv.statements,
-        QASource: csv.questions,
-        Passage: csv.passages,
-        Assignment: csv.assignments,
-    },
-    "parquet": {
-        Statement: parquet.statements,
-        QASource: parquet.questions,
-        Passage: parquet.passages,
-        Assignment: parquet.assignments,
-    },
-    "hub": {
-        Statement: hub.statements,
-        QASource: hub.questions,
-        Passage: hub.passages,
-        Assignment: hub.assignments,
-    },
+    "csv": mapped.readers(csv_rows, mapped.CELL_FIELDS),
+    "parquet": mapped.readers(lambda spec: parquet_rows(spec.path)),
+    "hub": mapped.readers(lambda spec: hub_rows(spec.path, spec.revision)),
     "touchstone": {
         Statement: touchstone.statements,
         QASource: touchstone.questions,

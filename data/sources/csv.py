@@ -5,33 +5,13 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from data.sources import mapped
 from data.sources.files import opened
-from data.sources.spec import Entry, Row, SourceError, SourceSpec
+from data.sources.spec import Row, SourceError, SourceSpec
 
 
-def statements(spec: SourceSpec) -> Iterator[Entry]:
-    """A statement a row."""
-    return mapped.statements(spec, csv_rows(spec.path))
-
-
-def questions(spec: SourceSpec) -> Iterator[Entry]:
-    """A question a row; its one answer is the whole cell."""
-    return mapped.questions(spec, csv_rows(spec.path), mapped.CELL_FIELDS)
-
-
-def passages(spec: SourceSpec) -> Iterator[Entry]:
-    """A passage a row."""
-    return mapped.passages(spec, csv_rows(spec.path))
-
-
-def assignments(spec: SourceSpec) -> Iterator[Entry]:
-    """An assignment a row."""
-    return mapped.assignments(spec, csv_rows(spec.path))
-
-
-def csv_rows(path: str) -> Iterator[Row]:
+def csv_rows(spec: SourceSpec) -> Iterator[Row]:
     """The rows below the header, numbered from 1; an empty cell is an empty string."""
+    path = spec.path
     tabs = ".tsv" in Path(path).suffixes
     with opened(path) as stream:
         reader = csv.reader(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from data.sources.files import json_rows
-from data.sources.spec import Entry, Library, Row, SourceSpec, shortened
+from data.sources.spec import Entry, PassageIds, Row, SourceSpec, shortened
 
 JOINT = "\n"
 """Between the supporting paragraphs, which together are one evidence."""
@@ -15,14 +15,14 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
 
     The evidence has no title, since the paragraphs are of several pages.
     """
-    library = Library()
+    passage_ids = PassageIds()
     for row in json_rows(spec.path):
         ircot = _is_ircot(row)
         question = row.text("question_text" if ircot else "question")
         answers = _ircot_answers(row) if ircot else (row.text("answer"),)
         paragraphs = list(_paragraphs(row))
         supporting = [one.text for one in paragraphs if one.supports]
-        named = [(library.document(one.id, one.title, one.text), one.supports) for one in paragraphs]
+        named = [(passage_ids.document(one.id, one.title, one.text), one.supports) for one in paragraphs]
         values = {
             "question": question.strip(),
             "answers": answers,

@@ -3,30 +3,10 @@
 import os
 from collections.abc import Iterator
 
-from data.sources import mapped
-from data.sources.spec import Entry, Row, SourceError, SourceSpec
+from data.sources.spec import Row, SourceError
+from schemas.errors import first_line
 
 DEFAULT_SPLIT = "train"
-
-
-def statements(spec: SourceSpec) -> Iterator[Entry]:
-    """A statement a row."""
-    return mapped.statements(spec, hub_rows(spec.path, spec.revision))
-
-
-def questions(spec: SourceSpec) -> Iterator[Entry]:
-    """A question a row."""
-    return mapped.questions(spec, hub_rows(spec.path, spec.revision))
-
-
-def passages(spec: SourceSpec) -> Iterator[Entry]:
-    """A passage a row."""
-    return mapped.passages(spec, hub_rows(spec.path, spec.revision))
-
-
-def assignments(spec: SourceSpec) -> Iterator[Entry]:
-    """An assignment a row."""
-    return mapped.assignments(spec, hub_rows(spec.path, spec.revision))
 
 
 def located(path: str) -> tuple[str, str | None, str]:
@@ -56,9 +36,8 @@ def hub_commit(path: str, revision: str | None) -> str:
 
 
 def _unreadable(path: str, error: Exception) -> SourceError:
-    first = (str(error).splitlines() or [type(error).__name__])[0]
     return SourceError(
-        f"{path}: expected a data set on the Hub, found {first}; check the name, the network and HF_TOKEN"
+        f"{path}: expected a data set on the Hub, found {first_line(error)}; check the name, the network and HF_TOKEN"
     )
 
 

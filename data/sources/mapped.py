@@ -1,11 +1,12 @@
 """Rows of anybody's table, through a map from our fields to theirs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from data.sources.charp import distractors
-from data.sources.spec import Entry, Row, SourceError, SourceSpec, nearest, shortened, turns
+from data.sources.spec import Entry, Reader, Row, SourceError, SourceSpec, nearest, shortened, turns
 from schemas.charpeval import DISTRACTOR_TYPES
+from schemas.source import Assignment, Passage, QASource, Statement
 
 STATEMENT_FIELDS = ("text", "topic", "id")
 PASSAGE_FIELDS = ("text", "title", "id")
@@ -26,6 +27,18 @@ The five distractors stand in a published row of CHARPEval."""
 GIVEN_FIELDS = ("text", "headline", "post", "prompt", "request")
 """Of these an assignment has one, whose name says what its text is."""
 ASSIGNMENT_FIELDS = (*GIVEN_FIELDS, "reference", "id")
+
+
+def readers(
+    rows: Callable[[SourceSpec], Iterable[Row]], question_fields: Sequence[str] = QUESTION_FIELDS
+) -> Mapping[type, Reader]:
+    """The readers of a table's format, by the type of record that they give; `rows` reads the table."""
+    return {
+        Statement: lambda spec: statements(spec, rows(spec)),
+        QASource: lambda spec: questions(spec, rows(spec), question_fields),
+        Passage: lambda spec: passages(spec, rows(spec)),
+        Assignment: lambda spec: assignments(spec, rows(spec)),
+    }
 
 
 def statements(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:

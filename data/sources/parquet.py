@@ -3,30 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from data.sources import mapped
-from data.sources.spec import Entry, Row, SourceError, SourceSpec
+from data.sources.spec import Row, SourceError
+from schemas.errors import first_line
 
 BATCH_ROWS = 1024
-
-
-def statements(spec: SourceSpec) -> Iterator[Entry]:
-    """A statement a row."""
-    return mapped.statements(spec, parquet_rows(spec.path))
-
-
-def questions(spec: SourceSpec) -> Iterator[Entry]:
-    """A question a row."""
-    return mapped.questions(spec, parquet_rows(spec.path))
-
-
-def passages(spec: SourceSpec) -> Iterator[Entry]:
-    """A passage a row."""
-    return mapped.passages(spec, parquet_rows(spec.path))
-
-
-def assignments(spec: SourceSpec) -> Iterator[Entry]:
-    """An assignment a row."""
-    return mapped.assignments(spec, parquet_rows(spec.path))
 
 
 def parquet_rows(path: str, columns: tuple[str, ...] | None = None) -> Iterator[Row]:
@@ -45,5 +25,4 @@ def parquet_rows(path: str, columns: tuple[str, ...] | None = None) -> Iterator[
                     number += 1
                     yield Row(path, f"row {number}", values)
     except pyarrow.ArrowException as error:
-        first = str(error).splitlines()[0]
-        raise SourceError(f"{path}: expected Parquet, found {first}; write the file again") from error
+        raise SourceError(f"{path}: expected Parquet, found {first_line(error)}; write the file again") from error

@@ -208,8 +208,8 @@ class Entry:
     evidence: str = ""
 
 
-class Library:
-    """The documents of one file, each under the id that it has as a passage.
+class PassageIds:
+    """Gives each document of a file the id that it has as a passage.
 
     Of the passages with one title and one text the door keeps the first, so that its id is that of them all.
     Every document of the file has to be named here, in the order of the passages.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from data.sources.files import json_object
-from data.sources.spec import Entry, Library, Row, SourceSpec, shortened
+from data.sources.spec import Entry, PassageIds, Row, SourceSpec, shortened
 from schemas.source import SupportingDocument
 
 
@@ -21,10 +21,10 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
 
 def article_questions(spec: SourceSpec) -> Iterator[Entry]:
     """The same questions; the paragraphs of the whole article are their documents, in its order."""
-    library = Library()
+    passage_ids = PassageIds()
     for article in _articles(spec.path):
         paragraphs = list(_paragraphs(article))
-        named = (library.document(one.id, one.title, one.text) for one in paragraphs)
+        named = (passage_ids.document(one.id, one.title, one.text) for one in paragraphs)
         documents = tuple({one.id: one for one in named if one}.values())
         for paragraph in paragraphs:
             yield from _questions(paragraph, documents)

@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 from functools import cache
+from importlib.resources import files
 
 from flows.construct.engine import Family
 
@@ -20,3 +21,9 @@ def load_family(name: str) -> Family:
     family = importlib.import_module(f"{__name__}.{name}").FAMILY
     assert isinstance(family, Family)
     return family
+
+
+def citation(name: str) -> str:
+    """The BibTeX entry of the family's paper, `citation.bib` in its folder; empty where there is none."""
+    entry = files(f"{__name__}.{name}") / "citation.bib"
+    return entry.read_text(encoding="utf-8").strip() if entry.is_file() else ""

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from data.output import arrow_fields
-from data.publish.card import (
+from data.publish.card_facts import (
     CardFacts,
     ConfigFacts,
     FamilyFacts,
@@ -21,14 +21,15 @@ from data.publish.card import (
     SourceFacts,
     UsageFacts,
 )
-from data.publish.diff import FIRST_VERSION
 from data.publish.folder import DATA, files_in, write_whole
 from data.publish.licences import licences_of
 from data.publish.rows import ADDED, UNREVIEWED_ALLOWED, ReleasedRows, read_released
 from data.publish.scorers import FORMS, READ, SCORED
+from data.publish.version_number import FIRST_VERSION
 from flows.annotate.work import Collected, stand
 from flows.construct.engine import Family
 from flows.construct.stages import StageRef
+from flows.families import citation
 from flows.project.project import Project
 from flows.project.settings import PERSON
 from flows.release.contamination import RowTexts, contamination_of
@@ -147,12 +148,20 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
     paper, name = family.paper, family.name
     return FamilyFacts(
         name=name, short=paper.short, title=paper.title, authors=paper.authors, year=paper.year,
+        citation=citation(name), task=_task(family),
         scorer=f"{SCORERS}/{name}.py" if name in SCORED else None,
         score_command=_score_command(name, [one.rows for one in scored], [one.rows for one in configs]),
         predictions=_predictions(name, scored) if scored else None,
         harness=SCORERS if scored else None,
         in_dialogues=family.evaluation.held is not None,
     )  # fmt: skip
+
+
+def _task(family: Family) -> str:
+    """The Hub's name of what the family asks of a model."""
+    if family.evaluation.held is not None:
+        return "text-generation"
+    return "question-answering" if family.evaluation.choices is None else "multiple-choice"
 
 
 def _score_command(family: str, scored: Sequence[ReleasedRows], every: Sequence[ReleasedRows]) -> str:

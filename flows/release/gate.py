@@ -51,21 +51,21 @@ class Gated:
 def line_of(family: Family, part: Part) -> list[Part]:
     """The part, and the parts that it is made from or reads, in order."""
     wanted = {part.name}
-    for one in reversed(family.parts):
-        if one.name in wanted:
-            wanted.update(maker.name for maker in family.makers(one))
-            wanted.update(one.uses)
-    return [one for one in family.parts if one.name in wanted]
+    for candidate in reversed(family.parts):
+        if candidate.name in wanted:
+            wanted.update(maker.name for maker in family.makers(candidate))
+            wanted.update(candidate.uses)
+    return [candidate for candidate in family.parts if candidate.name in wanted]
 
 
 def check_current(project: Project) -> None:
     """Raise `WrongInput` where verdicts came since the build, on what is released or on what that is made from."""
-    there = {(family.name, part.name) for family, part in project.build.parts()}
+    built = {(family.name, part.name) for family, part in project.build.parts()}
     for family, part in project.build.parts():
-        for one in line_of(family, part) if part.released is not None else ():
-            if (family.name, one.name) in there and not project.build.is_current(family, one):
+        for maker in line_of(family, part) if part.released is not None else ():
+            if (family.name, maker.name) in built and not project.build.is_current(family, maker):
                 raise WrongInput(
-                    f"{project.out}: verdicts on {family.name}-{one.name} came since it was built; "
+                    f"{project.out}: verdicts on {family.name}-{maker.name} came since it was built; "
                     f"`touchstone run {project.config_path} --out {project.out}` applies them, then release"
                 )
 
@@ -74,7 +74,7 @@ def needs_people(family: Family, part: Part) -> bool:
     """Whether every row of the part, or of what it is made from, is for people to accept."""
     if part.people is not None:
         return part.people.share == "every"
-    return "reviewed" in part.item.model_fields or any(needs_people(family, one) for one in family.makers(part))
+    return "reviewed" in part.item.model_fields or any(needs_people(family, maker) for maker in family.makers(part))
 
 
 def gate(
@@ -84,69 +84,98 @@ def gate(
 
     Raises `Failed` where the verifier names a fault that is of no row, nor of rows that belong together.
     """
-    reviewed = project.build.reviewed(family, part)
-    decisions = _decisions(project, family, part)
-    needed = needs_people(family, part)
-    assert part.released is not None, "what is no end in itself does not leave"
-    together, asked = part.released.together, part.released.asked
-    gone = frozenset().union(*(one.ids for one in makers if one.family is family))
-    ids: dict[str, list[str]] = {}
-    groups: dict[str, list[str]] = {}
-    rows: dict[str, str | None] = {}
-    held_back: dict[str, str] = {}
+    rows = _AcceptedRows(project, family, part, makers, allow_unreviewed=allow_unreviewed)
+    faults = tuple(_faults(project, family, part, rows))
+    rows.hold_back_groups()
+    rejected = tuple(_rejected(project, family, part))
+    return Gated(
+        family,
+        part,
+        {key: decision for key, decision in rows.decisions.items() if key not in rows.held_back},
+        {**rows.held_back, **{record.key: REJECTED for record in rejected}},
+        rejected,
+        frozenset(id_ for id_, keys in rows.by_id.items() if not rows.held_back.keys().isdisjoint(keys)),
+        faults,
+    )
 
-    def judged() -> Iterator[Any]:
-        for row in accepted_rows(project, family.name, part):
-            ids.setdefault(row.id, []).append(row.key)
-            groups.setdefault(str(getattr(row, together)), []).append(row.key)
-            seen = row.key in reviewed or bool(getattr(row, "reviewed", False))
-            lacks = needed and not seen and (asked is None or asked(row))
-            if not gone.isdisjoint(row.provenance.parents):
-                held_back[row.key] = MADE_OF
-            elif lacks and not allow_unreviewed:
-                held_back[row.key] = UNREVIEWED
-            else:
-                rows[row.key] = UNREVIEWED_ALLOWED if lacks else decisions(row) if seen else None
+
+class _AcceptedRows:
+    """A part's accepted rows, each judged as it is read: by whether people saw it, and by what it is made of."""
+
+    def __init__(
+        self, project: Project, family: Family, part: Part, makers: Iterable[Gated], *, allow_unreviewed: bool
+    ) -> None:
+        assert part.released is not None, "what is no end in itself does not leave"
+        self._rows = accepted_rows(project, family.name, part)
+        self._together, self._asked = part.released.together, part.released.asked
+        self._needs_people, self._allow_unreviewed = needs_people(family, part), allow_unreviewed
+        self._reviewed = project.build.reviewed(family, part)
+        self._decision = _decisions(project, family, part)
+        self._makers_held_back = frozenset().union(*(maker.ids for maker in makers if maker.family is family))
+        self.by_id: dict[str, list[str]] = {}
+        """Id -> keys."""
+        self.by_group: dict[str, list[str]] = {}
+        """What ties rows together -> their keys."""
+        self.decisions: dict[str, str | None] = {}
+        """Key -> what people decided, of the rows that may leave."""
+        self.held_back: dict[str, str] = {}
+        """Key -> why."""
+
+    def __iter__(self) -> Iterator[Any]:
+        for row in self._rows:
+            self.by_id.setdefault(row.id, []).append(row.key)
+            self.by_group.setdefault(str(getattr(row, self._together)), []).append(row.key)
+            self._judge(row)
             yield row
 
+    def _judge(self, row: Any) -> None:
+        seen = row.key in self._reviewed or bool(getattr(row, "reviewed", False))
+        unreviewed = self._needs_people and not seen and (self._asked is None or self._asked(row))
+        if not self._makers_held_back.isdisjoint(row.provenance.parents):
+            self.held_back[row.key] = MADE_OF
+        elif unreviewed and not self._allow_unreviewed:
+            self.held_back[row.key] = UNREVIEWED
+        elif unreviewed:
+            self.decisions[row.key] = UNREVIEWED_ALLOWED
+        else:
+            self.decisions[row.key] = self._decision(row) if seen else None
+
+    def hold_back_faulty(self, name: str) -> bool:
+        """Hold back the rows of this id, or those that belong together under this name; False where there are none."""
+        keys = self.by_id.get(name) or self.by_group.get(name)
+        self.held_back |= dict.fromkeys(keys or (), FAULTY)
+        return keys is not None
+
+    def hold_back_groups(self) -> None:
+        """Hold back what belongs together with a faulty row."""
+        for keys in self.by_group.values():
+            if any(self.held_back.get(key) == FAULTY for key in keys):
+                self.held_back |= {key: self.held_back.get(key, BESIDE) for key in keys}
+
+
+def _faults(project: Project, family: Family, part: Part, rows: _AcceptedRows) -> Iterator[str]:
+    """The faults that the verifier finds, whose rows are held back. Raises `Failed` for a fault that is of no row."""
     context = VerifyContext(
         project.build.families[family.name].settings,
         project.embedder,
         lambda other: accepted_rows(project, family.name, family.part(other)),
         lambda other: project.verdicts(family.name, other),
     )
-    faults = []
-    judging = judged()
-    for fault in part.verify(judging, context):
-        if (keys := ids.get(fault.id) or groups.get(fault.id)) is None:
+    unread = iter(rows)
+    for fault in part.verify(unread, context):
+        if not rows.hold_back_faulty(fault.id):
             raise Failed(
                 f"{project.out}: {family.name}-{part.name}: {fault.id}: {fault.problem}; this is of no single row: "
                 f"build it again, then `touchstone verify {family.name}`"
             )
-        faults.append(f"{family.name}-{part.name} {fault.id}: {fault.problem}")
-        held_back |= dict.fromkeys(keys, FAULTY)
-    for _ in judging:  # a verifier need not read them all
+        yield f"{family.name}-{part.name} {fault.id}: {fault.problem}"
+    for _ in unread:  # a verifier need not read them all
         pass
-    for keys in groups.values():
-        if any(held_back.get(key) == FAULTY for key in keys):
-            held_back |= {key: held_back.get(key, BESIDE) for key in keys}
-    rows = {key: decision for key, decision in rows.items() if key not in held_back}
-    rejected = tuple(_rejected(project, family, part))
-    held_back |= {record.key: REJECTED for record in rejected}
-    return Gated(
-        family,
-        part,
-        rows,
-        held_back,
-        rejected,
-        frozenset(name for name, keys in ids.items() if not held_back.keys().isdisjoint(keys)),
-        tuple(faults),
-    )
 
 
 def _decisions(project: Project, family: Family, part: Part) -> Any:
     """What tells of a row that people accepted how they did: by a verdict on it, or on what it is made from."""
-    own = project.verdicts(family.name, part.name)
+    verdicts = project.verdicts(family.name, part.name)
     inherited = {
         record.id: verdict.decision
         for maker in (family.makers(part) if part.people is None else ())
@@ -156,9 +185,9 @@ def _decisions(project: Project, family: Family, part: Part) -> Any:
     }
 
     def decision(row: Any) -> str | None:
-        if (verdict := own.get(row.key)) is not None:
+        if (verdict := verdicts.get(row.key)) is not None:
             return verdict.decision
-        return next((inherited[one] for one in row.provenance.parents if one in inherited), None)
+        return next((inherited[parent] for parent in row.provenance.parents if parent in inherited), None)
 
     return decision
 

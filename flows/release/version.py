@@ -5,37 +5,31 @@ before; what differs then gives it its number, and only a whole one gets its nam
 """
 
 import fcntl
-import re
 import shutil
 import uuid
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from data.checksum import checksum
-from data.publish.card import CardFacts, ChangeCount, own_words, render_card
+from data.publish.card import own_words, render_card
+from data.publish.card_facts import CardFacts, ChangeCount
 from data.publish.changelog import changelog
 from data.publish.check import damage_of
-from data.publish.diff import FIRST_VERSION, Difference, compare, next_version, parsed_version
-from data.publish.folder import CARD, CHANGELOG, CHANGES, PROOF, Release, read_release, write_manifest, write_whole
-from data.publish.harness import HarnessData
-from data.publish.rows import Ruling, read_batches, read_released, write_rows
-from data.publish.scorers import SCORED, scorer
+from data.publish.diff import Difference, compare, next_version
+from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, read_release, write_manifest, write_whole
+from data.publish.version_number import FIRST_VERSION, is_version, parsed_version
 from data.sources.fingerprint import source_fingerprint
-from flows.construct.embed import Embedder
-from flows.construct.engine import Family
-from flows.llm.likelihood import SCORES
 from flows.project.output_files import PACKAGE
 from flows.project.project import Project
-from flows.release.card import SCORERS, card_facts
+from flows.release.card import card_facts
 from flows.release.gate import Gated, check_current
-from flows.release.harness import harness_task
-from flows.release.rows import GatheredConfig, accepted_files, look_through, record_of, write_configs
+from flows.release.rows import GatheredConfig, look_through, write_configs
+from flows.release.supplements import write_scorers, write_verification_inputs
 from flows.release.verification import prove
-from schemas.base import HASH_LENGTH, canonical_json, content_hash, visible
+from schemas.base import content_hash, visible
 from schemas.errors import Failed, Stopped, WrongInput
 
 RELEASES = "releases"
@@ -45,7 +39,6 @@ PREPARED = ".next"
 LOCK = ".lock"
 PRIVATE = "private"
 """Beside the versions: each one's private share, under its number. It is never published."""
-ID = re.compile(rf"\b[0-9a-f]{{{HASH_LENGTH}}}\b")
 CANARIES = uuid.UUID("6d9a3c0e-2f0b-5a53-9d0c-6c1f5b0f5d1a")
 """Name space of the canaries: a dataset keeps its own through all versions."""
 
@@ -85,16 +78,8 @@ class Prepared:
 
 def newest(to: Path) -> Release | None:
     """The newest version among the folders in `to`; None before the first. Raises `WrongInput` for a damaged one."""
-    numbers = [path.name for path in to.glob("*.*.*") if path.is_dir() and _is_version(path.name)]
+    numbers = [path.name for path in to.glob("*.*.*") if path.is_dir() and is_version(path.name)]
     return read_release(to / max(numbers, key=parsed_version)) if numbers else None
-
-
-def _is_version(name: str) -> bool:
-    try:
-        parsed_version(name)
-    except WrongInput:
-        return False
-    return True
 
 
 def prepare(
@@ -151,66 +136,140 @@ def _prepare(
     allow_unreviewed: bool | None,
     withdraw: bool,
 ) -> Prepared:
-    built = project.built
-    assert built is not None
-    before = newest(to)
-    if before is not None and before.manifest.name != built.name:
-        raise WrongInput(
-            f"{to}: holds versions of {before.manifest.name}, and this build is of {built.name}; name another folder "
-            "with --to, or give the configuration that name"
-        )
+    before = _version_before(project, to)
     as_before = allow_unreviewed is None and before is not None and before.manifest.allowed_unreviewed
-    allow_unreviewed = allow_unreviewed or as_before
+    allowed = bool(allow_unreviewed or as_before)
     if before is not None and card is None:
         card = (before.folder / CARD).read_bytes()
-    inputs = _inputs(project, repo, card, allow_unreviewed=allow_unreviewed)
+    inputs = _inputs(project, repo, card, allow_unreviewed=allowed)
     if before is not None and before.manifest.inputs == inputs and version in (None, before.manifest.version):
-        held_back = {one.name: one.held_back for one in before.manifest.configs}
+        held_back = {config.name: config.held_back for config in before.manifest.configs}
         return Prepared(before.folder, before.manifest.version, None, held_back, as_before=as_before)
-    if before is not None and (fault := next(damage_of(before), None)) is not None:
-        raise Failed(
-            f"{before.folder}: {visible(fault)}; a version is compared with it: bring it back as it was released"
-        )
+    if before is not None:
+        _refuse_damaged(before)
     _remove_begun(to)  # by a run that was killed
-    folder = to / PREPARED
-    folder.mkdir()
-    canary = before.manifest.canary if before else str(uuid.uuid5(CANARIES, f"{repo or built.name}/{built.seed}"))
-    gated, configs = write_configs(
-        project, folder, to / PRIVATE / PREPARED, canary, before, allow_unreviewed=allow_unreviewed
-    )
-    if not any(one.rows.rows for one in configs):
-        raise NothingToRelease(f"{project.out}: nothing may be released: {_why_nothing(gated)}")
+    draft = _Draft(project, to, repo, before, card, allowed)
+    gated, configs = draft.write_rows()
     withdrawn = _withdrawn(before, configs)
     if withdrawn and not withdraw:
         raise Stopped(f"{project.out}: {told_withdrawn(withdrawn)} would be gone from the dataset; nothing is released")
-    for one in configs:
-        look_through(project, one, folder)
-    if not project.config.release.held_out:  # what was held out could be read there
-        _write_proof(project, folder, configs, canary, allow_unreviewed=allow_unreviewed)
-    number = before.manifest.version if before else FIRST_VERSION
-    _write_scorers(project, folder, configs, repo, number)
-    facts = card_facts(project, folder, configs, repo, canary, inputs, gated)
-    draft = facts.manifest.model_copy(update={"version": number})
-    write_whole(folder / CARD, render_card(facts.model_copy(update={"manifest": draft}), card))
-    draft = write_manifest(folder, draft)
-    difference = compare(before, Release(folder, draft), folder / CHANGES)
-    if before is not None and _is_edited(before) and CARD not in difference.metadata:
-        difference = replace(difference, metadata=(*difference.metadata, CARD))
-    next_number = next_version(difference, version)
-    held_back = {one.rows.name: one.rows.held_back for one in configs}
-    faults = tuple(fault for one in gated for fault in one.faults)
-    if next_number is None:
+    facts, difference = draft.write_the_rest(gated, configs, inputs)
+    number = next_version(difference, version)
+    held_back = {config.rows.name: config.rows.held_back for config in configs}
+    faults = tuple(fault for part in gated for fault in part.faults)
+    if number is None:
         assert before is not None
         return Prepared(before.folder, before.manifest.version, None, held_back, faults, as_before)
-    _write_scorers(project, folder, configs, repo, next_number)
-    made = _finish(folder, to, facts, difference, next_number, before, card, project.embedder)
-    return Prepared(made, next_number, difference, held_back, faults, as_before, withdrawn)
+    write_scorers(project, draft.folder, configs, repo, number)
+    made = draft.finish(facts, difference, number)
+    return Prepared(made, number, difference, held_back, faults, as_before, withdrawn)
+
+
+def _version_before(project: Project, to: Path) -> Release | None:
+    """The newest version in `to`. Raises `WrongInput` where it is of another dataset."""
+    assert project.built is not None
+    before, name = newest(to), project.built.name
+    if before is not None and before.manifest.name != name:
+        raise WrongInput(
+            f"{to}: holds versions of {before.manifest.name}, and this build is of {name}; name another folder "
+            "with --to, or give the configuration that name"
+        )
+    return before
+
+
+def _refuse_damaged(before: Release) -> None:
+    if (fault := next(damage_of(before), None)) is not None:
+        raise Failed(
+            f"{before.folder}: {visible(fault)}; a version is compared with it: bring it back as it was released"
+        )
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """The next version, while it is put together in a folder of its own."""
+
+    project: Project
+    to: Path
+    repo: str | None
+    before: Release | None
+    card: bytes | None
+    """README.md whose hand-written section is carried over."""
+    allow_unreviewed: bool
+
+    @property
+    def folder(self) -> Path:
+        return self.to / PREPARED
+
+    @property
+    def canary(self) -> str:
+        """The canary of the version before; of a first version, one that follows from the dataset's name and seed."""
+        if self.before is not None:
+            return self.before.manifest.canary
+        built = self.project.built
+        assert built is not None
+        return str(uuid.uuid5(CANARIES, f"{self.repo or built.name}/{built.seed}"))
+
+    def write_rows(self) -> tuple[list[Gated], list[GatheredConfig]]:
+        """Write what passes the gate. Raises `NothingToRelease`."""
+        self.folder.mkdir()
+        gated, configs = write_configs(
+            self.project, self.folder, self.to / PRIVATE / PREPARED, self.canary, self.before,
+            allow_unreviewed=self.allow_unreviewed,
+        )  # fmt: skip
+        if not any(config.rows.rows for config in configs):
+            raise NothingToRelease(f"{self.project.out}: nothing may be released: {_why_nothing(gated)}")
+        return gated, configs
+
+    def write_the_rest(
+        self, gated: Sequence[Gated], configs: Sequence[GatheredConfig], inputs: str
+    ) -> tuple[CardFacts, Difference]:
+        """Write all else, under the number of the version before, and compare the two."""
+        project, folder, before = self.project, self.folder, self.before
+        for config in configs:
+            look_through(project, config, folder)
+        if not project.config.release.held_out:  # what was held out could be read there
+            write_verification_inputs(project, folder, configs, self.canary, allow_unreviewed=self.allow_unreviewed)
+        number = before.manifest.version if before else FIRST_VERSION
+        write_scorers(project, folder, configs, self.repo, number)
+        facts = card_facts(project, folder, configs, self.repo, self.canary, inputs, gated)
+        manifest = facts.manifest.model_copy(update={"version": number})
+        write_whole(folder / CARD, render_card(facts.model_copy(update={"manifest": manifest}), self.card))
+        manifest = write_manifest(folder, manifest)
+        difference = compare(before, Release(folder, manifest), folder / CHANGES)
+        if before is not None and _is_edited(before) and CARD not in difference.metadata:
+            difference = replace(difference, metadata=(*difference.metadata, CARD))
+        return facts, difference
+
+    def finish(self, facts: CardFacts, difference: Difference, number: str) -> Path:
+        """Give the version its number, and its folder its name."""
+        older = self.before.folder / CHANGELOG if self.before else None
+        text = changelog(difference, number, older.read_text(encoding="utf-8") if older and older.exists() else "")
+        write_whole(self.folder / CHANGELOG, text.encode())
+        changes = [
+            ChangeCount(config=config.name, added=config.added, changed=config.changed, removed=config.removed)
+            for config in difference.configs
+            if not config.is_same
+        ]
+        manifest = facts.manifest.model_copy(
+            update={"version": number, "previous": difference.before, "comparable": difference.comparable}
+        )
+        whole = facts.model_copy(update={"manifest": manifest, "changes": tuple(changes), "changelog": CHANGELOG})
+        write_whole(self.folder / CARD, render_card(whole, self.card))
+        release = Release(self.folder, write_manifest(self.folder, manifest))
+        # Nothing goes out that a download could not be verified by.
+        if fault := next(prove(release, self.project.embedder), None):
+            raise Failed(f"{self.folder}: {fault}; no version was made: look at it, and report it")
+        private = self.to / PRIVATE / number
+        shutil.rmtree(private, ignore_errors=True)  # of a run that was killed before the version had its name
+        if (self.to / PRIVATE / PREPARED).exists():
+            (self.to / PRIVATE / PREPARED).replace(private)
+        return self.folder.replace(self.to / number)
 
 
 def _withdrawn(before: Release | None, configs: Iterable[GatheredConfig]) -> dict[str, int]:
-    there = {one.rows.name for one in configs if one.rows.rows}
+    names = {config.rows.name for config in configs if config.rows.rows}
     released = before.manifest.configs if before is not None else ()
-    return {one.name: one.rows for one in released if one.rows and one.name not in there}
+    return {config.name: config.rows for config in released if config.rows and config.name not in names}
 
 
 def told_withdrawn(withdrawn: Mapping[str, int]) -> str:
@@ -222,35 +281,6 @@ def _is_edited(release: Release) -> bool:
     """Whether its user wrote in its card since it was made."""
     released = next((file.sha256 for file in release.manifest.files if file.path == CARD), None)
     return checksum(release.folder / CARD) != released
-
-
-def _finish(
-    folder: Path, to: Path, facts: CardFacts, difference: Difference, number: str, before: Release | None,
-    card: bytes | None, embedder: Embedder,
-) -> Path:  # fmt: skip
-    """Give the version its number, and its folder its name."""
-    older = before.folder / CHANGELOG if before else None
-    text = changelog(difference, number, older.read_text(encoding="utf-8") if older and older.exists() else "")
-    write_whole(folder / CHANGELOG, text.encode())
-    changes = [
-        ChangeCount(config=one.name, added=one.added, changed=one.changed, removed=one.removed)
-        for one in difference.configs
-        if not one.is_same
-    ]
-    manifest = facts.manifest.model_copy(
-        update={"version": number, "previous": difference.before, "comparable": difference.comparable}
-    )
-    told = facts.model_copy(update={"manifest": manifest, "changes": tuple(changes), "changelog": CHANGELOG})
-    write_whole(folder / CARD, render_card(told, card))
-    whole = write_manifest(folder, manifest)
-    # Nothing goes out that a download could not be proved by.
-    if fault := next(prove(Release(folder, whole), embedder), None):
-        raise Failed(f"{folder}: {fault}; no version was made: look at it, and report it")
-    private = to / PRIVATE / number
-    shutil.rmtree(private, ignore_errors=True)  # of a run that was killed before the version had its name
-    if (to / PRIVATE / PREPARED).exists():
-        (to / PRIVATE / PREPARED).replace(private)
-    return folder.replace(to / number)
 
 
 def _inputs(project: Project, repo: str | None, card: bytes | None, *, allow_unreviewed: bool) -> str:
@@ -271,98 +301,7 @@ def _inputs(project: Project, repo: str | None, card: bytes | None, *, allow_unr
 
 def _why_nothing(gated: Iterable[Gated]) -> str:
     reasons: Counter[str] = Counter()
-    for one in gated:
-        reasons.update(one.reasons)
-    told = ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
-    return f"{told}; `touchstone annotate push` brings rows to people" if told else "the build has no accepted rows"
-
-
-# ---- what goes out beside the rows ----
-
-
-def _write_proof(
-    project: Project, folder: Path, configs: Sequence[GatheredConfig], canary: str, *, allow_unreviewed: bool
-) -> None:
-    """The rows of other parts that verifiers read: of what people have to accept, the accepted ones; of a collection,
-    those that released rows name."""
-    there = [one for one in configs if one.rows.rows]
-    released = {(one.family.name, one.part.name) for one in there}
-    wanted = {
-        (one.family.name, name): one.family
-        for one in there
-        for name in (one.part.released.proof if one.part.released else ())
-    }
-    for (name, part_name), family in sorted(wanted.items()):
-        if (name, part_name) in released:
-            continue
-        part = family.part(part_name)
-        every = part.people is not None and part.people.share == "every" and not allow_unreviewed
-        reviewed = project.build.reviewed(family, part) if every else None
-        own = [one for one in there if one.family is family]
-        named = _named(folder, own) if part.whole else None
-        known = {(ref.source, ref.licence) for one in own for ref in (*one.sources, *one.mixed)}
-
-        def ruling(
-            row: Mapping[str, Any],
-            config: str = f"{name}-{part_name}",
-            reviewed: Collection[str] | None = reviewed,
-            named: Collection[str] | None = named,
-            known: Collection[tuple[str, str | None]] = known,
-        ) -> Ruling:
-            unseen = reviewed is not None and row["key"] not in reviewed
-            strange = named is not None and row["id"] not in named
-            sources = row["provenance"]["sources"] if "provenance" in row else ()
-            # Of a source that no configuration answers for, nothing leaves as a proof either.
-            foreign = any((source["source"], source["licence"]) not in known for source in sources)
-            return Ruling(config, held_back="not needed" if unseen or strange or foreign else None)
-
-        files = accepted_files(project, family, part)
-        write_rows(files, folder / PROOF, ruling, canary=canary, columns=["provenance"])
-
-
-def _named(folder: Path, configs: Iterable[GatheredConfig]) -> set[str]:
-    """All that looks like an id in the rows of configurations, long texts apart."""
-    found: set[str] = set()
-    for one in configs:
-        short = [name for name, kind in one.rows.fields.items() if kind not in ("string", "large_string")]
-        for path in one.rows.files:
-            for batch in read_batches(folder / path, short):
-                for row in batch.rows():
-                    found.update(ID.findall(canonical_json(row).decode()))
-    return found
-
-
-def _write_scorers(
-    project: Project, folder: Path, configs: Sequence[GatheredConfig], repo: str | None, version: str
-) -> None:
-    """Each family's scorer, and beside it the tasks for lm-evaluation-harness, on the rows of this very version."""
-    for one in configs:
-        name = one.family.name
-        if name not in SCORED or not one.rows.files:
-            continue
-        write_whole(folder / SCORERS / f"{name}.py", scorer(name).encode())
-        row = record_of(one.part, next(read_released(folder, one.rows.files)))
-        data = (
-            HarnessData(repo, one.rows.name, one.rows.split, {"revision": version})
-            if repo
-            else HarnessData("parquet", None, one.rows.split, {"data_files": {one.rows.split: list(one.rows.files)}})
-        )
-        task = f"touchstone-{one.rows.name}"
-        family = project.build.families[name]
-        text = harness_task(task, one.family, family.settings, family.prompts, row, data, "1")
-        if text is not None:
-            write_whole(folder / SCORERS / f"{task}.yaml", text.encode())
-            one.task = task
-            one.asked = list(_asked(one.family, family.settings, row))
-
-
-def _asked(family: Family, settings: Any, row: Any) -> Iterator[Mapping[str, Any]]:
-    """What a prediction of the row has beside what is said, for each that it takes."""
-    evaluation = family.evaluation
-    if evaluation.choices is None:
-        ways = [(one.variant, one.prompting, one.shots) for one in evaluation.requests(row, settings)]
-    else:
-        ways = [(name, one.prompting, one.shots) for one in evaluation.choices(row, settings) for name in SCORES]
-    for variant, prompting, shots in ways:
-        given = {"id": row.id, "variant": variant, "prompting": prompting, "shots": shots}
-        yield {name: value for name, value in given.items() if value is not None}
+    for part in gated:
+        reasons.update(part.reasons)
+    counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
+    return f"{counts}; `touchstone annotate push` brings rows to people" if counts else "the build has no accepted rows"

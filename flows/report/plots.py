@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
-from data.publish.card import Plot
+from data.publish.card_facts import Plot
 from flows.construct.exhibit import Bars, Figure, Histogram
 from flows.report import svg
 from flows.report.bins import number, summaries

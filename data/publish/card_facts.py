@@ -1,0 +1,131 @@
+"""All that a dataset card says, but for its user's own words."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from schemas.annotation import Agreement, Comparison, Means
+from schemas.base import Frozen
+from schemas.manifest import UsageOfPrompt
+from schemas.release import Contamination, ReleaseManifest
+
+PersonCode = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,19}$")]
+"""A person's code; a name or an address is none."""
+
+
+class PredictionFacts(Frozen):
+    """What a family's scorer file reads: a row for each id and variant."""
+
+    example: str = Field(description="Such a row, as JSON")
+    read: str = Field(description="What is made of it, in a sentence or two")
+    variants: Mapping[str, tuple[str, ...]] = Field(description="Configuration -> what `variant` can be")
+    prompting: tuple[str, ...] = Field((), description="What `prompting` can be, where there are several ways to ask")
+    shots: tuple[int, ...] = Field((), description="What `shots` can be, where demonstrations may stand before")
+
+
+class FamilyFacts(Frozen):
+    """A family that is in the release, and how its rows are evaluated."""
+
+    name: str
+    short: str = Field(description="What its paper calls it: `LV-Eval`")
+    title: str = Field(description="Of its paper")
+    authors: str
+    year: int
+    citation: str = Field("", description="BibTeX entry of the paper")
+    task: str | None = Field(None, description="The Hub's name of what it asks of a model")
+    scorer: str | None = Field(None, description="Path of its scorer file in the release")
+    score_command: str = Field("", description="How the scorer file is run")
+    predictions: PredictionFacts | None = Field(None, description="None: it has no scorer file, or no rows for it")
+    harness: str | None = Field(None, description="Folder of its lm-evaluation-harness tasks in the release")
+    in_dialogues: bool = Field(False, description="A model is evaluated in dialogues that are held with it")
+
+
+class SourceFacts(Frozen):
+    """Somebody else's data that rows were made from."""
+
+    source: str
+    licence: str | None = Field(description="As it states it")
+    rows: int | None = Field(
+        description="Released rows that name it; null: none does, and text of it may be mixed into any of them"
+    )
+
+
+class ConfigFacts(Frozen):
+    """What the manifest does not say of a configuration."""
+
+    name: str
+    summary: str = Field(description="What a row is, in a sentence")
+    fields: Mapping[str, str] = Field(description="Column -> description; it may lack some")
+    languages: tuple[str, ...] = Field(description="Codes of the languages of its rows")
+    sources: tuple[SourceFacts, ...] = ()
+    corrected: int = Field(0, description="Of its reviewed rows, those that stand as people corrected them")
+    let_through: int = Field(0, description="Its rows that people were to judge, and no one did")
+    task: str | None = Field(None, description="Its lm-evaluation-harness task")
+
+
+class UsageFacts(Frozen):
+    """What a prompt took in a step of a part."""
+
+    family: str
+    part: str
+    step: str
+    prompt: str
+    usage: UsageOfPrompt
+
+
+class ReviewFacts(Frozen):
+    """How people reviewed what configurations were made from, in figures and codes."""
+
+    title: str = Field(description="Of the rubric")
+    rubric: str
+    version: int
+    parts: tuple[str, ...] = Field(description="`uraq-items`: the parts whose records were shown")
+    configs: tuple[str, ...] = Field((), description="Released configurations whose rows are made of these records")
+    share: Literal["every", "sample"]
+    records: int = Field(description="Records of these parts that passed every check")
+    shown: int = Field(description="Of them, those that were to be judged")
+    judged: int = Field(description="Of those, those with a verdict, or rated by as many people as were asked")
+    accepted: int
+    fixed: int
+    rejected: int
+    people: tuple[PersonCode, ...]
+    agreement: tuple[Agreement, ...] = ()
+    decides: bool = Field(True, description="The rubric accepts or rejects; ratings do neither, and have no verdict")
+    means: tuple[Means, ...] = Field((), description="What people gave on scales, by sample")
+    compared: tuple[Comparison, ...] = Field((), description="How far programs agree with people on those")
+
+
+class Plot(Frozen):
+    """A figure that is shipped with the release."""
+
+    path: str = Field(description="Relative to the folder")
+    config: str = Field(description="Configuration or part that it is of")
+    title: str
+    caption: str = ""
+
+
+class ChangeCount(Frozen):
+    """How many rows of a configuration are not as in the version before."""
+
+    config: str
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+
+
+class CardFacts(Frozen):
+    """All that a card says, but for the user's own words."""
+
+    manifest: ReleaseManifest = Field(description="Of its files, the card's own is not looked at")
+    repo: str | None = Field(None, description="OWNER/NAME on the Hub; None: a folder")
+    default: str | None = Field(None, description="The configuration that loads where none is named; None: the first")
+    families: tuple[FamilyFacts, ...]
+    configs: tuple[ConfigFacts, ...]
+    usage: tuple[UsageFacts, ...] = ()
+    reviews: tuple[ReviewFacts, ...] = ()
+    contamination: tuple[Contamination, ...] = ()
+    plots: tuple[Plot, ...] = ()
+    changes: tuple[ChangeCount, ...] = ()
+    changelog: str | None = Field(None, description="Path of the readable changelog in the release")
+    limits: tuple[str, ...] = Field((), description="What else a reader should know, a sentence each")

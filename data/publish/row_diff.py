@@ -1,0 +1,261 @@
+"""How the rows of a configuration differ from those of the version before, key by key."""
+
+import hashlib
+import re
+import struct
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import pyarrow as pa
+from pydantic import JsonValue
+
+from data.publish.folder import Release
+from data.publish.rows import opened, plain_rows, read_batches, unreadable
+from schemas.base import canonical_json
+from schemas.errors import Failed
+from schemas.release import Change, ReleasedConfig
+
+SHOWN = 200
+"""Characters of a longer text that a change shows."""
+SHOWN_BEFORE = 60
+"""Of these, before the first difference."""
+EXAMPLES = 3
+"""Changed rows of a configuration that are shown to people."""
+
+CANARY = "canary"
+_FETCHED_BYTES = 32 * 2**20
+_PLACE = struct.Struct(">II")
+_DIGEST_BYTES = 16
+_FIELD = re.compile(r"[.\[]")
+
+Record = Callable[[Change], object]
+"""Takes each row that differs."""
+
+
+@dataclass
+class RowDifference:
+    """How many rows of a configuration differ, and how."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    fields: Counter[str] = field(default_factory=Counter)
+    """Field -> rows in which it changed."""
+    examples: list[Change] = field(default_factory=list)
+    """The first changed rows."""
+
+
+def compare_rows(
+    before: Release, now: Release, old: ReleasedConfig, new: ReleasedConfig, record: Record
+) -> RowDifference:
+    """Compare the rows of a configuration that both versions have, and give each that differs to `record`.
+
+    Raises `Failed` for files that cannot be read, and for rows that no unique key names.
+    """
+    columns = [name for name in old.fields if name in new.fields and name != CANARY]
+    if "key" not in columns and old.rows and new.rows:
+        raise Failed(f"{now.folder}: configuration {new.name} has no column `key`, by which rows are compared")
+    comparison = _Comparison(new.name, _Rows(before, old, columns), record)
+    for path in new.files:
+        for batch in read_batches(now.folder / path, columns or ["key"]):
+            for row in batch.rows():
+                if not comparison.add(row):
+                    raise _twice(row["key"], new, now)
+            comparison.fetch_if_many()
+    return comparison.finish()
+
+
+class _Comparison:
+    """Compares rows, one by one, with those of the version before.
+
+    A row that was changed waits until some megabytes of them have come: what it was is read a row group at a time.
+    """
+
+    def __init__(self, config: str, before: "_Rows", record: Record) -> None:
+        self._config, self._before, self._record = config, before, record
+        self._waiting: list[tuple[_Place, dict[str, Any]]] = []
+        self._waiting_bytes = 0
+        self._difference = RowDifference()
+
+    def add(self, row: dict[str, Any]) -> bool:
+        """Compare a row; False where its key came before."""
+        key, content = row["key"], canonical_json(row)
+        entry = self._before.index.get(key)
+        self._before.index[key] = _SEEN
+        if entry is None:
+            self._difference.added += 1
+            self._record(Change(config=self._config, key=key, change="added"))
+        elif entry == _SEEN:
+            return False
+        elif entry[:_DIGEST_BYTES] == _digest(content):
+            self._difference.unchanged += 1
+        else:
+            self._difference.changed += 1
+            self._waiting.append((_Place(*_PLACE.unpack(entry[_DIGEST_BYTES:])), row))
+            self._waiting_bytes += len(content)
+        return True
+
+    def fetch_if_many(self) -> None:
+        if self._waiting_bytes > _FETCHED_BYTES:
+            self._fetch()
+
+    def finish(self) -> RowDifference:
+        """The difference, when the last row was added."""
+        self._fetch()
+        for key, entry in self._before.index.items():
+            if entry != _SEEN:
+                self._difference.removed += 1
+                self._record(Change(config=self._config, key=key, change="removed"))
+        return self._difference
+
+    def _fetch(self) -> None:
+        """Tell of the rows that wait in what they differ."""
+        earlier = self._before.fetch([place for place, _ in self._waiting])
+        for place, row in self._waiting:
+            change = _change(self._config, earlier[place], row)
+            self._record(change)
+            self._difference.fields.update(map(field_of, change.fields))
+            if len(self._difference.examples) < EXAMPLES:
+                self._difference.examples.append(change)
+        self._waiting, self._waiting_bytes = [], 0
+
+
+def record_all(release: Release, config: ReleasedConfig, change: Literal["added", "removed"], record: Record) -> int:
+    """Give each row of a configuration that one version alone has to `record`; how many there are."""
+    count = 0
+    for path in config.files:
+        for batch in read_batches(release.folder / path, ["key"]):
+            for row in batch.rows():
+                record(Change(config=config.name, key=row["key"], change=change))
+                count += 1
+    return count
+
+
+class _Place(NamedTuple):
+    """Where a row lies: which of the configuration's row groups, and where in it."""
+
+    group: int
+    row: int
+
+
+class _Rows:
+    """The rows of the version before: where each key lies, and a digest of what it holds. See `_SEEN`."""
+
+    def __init__(self, release: Release, config: ReleasedConfig, columns: Sequence[str]) -> None:
+        self.index: dict[str, bytes] = {}
+        self._columns = columns
+        self._groups: list[tuple[Path, int]] = []
+        self._read: tuple[int, pa.Table] | None = None
+        for name in config.files:
+            path = release.folder / name
+            for batch in read_batches(path, columns):
+                if not self._groups or self._groups[-1] != (path, batch.group):
+                    self._groups.append((path, batch.group))
+                for number, row in enumerate(batch.rows(), start=batch.first):
+                    if row["key"] in self.index:
+                        raise _twice(row["key"], config, release)
+                    self.index[row["key"]] = _digest(canonical_json(row)) + _PLACE.pack(len(self._groups) - 1, number)
+
+    def fetch(self, places: Sequence[_Place]) -> dict[_Place, dict[str, Any]]:
+        """The rows at these places; each row group is read once."""
+        found: dict[_Place, dict[str, Any]] = {}
+        wanted = sorted(places)
+        for group in sorted({place.group for place in wanted}):
+            here = [place for place in wanted if place.group == group]
+            rows = plain_rows(self._group(group).take([place.row for place in here]))
+            found.update(zip(here, rows, strict=True))
+        return found
+
+    def _group(self, number: int) -> pa.Table:
+        if self._read is None or self._read[0] != number:
+            self._read = None  # so that only one is held
+            path, group = self._groups[number]
+            with opened(path) as file:
+                try:
+                    self._read = (number, file.read_row_group(group, columns=list(self._columns)))
+                except (OSError, pa.ArrowException) as error:
+                    raise unreadable(path, error) from error
+        return self._read[1]
+
+
+_SEEN = b""
+"""In place of a row's digest: its key is in the version now, too."""
+
+
+def field_of(place: str) -> str:
+    """The field that a place of `Change.fields` is in: `contexts` of `contexts[3]`."""
+    return _FIELD.split(place, maxsplit=1)[0]
+
+
+def _change(config: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Change:
+    differing = [name for name in now if canonical_json(before[name]) != canonical_json(now[name])]
+    fields = dict(_shown(name, before[name], now[name]) for name in differing)
+    return Change(config=config, key=now["key"], change="changed", fields=fields)
+
+
+def _shown(place: str, before: Any, now: Any) -> tuple[str, tuple[JsonValue, JsonValue]]:
+    """Where two values differ, and both there: of long lists and mappings the first part that differs, of long texts
+    what stands around their first difference."""
+    while max(len(_text(one)) for one in (before, now)) > SHOWN:
+        if isinstance(before, list) and isinstance(now, list):
+            both = min(len(before), len(now))
+            at = next((n for n in range(both) if canonical_json(before[n]) != canonical_json(now[n])), both)
+            place += f"[{at}]"
+            before, now = (one[at] if at < len(one) else None for one in (before, now))
+        elif isinstance(before, dict) and isinstance(now, dict):
+            name = next(
+                name
+                for name in sorted(before.keys() | now.keys())
+                if name not in before or name not in now or canonical_json(before[name]) != canonical_json(now[name])
+            )
+            place += f".{name}"
+            before, now = before.get(name), now.get(name)
+        else:
+            return place, _cut(before, now)
+    return place, (before, now)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else canonical_json(value).decode()
+
+
+def _cut(before: Any, now: Any) -> tuple[JsonValue, JsonValue]:
+    """Both values; of the long ones the text (of what is no text, its JSON) around their first difference."""
+    texts = [_text(one) for one in (before, now)]
+    start = max(0, _first_difference(*texts) - SHOWN_BEFORE)
+    cut = [
+        ("…" if start else "") + text[start : start + SHOWN] + ("…" if len(text) > start + SHOWN else "")
+        for text in texts
+    ]
+    # What is nothing, or no text and short, is not to look like a text that says so.
+    before, now = (
+        shown if len(text) > SHOWN or isinstance(one, str) else one
+        for one, text, shown in zip((before, now), texts, cut, strict=True)
+    )
+    return before, now
+
+
+def _first_difference(one: str, other: str) -> int:
+    """Where two different texts begin to differ: halved, for comparing long stretches is quick."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()[:_DIGEST_BYTES]
+
+
+def _twice(key: str, config: ReleasedConfig, release: Release) -> Failed:
+    return Failed(
+        f"{release.folder}: configuration {config.name} has key {key!r} twice; keys name rows, release it again"
+    )
