@@ -2,13 +2,17 @@
 
 The process that a test run starts (`Forks`) runs this file as a program. It imports nothing until the first command is
 asked for. Each command is a fork with arguments, a folder, an environment and output files of its own, in a session of
-its own; it ends as the real program does, by `sys.exit`. What is read when a module is imported:
+its own; it ends as the real program does: after its threads and what is registered for the exit.
+
+What is read when a module is imported:
 - Prefect's settings are read anew at their first use in the fork, as an import there would read them.
 - `huggingface_hub` is not imported before the fork.
 - A command whose environment differs in another such variable (`READ_AT_IMPORT`) runs as a real process.
 All forks of one run share the seed of string hashes; where a test is about that, it starts the real program.
 """
 
+import atexit
+import gc
 import importlib
 import json
 import os
@@ -19,9 +23,11 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 ADDRESS = "TOUCHSTONE_TESTS_FORKS"
 """The variable that tells the processes of a test run where the server listens."""
@@ -143,6 +149,8 @@ def _import_all(home: Path) -> None:
             if NOT_YET not in str(error):
                 raise
     sys.meta_path.remove(guard)
+    gc.collect()
+    gc.freeze()  # a collection in a fork would copy every page
 
 
 def _serve(listener: socket.socket, home: Path) -> dict[str, Any]:
@@ -230,7 +238,26 @@ def main() -> None:
     _become(_serve(listener, Path(sys.argv[2]) / "prefect"))
     from flows import cli
 
-    cli.main()
+    status: object = None
+    try:
+        cli.main()
+    except SystemExit as end:
+        status = end.code
+    except BaseException:  # noqa: BLE001 - as the interpreter ends
+        traceback.print_exc()
+        status = 1
+    _end(status)
+
+
+def _end(status: object) -> NoReturn:
+    """End as the interpreter does, but let the system free what was imported: that takes a second."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    if isinstance(status, str):
+        sys.stderr.write(f"{status}\n")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status if isinstance(status, int) else int(status is not None))
 
 
 if __name__ == "__main__":
