@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -26,6 +25,7 @@ from flows.project.project import EMBEDDINGS, Project, rules_of
 from schemas.annotation import Annotation
 from schemas.base import content_hash
 from tests.chat_server import Messages, message_hash
+from tests.fork_server import Forked, can_fork, run_forked
 from tests.toy import run_all
 
 TOUCHSTONE = Path(sys.executable).parent / "touchstone"
@@ -66,24 +66,27 @@ def _vectors() -> Path:
     return path
 
 
-def touchstone(*arguments: str | Path, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line and wait for it."""
+def touchstone(
+    *arguments: str | Path, folder: Path, fork: bool = True, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line and wait for it; without `fork` the installed program, with its own seed of hashes."""
+    command = [str(TOUCHSTONE), *map(str, arguments)]
+    everything = {**os.environ, "COLUMNS": "160", **environment}
+    if fork and can_fork(everything):
+        return run_forked(command, folder, everything, timeout=600)
     return subprocess.run(
-        [TOUCHSTONE, *map(str, arguments)], cwd=folder, env={**os.environ, "COLUMNS": "160", **environment},
-        capture_output=True, text=True, check=False, timeout=600,
+        command, cwd=folder, env=everything, capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
 
 
 def killed(*arguments: str | Path, folder: Path, when: Callable[[], bool], **environment: str) -> bool:
     """Start the command line and kill it, with all it started, when `when()` holds; False if it was done by then."""
-    process = subprocess.Popen(
-        [TOUCHSTONE, *map(str, arguments)], cwd=folder, env={**os.environ, **environment},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+    process = Forked(
+        [str(TOUCHSTONE), *map(str, arguments)], folder, {**os.environ, **environment}, os.devnull, os.devnull
+    )
     while process.poll() is None:
         if when():
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            process.kill()
             return True
         time.sleep(0.002)
     return False

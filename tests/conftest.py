@@ -9,6 +9,7 @@ import pytest
 
 from flows.prefect_server.embedded import API, EmbeddedServer
 from tests.builds import ROOT, cache_folder
+from tests.fork_server import Forks
 from tests.label_studio import Served, copy_seed, make_seed, served
 from tests.lm_harness import make_harness
 from tests.prefect_server import make_database, with_database
@@ -20,6 +21,13 @@ os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--kills N`: how often the soak kills a build, or a rebuild."""
     parser.addoption("--kills", type=int, default=5, help="kills in each of the resume tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One process forks the commands of all workers."""
+    if not hasattr(config, "workerinput"):
+        forks = Forks()
+        config.add_cleanup(forks.stop)
 
 
 LONGEST = (

@@ -12,7 +12,7 @@ import yaml
 
 from annotation.label_studio import server
 from tests import configuration_reference
-from tests.builds import ROOT, TOUCHSTONE, share_vectors
+from tests.builds import ROOT, TOUCHSTONE, share_vectors, touchstone
 from tests.label_studio import copy_seed
 from tests.prefect_server import with_database
 
@@ -131,7 +131,7 @@ def test_every_help_example_works(folder: Path) -> None:
 
 def test_every_command_has_help_with_an_example() -> None:
     for command in (*COMMANDS, *ENDLESS):
-        text = sh(f"touchstone {command} --help", ROOT).stdout
+        text = touchstone(*command.split(), "--help", folder=ROOT).stdout
         assert re.search(r"Example:\s*touchstone " + command, text), command
 
 

@@ -45,7 +45,7 @@ async def test_kills_at_random_moments_change_no_byte_and_pay_for_nothing_twice(
         model = {"provider": "endpoint", "name": "loopback", "base_url": server.url, "concurrency": CONCURRENCY}
         whole, broken = tmp_path / "whole", tmp_path / "broken"
         write_config(whole, store="store", model=model, families=families)
-        done = touchstone("run", "config.yaml", "--out", "out", folder=whole)
+        done = touchstone("run", "config.yaml", "--out", "out", folder=whole, fork=False)
         assert done.returncode == 0, done.stdout + done.stderr
         expected = bytes_of(whole / "out")
         assert len(expected) == 12

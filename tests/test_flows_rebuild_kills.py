@@ -72,7 +72,8 @@ def test_kills_at_random_moments_of_a_rebuild_change_nothing(
         shutil.copytree(before, whole)
         start(whole, label_studio)
         begun = progress(whole, hub)
-        done = rebuild(whole, "--hub", REPO, **environment(hub, label_studio))
+        command = ("rebuild", "config.yaml", "--hub", REPO)
+        done = touchstone(*command, folder=whole, fork=False, **environment(hub, label_studio))
         assert done.returncode == 0, done.stdout + done.stderr
         steps = progress(whole, hub) - begun
         expected, tree = released(whole), dict(hub.repos[REPO].head.files)

@@ -1,24 +1,16 @@
 """`touchstone diff`: what differs, on the screen and as a file; wrong folders in one line."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 from schemas.release import Change
+from tests.builds import touchstone
 from tests.releases import note, release
-
-
-def touchstone(*arguments: object) -> subprocess.CompletedProcess[str]:
-    code = "from flows.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
 
 
 def test_the_difference_of_two_folders(tmp_path: Path) -> None:
     release(tmp_path / "a", {"toy": [note("1", "one"), note("2", "two")]})
     release(tmp_path / "b", {"toy": [note("1", "uno"), note("2", "two"), note("3", "three")]}, version="1.1.0")
-    done = touchstone("diff", tmp_path / "a", tmp_path / "b", "--output", tmp_path / "changes.jsonl")
+    done = touchstone("diff", tmp_path / "a", tmp_path / "b", "--output", tmp_path / "changes.jsonl", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("## 1.1.0\n\nA minor change of `1.0.0`")
     assert "| `toy` | 1 | 1 | 0 | 1 |" in done.stdout
@@ -33,23 +25,24 @@ def test_the_difference_of_two_folders(tmp_path: Path) -> None:
 
 def test_nothing_differs(tmp_path: Path) -> None:
     release(tmp_path / "a", {"toy": [note("1", "one")]})
-    done = touchstone("diff", tmp_path / "a", tmp_path / "a")
+    done = touchstone("diff", tmp_path / "a", tmp_path / "a", folder=tmp_path)
     assert done.returncode == 0
     assert done.stdout == "## 1.0.0\n\nNothing differs from `1.0.0`.\n\n1 configuration without a difference.\n"
 
 
 def test_wrong_folders_are_one_line(tmp_path: Path) -> None:
     made = release(tmp_path / "a", {"toy": [note("1", "one")]})
-    done = touchstone("diff", tmp_path / "none", tmp_path / "a")
+    done = touchstone("diff", tmp_path / "none", tmp_path / "a", folder=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"touchstone: {tmp_path / 'none'}: there is no manifest.json")
     release(tmp_path / "b", {"toy": [note("1", "uno")]})
     (tmp_path / "b" / "data" / "toy" / "test.parquet").unlink()
-    done = touchstone("diff", made.folder, tmp_path / "b")
+    done = touchstone("diff", made.folder, tmp_path / "b", folder=tmp_path)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert "test.parquet: cannot be read" in done.stderr
 
 
-def test_help_has_an_example() -> None:
-    assert "Example: touchstone diff releases/1.0.0 releases/1.1.0" in touchstone("diff", "--help").stdout
+def test_help_has_an_example(tmp_path: Path) -> None:
+    said = touchstone("diff", "--help", folder=tmp_path).stdout
+    assert "Example: touchstone diff releases/1.0.0 releases/1.1.0" in said

@@ -74,7 +74,7 @@ def test_kills_at_random_moments_change_no_byte(tmp_path: Path, pytestconfig: py
     kills = int(pytestconfig.getoption("--kills"))
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     write_config(whole, embeds=True, families={"uraq": URAQ})
-    done = touchstone("run", "config.yaml", "--out", "out", folder=whole)
+    done = touchstone("run", "config.yaml", "--out", "out", folder=whole, fork=False)
     assert done.returncode == 0, done.stdout + done.stderr
     expected = bytes_of(whole / "out")
     assert len(expected) == 12
