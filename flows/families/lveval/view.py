@@ -1,6 +1,6 @@
 """LV-Eval's records laid out for the build report."""
 
-from flows.construct.exhibit import Line, Sheet
+from flows.construct.view import Line, View
 from schemas.base import Record
 from schemas.lveval import AnswerKeywords, ConfusingFact, LongContext, Pair, PoolDocument, Replacements, RuleConflicts
 
@@ -8,11 +8,11 @@ AROUND = 200
 """Characters of a context shown around what stands in it."""
 
 
-def layout(record: Record) -> Sheet:
+def view(record: Record) -> View:
     """A record by what a reader looks for: of a context, the surroundings of what was put into it."""
     match record:
         case ConfusingFact():
-            return Sheet(
+            return View(
                 title=record.question,
                 tags=(record.language, record.dataset, f"{record.changes} changed"),
                 columns=("original fact", "confusing fact"),
@@ -23,7 +23,7 @@ def layout(record: Record) -> Sheet:
             )
         case Replacements() | RuleConflicts():
             conflicts = record.conflicts if isinstance(record, RuleConflicts) else record.lost
-            return Sheet(
+            return View(
                 title=record.question,
                 tags=(record.language, record.dataset),
                 lines=(
@@ -33,13 +33,13 @@ def layout(record: Record) -> Sheet:
                 ),
             )
         case AnswerKeywords():
-            return Sheet(
+            return View(
                 title=record.question,
                 tags=(record.language, record.dataset),
                 lines=(Line("answer", (record.answer,)), Line("keywords", (record.keywords,), strong=True)),
             )
         case Pair():
-            return Sheet(
+            return View(
                 title=record.question,
                 tags=(record.language, record.dataset, record.source),
                 lines=(
@@ -48,13 +48,13 @@ def layout(record: Record) -> Sheet:
                 ),
             )
         case PoolDocument():
-            return Sheet(title=record.source.id, tags=(record.dataset,), lines=(Line("text", (record.text[:2000],)),))
+            return View(title=record.source.id, tags=(record.dataset,), lines=(Line("text", (record.text[:2000],)),))
         case LongContext():
             return _context(record)
     raise TypeError(f"LV-Eval has no {type(record).__name__}")
 
 
-def _context(row: LongContext) -> Sheet:
+def _context(row: LongContext) -> View:
     depth = (f"depth {row.depth}",) if row.depth is not None else ()
     around = tuple(
         Line(
@@ -64,7 +64,7 @@ def _context(row: LongContext) -> Sheet:
         for one in row.positions
     )
     rules = tuple(Line(f"replaced: {rule.old}", (rule.new,)) for rule in row.replacements)
-    return Sheet(
+    return View(
         title=row.input,
         tags=(row.language, row.dataset, f"{row.length:,} words", row.answer_test, *depth),
         lines=(Line("answer", (" / ".join(row.answers),), strong=True), *rules, *around),

@@ -1,17 +1,17 @@
 """URAQ's records laid out side by side: what follows from the original, what from the manipulated statement."""
 
-from flows.construct.exhibit import Line, Listing, Sheet
+from flows.construct.view import Line, Listing, View
 from schemas.base import Record
 from schemas.uraq import NEEDS, Conflict, EvaluationRow, StatementPair, UraqItem
 
 SIDES = ("original", "manipulated")
 
 
-def layout(record: Record) -> Sheet:
+def view(record: Record) -> View:
     """The record as two columns; an evaluation row as one for each user need."""
     match record:
         case StatementPair():
-            return Sheet(
+            return View(
                 tags=(record.manipulation, *([record.topic] if record.topic else ())),
                 columns=SIDES,
                 lines=(Line("statement", (record.original, record.manipulated)),),
@@ -21,7 +21,7 @@ def layout(record: Record) -> Sheet:
                 Line(f"{number}. {step.text} ({step.kind})", (step.original, step.manipulated))
                 for number, step in enumerate(record.steps, 1)
             )
-            return Sheet(
+            return View(
                 title=record.question,
                 tags=(f"{record.hops} hop{'s' * (record.hops != 1)}", record.answer_type, record.manipulation),
                 columns=SIDES,
@@ -33,7 +33,7 @@ def layout(record: Record) -> Sheet:
                 ),
             )
         case Conflict():
-            return Sheet(
+            return View(
                 title=record.question,
                 tags=(record.answer_type, record.source),
                 columns=SIDES,
@@ -46,7 +46,7 @@ def layout(record: Record) -> Sheet:
             number = f"{record.n_contexts} context{'s' * (record.n_contexts != 1)}"
             place = record.relevant_index
             relevant = "none" if place is None else f"no. {place + 1}: {record.contexts[place]}"
-            return Sheet(
+            return View(
                 title=record.question,
                 tags=(record.setting, number),
                 columns=NEEDS,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from flows.construct.exhibit import Line, Sheet
+from flows.construct.view import Line, View
 from flows.families.charpeval.checks import problems_of
 from flows.families.charpeval.rubric import dialogue
 from schemas.base import Record
@@ -11,12 +11,12 @@ from schemas.charpeval import DISTRACTOR_TYPES, Authored, CharpEvalItem, Utteran
 NOT_WRITTEN = "(not written)"
 
 
-def layout(record: Record) -> Sheet:
+def view(record: Record) -> View:
     """A dialogue with its utterances, its distractors, or its options."""
     match record:
         case UtterancePair():
             problems = " ".join(problem for _, problem in problems_of(record))
-            return Sheet(
+            return View(
                 title=record.last_utterance or (record.history[-1] if record.history else record.hard_utterance),
                 tags=(record.source, "waiting" if problems else "ready"),
                 lines=(
@@ -31,7 +31,7 @@ def layout(record: Record) -> Sheet:
                 ),
             )
         case Authored():
-            return Sheet(
+            return View(
                 title=record.hard_utterance,
                 tags=(record.source,),
                 lines=(
@@ -44,7 +44,7 @@ def layout(record: Record) -> Sheet:
                 ),
             )
         case CharpEvalItem():
-            return Sheet(
+            return View(
                 title=record.last_utterance,
                 tags=(record.subset,),
                 lines=(

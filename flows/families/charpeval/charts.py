@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.construct.engine import FigureContext
-from flows.construct.exhibit import Bars, Figure, Histogram
+from flows.construct.engine import ChartContext
+from flows.construct.view import Bars, Chart, Histogram
 from flows.families.charpeval.checks import problems_of
 from flows.language import en
 from schemas.charpeval import DISTRACTOR_TYPES, OPTION_TYPES, SUBSETS
@@ -12,7 +12,7 @@ from schemas.charpeval import DISTRACTOR_TYPES, OPTION_TYPES, SUBSETS
 READY = "nothing: ready for distractors"
 
 
-def pair_figures(ctx: FigureContext) -> Sequence[Figure]:
+def pair_charts(ctx: ChartContext) -> Sequence[Chart]:
     """What the pairs wait for, turns before the last utterance, and length of knowledge and response."""
     states: Counter[str] = Counter()
     turns: Counter[float] = Counter()
@@ -29,7 +29,7 @@ def pair_figures(ctx: FigureContext) -> Sequence[Figure]:
     ]
 
 
-def authored_figures(ctx: FigureContext) -> Sequence[Figure]:
+def authored_charts(ctx: ChartContext) -> Sequence[Chart]:
     """How many distractors of each type are written, how many were suggested, and how many suggestions left out."""
     written: Counter[str] = Counter()
     suggested: Counter[str] = Counter()
@@ -44,7 +44,7 @@ def authored_figures(ctx: FigureContext) -> Sequence[Figure]:
     ]
 
 
-def item_figures(ctx: FigureContext) -> Sequence[Figure]:
+def item_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Items a subset, and the length of the options by type."""
     subsets: Counter[str] = Counter()
     lengths: dict[str, Counter[float]] = {kind: Counter() for kind in OPTION_TYPES}

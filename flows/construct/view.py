@@ -1,7 +1,7 @@
-"""What a family shows of its records in the build report: data, which the report draws.
+"""A family's charts and views of its records, as data that the build report draws.
 
-A `Figure` is a distribution over a part, a `Sheet` one record laid out for a reader. Neither knows how it
-is drawn, and the report knows no family.
+A `Chart` is a distribution over a part, a `View` one record laid out for a reader. Neither knows how it is drawn, and
+the report knows no family.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ class Histogram:
     unit: str
     """What the values count or measure: "words", "cosine"."""
     threshold: float | None = None
-    """Drawn into the figure. No bin reaches across it; a value on it lies below."""
+    """Drawn into the chart. No bin reaches across it; a value on it lies below."""
     caption: str = ""
 
 
@@ -31,31 +31,31 @@ class Bars:
     caption: str = ""
 
 
-Figure = Histogram | Bars
+Chart = Histogram | Bars
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a sheet: a cell for each column, or a single one across all of them."""
+    """A line of a view: a cell for each column, or a single one across all of them."""
 
     label: str
     cells: tuple[str, ...]
     strong: bool = False
-    """Whether this is what the others lead to: the answer."""
+    """Whether it is the line that the others lead to: the answer."""
 
 
 @dataclass(frozen=True)
 class Listing:
-    """Numbered texts that are folded away under a record: its contexts."""
+    """Numbered texts folded away under a record, such as its contexts."""
 
     title: str
     texts: tuple[str, ...]
     marked: int | None = None
-    """Place of the text that matters."""
+    """Place of the relevant text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sheet:
+class View:
     """A record laid out for a reader. Lines of two cells are compared, and what differs is marked."""
 
     title: str = ""

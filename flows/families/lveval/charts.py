@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.construct.engine import FigureContext
-from flows.construct.exhibit import Bars, Figure, Histogram
+from flows.construct.engine import ChartContext
+from flows.construct.view import Bars, Chart, Histogram
 from flows.families.lveval.datasets import BY_RELEASED
 from flows.families.lveval.library import count
 from flows.language import language_of
 
 
-def pair_figures(ctx: FigureContext) -> Sequence[Figure]:
+def pair_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Pairs of each dataset, and the length of their supporting documents."""
     pairs: Counter[str] = Counter()
     lengths: dict[str, Counter[float]] = {}
@@ -24,7 +24,7 @@ def pair_figures(ctx: FigureContext) -> Sequence[Figure]:
     ]
 
 
-def document_figures(ctx: FigureContext) -> Sequence[Figure]:
+def document_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Words of each dataset's documents together: what its longest level can be."""
     words: Counter[str] = Counter()
     lengths: dict[str, Counter[float]] = {}
@@ -38,7 +38,7 @@ def document_figures(ctx: FigureContext) -> Sequence[Figure]:
     ]
 
 
-def fact_figures(ctx: FigureContext) -> Sequence[Figure]:
+def fact_charts(ctx: ChartContext) -> Sequence[Chart]:
     """How many content words a confusing fact shares with the question."""
     shared: dict[str, Counter[float]] = {"subject changed": Counter(), "object changed": Counter()}
     for fact in ctx.records:
@@ -48,7 +48,7 @@ def fact_figures(ctx: FigureContext) -> Sequence[Figure]:
     return [Histogram(title="Words shared with the question", series=shared, unit="content words")]
 
 
-def rule_figures(ctx: FigureContext) -> Sequence[Figure]:
+def rule_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Rules a pair."""
     rules: dict[str, Counter[float]] = {}
     for one in ctx.records:
@@ -56,7 +56,7 @@ def rule_figures(ctx: FigureContext) -> Sequence[Figure]:
     return [Histogram(title="Replacement rules", series=rules, unit="rules a pair")]
 
 
-def context_figures(ctx: FigureContext) -> Sequence[Figure]:
+def context_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Lengths by level (table 2), where what answers the question begins, and how many pairs have confusing facts."""
     lengths: dict[str, Counter[float]] = {}
     begins: dict[str, Counter[float]] = {}

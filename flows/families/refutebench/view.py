@@ -1,24 +1,24 @@
 """RefuteBench's records laid out for the build report."""
 
-from flows.construct.exhibit import Line, Sheet
+from flows.construct.view import Line, View
 from schemas.base import Record
 from schemas.refutebench import ProtocolSettings, Rating, RefutationDialogue, Seed
 
 LABELS = {"query": "query", "refutation": "refutation", "unrelated": "unrelated query"}
 
 
-def layout(record: Record) -> Sheet:
+def view(record: Record) -> View:
     """A query, a dialogue turn by turn, or a rating with what was rated."""
     match record:
         case Seed():
             reference = [Line("reference", (record.reference,))] if record.reference else []
-            return Sheet(
+            return View(
                 title=record.text[:200],
                 tags=(record.task, record.kind, record.source),
                 lines=(Line("query", (record.query,), strong=True), *reference),
             )
         case RefutationDialogue():
-            return Sheet(
+            return View(
                 title=record.query[:200],
                 tags=(record.task, record.protocol, record.model, record.refuter, f"style: {record.style}"),
                 lines=tuple(
@@ -34,7 +34,7 @@ def layout(record: Record) -> Sheet:
             )
         case Rating():
             shown = {"answer before": record.previous, "refutation": record.refutation, "answer": record.response}
-            return Sheet(
+            return View(
                 title=(record.refutation or record.query)[:200],
                 tags=(record.task, record.protocol, record.model, record.evaluator, f"style: {record.style}"),
                 lines=(
@@ -45,5 +45,5 @@ def layout(record: Record) -> Sheet:
             )
         case ProtocolSettings():
             said = record.model_dump(mode="json", exclude={"id", "key", "provenance"})
-            return Sheet(title="protocol", lines=tuple(Line(name, (str(value),)) for name, value in said.items()))
+            return View(title="protocol", lines=tuple(Line(name, (str(value),)) for name, value in said.items()))
     raise TypeError(f"RefuteBench has no {type(record).__name__}")

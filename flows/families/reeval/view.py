@@ -1,18 +1,18 @@
 """ReEval's records laid out side by side: the evidence before and after."""
 
-from flows.construct.exhibit import Line, Listing, Sheet
+from flows.construct.view import Line, Listing, View
 from schemas.base import Record
 from schemas.reeval import EnrichedCase, SwapCase
 from schemas.source import Passage
 
 
-def layout(record: Record) -> Sheet:
+def view(record: Record) -> View:
     """A swapped case against its original; an enriched one with both expansions."""
     match record:
         case SwapCase():
             position = (f"answer in the {record.answer_position} third",) if record.answer_position else ()
             agreement = "; ".join(f"{edit.old} → {edit.new}" for edit in record.agreement)
-            return Sheet(
+            return View(
                 title=record.question,
                 tags=(record.language, record.source, *position),
                 columns=("original", "swapped"),
@@ -27,7 +27,7 @@ def layout(record: Record) -> Sheet:
                 f"{passage.title or 'without a title'}: {passage.text}": None
                 for passage in (*record.passages_question_focused, *record.passages_evidence_focused)
             }
-            return Sheet(
+            return View(
                 title=record.question,
                 tags=(record.language, record.source),
                 columns=("question-focused", "evidence-focused"),
@@ -40,5 +40,5 @@ def layout(record: Record) -> Sheet:
                 listing=Listing("The passages", tuple(passages)),
             )
         case Passage():
-            return Sheet(title=record.title or "without a title", lines=(Line("text", (record.text,)),))
+            return View(title=record.title or "without a title", lines=(Line("text", (record.text,)),))
     raise TypeError(f"ReEval has no {type(record).__name__}")

@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.construct.engine import FigureContext
-from flows.construct.exhibit import Bars, Figure, Histogram
+from flows.construct.engine import ChartContext
+from flows.construct.view import Bars, Chart, Histogram
 from flows.language import language_of
 
 POSITIONS = ("first", "middle", "last")
 
 
-def swap_figures(ctx: FigureContext) -> Sequence[Figure]:
+def swap_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Types of the answers, where the new one starts, mentions replaced, length of the evidence."""
     types: Counter[str] = Counter()
     positions: Counter[str] = Counter()
@@ -35,7 +35,7 @@ def swap_figures(ctx: FigureContext) -> Sequence[Figure]:
     ]
 
 
-def enriched_figures(ctx: FigureContext) -> Sequence[Figure]:
+def enriched_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Length of the evidence before and after, and how many passages both expansions share."""
     lengths: dict[str, Counter[float]] = {
         name: Counter() for name in ("original", "question-focused", "evidence-focused")
@@ -54,7 +54,7 @@ def enriched_figures(ctx: FigureContext) -> Sequence[Figure]:
     ]
 
 
-def passage_figures(ctx: FigureContext) -> Sequence[Figure]:
+def passage_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Length of the passages."""
     lengths: dict[str, Counter[float]] = {}
     for passage in ctx.records:

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.construct.engine import FigureContext
-from flows.construct.exhibit import Bars, Figure, Histogram
+from flows.construct.engine import ChartContext
+from flows.construct.view import Bars, Chart, Histogram
 from flows.language import language_of
 from schemas.refutebench import FOCUSES, RATINGS, TASKS
 
 
-def seed_figures(ctx: FigureContext) -> Sequence[Figure]:
+def seed_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Seeds a task and kind, and how long they are."""
     kinds: Counter[str] = Counter()
     lengths: dict[str, Counter[float]] = {task: Counter() for task in TASKS}
@@ -22,7 +22,7 @@ def seed_figures(ctx: FigureContext) -> Sequence[Figure]:
     ]
 
 
-def dialogue_figures(ctx: FigureContext) -> Sequence[Figure]:
+def dialogue_charts(ctx: ChartContext) -> Sequence[Chart]:
     """What refutations are about, which dialogues are whole, and what was cut of prompts and answers."""
     focuses: Counter[str] = Counter()
     cut_off: Counter[str] = Counter()
@@ -41,7 +41,7 @@ def dialogue_figures(ctx: FigureContext) -> Sequence[Figure]:
     ]
 
 
-def rating_figures(ctx: FigureContext) -> Sequence[Figure]:
+def rating_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Ratings of answers to a refutation, of later answers, and of the task."""
     given: dict[str, Counter[float]] = {}
     for one in ctx.records:

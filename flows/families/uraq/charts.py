@@ -8,8 +8,8 @@ from itertools import islice
 import numpy as np
 
 from flows.construct.embed import Embedder
-from flows.construct.engine import FigureContext, Records
-from flows.construct.exhibit import Bars, Figure, Histogram
+from flows.construct.engine import ChartContext, Records
+from flows.construct.view import Bars, Chart, Histogram
 from flows.language import en
 from schemas.base import content_hash
 from schemas.source import Statement
@@ -23,7 +23,7 @@ _TILE = 4_096
 """Statements embedded at once."""
 
 
-def statement_figures(ctx: FigureContext) -> Sequence[Figure]:
+def statement_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Length, manipulation and topic of the pairs, and how close the statements are to each other."""
     words: Counter[float] = Counter()
     manipulations: Counter[str] = Counter()
@@ -32,15 +32,15 @@ def statement_figures(ctx: FigureContext) -> Sequence[Figure]:
         words[en.count(pair.original)] += 1
         manipulations[pair.manipulation] += 1
         topics[pair.topic or "none given"] += 1
-    figures: list[Figure] = [
+    charts: list[Chart] = [
         Histogram(title="Statement length", series={"statements": words}, unit="words"),
         _similarity(ctx),
         Bars(title="Manipulation", counts=_by_count(manipulations)),
     ]
-    return [*figures, Bars(title="Topics", counts=_by_count(topics))] if len(topics) > 1 else figures
+    return [*charts, Bars(title="Topics", counts=_by_count(topics))] if len(topics) > 1 else charts
 
 
-def item_figures(ctx: FigureContext) -> Sequence[Figure]:
+def item_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Length and hops of the questions, kinds of their steps and answers."""
     words: Counter[float] = Counter()
     hops: Counter[int] = Counter()
@@ -62,7 +62,7 @@ def item_figures(ctx: FigureContext) -> Sequence[Figure]:
     ]
 
 
-def conflict_figures(ctx: FigureContext) -> Sequence[Figure]:
+def conflict_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Answer types and sources of the conflicts."""
     answers: Counter[str] = Counter()
     sources: Counter[str] = Counter()
@@ -75,7 +75,7 @@ def conflict_figures(ctx: FigureContext) -> Sequence[Figure]:
     ]
 
 
-def evaluation_figures(ctx: FigureContext) -> Sequence[Figure]:
+def evaluation_charts(ctx: ChartContext) -> Sequence[Chart]:
     """Settings and contexts of the rows, and where among its contexts the relevant one stands."""
     settings: Counter[str] = Counter()
     contexts: Counter[int] = Counter()
@@ -97,7 +97,7 @@ def evaluation_figures(ctx: FigureContext) -> Sequence[Figure]:
     ]
 
 
-def _similarity(ctx: FigureContext) -> Histogram:
+def _similarity(ctx: ChartContext) -> Histogram:
     """Dropped statements by the cosine they were dropped for, kept ones by that to the nearest kept one."""
     dropped: Counter[float] = Counter(
         round(one.value, DECIMALS) for one in ctx.dropped("deduplicate") if one.value is not None
