@@ -4,13 +4,13 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from flows.language import MentionForm
-from flows.language.en_names import PARTICLES, SUFFIXES, TITLES, classes, is_familiar_place, is_first_name
-from flows.language.en_phrases import is_dictionary_word, is_list, parts_of_speech, split_article, trimmed, unintroduced
-from flows.language.en_tokens import Tokens, normal, tokens, word_set
-from flows.language.en_types import answer_type
+from flows.language.en.names import PARTICLES, SUFFIXES, TITLES, classes, is_familiar_place, is_first_name
+from flows.language.en.phrases import is_dictionary_word, is_list, parts_of_speech, split_article, trimmed, unintroduced
+from flows.language.en.tokens import Tokens, normal, tokens, word_set
+from flows.language.en.types import answer_type
 
 Role = Literal["whole", "plural", "initials", "spelt out", "surname", "first name", "date part", "year", "city"]
-"""What of the answer a mention says; `flows.language.en_replace` says the same of the new answer."""
+"""What of the answer a mention says; `flows.language.en.replace` says the same of the new answer."""
 
 _KEPT_NAMES = 8192
 _MIDDLE_NAMES = 3

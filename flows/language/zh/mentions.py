@@ -6,9 +6,9 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from flows.language import Mention, MentionForm
-from flows.language.zh_numbers import LARGEST_SPELT, NUMBER, date_of, spelt, value_of
-from flows.language.zh_text import Normal, is_known_word, normal, occurrences, tagged
-from flows.language.zh_types import answer_type, given_name, is_nominal, surname, trimmed
+from flows.language.zh.numbers import LARGEST_SPELT, NUMBER, date_of, spelt, value_of
+from flows.language.zh.text import Normal, is_known_word, normal, occurrences, tagged
+from flows.language.zh.types import answer_type, given_name, is_nominal, surname, trimmed
 
 Role = Literal["whole", "surname", "given name", "date part", "short"]
 

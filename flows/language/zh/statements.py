@@ -2,8 +2,8 @@
 
 import re
 
-from flows.language.zh_text import tagged
-from flows.language.zh_types import answer_type
+from flows.language.zh.text import tagged
+from flows.language.zh.types import answer_type
 
 _TIME = re.compile("(?:在|于)?(?:哪一?年|哪些年|什么时候|何时|什么时间|哪一?天|何年|什么年代)")
 _DATED = re.compile("[年月日][初末间底中]?$|世纪|年代|时[期代]|[一二三四五六七八九十]年")

@@ -1,11 +1,11 @@
-"""Countries, the words made from their names, and whose names sound like theirs (`en_countries.tsv`)."""
+"""Countries, the words made from their names, and whose names sound like theirs (`countries.tsv`)."""
 
 import re
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from flows.language.en_names import place_key
+from flows.language.en.names import place_key
 
 
 class Country(NamedTuple):
@@ -18,14 +18,14 @@ class Country(NamedTuple):
     region: str
     """Countries of one region may stand for each other; empty where there is no other like it."""
     people: str
-    """Whose invented names sound like its own (`invented_names.en.tsv`); empty where there are none."""
+    """Whose invented names sound like its own (`invented_names.tsv`); empty where there are none."""
 
 
 @cache
 def countries() -> dict[str, Country]:
     """By name, and by each word made from it."""
     found: dict[str, Country] = {}
-    for line in files("flows.language").joinpath("en_countries.tsv").read_text(encoding="utf-8").splitlines():
+    for line in files("flows.language.en").joinpath("countries.tsv").read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
             continue
         code, name, adjectives, region, people = line.split("\t")

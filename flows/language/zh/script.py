@@ -1,7 +1,7 @@
 """The script of a Chinese text: simplified or traditional.
 
 Told by the characters that one of the two scripts alone uses, the most frequent of which stand in
-`zh_script.tsv`.
+`script.tsv`.
 """
 
 import sys
@@ -35,7 +35,7 @@ def script(text: str) -> Script | None:
 @cache
 def _telling() -> npt.NDArray[np.uint8]:
     """Of each character: 1 where only simplified text has it, 2 where only traditional text has it, else 0."""
-    with files("flows.language").joinpath("zh_script.tsv").open(encoding="utf-8") as file:
+    with files("flows.language.zh").joinpath("script.tsv").open(encoding="utf-8") as file:
         rows = [line.split() for line in file if not line.startswith("#")]
     telling = np.zeros(sys.maxunicode + 1, np.uint8)
     telling[[ord(simplified) for simplified, _ in rows]] = 1

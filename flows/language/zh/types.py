@@ -5,8 +5,8 @@ from functools import lru_cache
 from typing import Literal
 
 from flows.language import AnswerType
-from flows.language.zh_numbers import NUMBER, date_of, value_of
-from flows.language.zh_text import normal, tagged
+from flows.language.zh.numbers import NUMBER, date_of, value_of
+from flows.language.zh.text import normal, tagged
 
 Gender = Literal["male", "female"]
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 
 from flows.language import CannotReplace, Change, Replaced
-from flows.language.zh_mentions import Found, find
-from flows.language.zh_numbers import NUMBER, Date, date_of, like, value_of
-from flows.language.zh_text import normal, occurrences
-from flows.language.zh_types import answer_type, gender, is_personal_name, spans_of_type, surname, trimmed
+from flows.language.zh.mentions import Found, find
+from flows.language.zh.numbers import NUMBER, Date, date_of, like, value_of
+from flows.language.zh.text import normal, occurrences
+from flows.language.zh.types import answer_type, gender, is_personal_name, spans_of_type, surname, trimmed
 
 _LONGEST_OVERLAP = 4
 _PRONOUNS = {"male": "他", "female": "她"}

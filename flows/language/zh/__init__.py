@@ -2,11 +2,11 @@
 
 import re
 
-from flows.language.zh_mentions import mentions
-from flows.language.zh_replace import replace
-from flows.language.zh_subjects import dangling_subject
-from flows.language.zh_text import normal, occurrences, tagged
-from flows.language.zh_types import answer_type, gender, kind, shape, spans_of_type
+from flows.language.zh.mentions import mentions
+from flows.language.zh.replace import replace
+from flows.language.zh.subjects import dangling_subject
+from flows.language.zh.text import normal, occurrences, tagged
+from flows.language.zh.types import answer_type, gender, kind, shape, spans_of_type
 
 __all__ = [
     "STOP_WORDS", "answer_type", "contains", "content_words", "count", "dangling_subject", "gender", "kind", "mentions",

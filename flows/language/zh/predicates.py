@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flows.language.zh import sentences
-from flows.language.zh_text import tagged
+from flows.language.zh.text import tagged
 
 SHORTEST, LONGEST, LONGEST_SENTENCE = 5, 45, 80
 """Characters of what is said, in a clause and in a sentence."""

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from flows.language.en_tokens import CARDINALS, MONTHS, ORDINALS, normal, ordinal_ending
+from flows.language.en.tokens import CARDINALS, MONTHS, ORDINALS, normal, ordinal_ending
 
 SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _WORD_OF = {int(value): word for word, value in CARDINALS.items()}

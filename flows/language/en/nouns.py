@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import lemminflect
 
-from flows.language.en_mentions import mentions
-from flows.language.en_phrases import AUXILIARIES, PREPOSITIONS, parts_of_speech
-from flows.language.en_tokens import MONTHS, Tokens, tokens, word_set
+from flows.language.en.mentions import mentions
+from flows.language.en.phrases import AUXILIARIES, PREPOSITIONS, parts_of_speech
+from flows.language.en.tokens import MONTHS, Tokens, tokens, word_set
 
 _KEPT = 4096
 _DETERMINERS = word_set(

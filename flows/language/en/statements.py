@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import lemminflect
 
-from flows.language.en_names import classes, place_class
-from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word, is_plural, parts_of_speech, takes_the
-from flows.language.en_tokens import MONTHS, word_set
-from flows.language.en_types import answer_type
+from flows.language.en.names import classes, place_class
+from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word, is_plural, parts_of_speech, takes_the
+from flows.language.en.tokens import MONTHS, word_set
+from flows.language.en.types import answer_type
 
 _ASKS = re.compile(
     r"(?:(?P<prep>[A-Z][a-z]+) (?P<of>what|which|whom) |(?P<where>Where|When) |"

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import lemminflect
 
 from flows.language import AnswerType, CannotReplace, Change, Replaced
-from flows.language.en_mentions import find, initials
-from flows.language.en_names import SUFFIXES, TITLES, gender, is_first_name
-from flows.language.en_numbers import Date, date_of, is_year, like, ordinal_value, spelt_ordinal, value_of
-from flows.language.en_persons import Found, personal_name
-from flows.language.en_phrases import (
+from flows.language.en.mentions import find, initials
+from flows.language.en.names import SUFFIXES, TITLES, gender, is_first_name
+from flows.language.en.numbers import Date, date_of, is_year, like, ordinal_value, spelt_ordinal, value_of
+from flows.language.en.persons import Found, personal_name
+from flows.language.en.phrases import (
     AUXILIARIES,
     PREPOSITIONS,
     article,
@@ -28,8 +28,8 @@ from flows.language.en_phrases import (
     takes_the,
     within_sentence,
 )
-from flows.language.en_tokens import MONTHS, Tokens, ordinal_ending, tokens, word_set
-from flows.language.en_types import answer_type
+from flows.language.en.tokens import MONTHS, Tokens, ordinal_ending, tokens, word_set
+from flows.language.en.types import answer_type
 
 _KEPT = 8192
 

@@ -2,7 +2,7 @@
 
 import re
 
-from flows.language.zh_text import tagged
+from flows.language.zh.text import tagged
 
 _PRONOUN = re.compile(r"(?:他们|她们|它们|他|她|它|两人|二人|双方|前者|后者)")
 _POINTING = re.compile(

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from flows.language import AnswerType
-from flows.language.en_names import (
+from flows.language.en.names import (
     PARTICLES,
     SUFFIXES,
     TITLES,
@@ -17,8 +17,8 @@ from flows.language.en_names import (
     is_surname,
     place_class,
 )
-from flows.language.en_numbers import SCALES, date_of, is_year, ordinal_value, value_of
-from flows.language.en_phrases import (
+from flows.language.en.numbers import SCALES, date_of, is_year, ordinal_value, value_of
+from flows.language.en.phrases import (
     ARTICLES,
     PREPOSITIONS,
     SMALL_WORDS,
@@ -35,7 +35,7 @@ from flows.language.en_phrases import (
     takes_the,
     unintroduced,
 )
-from flows.language.en_tokens import CARDINALS, MONTHS, Tokens, tokens, word_set
+from flows.language.en.tokens import CARDINALS, MONTHS, Tokens, tokens, word_set
 
 _KEPT = 65536
 _DATE_WORDS = word_set(

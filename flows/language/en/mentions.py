@@ -6,10 +6,10 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from flows.language import Mention, MentionForm
-from flows.language.en_names import place_class
-from flows.language.en_numbers import LARGEST_SPELT, SCALES, Date, date_of, ordinal_value, spelt, value_of
-from flows.language.en_persons import FUNCTION_WORDS, Found, PersonalName, Role, of_person, personal_name
-from flows.language.en_phrases import (
+from flows.language.en.names import place_class
+from flows.language.en.numbers import LARGEST_SPELT, SCALES, Date, date_of, ordinal_value, spelt, value_of
+from flows.language.en.persons import FUNCTION_WORDS, Found, PersonalName, Role, of_person, personal_name
+from flows.language.en.phrases import (
     ARTICLES,
     PREPOSITIONS,
     SMALL_WORDS,
@@ -22,8 +22,8 @@ from flows.language.en_phrases import (
     trimmed,
     unintroduced,
 )
-from flows.language.en_tokens import MONTHS, Tokens, gap_fits, normal, ordinal_ending, tokens, word_set
-from flows.language.en_types import answer_type
+from flows.language.en.tokens import MONTHS, Tokens, gap_fits, normal, ordinal_ending, tokens, word_set
+from flows.language.en.types import answer_type
 
 _KEPT_PLANS = 8192
 _KEPT_RESULTS = 512

@@ -6,14 +6,14 @@ from functools import cache
 import lemminflect
 import syntok.segmenter
 
-from flows.language.en_mentions import mentions
-from flows.language.en_names import gender
-from flows.language.en_nouns import Entity, entities, names
-from flows.language.en_phrases import article, head, is_plural
-from flows.language.en_replace import replace
-from flows.language.en_spans import spans_of_type
-from flows.language.en_subjects import dangling_subject
-from flows.language.en_types import answer_type, kind, shape
+from flows.language.en.mentions import mentions
+from flows.language.en.names import gender
+from flows.language.en.nouns import Entity, entities, names
+from flows.language.en.phrases import article, head, is_plural
+from flows.language.en.replace import replace
+from flows.language.en.spans import spans_of_type
+from flows.language.en.subjects import dangling_subject
+from flows.language.en.types import answer_type, kind, shape
 
 __all__ = [
     "STOP_WORDS", "Entity", "answer_type", "article", "contains", "content_lemmas", "content_words", "count",

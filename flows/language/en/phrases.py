@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import lemminflect
 
-from flows.language.en_names import PARTICLES, SUFFIXES, TITLES, classes, is_first_name, place_class
-from flows.language.en_tokens import tokens, word_set
+from flows.language.en.names import PARTICLES, SUFFIXES, TITLES, classes, is_first_name, place_class
+from flows.language.en.tokens import tokens, word_set
 
 _KEPT = 16384
 ARTICLES = frozenset(("a", "an", "the"))

@@ -2,9 +2,9 @@
 
 import re
 
-from flows.language.en_names import place_class
-from flows.language.en_phrases import PREPOSITIONS, parts_of_speech
-from flows.language.en_tokens import Tokens, tokens, word_set
+from flows.language.en.names import place_class
+from flows.language.en.phrases import PREPOSITIONS, parts_of_speech
+from flows.language.en.tokens import Tokens, tokens, word_set
 
 _PRONOUNS = word_set("he she it they this these those that his her its their such")
 _OWNING = word_set("his her its their this these those that such")

@@ -3,11 +3,11 @@
 import re
 
 from flows.language import AnswerType
-from flows.language.en_names import PARTICLES, TITLES
-from flows.language.en_numbers import SCALES, is_year, ordinal_value, value_of
-from flows.language.en_phrases import SMALL_WORDS, is_dictionary_word
-from flows.language.en_tokens import MONTHS, Tokens, tokens
-from flows.language.en_types import answer_type
+from flows.language.en.names import PARTICLES, TITLES
+from flows.language.en.numbers import SCALES, is_year, ordinal_value, value_of
+from flows.language.en.phrases import SMALL_WORDS, is_dictionary_word
+from flows.language.en.tokens import MONTHS, Tokens, tokens
+from flows.language.en.types import answer_type
 
 _DECADE = re.compile(r"\d+0s")
 _JOINING = SMALL_WORDS - {"in", "on", "at", "by", "with", "from", "to", "and", "a", "an"} | PARTICLES
