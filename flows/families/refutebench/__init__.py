@@ -10,6 +10,7 @@ from flows.construct.engine import Family, Paper, Part, Released, Slot, all_, ea
 from flows.construct.evaluation import DialogueEvaluation, Evaluation
 from flows.construct.people import sample
 from flows.families.refutebench.cases import cases
+from flows.families.refutebench.charts import dialogue_charts, rating_charts, seed_charts
 from flows.families.refutebench.dialogues import (
     dialogues_of,
     hold_dialogue,
@@ -18,8 +19,6 @@ from flows.families.refutebench.dialogues import (
     protocols_of,
     state_protocol,
 )
-from flows.families.refutebench.figures import dialogue_figures, rating_figures, seed_figures
-from flows.families.refutebench.layout import layout
 from flows.families.refutebench.prompts import (
     CHECK_REFUTATION,
     PROMPTS,
@@ -37,6 +36,7 @@ from flows.families.refutebench.selected_ratings import select_ratings
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.families.refutebench.show import show
 from flows.families.refutebench.verify import verify_dialogues, verify_protocol, verify_ratings, verify_seeds
+from flows.families.refutebench.view import view
 from flows.llm.model import Model
 from schemas.errors import WrongInput
 from schemas.refutebench import TASKS, ProtocolSettings, Rating, RefutationDialogue, Seed
@@ -129,7 +129,7 @@ FAMILY = Family(
             source=Assignment,
             item=Seed,
             verify=verify_seeds,
-            figures=seed_figures,
+            charts=seed_charts,
             released=Released("id", mixes=_nothing, said=("query", "reference")),
             steps=(
                 expand(
@@ -164,7 +164,7 @@ FAMILY = Family(
             uses=("seeds",),
             item=RefutationDialogue,
             verify=verify_dialogues,
-            figures=dialogue_figures,
+            charts=dialogue_charts,
             released=Released("seed", proof=("seeds",), mixes=_nothing, said=("turns",)),
             steps=(
                 expand(
@@ -193,7 +193,7 @@ FAMILY = Family(
             item=Rating,
             people=sample(REFUTE_RATING, tasks, programs=evaluators_ratings),
             verify=verify_ratings,
-            figures=rating_figures,
+            charts=rating_charts,
             released=Released(
                 "dialogue",
                 proof=("dialogues",),
@@ -218,7 +218,7 @@ FAMILY = Family(
         ),
     ),
     show=show,
-    layout=layout,
+    view=view,
     evaluation=Evaluation(
         parts=("seeds",),
         dialogues=DialogueEvaluation(
