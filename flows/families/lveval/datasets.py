@@ -1,4 +1,7 @@
-"""The eleven datasets of LV-Eval (table 2, appendix A), as data."""
+"""The eleven datasets of LV-Eval (table 2, appendix A), as data.
+
+This module needs the standard library alone: a release ships it as part of the scorer.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -116,3 +119,8 @@ BY_NAME = {one.name: one for one in DATASETS}
 """By the name in the configuration."""
 BY_RELEASED = {one.released: one for one in DATASETS}
 """By the name in the released benchmark, without the level."""
+
+
+def words_of(level: str) -> int:
+    """The words of a level: 16,000 of `16k`."""
+    return int(level.removesuffix("k")) * (1000 if level.endswith("k") else 1)

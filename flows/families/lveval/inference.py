@@ -23,10 +23,18 @@ the dataset's own prompt does, so that the two differ by the context. Departure:
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Protocol
 
 from flows.construct.evaluation import Request
 from flows.families.lveval.datasets import BY_RELEASED, DATASETS, Dataset
+from flows.families.lveval.variants import (
+    WITHOUT_FACTS,
+    WITHOUT_RULES,
+    Ablation,
+    Variant,
+    ablations_of,
+    variants_of,
+)
 from flows.llm.model import Prompt, Text
 from schemas.base import Frozen
 from schemas.lveval import LongContext
@@ -34,15 +42,6 @@ from schemas.lveval import LongContext
 HERE = Path(__file__).parent / "prompts"
 DIRECT_TOKENS = 64
 """Longest answer to a question without a context."""
-
-Variant = Literal["context", "direct"]
-VARIANTS: tuple[Variant, ...] = get_args(Variant)
-Ablation = Literal["no-cfi", "no-kpr", "neither"]
-"""A row without its confusing facts, without its replacements, or without both. Tables A4 to A7 call them
-"w. KPR", "w. CFI" and "w.o. both"; a row as released is "w. both"."""
-ABLATIONS: tuple[Ablation, ...] = get_args(Ablation)
-WITHOUT_FACTS: tuple[Ablation, ...] = ("no-cfi", "neither")
-WITHOUT_RULES: tuple[Ablation, ...] = ("no-kpr", "neither")
 
 
 class InContext(Frozen):
@@ -85,20 +84,6 @@ class InferenceSettings(Protocol):
 def dataset_of(row: LongContext) -> Dataset:
     """The dataset that the row is of."""
     return BY_RELEASED[row.dataset.removesuffix(f"_{row.level}")]
-
-
-def ablations_of(dataset: Dataset, *, confused: bool) -> tuple[Ablation, ...]:
-    """The ablations that change something in a row of the dataset (table 2): `confused` tells that it has facts."""
-    if confused and dataset.replacements:
-        return ABLATIONS
-    if confused:
-        return ("no-cfi",)
-    return ("no-kpr",) if dataset.replacements else ()
-
-
-def variants_of(ablation: Ablation | None) -> tuple[Variant, ...]:
-    """What is asked under an ablation: a question without a context is another one only without replacements."""
-    return VARIANTS if ablation in (None, "no-kpr") else ("context",)
 
 
 def requests(row: LongContext, settings: InferenceSettings) -> Sequence[Request]:
