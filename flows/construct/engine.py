@@ -2,13 +2,13 @@
 
 A step has one of four shapes. `each` takes one record to one record; `expand` takes one record to a declared
 list of slots; `all_` takes a set to a set; `files` takes a set to finished files, for rows too long to be
-handed around as records (`flows/construct/files_step.py`). A step refuses a record by raising `Drop`. The engine runs, shards, counts and stores
-(`flows/construct/runner.py`).
+handed around as records (`flows/construct/files_step.py`). A step refuses a record by raising `Drop`. The engine
+runs, shards, counts and stores (`flows/construct/runner.py`).
 
-Types are erased in two places. A step keeps its functions without their parameters (`Callable[..., T]`), so that
-steps over different records stand in one part; `each`, `expand`, `all_` and `files` have checked that they fit each
-other. And `Family` and `Part` declare their settings and item covariant, so that families stand in one list; whoever
-calls a family's functions hands them that family's own settings and records.
+Types are erased in one place: a declaration keeps its functions without their parameters (`Callable[..., T]`), so that
+steps over different records stand in one part, and families of different settings in one list. `each`, `expand`,
+`all_` and `files` check that the functions of a step fit each other; whoever calls a function of a declaration hands
+it that family's settings and that part's records.
 """
 
 import random
@@ -20,16 +20,15 @@ from typing import Generic, cast
 from pydantic import BaseModel
 from typing_extensions import TypeVar
 
-from flows.construct.charts import Chart, ChartContext
 from flows.construct.embed import Embedder
 from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation
 from flows.construct.people import People
 from flows.construct.records import R, R_co, Records
 from flows.construct.release import Released
-from flows.construct.settings import FamilySettings, S, S_co, S_contra
-from flows.construct.verification import Fault, VerifyContext
-from flows.construct.view import View
+from flows.construct.settings import FamilySettings, S, S_co
+from flows.construct.verification import Fault
+from flows.construct.view import Chart, View
 from flows.llm.model import Model, Out, Prompt, Usage
 from schemas.base import Dropped, PromptRef, Provenance, Record, SourceRef, content_hash
 
@@ -195,7 +194,7 @@ class SetContext(Generic[S_co]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step(Generic[S_contra]):
+class Step:
     """A step of a part; made by `each`, `expand`, `all_` and `files`."""
 
     name: str
@@ -204,39 +203,52 @@ class Step(Generic[S_contra]):
     prompts: tuple[Prompt, ...] = ()
     settings: tuple[str, ...] = ()
     asks: Mapping[str, str] = field(default_factory=dict)
-    chosen: Callable[[S_contra], Sequence[Prompt]] | None = None
+    chosen: Callable[..., Sequence[Prompt]] | None = None
     prepare: Callable[..., object] | None = None
     embeds: bool = False
-    expected: Expected[S_contra] = field(default_factory=Expected)
+    expected: Expected = field(default_factory=Expected)
 
-    def prompts_asked(self, settings: S_contra) -> tuple[Prompt, ...]:
+    @property
+    def keeps_count(self) -> bool:
+        """Whether it plans as many records as come in."""
+        return True
+
+    def prompts_asked(self, settings: FamilySettings) -> tuple[Prompt, ...]:
         """The prompts that it asks under these settings."""
         return self.prompts if self.chosen is None else tuple(self.chosen(settings))
 
-    def models(self, settings: S_contra) -> tuple[str, ...]:
+    def models(self, settings: FamilySettings) -> tuple[str, ...]:
         """The roles and models the step asks."""
         roles = {prompt.role for prompt in self.prompts_asked(settings)}
         return tuple(sorted({name for role in roles for name in self.models_as(role, settings)}))
 
-    def models_as(self, role: str, settings: S_contra) -> tuple[str, ...]:
+    def models_as(self, role: str, settings: FamilySettings) -> tuple[str, ...]:
         """The models asked in a role: those that a setting lists, or the role's own."""
         return tuple(getattr(settings, self.asks[role])) if role in self.asks else (role,)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordStep(Step[S_contra]):
+class RecordStep(Step):
     """An `each` step, or with `slots` an `expand` step: sharded, in any order."""
 
     function: Callable[..., Awaitable[Record]]
     slots: Callable[..., Sequence[Slot]] | None = None
 
+    @property
+    def keeps_count(self) -> bool:
+        return self.slots is None
+
 
 @dataclass(frozen=True, kw_only=True)
-class SetStep(Step[S_contra]):
+class SetStep(Step):
     """An `all_` step: a barrier."""
 
     function: Callable[..., AsyncIterator[Record]]
     creates: bool = False
+
+    @property
+    def keeps_count(self) -> bool:
+        return not self.creates
 
 
 def each(
@@ -249,8 +261,8 @@ def each(
     prepare: Callable[[StepContext[S, Given]], P] | None = None,
     embeds: bool = False,
     chosen: Callable[[S], Sequence[Prompt]] | None = None,
-    expected: Expected[S] | None = None,
-) -> Step[S]:
+    expected: Expected | None = None,
+) -> Step:
     """One record to one record: `async def function(record, ctx) -> record`, or `Drop`.
 
     `settings` names the family settings that its result depends on. `asks` names, for a role of the prompts, a
@@ -268,13 +280,13 @@ def expand(
     function: Callable[[Given, Slot, Context[S, P]], Awaitable[Record]],
     *,
     slots: Callable[[Given, P], Sequence[Slot]],
-    expected: Expected[S],
+    expected: Expected,
     version: int = 1,
     prompts: Sequence[Prompt] = (),
     settings: Sequence[str] = (),
     prepare: Callable[[StepContext[S, Given]], P] | None = None,
     embeds: bool = False,
-) -> Step[S]:
+) -> Step:
     """One record to one for each of its slots: `async def function(record, slot, ctx)`, or `Drop` of that slot.
 
     `slots(record, prepared)` lists the slots, which are known before any record is made; `expected` says how many
@@ -294,8 +306,8 @@ def all_(
     settings: Sequence[str] = (),
     creates: bool = False,
     embeds: bool = False,
-    expected: Expected[S] | None = None,
-) -> Step[S]:
+    expected: Expected | None = None,
+) -> Step:
     """A set to a set, at a barrier: `async def function(records, ctx)` yields the records that pass.
 
     It refuses with `ctx.drop(record, Drop(...))`. Each record it is given is yielded or dropped, once;
@@ -308,7 +320,7 @@ def all_(
 
 
 @dataclass(frozen=True)
-class Part(Generic[S_co, R_co]):
+class Part:
     """One line of a family: what it runs over, what it makes, and how.
 
     `source` is a source record type, read from the settings that `sources` names (each a source, a list of
@@ -318,20 +330,21 @@ class Part(Generic[S_co, R_co]):
 
     name: str
     source: type[Record] | tuple[type[Record], ...]
-    item: type[R_co]
-    steps: tuple[Step[S_co], ...]
-    verify: Callable[[Iterable[R_co], VerifyContext[S_co]], Iterator[Fault]]
+    item: type[Record]
+    steps: tuple[Step, ...]
+    verify: Callable[..., Iterator[Fault]]
+    """`verify(rows, ctx)` with a `VerifyContext`: proves the finished rows from themselves."""
     sources: tuple[str, ...] = ("sources",)
     uses: tuple[str, ...] = ()
     whole: bool = False
     people: People | None = None
-    planned: Callable[[S_co], int] | None = None
-    """How many records will come in, where that does not depend on the sources alone; for estimates."""
-    charts: Callable[[ChartContext[S_co, R_co]], Sequence[Chart]] | None = None
-    """The part's distributions, for the build report."""
-    against: Callable[[Iterable[R_co], Iterable[Record], VerifyContext[S_co]], Iterator[Fault]] | None = None
+    planned: Callable[..., int] | None = None
+    """`planned(settings)`, for estimates: how many records come in, where not the sources alone decide."""
+    charts: Callable[..., Sequence[Chart]] | None = None
+    """`charts(ctx)` with a `ChartContext`: the part's distributions, for the build report."""
+    against: Callable[..., Iterator[Fault]] | None = None
     """`against(rows, sources, ctx)` proves the rows from the source records that its makers read, read again."""
-    released: Released[S_co, R_co] | None = None
+    released: Released | None = None
     """How its accepted records are released; None where they are not."""
 
 
@@ -346,22 +359,22 @@ class Paper:
 
 
 @dataclass(frozen=True)
-class Family(Generic[S_co]):
+class Family:
     """One paper: the declaration from which everything else about it follows."""
 
     name: str
     paper: Paper
-    settings: type[S_co]
+    settings: type[FamilySettings]
     prompts: tuple[Prompt, ...]
-    parts: tuple[Part[S_co], ...]
+    parts: tuple[Part, ...]
     show: Callable[[Record], str]
     """A record as a person reads it, in Markdown."""
     evaluation: Evaluation
     reads: str
     """The part whose records a person would read first."""
     folder: Path
-    ready: Callable[[S_co, Mapping[str, Model]], None] | None = None
-    """Called with settings and models before anything is read: raises `WrongInput` where they cannot do."""
+    ready: Callable[..., None] | None = None
+    """`ready(settings, models)` is called before anything is read: raises `WrongInput` where they cannot do."""
     view: Callable[[Record], View] | None = None
     """An item of one of the parts as the build report shows it; by its fields where there is none."""
     rules_advice: str = ""

@@ -2,20 +2,20 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic
-
-from flows.construct.settings import S_contra
 
 
 @dataclass(frozen=True)
-class Expected(Generic[S_contra]):
-    """How much a step makes and asks under the settings where nothing is dropped; each number is an upper bound."""
+class Expected:
+    """How much a step makes and asks under the settings where nothing is dropped; each number is an upper bound.
 
-    slots: Callable[[S_contra], float] | None = None
+    Each is a function of the family's settings.
+    """
+
+    slots: Callable[..., float] | None = None
     """Of an `expand` step: the slots of a record; the mean, where records differ in it."""
-    calls: Callable[[S_contra], Mapping[str, float]] | None = None
+    calls: Callable[..., Mapping[str, float]] | None = None
     """By prompt, how often a record asks it; by default once for each model that is asked."""
-    kept: Callable[[S_contra], int] | None = None
+    kept: Callable[..., int] | None = None
     """Of an `all_` step: the records that it keeps."""
-    calls_in_all: Callable[[S_contra], int] | None = None
+    calls_in_all: Callable[..., int] | None = None
     """Of an `all_` step that asks for records, several with each call: its calls."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Generic
 
 from flows.construct.engine import Drop, Given, P, P_co, Slot, Step, StepContext
-from flows.construct.settings import S, S_contra
+from flows.construct.settings import S
 from schemas.base import Record
 
 
@@ -35,12 +35,16 @@ class FilesContext(Generic[P_co]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilesStep(Step[S_contra]):
+class FilesStep(Step):
     """A `files` step."""
 
     function: Callable[..., Iterator[tuple[Mapping[str, object], bytes]]]
     files: Callable[..., Sequence[RowFile]]
     long: str
+
+    @property
+    def keeps_count(self) -> bool:
+        return False
 
 
 def files(
@@ -51,7 +55,7 @@ def files(
     long: str,
     version: int = 1,
     settings: Sequence[str] = (),
-) -> Step[S]:
+) -> Step:
     """A set to finished files of rows, each with one text too long to be handed around as a record.
 
     It is the last step of its part. `files(context, prepared)` lists the files, which are known before any

@@ -16,4 +16,3 @@ class FamilySettings(BaseModel):
 
 S = TypeVar("S", bound=FamilySettings)
 S_co = TypeVar("S_co", bound=FamilySettings, covariant=True, default=FamilySettings)
-S_contra = TypeVar("S_contra", bound=FamilySettings, contravariant=True, default=FamilySettings)

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any
 
 from flows.construct.embed import Embedder
-from flows.construct.settings import S_co
 from schemas.base import Frozen
 from schemas.verdict import Verdict
 
@@ -18,12 +17,13 @@ class Fault(Frozen):
 
 
 @dataclass(frozen=True)
-class VerifyContext(Generic[S_co]):
+class VerifyContext:
     """What a verifier may read beside the rows."""
 
-    settings: S_co
+    settings: Any
+    """The family's: of no declared type, for a verifier imports nothing that builds rows."""
     embedder: Embedder
     rows: Callable[[str], Iterable[Any]]
-    """The accepted rows of another part of the family, which knows their type."""
+    """The accepted rows of another part of the family."""
     verdicts: Callable[[str], Mapping[str, Verdict]] | None = None
     """By key, what people decided on the records of a part; None where that is not known, as in a release."""

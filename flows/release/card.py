@@ -36,7 +36,7 @@ from flows.release.contamination import RowTexts, contamination_of
 from flows.release.gate import Gated, line_of
 from flows.release.rows import GatheredConfig
 from flows.report.plots import agreement_plot, plots_of
-from flows.report.read import figures
+from flows.report.read import charts
 from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest
 from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
@@ -294,7 +294,7 @@ def _draw(
     drawn = [
         plot
         for (family, part), one in parts.items()
-        for plot in plots_of(f"{family}-{part}", figures(project.build, one.family, one.part))
+        for plot in plots_of(f"{family}-{part}", charts(project.build, one.family, one.part))
     ]
     drawn += [plot for one in reviews if (plot := agreement_plot(one.parts[0], one.agreement)) is not None]
     for plot in drawn:

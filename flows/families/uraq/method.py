@@ -16,7 +16,9 @@ from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.dedupe import deduplicate as independent_set
-from flows.construct.engine import Context, Drop, FamilySettings, Records, SetContext, Slot, StepContext, seeded
+from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext, seeded
+from flows.construct.records import Records
+from flows.construct.settings import FamilySettings
 from flows.families.uraq import checks, conflicts
 from flows.families.uraq.bearing import IntArray, Pool, unrelated
 from flows.families.uraq.prompts import (
@@ -111,13 +113,13 @@ class UraqSettings(FamilySettings):
 # ---- A.1 knowledge generation ----
 
 
-async def write_statements(statements: Records[Statement], ctx: SetContext) -> AsyncIterator[Statement]:
+async def write_statements(statements: Records[Statement], ctx: SetContext[UraqSettings]) -> AsyncIterator[Statement]:
     """A.1: short general facts, asked of the builder over topics, or taken from a file.
 
     Asked in numbered rounds until the wanted number survives dedupe, or the yield dries up. Each round
     asks for what is missing, spread over the topics, and shows what is written on a topic already.
     """
-    settings: UraqSettings = ctx.settings
+    settings = ctx.settings
     for statement in statements:
         if ctx.step.embedder.reads(statement.text):
             yield statement
@@ -156,14 +158,14 @@ async def write_statements(statements: Records[Statement], ctx: SetContext) -> A
         yield statement
 
 
-def _tell_silent(topics: Set[str], written: Iterable[Statement], ctx: SetContext) -> None:
+def _tell_silent(topics: Set[str], written: Iterable[Statement], ctx: SetContext[UraqSettings]) -> None:
     """Note the topics on which nothing was written: the packaged rules know some topics alone."""
     for topic in sorted(topics - {statement.topic for statement in written}):
         ctx.note(f"the builder wrote no statement on {topic!r}")
 
 
 async def _written(
-    topic: str, size: int, round_: int, written: Mapping[str, Statement], ctx: SetContext
+    topic: str, size: int, round_: int, written: Mapping[str, Statement], ctx: SetContext[UraqSettings]
 ) -> list[Statement]:
     """One batch; none where every answer was invalid, which is a drop of its own."""
     known = tuple(one.text for one in written.values() if one.topic == topic)
@@ -203,7 +205,7 @@ def _spread(missing: int, topics: int) -> tuple[int, int]:
 # ---- A.2 redundancy filtering ----
 
 
-async def deduplicate(statements: Records[Statement], ctx: SetContext) -> AsyncIterator[Statement]:
+async def deduplicate(statements: Records[Statement], ctx: SetContext[UraqSettings]) -> AsyncIterator[Statement]:
     """A.2: no two statements above the cosine threshold remain.
 
     Departure: the paper says that any pair above it "was removed", which read literally loses both. We
@@ -216,9 +218,11 @@ async def deduplicate(statements: Records[Statement], ctx: SetContext) -> AsyncI
             yield statement
 
 
-def _independent(statements: Sequence[Statement], ctx: SetContext, *, drop: bool = False) -> frozenset[str]:
+def _independent(
+    statements: Sequence[Statement], ctx: SetContext[UraqSettings], *, drop: bool = False
+) -> frozenset[str]:
     """Ids of the statements that survive; the others are dropped where `drop` is set."""
-    settings: UraqSettings = ctx.settings
+    settings = ctx.settings
     if not statements:
         return frozenset()
     vectors = ctx.step.embedder.embed([statement.text for statement in statements])
@@ -269,14 +273,14 @@ SUITED: Mapping[str | None, tuple[AnswerType, ...]] = {
 """By what a pair differs in, the types of answer that questions on it can ask for, the most natural first."""
 
 
-def wish_types(step: StepContext) -> Mapping[str, AnswerType]:
+def wish_types(step: StepContext[UraqSettings, StatementPair]) -> Mapping[str, AnswerType]:
     """By pair, the type of answer to be asked for, so that `answer_shares` hold over the lot.
 
     The paper leaves the type to the builder, which left to itself asks for yes or no more often than not, and a yes/no
     question is half guessed. Which pair gets which type follows from what it differs in (`checks.carries`): a number,
     a thing, or neither. Of the last kind yes or no is asked, even where that makes more of it than its share.
     """
-    settings: UraqSettings = step.settings
+    settings = step.settings
     shares = {type_: share for type_, share in settings.answer_shares.items() if share > 0}
     pairs = sorted(step.inputs, key=lambda pair: seeded(step.seed, "answer type", pair.key).random())
     by_detail: dict[str | None, list[str]] = {None: [], "number": [], "entity": []}
@@ -293,7 +297,7 @@ def wish_types(step: StepContext) -> Mapping[str, AnswerType]:
     return wished
 
 
-async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
+async def ask_question(pair: StatementPair, ctx: Context[UraqSettings, Mapping[str, AnswerType]]) -> UraqItem:
     """A.4 and A.5: a question of several steps with one answer from either statement.
 
     Departure: the paper asks for one to five steps and keeps the questions of four. We ask for a number
@@ -302,7 +306,7 @@ async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
     in a detail that carries one; where yes or no is wished for, another type will do unless no other is wanted.
     The original's answer is the ground truth (A.6).
     """
-    settings: UraqSettings = ctx.settings
+    settings = ctx.settings
     hops = ctx.random(pair.key).choice(sorted(set(settings.hops)))
     asked = ToAsk(
         original=pair.original,
@@ -330,9 +334,9 @@ async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
     )
 
 
-async def prescreen(item: UraqItem, ctx: Context) -> UraqItem:
+async def prescreen(item: UraqItem, ctx: Context[UraqSettings]) -> UraqItem:
     """Section 4.1: only questions whose fact every named model knows, asked in a single hop."""
-    settings: UraqSettings = ctx.settings
+    settings = ctx.settings
     for name in settings.prescreen:
         reply = await ctx.ask(ANSWER_SINGLE_HOP, ToAnswer(question=item.single_hop_question), model=name)
         if not checks.knows(reply.text, item.single_hop_answer, item.single_hop_question):
@@ -389,7 +393,7 @@ class ContextPools:
     notes: tuple[str, ...]
 
 
-def pool_contexts(step: StepContext) -> ContextPools:
+def pool_contexts(step: StepContext[UraqSettings, UraqItem | Conflict]) -> ContextPools:
     """Section 4.2: draws each question's contexts out of what has nothing to do with it, without replacement.
 
     Items draw on every statement kept by dedupe and its manipulated variant; conflicts on the evidence,
@@ -398,13 +402,17 @@ def pool_contexts(step: StepContext) -> ContextPools:
     question, with every fact that its steps use, is told in `bearing.py`. A count that no question
     of a kind can fill is left out; where some can, the rows of the others are dropped.
     """
-    settings: UraqSettings = step.settings
+    settings = step.settings
     kinds: dict[str, list[UraqItem | Conflict]] = {}
     for record in step.inputs:
         kinds.setdefault(_kind(record), []).append(record)
     pools = ContextPools({}, {}, {}, ())
     for kind, records in sorted(kinds.items()):
-        stock = step.uses["statements"] if kind == URAQ else _of_source(step.uses["conflicts"], kind)
+        stock = (
+            step.used("statements", StatementPair)
+            if kind == URAQ
+            else _of_source(step.used("conflicts", Conflict), kind)
+        )
         wanted = sorted(set(settings.context_counts if kind == URAQ else conflicts.context_counts(kind)))
         pool = Pool(list(stock), step.embedder, settings.related_above)
         places = unrelated(pool, records, step.embedder)
@@ -448,7 +456,9 @@ def context_slots(record: UraqItem | Conflict, prepared: ContextPools) -> list[S
     return [{"setting": setting, "n_contexts": number} for setting in SETTINGS for number in counts]
 
 
-async def arrange_contexts(item: UraqItem | Conflict, slot: Slot, ctx: Context) -> EvaluationRow:
+async def arrange_contexts(
+    item: UraqItem | Conflict, slot: Slot, ctx: Context[UraqSettings, ContextPools]
+) -> EvaluationRow:
     """Section 4.2: one relevant context (none in irrelevant) at a random place among unrelated ones.
 
     The unrelated contexts are drawn once a question, without replacement: its three settings share
@@ -458,7 +468,7 @@ async def arrange_contexts(item: UraqItem | Conflict, slot: Slot, ctx: Context) 
     """
     setting: Setting = slot["setting"]  # type: ignore[assignment] # the slots are made above
     number = int(slot["n_contexts"])
-    prepared: ContextPools = ctx.prepared
+    prepared = ctx.prepared
     texts = prepared.texts[_kind(item)]
     if (there := len(prepared.drawn[item.id])) < number:
         raise Drop("too few unrelated contexts", evidence=f"{there} of {number}", value=float(there))
