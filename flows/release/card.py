@@ -155,13 +155,13 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
         score_command=_score_command(name, [one.rows for one in scored], [one.rows for one in configs]),
         predictions=_predictions(name, scored) if scored else None,
         harness=SCORERS if scored else None,
-        in_dialogues=family.evaluation.held is not None,
+        in_dialogues=family.evaluation.dialogues is not None,
     )  # fmt: skip
 
 
 def _task(family: Family) -> str:
     """The Hub's name of what the family asks of a model."""
-    if family.evaluation.held is not None:
+    if family.evaluation.dialogues is not None:
         return "text-generation"
     return "question-answering" if family.evaluation.choices is None else "multiple-choice"
 
