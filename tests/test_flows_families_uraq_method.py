@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from data.output import arrow_fields
+from data.parquet import arrow_fields
 from flows.construct.stages import StageRef
 from flows.construct.verification import VerifyContext
 from flows.families.uraq import FAMILY, checks

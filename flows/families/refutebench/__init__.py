@@ -8,7 +8,7 @@ from typing import Any
 from data.sources import SourceSpec
 from flows.construct.engine import Family, Paper, Part, Slot, all_, each, expand
 from flows.construct.estimates import Expected
-from flows.construct.evaluation import Evaluation, Held
+from flows.construct.evaluation import DialogueEvaluation, Evaluation
 from flows.construct.people import sample
 from flows.construct.release import Released
 from flows.families.refutebench.cases import cases
@@ -21,7 +21,6 @@ from flows.families.refutebench.dialogues import (
     protocols_of,
     state_protocol,
 )
-from flows.families.refutebench.given import fitting
 from flows.families.refutebench.prompts import (
     CHECK_REFUTATION,
     PROMPTS,
@@ -35,6 +34,7 @@ from flows.families.refutebench.ratings import open_rating, rate, ratings_of, ra
 from flows.families.refutebench.rubric import REFUTE_RATING, evaluators_ratings, tasks
 from flows.families.refutebench.score import tables
 from flows.families.refutebench.seeds import choose_seeds, make_seed, tasks_of, tasks_of_sources
+from flows.families.refutebench.selected_ratings import select_ratings
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.families.refutebench.show import show
 from flows.families.refutebench.verify import verify_dialogues, verify_protocol, verify_ratings, verify_seeds
@@ -223,7 +223,9 @@ FAMILY = Family(
     view=view,
     evaluation=Evaluation(
         parts=("seeds",),
-        held=Held(parts=("dialogues", "ratings"), models="evaluated", tables=tables, fitting=fitting, cases=cases),
+        dialogues=DialogueEvaluation(
+            parts=("dialogues", "ratings"), models="evaluated", tables=tables, select=select_ratings, cases=cases
+        ),
     ),
     reads="dialogues",
     folder=Path(__file__).parent,
