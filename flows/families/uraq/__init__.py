@@ -5,11 +5,10 @@ from pathlib import Path
 from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
 from flows.construct.evaluation import Evaluation, Request, Selection
 from flows.construct.people import sample
+from flows.families.uraq.contexts import URAQ, draw_contexts
 from flows.families.uraq.figures import conflict_figures, evaluation_figures, item_figures, statement_figures
 from flows.families.uraq.layout import layout
 from flows.families.uraq.method import (
-    URAQ,
-    UraqSettings,
     arrange_contexts,
     ask_question,
     batches,
@@ -17,7 +16,6 @@ from flows.families.uraq.method import (
     deduplicate,
     make_conflict,
     manipulate,
-    pool_contexts,
     prescreen,
     to_read,
     wish_types,
@@ -34,6 +32,7 @@ from flows.families.uraq.prompts import (
 )
 from flows.families.uraq.rubric import CHECK, tasks
 from flows.families.uraq.score import ScoredRow, score
+from flows.families.uraq.settings import UraqSettings
 from flows.families.uraq.show import show
 from flows.families.uraq.verify import verify_conflicts, verify_evaluation, verify_items, verify_statements
 from schemas.source import QASource, Statement
@@ -116,7 +115,7 @@ FAMILY = Family(
                     version=2,
                     slots=context_slots,
                     most=lambda settings: len(SETTINGS) * len(settings.context_counts),
-                    prepare=pool_contexts,
+                    prepare=draw_contexts,
                     settings=["context_counts", "related_above"],
                     embeds=True,
                 ),
