@@ -36,7 +36,7 @@ from flows.release.contamination import RowTexts, contamination_of
 from flows.release.gate import Gated, line_of
 from flows.release.rows import GatheredConfig
 from flows.report.plots import agreement_plot, plots_of
-from flows.report.read import figures
+from flows.report.read import charts
 from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest
 from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
@@ -153,13 +153,13 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
         score_command=_score_command(name, [one.rows for one in scored], [one.rows for one in configs]),
         predictions=_predictions(name, scored) if scored else None,
         harness=SCORERS if scored else None,
-        in_dialogues=family.evaluation.held is not None,
+        in_dialogues=family.evaluation.dialogues is not None,
     )  # fmt: skip
 
 
 def _task(family: Family) -> str:
     """The Hub's name of what the family asks of a model."""
-    if family.evaluation.held is not None:
+    if family.evaluation.dialogues is not None:
         return "text-generation"
     return "question-answering" if family.evaluation.choices is None else "multiple-choice"
 
@@ -294,7 +294,7 @@ def _draw(
     drawn = [
         plot
         for (family, part), one in parts.items()
-        for plot in plots_of(f"{family}-{part}", figures(project.build, one.family, one.part))
+        for plot in plots_of(f"{family}-{part}", charts(project.build, one.family, one.part))
     ]
     drawn += [plot for one in reviews if (plot := agreement_plot(one.parts[0], one.agreement)) is not None]
     for plot in drawn:

@@ -5,9 +5,8 @@ from pathlib import Path
 from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
 from flows.construct.evaluation import Evaluation, Request, Selection
 from flows.construct.people import sample
+from flows.families.uraq.charts import conflict_charts, evaluation_charts, item_charts, statement_charts
 from flows.families.uraq.contexts import URAQ, draw_contexts
-from flows.families.uraq.figures import conflict_figures, evaluation_figures, item_figures, statement_figures
-from flows.families.uraq.layout import layout
 from flows.families.uraq.method import (
     arrange_contexts,
     ask_question,
@@ -35,6 +34,7 @@ from flows.families.uraq.score import ScoredRow, score
 from flows.families.uraq.settings import UraqSettings
 from flows.families.uraq.show import show
 from flows.families.uraq.verify import verify_conflicts, verify_evaluation, verify_items, verify_statements
+from flows.families.uraq.view import view
 from schemas.source import QASource, Statement
 from schemas.uraq import NEEDS, SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
 
@@ -67,7 +67,7 @@ FAMILY = Family(
                 each(manipulate, version=2, prompts=[MANIPULATE]),
             ),
             verify=verify_statements,
-            figures=statement_figures,
+            charts=statement_charts,
             planned=lambda settings: settings.statements,
         ),
         Part(
@@ -92,7 +92,7 @@ FAMILY = Family(
             ),
             people=sample(CHECK, tasks),
             verify=verify_items,
-            figures=item_figures,
+            charts=item_charts,
             released=Released("id", proof=("statements",)),
         ),
         Part(
@@ -102,7 +102,7 @@ FAMILY = Family(
             item=Conflict,
             steps=(each(make_conflict, prompts=[CONTRADICT]),),
             verify=verify_conflicts,
-            figures=conflict_figures,
+            charts=conflict_charts,
         ),
         Part(
             "evaluation",
@@ -121,12 +121,12 @@ FAMILY = Family(
                 ),
             ),
             verify=verify_evaluation,
-            figures=evaluation_figures,
+            charts=evaluation_charts,
             released=Released("item_id", proof=("statements", "items", "conflicts")),
         ),
     ),
     show=show,
-    layout=layout,
+    view=view,
     evaluation=Evaluation(
         parts=("evaluation",),
         selection=Selection("context_counts", lambda row: row.n_contexts if row.dataset == URAQ else None),

@@ -26,11 +26,8 @@ def write_statements(wanted: StatementsWanted, rng: random.Random) -> Statements
 def statements_of(topic: str) -> tuple[str, ...]:
     """The statements of a topic: first those that have a question, the kinds of fact mixed."""
     asked = {*assigned(COMMON_HOPS, yes_no=False), *assigned(COMMON_HOPS, yes_no=True)}
-    ordered = sorted(
-        (fact for fact in facts() if fact.topic == topic),
-        key=lambda fact: (fact.id not in asked, content_hash(fact.id)),
-    )
-    return tuple(fact.statement for fact in ordered)
+    ordered = sorted(facts(), key=lambda fact: (fact.id not in asked, content_hash(fact.id)))
+    return tuple(fact.statement for fact in ordered if fact.topic == topic)
 
 
 def manipulate(asked: ToManipulate, rng: random.Random) -> Manipulated:

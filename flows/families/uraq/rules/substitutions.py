@@ -69,8 +69,8 @@ def with_other_word(statement: str) -> str | None:
 def with_negation(statement: str) -> str | None:
     """The statement with its auxiliary negated.
 
-    None where there is no auxiliary, a negation already, or more than one clause: surface rules cannot tell which clause
-    to negate.
+    None where there is no auxiliary, a negation already, or more than one clause: surface rules cannot tell which
+    clause to negate.
     """
     match = AUXILIARIES.search(statement)
     if match is None or NEGATED.search(statement) or SEVERAL_CLAUSES.search(statement):
