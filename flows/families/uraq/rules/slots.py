@@ -18,7 +18,7 @@ from flows.families.uraq.rules.facts import (
 from flows.families.uraq.rules.operations import SERIES, Blocked, members, of_person, slot_value
 from flows.families.uraq.rules.programs import Slot
 from flows.language import en
-from flows.language.en_tokens import word_set
+from flows.language.en.tokens import word_set
 
 FEW_PLACES = 25
 """Places of the periodic table within which two elements are compared."""
