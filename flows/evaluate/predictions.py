@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from data.publish.rows import ADDED
 from data.sources.files import json_lines
 from data.sources.spec import Row
-from data.store import Stage
+from data.stage_files import Stage
 from data.whole_file import whole_file
 from flows.construct.engine import Family, FamilySettings
 from flows.construct.evaluation import Choice, ChunkedText, DialogueContext, DialogueEvaluation, Request
