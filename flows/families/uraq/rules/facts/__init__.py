@@ -1,4 +1,4 @@
-"""The facts that the rules know, read from the tables in `facts/`.
+"""The facts that the rules know, read from the tables beside this file.
 
 Each kind of fact has a table (`count.tsv`, `year.tsv`, ...): `value` is the key element of `statement`, `phrase` names
 it in a question, and `others` are wrong values. The `known_*.tsv` tables hold what a question may need besides: birth
@@ -16,7 +16,7 @@ from typing import Literal, get_args
 
 from schemas.base import content_hash
 
-TABLES = Path(__file__).parent / "facts"
+TABLES = Path(__file__).parent
 Kind = Literal["count", "year", "person", "country", "element", "animal", "state", "month", "planet", "yesno"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 YEAR_SHIFTS = (-34, -23, -16, 14, 19, 27)
