@@ -8,9 +8,8 @@ from flows.construct.evaluation import Evaluation, Request, Selection
 from flows.construct.people import sample
 from flows.construct.release import Released
 from flows.families.uraq.charts import conflict_charts, evaluation_charts, item_charts, statement_charts
+from flows.families.uraq.contexts import URAQ, draw_contexts
 from flows.families.uraq.method import (
-    URAQ,
-    UraqSettings,
     arrange_contexts,
     ask_question,
     batches,
@@ -18,7 +17,6 @@ from flows.families.uraq.method import (
     deduplicate,
     make_conflict,
     manipulate,
-    pool_contexts,
     prescreen,
     to_read,
     wish_types,
@@ -35,6 +33,7 @@ from flows.families.uraq.prompts import (
 )
 from flows.families.uraq.rubric import CHECK, tasks
 from flows.families.uraq.score import ScoredRow, score
+from flows.families.uraq.settings import UraqSettings
 from flows.families.uraq.show import show
 from flows.families.uraq.verify import verify_conflicts, verify_evaluation, verify_items, verify_statements
 from flows.families.uraq.view import view
@@ -118,7 +117,7 @@ FAMILY = Family(
                     version=2,
                     slots=context_slots,
                     expected=Expected(slots=lambda settings: len(SETTINGS) * len(settings.context_counts)),
-                    prepare=pool_contexts,
+                    prepare=draw_contexts,
                     settings=["context_counts", "related_above"],
                     embeds=True,
                 ),

@@ -10,7 +10,7 @@ import numpy as np
 from flows.construct.embed import Embedder
 from flows.construct.records import Records
 from flows.construct.view import Bars, Chart, ChartContext, Histogram
-from flows.families.uraq.method import UraqSettings
+from flows.families.uraq.settings import UraqSettings
 from flows.language import en
 from schemas.base import content_hash
 from schemas.source import Statement
