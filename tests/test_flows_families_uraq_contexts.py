@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from flows.construct.embed import Embedder
-from flows.construct.engine import Context, Drop, VerifyContext
+from flows.construct.engine import Context, Drop
+from flows.construct.verification import VerifyContext
 from flows.families.uraq import FAMILY
-from flows.families.uraq.bearing import Pool, Rests, unrelated
-from flows.families.uraq.method import ContextPools, UraqSettings, arrange_contexts, context_slots, expected_answers
+from flows.families.uraq.contexts import Basis, ContextCandidates, DrawnContexts
+from flows.families.uraq.method import arrange_contexts, context_slots, expected_answers
+from flows.families.uraq.settings import UraqSettings
 from flows.project.project import Project
 from schemas.base import Provenance
 from schemas.uraq import SETTINGS, Conflict, EvaluationRow, Setting, StatementPair, Step, UraqItem
@@ -67,8 +69,8 @@ def embedder(tmp_path_factory: pytest.TempPathFactory) -> Embedder:
 
 def left(of: UraqItem | Conflict, pairs: Sequence[StatementPair | Conflict], embedder: Embedder) -> set[str]:
     """The texts of a pool that have nothing to do with a question."""
-    pool = Pool(pairs, embedder, 0.5)
-    return {pool.texts[place] for place in unrelated(pool, [of], embedder)[0].tolist()}
+    candidates = ContextCandidates(pairs, embedder, 0.5)
+    return {candidates.texts[place] for place in candidates.unrelated_to([of], embedder)[0].tolist()}
 
 
 @pytest.mark.parametrize("asked", [NEEDS_BASTILLE, SAYS_IT_OTHERWISE])
@@ -85,9 +87,9 @@ def test_a_question_that_does_not_need_it_may_stand_beside_it(embedder: Embedder
 
 
 def test_what_a_question_rests_on_is_told_by_its_steps() -> None:
-    rests = Rests.of(NEEDS_BASTILLE)
-    assert "The year of the storming of the Bastille: 1789" in rests.texts
-    assert {"bastille", "1789", "1776", "1799"} <= rests.names
+    basis = Basis.of(NEEDS_BASTILLE)
+    assert "The year of the storming of the Bastille: 1789" in basis.texts
+    assert {"bastille", "1789", "1776", "1799"} <= basis.names
 
 
 def test_documents_are_told_by_likeness_and_by_the_names_in_question_and_answers(embedder: Embedder) -> None:
@@ -138,7 +140,7 @@ def test_the_verifier_refuses_a_planted_second_bearing_context(
 def test_a_row_that_the_pool_cannot_fill_is_a_drop_with_its_reason() -> None:
     import numpy as np
 
-    pools = ContextPools(
+    pools = DrawnContexts(
         {"uraq": ("a", "b", "c")}, {"uraq": (1, 3)}, {NEEDS_BASTILLE.id: np.array([2, 0], np.int32)}, ()
     )
     context = Context(None, "arrange_contexts", "key", pools, {})  # type: ignore[arg-type] # a drop needs no more
