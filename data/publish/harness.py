@@ -196,7 +196,7 @@ def _literal(value: Any) -> str:
 
 
 def _of_all(family: str, scoring: ReplyScoring, prompts: Mapping[str, HarnessPrompt]) -> HarnessPrompt:
-    """The one prompt of all variants, with the values that are the same for all of them; the document has the others."""
+    """The one prompt of all variants, with the values that they share; the document has the others."""
     kept = [
         HarnessPrompt(
             prompt.template,

@@ -247,7 +247,7 @@ def _advice(rows: Mapping[str, Any], variants: Variants, unknown: Sequence[Row],
         if all(prediction["id"] in rows for prediction in unknown):
             known = ", ".join(sorted({variant for row in rows.values() for variant in variants(row)}))
             return f"no variant is known; they are {known}"
-        return "they seem to be of another build; name theirs (by --out, or its rows)"
+        return "they seem to be of another build; name theirs by --out (of a release, name its files)"
     return f"{advice}; model, prompting and shots tell replies of one model apart from another's" if double else advice
 
 

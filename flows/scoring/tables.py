@@ -135,7 +135,7 @@ def score_tables(
     for message, left_out in scores.account.partial:
         noted: list[Prediction] = []
         for prediction in left_out:
-            _note(Prediction.model_validate({k: v for k, v in prediction.items() if v is not None}), noted)
+            _note(Prediction.model_construct(**prediction), noted)
         warnings.warn(PartialScores(message, noted), stacklevel=2)
     frames = {
         table: pd.DataFrame(cells, columns=["row", "column", "value", "n"]).astype({"value": float, "n": int})

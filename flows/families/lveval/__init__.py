@@ -5,7 +5,6 @@ from pathlib import Path
 
 from flows.construct.engine import Family, Paper, Part, all_, each, expand
 from flows.construct.estimates import Expected
-from flows.construct.evaluation import Evaluation, Selection
 from flows.construct.files_step import files
 from flows.construct.people import every, sample
 from flows.construct.release import Released
@@ -13,7 +12,8 @@ from flows.families.lveval.charts import context_charts, document_charts, fact_c
 from flows.families.lveval.confusing import CHANGES
 from flows.families.lveval.contexts import bring_rules_together, bring_together, context_files, mix_contexts
 from flows.families.lveval.datasets import BY_NAME, Dataset
-from flows.families.lveval.inference import ANSWERS, requests
+from flows.families.lveval.evaluation import EVALUATION
+from flows.families.lveval.inference import ANSWERS
 from flows.families.lveval.method import (
     both,
     confuse,
@@ -44,7 +44,6 @@ from flows.families.lveval.rubric import (
     unfit_fact,
     unfit_keywords,
 )
-from flows.families.lveval.score import ScoredContext, score
 from flows.families.lveval.selection import (
     asked_unaided,
     datasets_of_document,
@@ -252,16 +251,7 @@ FAMILY = Family(
     ),
     show=show,
     view=view,
-    evaluation=Evaluation(
-        parts=("contexts",),
-        settings=("metrics", "blacklists", "ablations", "context_windows"),
-        selection=Selection("levels", lambda row: row.level),
-        prompts=ANSWERS,
-        requests=requests,
-        level="level",
-        scored=ScoredContext.of,
-        score=score,
-    ),
+    evaluation=EVALUATION,
     reads="contexts",
     folder=Path(__file__).parent,
 )

@@ -3,6 +3,7 @@
 This module needs the standard library alone: a release ships it as part of the scorer.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -121,6 +122,12 @@ BY_RELEASED = {one.released: one for one in DATASETS}
 """By the name in the released benchmark, without the level."""
 
 
+_LEVEL = re.compile(r"([1-9]\d{0,6})(k?)")
+
+
 def words_of(level: str) -> int:
-    """The words of a level: 16,000 of `16k`."""
-    return int(level.removesuffix("k")) * (1000 if level.endswith("k") else 1)
+    """The words of a level: 16,000 of `16k`. Raises `ValueError` for what is no level."""
+    written = _LEVEL.fullmatch(level)
+    if written is None:
+        raise ValueError(f"{level!r} is no level; write words as `16k` or `800`")
+    return int(written[1]) * (1000 if written[2] else 1)

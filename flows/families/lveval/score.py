@@ -21,7 +21,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flows.families.lveval.datasets import BY_RELEASED, Dataset, words_of
 from flows.families.lveval.variants import ABLATIONS, VARIANTS, WITHOUT_RULES, Ablation, ablations_of, variants_of
@@ -265,16 +265,17 @@ def _replies(
     failed: AllFailed | None = None
     for ablation, under_it in (given or {None: []}).items():  # of no predictions, `matched` says that there are none
         asked = {id_: row for id_, row in by_id.items() if ablation is None or _is_changed(row, ablation)}
-        spared = set(VARIANTS) - set(variants_of(ablation))
         try:
-            replies += matched(
-                asked, lambda row: VARIANTS, under_it, partial, scoring.reply, account, lambda prompting: spared
-            )
+            replies += matched(asked, lambda row: VARIANTS, under_it, partial, scoring.reply, account, _may_lack)
         except AllFailed as error:  # of one ablation: the others are scored
             failed = error
     if failed is not None and not replies:
         raise failed
     return replies
+
+
+def _may_lack(prompting: str | None) -> Set[str]:
+    return set(VARIANTS) - set(variants_of(ablation_of({"prompting": prompting})))
 
 
 def _is_changed(row: Row, ablation: Ablation) -> bool:

@@ -1,6 +1,5 @@
 """LV-Eval's block of the configuration."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
@@ -8,7 +7,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.settings import FamilySettings
-from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, LEVELS
+from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, LEVELS, words_of
 from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInput
 from schemas.lveval import FactRecord
@@ -16,21 +15,12 @@ from schemas.lveval import FactRecord
 MOST_RULES = 8
 """Rules proposed for a pair. The paper has 2 to 5 a pair (table 2: 232 rules for 124 pairs, 476 for 101); a name has a
 rule for each of its forms."""
-_LEVEL = re.compile(r"([1-9]\d{0,6})(k?)")
 
 Level = Annotated[
     str,
     BeforeValidator(lambda value: str(value) if type(value) is int else value),  # YAML reads 800 as a number
 ]
 Name = Annotated[str, Field(min_length=1)]
-
-
-def words_of(level: str) -> int:
-    """The words of a level: 16,000 of `16k`."""
-    found = _LEVEL.fullmatch(level)
-    if found is None:
-        raise ValueError(f"{level!r} is no level; write words as `16k` or `800`")
-    return int(found[1]) * (1000 if found[2] else 1)
 
 
 class DatasetSettings(Frozen):

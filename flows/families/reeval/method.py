@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
-from flows.construct.entailment import DEFAULT_MODEL, Entailment, Judge, premise_and_hypothesis
+from flows.construct.entailment import DEFAULT_MODEL, Entailment, Judge
 from flows.construct.records import Records
 from flows.construct.settings import FamilySettings
 from flows.families.reeval import checks, filters
@@ -36,6 +36,7 @@ from flows.families.reeval.prompts import (
     ToResolve,
     ToSelect,
 )
+from flows.families.reeval.score import premise_and_hypothesis
 from flows.language import CannotReplace, language_of, names_of
 from flows.language.explained import explanation, only_within_names
 from flows.language.pointing import leans_on_what_is_asked, points_outside, unlinked

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.evaluation import Evaluation, Request, Scorer, Selection, columns
-from flows.families.uraq.method import URAQ, to_read
+from flows.families.uraq.contexts import URAQ
+from flows.families.uraq.method import to_read
 from flows.families.uraq.prompts import ANSWER_WITH_CONTEXT
 from flows.families.uraq.score import COLUMNS, FORM, SETTINGS
 from flows.families.uraq.score import score as scores_of
