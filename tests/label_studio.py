@@ -51,6 +51,17 @@ def copy_seed(seed: Path, folder: Path) -> Path:
     return folder
 
 
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[Served]:
+    """Run the server under `folder` as long as the block lasts."""
+    running = server.up(folder)
+    try:
+        with connect(running.url, running.owner.token) as client:
+            yield Served(folder, running.url, running.owner.token, client)
+    finally:
+        server.down(folder)
+
+
 class SharedServer:
     """A server that a worker's tests use one after the other: a start takes five seconds of processor time."""
 
