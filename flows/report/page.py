@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from flows.construct.engine import Family, Part
+from flows.construct.engine import Family, Part, RecordStep, SetStep
 from flows.construct.stages import Build
 from flows.report import read, view
 from flows.report.bins import number
@@ -17,7 +17,7 @@ EXAMPLES = 5
 """Examples of a drop reason, at most; fewer where there are very many reasons."""
 EXAMPLES_IN_ALL = 200
 """They bound the page: of a build with more reasons the rarest show no example."""
-SHEETS = 5
+RECORDS = 5
 """Records of a part that are shown."""
 
 
@@ -54,7 +54,7 @@ def report_page(build: Build, manifest: BuildManifest, people: str | None = None
         money=view.money,
         number=number,
         step_label=view.step_label,
-        sheets=SHEETS,
+        records=RECORDS,
         examples=EXAMPLES,
     )
 
@@ -75,8 +75,8 @@ def _part(
         reasons = [reason for *place, reason in opened if tuple(place) == (ref.family, ref.part, ref.step)]
         for reason, refusals in read.refusals(build, ref, sorted(reasons), each).items():
             examples[ref.step, reason] = [view.example_view(one, family) for one in refusals]
-    drawn = read.drawn_records(build, family, part, SHEETS)
-    figures = read.figures(build, family, part) if summary.planned else []
+    drawn = read.drawn_records(build, family, part, RECORDS)
+    charts = read.charts(build, family, part) if summary.planned else []
     return view.PartView(
         anchor=f"{family.name}-{part.name}",
         family=family.name,
@@ -86,8 +86,8 @@ def _part(
         kept_share=view.percent(summary.kept, summary.planned),
         funnel=view.funnel(summary, len(build.inputs(stages[0])), _makes_more(part), examples),
         notes=tuple(note for _, note in view.stage_notes([summary])),
-        figures=tuple(seen for one in figures if (seen := view.figure_view(one)) is not None),
-        sheets=tuple(view.sheet_view(view.sheet_of(record, family), record.id) for record in drawn),
+        charts=tuple(seen for one in charts if (seen := view.chart_view(one)) is not None),
+        records=tuple(view.record_view(view.view_of(record, family), record.id) for record in drawn),
     )
 
 
@@ -104,9 +104,10 @@ def _makers(build: Build, family: Family, part: Part) -> set[str]:
 
 def _makes_more(part: Part) -> dict[str, str]:
     """What to say of a step that does not pass on as many records as came in."""
-    said = {"expand": "{before} records came in, {planned} rows were planned of them"}
-    return {
-        step.name: "{before} came in, {planned} written" if step.creates else said[step.shape]
-        for step in part.steps
-        if step.creates or step.shape in said
-    }
+    texts = {}
+    for step in part.steps:
+        if isinstance(step, SetStep) and step.creates:
+            texts[step.name] = "{before} came in, {planned} written"
+        elif isinstance(step, RecordStep) and step.slots is not None:
+            texts[step.name] = "{before} records came in, {planned} rows were planned of them"
+    return texts

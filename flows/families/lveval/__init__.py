@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand, rows
+from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation, Selection
+from flows.construct.files_step import files
 from flows.construct.people import every, sample
+from flows.construct.release import Released
+from flows.families.lveval.charts import context_charts, document_charts, fact_charts, pair_charts, rule_charts
 from flows.families.lveval.confusing import CHANGES
 from flows.families.lveval.contexts import bring_rules_together, bring_together, context_files, mix_contexts
 from flows.families.lveval.datasets import BY_NAME, Dataset
-from flows.families.lveval.figures import context_figures, document_figures, fact_figures, pair_figures, rule_figures
 from flows.families.lveval.inference import ANSWERS, requests
-from flows.families.lveval.layout import layout
 from flows.families.lveval.method import (
     both,
     confuse,
@@ -67,6 +69,7 @@ from flows.families.lveval.verify import (
     verify_pairs,
     verify_replacements,
 )
+from flows.families.lveval.view import view
 from schemas.lveval import (
     AnswerKeywords,
     ConfusingFact,
@@ -118,12 +121,12 @@ FAMILY = Family(
             item=Pair,
             people=sample(ANSWERABLE, answerable_tasks),
             verify=verify_pairs,
-            figures=pair_figures,
+            charts=pair_charts,
             steps=(
                 expand(
                     to_pair,
                     slots=datasets_of_question,
-                    most=lambda settings: len(settings.datasets),
+                    expected=Expected(slots=lambda settings: len(settings.datasets)),
                     prepare=uses_of_questions,
                     settings=["datasets", "levels", "header"],
                 ),
@@ -134,7 +137,7 @@ FAMILY = Family(
                     settings=["prescreen"],
                     asks={"builder": "prescreen"},
                 ),
-                all_(select_pairs, version=2, settings=["datasets"], creates=True, keeps=_wanted),
+                all_(select_pairs, version=2, settings=["datasets"], creates=True, expected=Expected(kept=_wanted)),
             ),
         ),
         Part(
@@ -145,12 +148,12 @@ FAMILY = Family(
             whole=True,
             item=PoolDocument,
             verify=verify_documents,
-            figures=document_figures,
+            charts=document_charts,
             steps=(
                 expand(
                     to_document,
                     slots=datasets_of_document,
-                    most=lambda settings: len(settings.datasets),
+                    expected=Expected(slots=lambda settings: len(settings.datasets)),
                     prepare=uses_of_documents,
                     settings=["datasets"],
                 ),
@@ -164,17 +167,17 @@ FAMILY = Family(
             item=ConfusingFact,
             people=every(CONFUSING_FACT, unfit_fact),
             verify=verify_facts,
-            figures=fact_figures,
+            charts=fact_charts,
             steps=(
                 expand(
                     confuse,
                     slots=where_confused,
-                    most=_confused,
+                    expected=Expected(slots=_confused),
                     version=6,
                     prepare=pools,
                     prompts=[CONFUSING_FACTS],
                 ),
-                expand(part, slots=both, most=lambda settings: len(CHANGES), version=2),
+                expand(part, slots=both, expected=Expected(slots=lambda settings: len(CHANGES)), version=2),
             ),
         ),
         Part(
@@ -183,12 +186,12 @@ FAMILY = Family(
             item=Replacements,
             people=every(REPLACEMENTS),
             verify=verify_replacements,
-            figures=rule_figures,
+            charts=rule_charts,
             steps=(
                 expand(
                     propose_rules,
                     slots=where_replaced,
-                    most=_replaced,
+                    expected=Expected(slots=_replaced),
                     version=5,
                     prepare=pools,
                     prompts=[REPLACEMENT_RULES],
@@ -210,7 +213,15 @@ FAMILY = Family(
             item=AnswerKeywords,
             people=every(KEYWORDS, unfit_keywords),
             verify=verify_keywords,
-            steps=(expand(mark_keywords, slots=where_marked, most=_marked, version=3, prompts=[ANSWER_KEYWORDS]),),
+            steps=(
+                expand(
+                    mark_keywords,
+                    slots=where_marked,
+                    expected=Expected(slots=_marked),
+                    version=3,
+                    prompts=[ANSWER_KEYWORDS],
+                ),
+            ),
         ),
         Part(
             "contexts",
@@ -219,16 +230,16 @@ FAMILY = Family(
             item=LongContext,
             verify=verify_contexts,
             against=verify_against_sources,
-            figures=context_figures,
+            charts=context_charts,
             released=Released(
                 "pair_id",
                 configs=("dataset",),
-                proof=("pairs", "confusing-facts", "conflicts", "keywords"),
+                verification_inputs=("pairs", "confusing-facts", "conflicts", "keywords"),
                 asked=lambda row: bool(row.confusing_facts or row.replacements or row.answer_keywords),
                 mixes=mixed_sources,
             ),
             steps=(
-                rows(
+                files(
                     mix_contexts,
                     files=context_files,
                     long="context",
@@ -240,7 +251,7 @@ FAMILY = Family(
         ),
     ),
     show=show,
-    layout=layout,
+    view=view,
     evaluation=Evaluation(
         parts=("contexts",),
         settings=("metrics", "blacklists", "ablations", "context_windows"),

@@ -17,7 +17,7 @@ from flows.families.lveval.library import BETWEEN
 from flows.families.lveval.pool import names as names_in
 from flows.language import en, language_of, zh
 from flows.language.boundaries import boundaries
-from flows.language.en_names import (
+from flows.language.en.names import (
     PARTICLES,
     SUFFIXES,
     TITLES,
@@ -27,12 +27,12 @@ from flows.language.en_names import (
     is_surname,
     place_class,
 )
-from flows.language.en_persons import personal_name
-from flows.language.en_phrases import article, is_dictionary_word
-from flows.language.en_tokens import word_set
+from flows.language.en.persons import personal_name
+from flows.language.en.phrases import article, is_dictionary_word
+from flows.language.en.tokens import word_set
 from flows.language.keywords import Edit, met, occurs, problems, readable, replacer
 from flows.language.other_names import other_names
-from flows.language.zh_text import tagged, words
+from flows.language.zh.text import tagged, words
 from flows.llm.model import Problem
 from flows.scoring.words import WORDS, released_blacklist
 from schemas.lveval import Conflict, Rule

@@ -24,12 +24,12 @@ from flows.families.lveval.things_en import coined
 from flows.language import CannotReplace, zh
 from flows.language.alternatives import NUMBER, YEAR, moved
 from flows.language.invented import invented_names
-from flows.language.zh_numbers import spelt, value_of
-from flows.language.zh_predicates import ITSELF, about, aliases, is_unnamed, predicates
-from flows.language.zh_sisters import sisters
-from flows.language.zh_statements import statement, unexplained
-from flows.language.zh_text import NUMERALS, is_known_word, tagged
-from flows.language.zh_types import is_personal_name, surname
+from flows.language.zh.numbers import spelt, value_of
+from flows.language.zh.predicates import ITSELF, about, aliases, is_unnamed, predicates
+from flows.language.zh.sisters import sisters
+from flows.language.zh.statements import statement, unexplained
+from flows.language.zh.text import NUMERALS, is_known_word, tagged
+from flows.language.zh.types import is_personal_name, surname
 
 TRIED = 3
 LEAST_BEGUN = 3

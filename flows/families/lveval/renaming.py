@@ -15,15 +15,15 @@ from flows.families.lveval.naming import TRANSCRIBED, rules_problem
 from flows.families.lveval.pool import names as names_in
 from flows.families.lveval.prompts import Keywords, RuleList, ToMark, ToRename
 from flows.language import en, language_of, zh
-from flows.language.en_names import TITLES, classes, is_familiar_place, is_first_name, is_surname, place_class
-from flows.language.en_numbers import spelt
-from flows.language.en_persons import FUNCTION_WORDS, personal_name
-from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word
-from flows.language.en_tokens import MONTHS, word_set
+from flows.language.en.names import TITLES, classes, is_familiar_place, is_first_name, is_surname, place_class
+from flows.language.en.numbers import spelt
+from flows.language.en.persons import FUNCTION_WORDS, personal_name
+from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
+from flows.language.en.tokens import MONTHS, word_set
 from flows.language.invented import invented_names
 from flows.language.keywords import occurs
-from flows.language.zh_text import is_known_word, tagged
-from flows.language.zh_types import surname as zh_surname
+from flows.language.zh.text import is_known_word, tagged
+from flows.language.zh.types import surname as zh_surname
 from flows.llm.model import Invalid
 from schemas.lveval import Rule
 
@@ -624,7 +624,7 @@ def answer_keywords(asked: ToMark, rng: random.Random) -> Keywords:
 
 def _chinese_keywords(asked: ToMark) -> str:
     from flows.language.zh import STOP_WORDS
-    from flows.language.zh_text import tagged
+    from flows.language.zh.text import tagged
 
     numbers = _NUMBER.findall(asked.answer)
     if numbers and zh.answer_type(asked.answer, asked.question) in ("number", "date"):

@@ -21,14 +21,14 @@ import xxhash
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from flows.construct.engine import Fault, VerifyContext
+from flows.construct.verification import Fault, VerifyContext
 from flows.families.lveval import datasets
 from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.facts import packaged_fact
 from flows.language import Language, keywords, language_of
 from flows.language.beside import speaks_of_another
 from flows.language.boundaries import boundaries
-from flows.language.en_names import is_of_a_people, same_name
+from flows.language.en.names import is_of_a_people, same_name
 from flows.language.other_names import other_names
 from flows.scoring.words import WORDS, released_blacklist
 from schemas.base import content_hash, key_of

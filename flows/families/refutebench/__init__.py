@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from data.sources import SourceSpec
-from flows.construct.engine import Family, Paper, Part, Released, Slot, all_, each, expand
-from flows.construct.evaluation import Evaluation, Held
+from flows.construct.engine import Family, Paper, Part, Slot, all_, each, expand
+from flows.construct.estimates import Expected
+from flows.construct.evaluation import DialogueEvaluation, Evaluation
 from flows.construct.people import sample
+from flows.construct.release import Released
 from flows.families.refutebench.cases import cases
+from flows.families.refutebench.charts import dialogue_charts, rating_charts, seed_charts
 from flows.families.refutebench.dialogues import (
     dialogues_of,
     hold_dialogue,
@@ -18,9 +21,6 @@ from flows.families.refutebench.dialogues import (
     protocols_of,
     state_protocol,
 )
-from flows.families.refutebench.figures import dialogue_figures, rating_figures, seed_figures
-from flows.families.refutebench.given import fitting
-from flows.families.refutebench.layout import layout
 from flows.families.refutebench.prompts import (
     CHECK_REFUTATION,
     PROMPTS,
@@ -34,9 +34,11 @@ from flows.families.refutebench.ratings import open_rating, rate, ratings_of, ra
 from flows.families.refutebench.rubric import REFUTE_RATING, evaluators_ratings, tasks
 from flows.families.refutebench.score import tables
 from flows.families.refutebench.seeds import choose_seeds, make_seed, tasks_of, tasks_of_sources
+from flows.families.refutebench.selected_ratings import select_ratings
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.families.refutebench.show import show
 from flows.families.refutebench.verify import verify_dialogues, verify_protocol, verify_ratings, verify_seeds
+from flows.families.refutebench.view import view
 from flows.llm.model import Model
 from schemas.errors import WrongInput
 from schemas.refutebench import TASKS, ProtocolSettings, Rating, RefutationDialogue, Seed
@@ -129,17 +131,17 @@ FAMILY = Family(
             source=Assignment,
             item=Seed,
             verify=verify_seeds,
-            figures=seed_figures,
+            charts=seed_charts,
             released=Released("id", mixes=_nothing, said=("query", "reference")),
             steps=(
                 expand(
                     make_seed,
                     slots=tasks_of,
-                    most=_tasks_of_a_record,
+                    expected=Expected(slots=_tasks_of_a_record),
                     prepare=tasks_of_sources,
                     settings=["sources"],
                 ),
-                all_(choose_seeds, settings=["seeds_per_task"], embeds=True, keeps=_seeds_wanted),
+                all_(choose_seeds, settings=["seeds_per_task"], embeds=True, expected=Expected(kept=_seeds_wanted)),
             ),
         ),
         Part(
@@ -164,14 +166,14 @@ FAMILY = Family(
             uses=("seeds",),
             item=RefutationDialogue,
             verify=verify_dialogues,
-            figures=dialogue_figures,
-            released=Released("seed", proof=("seeds",), mixes=_nothing, said=("turns",)),
+            charts=dialogue_charts,
+            released=Released("seed", verification_inputs=("seeds",), mixes=_nothing, said=("turns",)),
             steps=(
                 expand(
                     open_dialogue,
                     version=4,
                     slots=dialogues_of,
-                    most=_dialogues_of_a_seed,
+                    expected=Expected(slots=_dialogues_of_a_seed),
                     prepare=pool_seeds,
                     settings=["evaluated", "refuters", "style", "unrelated"],
                 ),
@@ -183,7 +185,7 @@ FAMILY = Family(
                     settings=["rounds", "style", "lexicon", "forgetting", "ignoring"],
                     prepare=pool_seeds,
                     embeds=True,
-                    calls=_calls,
+                    expected=Expected(calls=_calls),
                 ),
             ),
         ),
@@ -193,10 +195,10 @@ FAMILY = Family(
             item=Rating,
             people=sample(REFUTE_RATING, tasks, programs=evaluators_ratings),
             verify=verify_ratings,
-            figures=rating_figures,
+            charts=rating_charts,
             released=Released(
                 "dialogue",
-                proof=("dialogues",),
+                verification_inputs=("dialogues",),
                 mixes=_nothing,
                 said=("query", "earlier", "previous", "refutation", "response"),
             ),
@@ -204,7 +206,7 @@ FAMILY = Family(
                 expand(
                     open_rating,
                     slots=ratings_of,
-                    most=_ratings_of_a_dialogue,
+                    expected=Expected(slots=_ratings_of_a_dialogue),
                     prepare=who_rate,
                     settings=["evaluators"],
                 ),
@@ -212,16 +214,18 @@ FAMILY = Family(
                     rate,
                     prompts=[RATE_REFUTATION, RATE_TASK],
                     asks={RATE_REFUTATION.role: "evaluators"},
-                    calls=_ratings,
+                    expected=Expected(calls=_ratings),
                 ),
             ),
         ),
     ),
     show=show,
-    layout=layout,
+    view=view,
     evaluation=Evaluation(
         parts=("seeds",),
-        held=Held(parts=("dialogues", "ratings"), models="evaluated", tables=tables, fitting=fitting, cases=cases),
+        dialogues=DialogueEvaluation(
+            parts=("dialogues", "ratings"), models="evaluated", tables=tables, select=select_ratings, cases=cases
+        ),
     ),
     reads="dialogues",
     folder=Path(__file__).parent,
