@@ -1,4 +1,4 @@
-"""A real Label Studio for tests: made once on a machine, and run once by each worker with a new database for each test."""
+"""A real Label Studio for tests: made once on a machine, run once by each worker, with a new database for each test."""
 
 import contextlib
 import fcntl
