@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from flows.construct.engine import FigureContext
 from flows.construct.exhibit import Bars, Figure, Histogram
 from flows.families.lveval.datasets import BY_RELEASED
-from flows.families.lveval.library import count
+from flows.families.lveval.distractor_index import count
 from flows.language import language_of
 
 
