@@ -13,11 +13,11 @@ from annotation.label_studio.config import task_data
 from flows.construct.engine import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import problems_of
-from flows.families.charpeval.layout import layout
 from flows.families.charpeval.method import CharpEvalSettings, ready
 from flows.families.charpeval.prompts import ToDistract
 from flows.families.charpeval.rubric import AUTHORING, WRITE_DISTRACTORS, WRITE_UTTERANCES
 from flows.families.charpeval.rules import KINDS, draft_distractors, expressions
+from flows.families.charpeval.view import view
 from flows.language import en
 from flows.llm.model import InvalidAnswer, Out, Prompt, Usage
 from flows.project.output_files import write_outputs
@@ -410,7 +410,7 @@ def test_a_draft_that_would_be_sent_back_is_not_given(tmp_path: Path) -> None:
     assert task_data(AUTHORING, task)["note_IECF"] == f"No suggestion: {left_out['IECF']}"
     shown = FAMILY.show(authored)
     assert f"- IECF: none, for {left_out['IECF']}" in shown
-    assert "no IECF suggested" in [line.label for line in layout(authored).lines]
+    assert "no IECF suggested" in [line.label for line in view(authored).lines]
     cheese = row(project, "utterances", "cheese")
     assert cheese.drafts == {"hard_utterance": "Well?"}
     assert cheese.left_out == {"easy_utterance": "the builder's, “well”, is the same as hard utterance"}

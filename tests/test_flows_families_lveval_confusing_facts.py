@@ -17,7 +17,8 @@ from flows.families.lveval.method import confuse, part
 from flows.families.lveval.prompts import BUILDER_PROMPTS, CONFUSING_FACTS, ConfusingFacts, ToConfuse
 from flows.families.lveval.support import supporting_sentence
 from flows.llm.cache import CompletionCache
-from flows.llm.endpoint import Endpoint, EndpointSettings
+from flows.llm.endpoint import Endpoint
+from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.model import InvalidAnswer, Usage
 from schemas.base import Provenance
 from schemas.lveval import Changed, Document, Pair

@@ -338,6 +338,6 @@ def test_the_table_has_common_words_with_translations_in_chinese_characters() ->
 
 
 def test_the_table_is_written_in_simplified_characters() -> None:
-    from flows.language.zh_script import script
+    from flows.language.zh.script import script
 
     assert script("".join(one for translations in packaged().values() for one in translations)) == "simplified"

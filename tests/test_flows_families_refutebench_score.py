@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from flows.construct.evaluation import HeldContext
+from flows.construct.evaluation import DialogueContext
 from flows.evaluate.report import table_view
 from flows.families.refutebench.dialogues import Pool, dialogues_of
 from flows.families.refutebench.ratings import ratings_of
@@ -70,7 +70,7 @@ def scored(
 ) -> ScoreTables:
     known: dict[str, Sequence[Any]] = {"ratings": list(ratings), "dialogues": dialogues, "seeds": seeds}
     chosen = RefuteBenchSettings(**{"evaluated": ("m",), "evaluators": ("judge",), **settings})
-    return tables(HeldContext(chosen, 7, known.__getitem__, lambda part: (dropped or {}).get(part, [])))
+    return tables(DialogueContext(chosen, 7, known.__getitem__, lambda part: (dropped or {}).get(part, [])))
 
 
 def value(found: ScoreTables, table: str, row: str, column: str) -> tuple[float | None, int]:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from flows.language import en_statements, zh_statements
 from flows.language.beside import speaks_of_another
+from flows.language.en import statements as en_statements
+from flows.language.zh import statements as zh_statements
 
 
 @pytest.mark.parametrize(

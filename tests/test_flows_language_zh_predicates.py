@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.language.zh_predicates import about, aliases, predicates
+from flows.language.zh.predicates import about, aliases, predicates
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.language.zh_script import script
+from flows.language.zh.script import script
 from schemas.source import Passage, QASource
 from tests.test_data_sources import read
 from tests.test_data_sources_qa import CMRC, DRCD, XQUAD_ZH

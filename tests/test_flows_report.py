@@ -19,18 +19,18 @@ from data.sources import SourceSpec
 from data.store import Store
 from flows.construct.embed import FloatMatrix
 from flows.construct.engine import Family, FamilySettings
-from flows.construct.exhibit import Bars, Histogram, Line, Sheet
 from flows.construct.stages import Build, FamilyBuild
+from flows.construct.view import Bars, Histogram, Line, View
 from flows.evaluate.report import table_view
 from flows.families.uraq import FAMILY as URAQ
-from flows.families.uraq.layout import layout
+from flows.families.uraq.view import view
 from flows.llm.rules import Rules
 from flows.project.output_files import NoBuild, write_outputs
 from flows.project.project import Project, rules_of
 from flows.report import read
 from flows.report.bins import binned, median, nice, ticks
 from flows.report.page import report_page
-from flows.report.view import Segment, clip, compared, figure_view, percent, sheet_view
+from flows.report.view import Segment, chart_view, clip, compared, percent, record_view
 from flows.run.report import write_report
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
@@ -147,8 +147,8 @@ def test_no_bin_reaches_across_the_threshold_and_a_value_on_it_lies_below() -> N
 
 def test_without_values_there_is_nothing_to_draw() -> None:
     assert binned(Histogram(title="", unit="", series={"a": {}})) == []
-    assert figure_view(Histogram(title="", unit="", series={"a": {}})) is None
-    assert figure_view(Bars(title="", counts={})) is None
+    assert chart_view(Histogram(title="", unit="", series={"a": {}})) is None
+    assert chart_view(Bars(title="", counts={})) is None
 
 
 @given(
@@ -162,13 +162,13 @@ def test_every_value_is_in_one_bin(values: Mapping[float, int], threshold: float
     bins = binned(histogram)
     assert sum(one.counts[0] for one in bins) == sum(values.values())
     assert len(bins) <= 27
-    view = figure_view(histogram)
+    view = chart_view(histogram)
     assert view is not None
     assert view.drawing is not None
 
 
 def test_many_kinds_become_the_most_frequent_and_the_others() -> None:
-    view = figure_view(Bars(title="", counts={"rare": 1, **{f"kind {n}": 2 for n in range(12)}}))
+    view = chart_view(Bars(title="", counts={"rare": 1, **{f"kind {n}": 2 for n in range(12)}}))
     assert view is not None
     assert [(bar.label, bar.count, bar.width) for bar in view.bars][-1] == ("1 other", 1, None)
     assert len(view.bars) == 13
@@ -205,7 +205,7 @@ def test_a_cut_says_so() -> None:
 
 
 def test_a_long_sheet_says_how_much_is_missing() -> None:
-    assert sheet_view(Sheet(lines=tuple(Line(str(n), ("",)) for n in range(40)))).more_lines == 24
+    assert record_view(View(lines=tuple(Line(str(n), ("",)) for n in range(40)))).more_lines == 24
 
 
 # ---- the page ----
@@ -301,14 +301,14 @@ async def test_what_people_decided_stands_on_the_page(tmp_path: Path) -> None:
     assert "3 planned = 0 kept + 1 dropped + 2 waiting" in page
 
 
-# ---- URAQ's figures and sheets ----
+# ---- URAQ's charts and views ----
 
 
 async def test_uraq_draws_both_sides_of_the_similarity_threshold(tmp_path: Path) -> None:
     build = uraq_build(tmp_path, FACTS)
     await run_all(build)
-    figures = read.figures(build, URAQ, URAQ.part("statements"))
-    (similarity,) = (one for one in figures if isinstance(one, Histogram) and one.title == "Similarity")
+    charts = read.charts(build, URAQ, URAQ.part("statements"))
+    (similarity,) = (one for one in charts if isinstance(one, Histogram) and one.title == "Similarity")
     # "A spider walks on 8 legs." and "A spider walks on 8 long legs." share 6 words: 6 / sqrt(6 * 7) = 0.9258
     assert similarity.series["dropped"] == {0.92582: 1}
     assert sum(similarity.series["kept"].values()) == len(FACTS) - 1
@@ -328,7 +328,7 @@ async def test_uraq_items_stand_side_by_side(tmp_path: Path) -> None:
 
 def test_uraq_lays_out_its_own_items_alone() -> None:
     with pytest.raises(TypeError, match="URAQ has no Word"):
-        layout(TOY.part("words").item.model_construct(id="", key="k"))
+        view(TOY.part("words").item.model_construct(id="", key="k"))
 
 
 # ---- the file, and a browser ----

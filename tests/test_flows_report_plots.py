@@ -2,7 +2,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from flows.construct.exhibit import Bars, Histogram
+from flows.construct.view import Bars, Histogram
 from flows.report.plots import agreement_plot, plots_of
 from schemas.annotation import Agreement
 
@@ -18,7 +18,7 @@ def row(question: str, value: float | None, low: float | None = None, high: floa
     return Agreement(question=question, measure="kappa", value=value, low=low, high=high, items=40, people=("a1",))
 
 
-def test_figures_become_files_that_say_whose_they_are() -> None:
+def test_charts_become_files_that_say_whose_they_are() -> None:
     hops, length = plots_of("uraq-items", [HOPS, LENGTH])
     assert (hops.plot.path, length.plot.path) == ("plots/uraq-items-hops-1.svg", "plots/uraq-items-length-2.svg")
     assert (length.plot.config, length.plot.title, length.plot.caption) == ("uraq-items", "Length", "All.")
@@ -28,11 +28,11 @@ def test_figures_become_files_that_say_whose_they_are() -> None:
     assert "uraq-items: 10" in texts(length.content)
 
 
-def test_equal_figures_give_equal_bytes() -> None:
+def test_equal_charts_give_equal_bytes() -> None:
     assert plots_of("c", [HOPS, LENGTH]) == plots_of("c", [HOPS, LENGTH])
 
 
-def test_a_figure_without_a_value_is_left_out() -> None:
+def test_a_chart_without_a_value_is_left_out() -> None:
     empty = [Bars(title="b", counts={"x": 0}), Histogram(title="h", series={"s": {}}, unit="u")]
     assert plots_of("c", empty) == []
     assert agreement_plot("c", [row("right", None)]) is None

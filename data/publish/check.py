@@ -1,6 +1,6 @@
 """Proof of a downloaded version from itself: it is whole, and nothing else is in it.
 
-What each row claims is proven by its family's verifier, from `data.publish.rows.read_released`.
+What each row claims is proven by its family's verifier, from `data.publish.reading.read_released`.
 """
 
 import re
@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from data.checksum import checksum
 from data.publish.folder import CARD, DATA, MANIFEST, Release, claims_of, paths_in
-from data.publish.rows import fields_of, opened, read_batches
+from data.publish.reading import opened, read_batches
+from data.publish.rows import fields_of
 from data.publish.version_number import parsed_version
 from schemas.base import visible
 from schemas.errors import Failed, WrongInput, first_problem

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from data.sources import SourceSpec
 from flows.construct.embed import Embedder
 from flows.construct.evaluation import Evaluation
-from flows.construct.exhibit import Figure, Sheet
 from flows.construct.people import People
+from flows.construct.view import Chart, View
 from flows.llm.model import Model, Out, Prompt, Usage
 from schemas.base import Dropped, Frozen, PromptRef, Provenance, Record, SourceRef, content_hash
 from schemas.verdict import Verdict
@@ -394,7 +394,7 @@ class Part:
     people: People | None = None
     planned: Callable[[Any], int] | None = None
     """How many records will come in, where that does not depend on the sources alone."""
-    figures: Callable[["FigureContext"], Sequence[Figure]] | None = None
+    charts: Callable[["ChartContext"], Sequence[Chart]] | None = None
     """The part's distributions, for the build report."""
     against: Callable[[Iterable[Any], Iterable[Any], "VerifyContext"], Iterator["Fault"]] | None = None
     """`against(rows, sources, ctx)` proves the rows from the source records that its makers read, read again."""
@@ -422,8 +422,8 @@ class VerifyContext:
 
 
 @dataclass(frozen=True)
-class FigureContext:
-    """What a part's figures may read of the finished part."""
+class ChartContext:
+    """What a part's charts may read of the finished part."""
 
     settings: Any
     seed: int
@@ -465,7 +465,7 @@ class Family:
     folder: Path
     ready: Callable[[Any, Mapping[str, Model]], None] | None = None
     """Called with settings and models before anything is read: raises `WrongInput` where they cannot do."""
-    layout: Callable[[Record], Sheet] | None = None
+    view: Callable[[Record], View] | None = None
     """An item of one of the parts as the build report shows it; by its fields where there is none."""
     rules_advice: str = ""
     """What to do where the rules kept nothing of a part."""

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 
 from data.sources import SourceSpec, read_source
 from data.sources.fingerprint import source_fingerprint
-from data.store import Joined, RowShardWriter, ShardWriter, Stage, StageFiles, Store
+from data.stage_files import Joined, LongTextShardWriter, ShardWriter, Stage, StageFiles
+from data.store import Store
 from flows.construct.embed import Embedder
 from flows.construct.engine import (
     Context,
@@ -281,7 +282,7 @@ class Build:
 
     def files(self, ref: StageRef) -> StageFiles:
         """Where the stage lies."""
-        return self.store.stage(ref.family, ref.part, ref.step, self.fingerprint(ref))
+        return StageFiles(self.store, ref.family, ref.part, ref.step, self.fingerprint(ref))
 
     def manifest(self, ref: StageRef) -> StageManifest | None:
         """The stage's manifest; None while it is unfinished."""
@@ -527,7 +528,7 @@ class Build:
         def key(record: Record, slot: Slot) -> str:
             return key_of(ref.family, ref.part, record.key, slot)
 
-        with self._at_work, RowShardWriter(files, index, file.name, self._record_type(ref), step.long) as writer:
+        with self._at_work, LongTextShardWriter(files, index, file.name, self._record_type(ref), step.long) as writer:
 
             def drop(record: Record, slot: Slot, refusal: Drop) -> None:
                 writer.drop(refusal.of(record, ref.step, key(record, slot)))

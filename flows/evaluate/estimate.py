@@ -62,7 +62,7 @@ def evaluation_lines(
 
     Raises `WrongInput` where the build has no rows for it, or the model cannot answer.
     """
-    if family.evaluation.held is not None:
+    if family.evaluation.dialogues is not None:
         return _held_lines(project, family, name, limit)
     levels: dict[str, _Level] = defaultdict(_Level)
     rng = Random(content_hash("estimate", family.name))
@@ -111,7 +111,7 @@ def _weighed(choice: Choice) -> Taken:
 
 def _held_lines(project: Project, family: Family, name: str, limit: int | None) -> list[EstimateLine]:
     """Dialogues are held and rated anew: the parts that they make, with what they stand on as it was built."""
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
     build = build_with(project, family, name, limit)
     records: dict[tuple[str, str], int] = {}

@@ -18,7 +18,7 @@ from rich.table import Table
 from data.sources.files import json_lines
 from data.whole_file import whole_file
 from flows.construct.engine import Family
-from flows.construct.evaluation import HeldContext
+from flows.construct.evaluation import DialogueContext
 from flows.construct.stages import Build
 from flows.evaluate.author_versions import author_versions
 from flows.evaluate.estimate import evaluation_lines
@@ -78,11 +78,11 @@ def evaluate_family(
     weighs = _weighing_model(project, family, model)
     if attention and not (family.evaluation.chunks is not None and isinstance(weighs, LocalModel)):
         why = "its texts have no chunks" if family.evaluation.chunks is None else f"{model} is not of provider local"
-        if family.evaluation.held is not None:
+        if family.evaluation.dialogues is not None:
             why = "name a local model that reads its dialogues by --attention-model"
         raise WrongInput(f"--attention: cannot be told of {name} by {model}: {why}")
     reads = None if reader is None else _reading_model(project, family, reader)
-    if family.evaluation.held is not None:
+    if family.evaluation.dialogues is not None:
         _evaluate_in_dialogues(console, project, family, model, limit, reads)
         return
     path = project.out / "predictions" / f"{name}-{_file_name(model)}.jsonl"
@@ -217,7 +217,7 @@ def _evaluate_in_dialogues(
     console: Console, project: Project, family: Family, model: str, limit: int | None, reads: LocalModel | None
 ) -> None:
     """Hold dialogues with the model and have them rated, beside the build's own; write both, and the tables."""
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
     stopped: BudgetSpent | None = None
     notes: list[str] = []
@@ -263,9 +263,11 @@ def _evaluate_in_dialogues(
         raise Failed(f"no rating was kept; {written[-1].path} shows why each was dropped")
 
 
-def _written_in_words(family: Family, build: Build, context: HeldContext, written: Sequence[Written]) -> Iterator[str]:
+def _written_in_words(
+    family: Family, build: Build, context: DialogueContext, written: Sequence[Written]
+) -> Iterator[str]:
     """A line for each file that an evaluation in dialogues wrote."""
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
     for part, file in zip(held.parts, written, strict=False):
         kept, dropped = len(build.accepted(family.name, part)), sum(1 for _ in context.dropped(part))
@@ -373,7 +375,7 @@ def _weighing_model(project: Project, family: Family, model: str, option: str = 
 
 def _reading_model(project: Project, family: Family, name: str) -> LocalModel:
     """The local model that is to read dialogues. Raises `WrongInput` where there are none, or it is not one."""
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     if held is None or held.cases is None:
         raise WrongInput(f"--attention-model: {family.name} has no dialogues for it to read; leave it out")
     if name in project.config.models:
@@ -405,7 +407,7 @@ def score_family(name: str, predictions: Path | None, output: Path | None, parti
     console = make_console()
     project = open_build(out, console)
     family = _family(project, name)
-    if family.evaluation.held is not None:
+    if family.evaluation.dialogues is not None:
         if predictions is None:
             _score_built(console, project, family, output)
         else:
@@ -418,7 +420,7 @@ def score_family(name: str, predictions: Path | None, output: Path | None, parti
 
 def _score_built(console: Console, project: Project, family: Family, output: Path | None) -> None:
     """The tables of the dialogues that the build holds itself."""
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
     there = {part.name for one, part in project.build.parts() if one.name == family.name}
     if missing := [part for part in held.parts if part not in there]:
@@ -436,14 +438,14 @@ def _score_dialogues(
     console: Console, project: Project, family: Family, path: Path, output: Path | None, *, partial: bool
 ) -> None:
     """The tables of a file of ratings, as an evaluation wrote it or in its form."""
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
     page = _page_of(path, output)
     given = given_context(family, project, path)
     if not given.records(held.parts[-1]):
         raise WrongInput(f"{path}: has no rows; `touchstone evaluate {family.name}` writes them")
     with _partly(path) as told:
-        result = held.tables(held.fitting(given, partial))
+        result = held.tables(held.select(given, partial))
     title = f"{project.config.name}: {family.name} on {path.stem}"
     _tell(console, result, [*map(str, told), *result.notes], page, title, output)
 

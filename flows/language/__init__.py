@@ -129,7 +129,7 @@ def _without_first_name(name: str, text: str) -> str | None:
 
 
 def _title_after(name: str) -> str | None:
-    from flows.language.en_names import TITLES
+    from flows.language.en.names import TITLES
 
     title = name.partition(", ")[2].removeprefix("the ")
     first, _, rest = title.partition(" ")

@@ -12,10 +12,10 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from flows.language import en, language_of, zh
-from flows.language.en_names import is_familiar_place
-from flows.language.en_numbers import date_of
-from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word
-from flows.language.zh_text import normal
+from flows.language.en.names import is_familiar_place
+from flows.language.en.numbers import date_of
+from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
+from flows.language.zh.text import normal
 
 WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+|[^\w\s]|_")
 """A word, a Chinese character or a sign. An apostrophe is a sign of its own: "Wales's" is "Wales", "'", "s"."""

@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 
-from flows.language.en_names import gender
+from flows.language.en.names import gender
 from flows.language.invented import invented_names
 
 FEW = 8

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from flows.language import Mention, language_of
-from flows.language.en_names import classes
-from flows.language.en_tokens import word_set
+from flows.language.en.names import classes
+from flows.language.en.tokens import word_set
 
 _TONGUES = (
     r"(?:(?:Old|Ancient|Middle|Medieval|Late|Classical|Modern|Proto)[ -])?(?:Latin|Greek|Sanskrit|Arabic|Hebrew|"

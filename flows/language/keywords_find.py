@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from flows.language.zh_text import NUMERALS
+from flows.language.zh.text import NUMERALS
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.uint32]

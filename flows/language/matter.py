@@ -6,14 +6,14 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from flows.language import en, language_of
-from flows.language.en_countries import countries
-from flows.language.en_names import is_of_a_people, place_class
-from flows.language.en_nouns import Entity
-from flows.language.en_numbers import date_of
-from flows.language.en_phrases import is_dictionary_word
-from flows.language.en_tokens import word_set
+from flows.language.en.countries import countries
+from flows.language.en.names import is_of_a_people, place_class
+from flows.language.en.nouns import Entity
+from flows.language.en.numbers import date_of
+from flows.language.en.phrases import is_dictionary_word
+from flows.language.en.tokens import word_set
 from flows.language.titles import page_name
-from flows.language.zh_text import normal, tagged
+from flows.language.zh.text import normal, tagged
 
 _CHINESE_NAMES = ("nr", "nrt", "nrfg", "ns", "nt", "nz", "eng")
 """Tags of names."""

@@ -4,13 +4,13 @@ import re
 from itertools import islice
 
 from flows.language import en, language_of
-from flows.language.en_names import classes
-from flows.language.en_numbers import date_of
-from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word, parts_of_speech
-from flows.language.en_subjects import bare_definite
-from flows.language.en_tokens import Tokens, tokens, word_set
+from flows.language.en.names import classes
+from flows.language.en.numbers import date_of
+from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word, parts_of_speech
+from flows.language.en.subjects import bare_definite
+from flows.language.en.tokens import Tokens, tokens, word_set
 from flows.language.titles import page_name
-from flows.language.zh_text import normal, tagged
+from flows.language.zh.text import normal, tagged
 
 _PERSONAL = frozenset(["he", "him", "his", "himself", "she", "her", "hers", "herself"])
 _PERSONS = word_set(

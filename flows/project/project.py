@@ -26,11 +26,13 @@ from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
 from flows.construct.engine import Family, FamilySettings, Step
 from flows.construct.stages import Build, FamilyBuild, StageRef
 from flows.llm.cache import CompletionCache
-from flows.llm.endpoint import DRAIN_S, Endpoint, EndpointSettings, identity_of
+from flows.llm.endpoint import Endpoint
+from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.limits import Budget
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import BudgetSpent, Model, Out, Prompt, RuleSet, Usage, with_templates
 from flows.llm.options import Likelihood, LikelihoodModel, Options
+from flows.llm.paid import DRAIN_S
 from flows.llm.prices import Price, Prices
 from flows.llm.rules import Rules
 from flows.project.progress import Watcher
@@ -405,7 +407,7 @@ class OnDemand:
 
     def identity(self) -> Mapping[str, object]:
         """See `Endpoint`."""
-        return identity_of(self.settings)
+        return self.settings.identity
 
     @cached_property
     def price(self) -> Price:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from data.sources.spec import SourceSpec
 from flows.construct.engine import Family, FamilySettings
 from flows.families import family_names, load_family
-from flows.llm.endpoint import EndpointSettings
+from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.local import LocalSettings
 from flows.llm.rules import RulesSettings
 from schemas.base import Frozen, odd_character

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from data.sources.pins import Pins, lock_of
-from data.store import Stage, Store
+from data.stage_files import Stage, StageFiles
+from data.store import Store
 from flows.annotate.work import read_annotations
 from flows.construct.engine import Part
 from flows.construct.stages import SOURCE, StageRef
@@ -216,7 +217,7 @@ def _sources(project: Project, store: Store, missing: tuple[StageRef, ...]) -> I
         run_here(project, ref)  # reading what is given costs nothing
         part = built.part(ref.family, ref.part) if built else None
         old = next((one for one in part.stages if one.step == SOURCE), None) if part else None
-        files = store.stage(ref.family, ref.part, SOURCE, old.fingerprint) if old else None
+        files = StageFiles(store, ref.family, ref.part, SOURCE, old.fingerprint) if old else None
         kept = files.manifest() if files else None
         now = project.build.read(ref)
         before = Stage(files, kept, now.record) if files and kept else ()

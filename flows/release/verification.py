@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from data.publish.check import faults_of
 from data.publish.folder import DATA, MANIFEST, PROOF, Release
-from data.publish.rows import read_released
+from data.publish.reading import read_released
 from flows.construct.embed import Embedder
 from flows.construct.engine import Family, Fault, Part, VerifyContext
 from flows.families import family_names, load_family

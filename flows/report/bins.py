@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from flows.construct.exhibit import Histogram
+from flows.construct.view import Histogram
 
 MOST_BINS = 24
 DECIMALS = 9

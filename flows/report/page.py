@@ -17,7 +17,7 @@ EXAMPLES = 5
 """Examples of a drop reason, at most; fewer where there are very many reasons."""
 EXAMPLES_IN_ALL = 200
 """They bound the page: of a build with more reasons the rarest show no example."""
-SHEETS = 5
+RECORDS = 5
 """Records of a part that are shown."""
 
 
@@ -54,7 +54,7 @@ def report_page(build: Build, manifest: BuildManifest, people: str | None = None
         money=view.money,
         number=number,
         step_label=view.step_label,
-        sheets=SHEETS,
+        records=RECORDS,
         examples=EXAMPLES,
     )
 
@@ -75,8 +75,8 @@ def _part(
         reasons = [reason for *place, reason in opened if tuple(place) == (ref.family, ref.part, ref.step)]
         for reason, refusals in read.refusals(build, ref, sorted(reasons), each).items():
             examples[ref.step, reason] = [view.example_view(one, family) for one in refusals]
-    drawn = read.drawn_records(build, family, part, SHEETS)
-    figures = read.figures(build, family, part) if summary.planned else []
+    drawn = read.drawn_records(build, family, part, RECORDS)
+    charts = read.charts(build, family, part) if summary.planned else []
     return view.PartView(
         anchor=f"{family.name}-{part.name}",
         family=family.name,
@@ -86,8 +86,8 @@ def _part(
         kept_share=view.percent(summary.kept, summary.planned),
         funnel=view.funnel(summary, len(build.inputs(stages[0])), _makes_more(part), examples),
         notes=tuple(note for _, note in view.stage_notes([summary])),
-        figures=tuple(seen for one in figures if (seen := view.figure_view(one)) is not None),
-        sheets=tuple(view.sheet_view(view.sheet_of(record, family), record.id) for record in drawn),
+        charts=tuple(seen for one in charts if (seen := view.chart_view(one)) is not None),
+        records=tuple(view.record_view(view.view_of(record, family), record.id) for record in drawn),
     )
 
 

@@ -1,4 +1,4 @@
-"""Figures as SVG files of their own, for a release: equal figures give equal bytes."""
+"""Charts as SVG files of their own, for a release: equal charts give equal bytes."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from data.publish.card_facts import Plot
-from flows.construct.exhibit import Bars, Figure, Histogram
+from flows.construct.view import Bars, Chart, Histogram
 from flows.report import svg
 from flows.report.bins import number, summaries
 from schemas.annotation import Agreement
@@ -47,20 +47,20 @@ class DrawnPlot(NamedTuple):
     content: bytes
 
 
-def plots_of(config: str, figures: Sequence[Figure]) -> list[DrawnPlot]:
-    """The figures of a configuration that hold a value, in their order."""
-    drawn = [(figure, content) for figure in figures if (content := _drawing(config, figure)) is not None]
+def plots_of(config: str, charts: Sequence[Chart]) -> list[DrawnPlot]:
+    """The charts of a configuration that hold a value, in their order."""
+    drawn = [(chart, content) for chart in charts if (content := _drawing(config, chart)) is not None]
     return [
         DrawnPlot(
             Plot(
-                path=f"{FOLDER}/{_slug(config)}-{_slug(figure.title)}-{place}.svg",
+                path=f"{FOLDER}/{_slug(config)}-{_slug(chart.title)}-{place}.svg",
                 config=config,
-                title=figure.title,
-                caption=figure.caption,
+                title=chart.title,
+                caption=chart.caption,
             ),
             content,
         )
-        for place, (figure, content) in enumerate(drawn, start=1)
+        for place, (chart, content) in enumerate(drawn, start=1)
     ]
 
 
@@ -102,40 +102,40 @@ def agreement_plot(config: str, rows: Sequence[Agreement]) -> DrawnPlot | None:
     )
 
 
-def _drawing(config: str, figure: Figure) -> bytes | None:
-    if isinstance(figure, Histogram):
-        return _histogram(config, figure) if any(figure.series.values()) else None
-    return _bars(config, figure) if sum(figure.counts.values()) else None
+def _drawing(config: str, chart: Chart) -> bytes | None:
+    if isinstance(chart, Histogram):
+        return _histogram(config, chart) if any(chart.series.values()) else None
+    return _bars(config, chart) if sum(chart.counts.values()) else None
 
 
-def _histogram(config: str, figure: Histogram) -> bytes:
-    ranges = [f"from {number(one.low)} to {number(one.high)}, median {number(one.median)}" for one in summaries(figure)]
-    several = len(figure.series) > 1
+def _histogram(config: str, chart: Histogram) -> bytes:
+    ranges = [f"from {number(one.low)} to {number(one.high)}, median {number(one.median)}" for one in summaries(chart)]
+    several = len(chart.series) > 1
     marks = [
         Markup('<g class="plot" transform="translate({} {}) scale({})">{}</g>').format(
-            EDGE, HEAD, round(SCALE, 4), svg.columns(figure)
+            EDGE, HEAD, round(SCALE, 4), svg.columns(chart)
         )
     ]
     floor = HEAD + svg.HEIGHT * SCALE
     if several:
-        for place, one in enumerate(summaries(figure)):
+        for place, one in enumerate(summaries(chart)):
             height = floor + 22 * place + 16
-            series = list(figure.series).index(one.name)
+            series = list(chart.series).index(one.name)
             text = f"{_cut(one.name)}: {one.n:,} {ranges[place]}"
             marks.append(_swatch(series, height) + _text(EDGE + 22, height, text))
-        floor += 22 * len(summaries(figure)) + 8
-    total = sum(one.n for one in summaries(figure))
+        floor += 22 * len(summaries(chart)) + 8
+    total = sum(one.n for one in summaries(chart))
     under = f"{config}: {total:,}" if several else f"{config}: {total:,} {ranges[0]}"
-    return _page(figure.title, under, svg.described(figure), marks, floor + 10)
+    return _page(chart.title, under, svg.described(chart), marks, floor + 10)
 
 
-def _bars(config: str, figure: Bars) -> bytes:
-    shown = list(figure.counts.items())
+def _bars(config: str, chart: Bars) -> bytes:
+    shown = list(chart.counts.items())
     if len(shown) > MOST_ROWS:
         kept = sorted(shown, key=lambda one: -one[1])[: MOST_ROWS - 1]
-        rest = sum(figure.counts.values()) - sum(count for _, count in kept)
-        shown = [*kept, (f"{len(figure.counts) - len(kept):,} others", rest)]
-    total, most = sum(figure.counts.values()), max(count for _, count in shown)
+        rest = sum(chart.counts.values()) - sum(count for _, count in kept)
+        shown = [*kept, (f"{len(chart.counts) - len(kept):,} others", rest)]
+    total, most = sum(chart.counts.values()), max(count for _, count in shown)
     left, right = LABELS + EDGE, WIDTH - EDGE - NUMBERS
     marks = []
     for place, (name, count) in enumerate(shown):
@@ -150,8 +150,8 @@ def _bars(config: str, figure: Bars) -> bytes:
                 left + width + 8, middle + 5, f"{count:,} ({count / total:.0%})"
             )
         )
-    description = f"Bars: {figure.title}, {total:,} in all"
-    return _page(figure.title, f"{config}: {total:,}", description, marks, HEAD + len(shown) * ROW + 12)
+    description = f"Bars: {chart.title}, {total:,} in all"
+    return _page(chart.title, f"{config}: {total:,}", description, marks, HEAD + len(shown) * ROW + 12)
 
 
 def _page(title: str, under: str, description: str, marks: Sequence[Markup], height: float) -> bytes:

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from flows.construct.engine import Family, FigureContext, Part
-from flows.construct.exhibit import Figure
+from flows.construct.engine import ChartContext, Family, Part
 from flows.construct.stages import Build, StageRef
+from flows.construct.view import Chart
 from schemas.base import Dropped, Record, content_hash
 
 
@@ -46,11 +46,11 @@ def drawn_records(build: Build, family: Family, part: Part, most: int) -> list[R
     return [record for place in places for record in stage.slice(place, place + 1)]
 
 
-def figures(build: Build, family: Family, part: Part) -> list[Figure]:
+def charts(build: Build, family: Family, part: Part) -> list[Chart]:
     """The distributions that the family offers of a part."""
-    if part.figures is None:
+    if part.charts is None:
         return []
-    context = FigureContext(
+    context = ChartContext(
         settings=build.families[family.name].settings,
         seed=build.seed,
         embedder=build.embedder,
@@ -59,7 +59,7 @@ def figures(build: Build, family: Family, part: Part) -> list[Figure]:
         kept=lambda step: build.read(StageRef(family.name, part.name, step)),
         dropped=lambda step: build.read(StageRef(family.name, part.name, step)).dropped(),
     )
-    return list(part.figures(context))
+    return list(part.charts(context))
 
 
 def _by_id(build: Build, ref: StageRef, wanted: set[str]) -> dict[str, Record]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
-from flows.construct.exhibit import Histogram
+from flows.construct.view import Histogram
 from flows.report.bins import Bin, binned, edge, number, ticks, whole
 
 WIDTH, HEIGHT = 300, 180
@@ -16,17 +16,17 @@ Scale = Callable[[float], float]
 """From a value to a place in the drawing."""
 
 
-def histogram(figure: Histogram) -> Markup:
-    """The figure as an `svg` element; series are stacked, the threshold is a dashed line."""
+def histogram(chart: Histogram) -> Markup:
+    """The chart as an `svg` element; series are stacked, the threshold is a dashed line."""
     return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        WIDTH, HEIGHT, described(figure), columns(figure)
+        WIDTH, HEIGHT, described(chart), columns(chart)
     )
 
 
-def columns(figure: Histogram) -> Markup:
+def columns(chart: Histogram) -> Markup:
     """What is drawn of a histogram, on `WIDTH` by `HEIGHT`."""
-    bins = binned(figure)
-    names = list(figure.series)
+    bins = binned(chart)
+    names = list(chart.series)
     low, high = bins[0].low, bins[-1].high
     most = max(sum(one.counts) for one in bins)
 
@@ -37,19 +37,19 @@ def columns(figure: Histogram) -> Markup:
         return round(FLOOR - count / most * (FLOOR - TOP), 2)
 
     marks = [_grid(count, y(count)) for count in ticks(0, most, 3, integers=True)]
-    marks += [_column(one, names, figure.unit, x, y) for one in bins]
+    marks += [_column(one, names, chart.unit, x, y) for one in bins]
     marks += [
         Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(x(at), FLOOR + 15, number(at))
-        for at in ticks(low, high, 5, integers=whole(figure))
+        for at in ticks(low, high, 5, integers=whole(chart))
     ]
     marks.append(
         Markup('<text class="unit" x="{}" y="{}" text-anchor="middle">{}</text>').format(
-            (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, figure.unit
+            (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, chart.unit
         )
     )
-    threshold = edge(figure)
-    if threshold is not None and figure.threshold is not None:
-        marks.append(_threshold(x(threshold), number(figure.threshold)))
+    threshold = edge(chart)
+    if threshold is not None and chart.threshold is not None:
+        marks.append(_threshold(x(threshold), number(chart.threshold)))
     axis = Markup('<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(LEFT, WIDTH - RIGHT, FLOOR, FLOOR)
     return Markup("").join([*marks, axis])
 
@@ -170,7 +170,7 @@ def _threshold(at: float, label: str) -> Markup:
     ).format(at, at, TOP - 6, FLOOR, at, TOP - 10, anchor, label)
 
 
-def described(figure: Histogram) -> str:
-    """The figure in words, for those who do not see it."""
-    total = sum(count for counts in figure.series.values() for count in counts.values())
-    return f"Histogram: {figure.title}, {total:,} values; the numbers are in the table below it"
+def described(chart: Histogram) -> str:
+    """The chart in words, for those who do not see it."""
+    total = sum(count for counts in chart.series.values() for count in counts.values())
+    return f"Histogram: {chart.title}, {total:,} values; the numbers are in the table below it"

@@ -9,8 +9,8 @@ from typing import Any
 from markupsafe import Markup
 
 from flows.construct.engine import Family
-from flows.construct.exhibit import Bars, Figure, Line, Listing, Sheet
 from flows.construct.stages import PEOPLE, SOURCE
+from flows.construct.view import Bars, Chart, Line, Listing, View
 from flows.report import svg
 from flows.report.bins import Bin, Summary, binned, number, summaries
 from flows.report.read import Refusal
@@ -24,7 +24,7 @@ LISTED_TEXTS = 12
 LISTED_CHARACTERS = 200
 SLACK = 1.2
 """Times the limit: up to there a text is shown whole."""
-SHEET_LINES = 16
+RECORD_LINES = 16
 SHOWN_BARS = 12
 """Of more kinds the most frequent are shown, and the others as one."""
 SHOWN_REASONS = 30
@@ -44,8 +44,8 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class SheetLine:
-    """A line of a sheet, its cells in segments."""
+class RecordLine:
+    """A line of a record view, its cells in segments."""
 
     label: str
     cells: tuple[tuple[Segment, ...], ...]
@@ -73,13 +73,13 @@ class ListingView:
 
 
 @dataclass(frozen=True)
-class SheetView:
+class RecordView:
     """A record as the page shows it."""
 
     title: str
     tags: tuple[str, ...]
     columns: tuple[str, ...]
-    lines: tuple[SheetLine, ...]
+    lines: tuple[RecordLine, ...]
     listing: ListingView | None
     more_lines: int
     id: str
@@ -89,7 +89,7 @@ class SheetView:
 class ExampleView:
     """A dropped record: itself, beside it what it collides with, and what shows the reason."""
 
-    sheet: SheetView | None
+    record: RecordView | None
     evidence: str
     value: str | None
     item_id: str
@@ -133,7 +133,7 @@ class BarView:
 
 
 @dataclass(frozen=True)
-class FigureView:
+class ChartView:
     """A distribution, drawn: an SVG and its numbers, or bars."""
 
     title: str
@@ -158,8 +158,8 @@ class PartView:
     kept_share: str
     funnel: tuple[FunnelStep, ...]
     notes: tuple[str, ...]
-    figures: tuple[FigureView, ...]
-    sheets: tuple[SheetView, ...]
+    charts: tuple[ChartView, ...]
+    records: tuple[RecordView, ...]
 
 
 @dataclass(frozen=True)
@@ -232,17 +232,17 @@ def width(part: float, whole: float) -> float:
 # ---- records ----
 
 
-def sheet_of(record: Record, family: Family) -> Sheet:
+def view_of(record: Record, family: Family) -> View:
     """The record as its family lays out its items, or by the fields that make it what it is."""
-    if family.layout is not None and isinstance(record, tuple(part.item for part in family.parts)):
-        return family.layout(record)
-    return Sheet(lines=tuple(Line(words_of(name), (text,)) for name, text in _fields(record).items()))
+    if family.view is not None and isinstance(record, tuple(part.item for part in family.parts)):
+        return family.view(record)
+    return View(lines=tuple(Line(words_of(name), (text,)) for name, text in _fields(record).items()))
 
 
-def side_by_side(record: Record, related: Record) -> Sheet:
+def side_by_side(record: Record, related: Record) -> View:
     """A dropped record beside the one it collides with, field by field."""
     left, right = _fields(record), _fields(related)
-    return Sheet(
+    return View(
         columns=("dropped", "collides with"),
         lines=tuple(
             Line(words_of(name), (left.get(name, ""), right.get(name, ""))) for name in dict.fromkeys([*left, *right])
@@ -250,15 +250,15 @@ def side_by_side(record: Record, related: Record) -> Sheet:
     )
 
 
-def sheet_view(sheet: Sheet, record_id: str = "") -> SheetView:
-    """The sheet cut to what is shown, its cells compared; `record_id` is written beside its tags."""
-    return SheetView(
-        title=clip(sheet.title),
-        tags=tuple(clip(tag, LISTED_CHARACTERS) for tag in sheet.tags),
-        columns=sheet.columns,
-        lines=tuple(_line(line, bool(sheet.columns)) for line in sheet.lines[:SHEET_LINES]),
-        listing=_listing(sheet.listing) if sheet.listing else None,
-        more_lines=max(0, len(sheet.lines) - SHEET_LINES),
+def record_view(view: View, record_id: str = "") -> RecordView:
+    """The view cut to what is shown, its cells compared; `record_id` is written beside its tags."""
+    return RecordView(
+        title=clip(view.title),
+        tags=tuple(clip(tag, LISTED_CHARACTERS) for tag in view.tags),
+        columns=view.columns,
+        lines=tuple(_line(line, bool(view.columns)) for line in view.lines[:RECORD_LINES]),
+        listing=_listing(view.listing) if view.listing else None,
+        more_lines=max(0, len(view.lines) - RECORD_LINES),
         id=record_id,
     )
 
@@ -266,17 +266,17 @@ def sheet_view(sheet: Sheet, record_id: str = "") -> SheetView:
 def example_view(refusal: Refusal, family: Family) -> ExampleView:
     """A drop as the page shows it. Evidence that stands in the record anyway is not said twice."""
     dropped, record, related = refusal.dropped, refusal.record, refusal.related
-    sheet = None
+    view = None
     if record is not None and type(related) is type(record):
-        sheet = side_by_side(record, related)
+        view = side_by_side(record, related)
     elif (only := record or related) is not None:
-        sheet = sheet_of(only, family)
-    said = {text for line in sheet.lines for text in line.cells} if sheet else set()
+        view = view_of(only, family)
+    said = {text for line in view.lines for text in line.cells} if view else set()
     value = None
     if dropped.value is not None:
         value = f"{'similarity' if dropped.related_id else 'measured'} {number(dropped.value)}"
     return ExampleView(
-        sheet=sheet_view(sheet) if sheet else None,
+        record=record_view(view) if view else None,
         evidence="" if dropped.evidence in said else clip(dropped.evidence),
         value=value,
         item_id=dropped.item_id,
@@ -300,12 +300,12 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _line(line: Line, beside_columns: bool) -> SheetLine:
+def _line(line: Line, beside_columns: bool) -> RecordLine:
     pair = len(line.cells) == 2
     aside = beside_columns and len(line.cells) == 1
     cells = [clip(cell, LISTED_CHARACTERS if aside else TEXT_CHARACTERS) for cell in line.cells]
     segments = compared(cells[0], cells[1]) if pair else tuple((Segment(cell),) for cell in cells)
-    return SheetLine(clip(line.label), segments, line.strong, pair and line.cells[0] == line.cells[1])
+    return RecordLine(clip(line.label), segments, line.strong, pair and line.cells[0] == line.cells[1])
 
 
 def _listing(listing: Listing) -> ListingView:
@@ -376,25 +376,25 @@ def _total(label: str, count: int, most: int) -> FunnelStep:
     return FunnelStep(label, count, 0, width(count, most), 0.0, "", (), 0, 0)
 
 
-# ---- figures ----
+# ---- charts ----
 
 
-def figure_view(figure: Figure) -> FigureView | None:
-    """The figure, drawn; None where it holds nothing."""
-    if isinstance(figure, Bars):
-        bars = _bars(figure.counts)
-        return FigureView(figure.title, figure.caption, None, bars, (), (), "", ()) if bars else None
-    bins = tuple(binned(figure))
+def chart_view(chart: Chart) -> ChartView | None:
+    """The chart, drawn; None where it holds nothing."""
+    if isinstance(chart, Bars):
+        bars = _bars(chart.counts)
+        return ChartView(chart.title, chart.caption, None, bars, (), (), "", ()) if bars else None
+    bins = tuple(binned(chart))
     if not bins:
         return None
-    return FigureView(
-        title=figure.title,
-        caption=figure.caption,
-        drawing=svg.histogram(figure),
+    return ChartView(
+        title=chart.title,
+        caption=chart.caption,
+        drawing=svg.histogram(chart),
         bars=(),
-        series=tuple(figure.series),
-        summaries=tuple(summaries(figure)),
-        unit=figure.unit,
+        series=tuple(chart.series),
+        summaries=tuple(summaries(chart)),
+        unit=chart.unit,
         bins=bins,
     )
 

@@ -134,7 +134,7 @@ def _advise_evaluations(console: Console, project: Project, kept: Sequence[PartM
         there = {part.part for part in kept if part.family == name}
         if there.isdisjoint(one.evaluation.parts):
             continue
-        held = one.evaluation.held
+        held = one.evaluation.dialogues
         if held is not None and there.issuperset(held.parts):
             _advise(console, project, f"score {name}", "tables of the dialogues that were built")
         asked = one.prompts if held is not None else one.evaluation.prompts

@@ -30,8 +30,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from data.rows import options
-from data.store import RowShardWriter, Store
+from data.parquet import long_text_options
+from data.stage_files import LongTextShardWriter, StageFiles
+from data.store import Store
 from flows.construct.engine import Drop, RowFile, RowsContext, Slot
 from flows.families.lveval.assembly import Assembler, context_files
 from flows.families.lveval.datasets import DATASETS, Dataset
@@ -129,7 +130,7 @@ def one_pair(
 
 def ours(mixer: Assembler, settings: LVEvalSettings, folder: Path) -> tuple[int, dict[str, int], list[Path]]:
     """Write all files; rows, drops by reason, and the files."""
-    store = Store(str(folder)).stage("lveval", "contexts", "mix_contexts", "bench")
+    store = StageFiles(Store(str(folder)), "lveval", "contexts", "mix_contexts", "bench")
 
     class Step:
         def __init__(self) -> None:
@@ -146,7 +147,7 @@ def ours(mixer: Assembler, settings: LVEvalSettings, folder: Path) -> tuple[int,
         def drop(record: Record, slot: Slot, refusal: Drop) -> None:
             drops[refusal.reason] += 1
 
-        with RowShardWriter(store, index, file.name, LongContext, "context") as writer:
+        with LongTextShardWriter(store, index, file.name, LongContext, "context") as writer:
             for values, text in mix_contexts(file, RowsContext(mixer, key, drop)):
                 writer.write(values, text)
         return writer.finish(file.planned)
@@ -162,7 +163,7 @@ def rewrite(files: list[str]) -> float:
     for file in files:
         source = pq.ParquetFile(file)
         with pq.ParquetWriter(
-            f"{file}.again", source.schema_arrow, **options(source.schema_arrow, "context")
+            f"{file}.again", source.schema_arrow, **long_text_options(source.schema_arrow, "context")
         ) as writer:
             for group in range(source.num_row_groups):
                 table: pa.Table = source.read_row_group(group)

@@ -99,9 +99,11 @@ def whole_words(case: Case) -> str:
 
 def forget() -> None:
     """Empty the caches of texts, answers and results, so that a run starts as the first one did."""
-    from flows.language import en_mentions, en_replace, en_tokens
+    from flows.language.en.mentions import find, plan_of
+    from flows.language.en.replace import described
+    from flows.language.en.tokens import tokens
 
-    for kept in (checks.compare, en_tokens.tokens, en_mentions.find, en_mentions.plan_of, en_replace.described):
+    for kept in (checks.compare, tokens, find, plan_of, described):
         kept.cache_clear()
     re.purge()
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
 from flows.construct.evaluation import Authorship, Evaluation, Request
-from flows.families.charpeval.figures import authored_figures, item_figures, pair_figures
+from flows.families.charpeval.charts import authored_charts, item_charts, pair_charts
 from flows.families.charpeval.inference import choices, chunks
-from flows.families.charpeval.layout import layout
 from flows.families.charpeval.method import (
     CharpEvalSettings,
     collect_facts,
@@ -28,6 +27,7 @@ from flows.families.charpeval.rubric import WRITE_DISTRACTORS, WRITE_UTTERANCES
 from flows.families.charpeval.score import ScoredItem, compare_authors, score
 from flows.families.charpeval.show import show
 from flows.families.charpeval.verify import verify_authored, verify_items, verify_pairs
+from flows.families.charpeval.view import view
 from schemas.charpeval import SUBSETS, Authored, CharpEvalItem, UtterancePair
 from schemas.source import Dialogue
 
@@ -55,7 +55,7 @@ FAMILY = Family(
             item=UtterancePair,
             people=WRITE_UTTERANCES,
             verify=verify_pairs,
-            figures=pair_figures,
+            charts=pair_charts,
             steps=(
                 each(filter_dialogue, version=3),
                 all_(join_subsets, version=2),
@@ -69,7 +69,7 @@ FAMILY = Family(
             item=Authored,
             people=WRITE_DISTRACTORS,
             verify=verify_authored,
-            figures=authored_figures,
+            charts=authored_charts,
             steps=(
                 expand(open_authoring, version=2, slots=when_ready, most=lambda settings: 1),
                 each(draft_distractors, version=2, prompts=[DRAFT_DISTRACTORS], prepare=collect_facts),
@@ -80,13 +80,13 @@ FAMILY = Family(
             source=Authored,
             item=CharpEvalItem,
             verify=verify_items,
-            figures=item_figures,
+            charts=item_charts,
             released=Released("dialogue_id", configs=("subset",), proof=("distractors",)),
             steps=(expand(make_item, slots=when_written, most=lambda settings: len(SUBSETS)),),
         ),
     ),
     show=show,
-    layout=layout,
+    view=view,
     evaluation=Evaluation(
         parts=("items",),
         settings=("shots",),

@@ -1,7 +1,7 @@
 """What is wrong with what people wrote: utterances (section 2.2) and distractors (2.3.1 to 2.3.5).
 
 What breaks a rule that can be decided sends the work back to its author; what only looks wrong is told to the
-reviewer. An entity is a name or the head of a noun phrase (`flows/language/en_nouns.py`): in the paper's figure 1,
+reviewer. An entity is a name or the head of a noun phrase (`flows/language/en/nouns.py`): in the paper's figure 1,
 cake and bread.
 """
 

@@ -18,7 +18,7 @@ from flows.families.charpeval.facts import LEAST_UNUSED, beyond, defined, main_e
 from flows.families.charpeval.inference import Shots
 from flows.families.charpeval.prompts import DRAFT_DISTRACTORS, DRAFT_UTTERANCES, RefusedDraft, ToAsk, ToDistract
 from flows.language import en
-from flows.language.en_tokens import word_set
+from flows.language.en.tokens import word_set
 from flows.llm.model import InvalidAnswer, Model
 from schemas.base import Provenance, content_hash
 from schemas.charpeval import DISTRACTOR_TYPES, SUBSETS, Authored, CharpEvalItem, DistractorType, Subset, UtterancePair

@@ -9,11 +9,10 @@ from flows.construct.evaluation import Evaluation, Selection
 from flows.construct.people import every, sample
 from flows.families.lveval.assembly import assembler, assemblies_of_rules, context_files
 from flows.families.lveval.candidates import dataset_texts
+from flows.families.lveval.charts import context_charts, document_charts, fact_charts, pair_charts, rule_charts
 from flows.families.lveval.confusing_facts import CHANGES
 from flows.families.lveval.datasets import BY_NAME, Dataset
-from flows.families.lveval.figures import context_figures, document_figures, fact_figures, pair_figures, rule_figures
 from flows.families.lveval.inference import ANSWERS, requests
-from flows.families.lveval.layout import layout
 from flows.families.lveval.method import (
     both_facts,
     confuse,
@@ -66,6 +65,7 @@ from flows.families.lveval.verify import (
     verify_pairs,
     verify_replacements,
 )
+from flows.families.lveval.view import view
 from schemas.lveval import (
     AnswerKeywords,
     ConfusingFact,
@@ -109,7 +109,7 @@ FAMILY = Family(
             item=Pair,
             people=sample(ANSWERABLE, answerable_tasks),
             verify=verify_pairs,
-            figures=pair_figures,
+            charts=pair_charts,
             steps=(
                 expand(
                     to_pair,
@@ -136,7 +136,7 @@ FAMILY = Family(
             whole=True,
             item=PoolDocument,
             verify=verify_documents,
-            figures=document_figures,
+            charts=document_charts,
             steps=(
                 expand(
                     to_document,
@@ -155,7 +155,7 @@ FAMILY = Family(
             item=ConfusingFact,
             people=every(CONFUSING_FACT, unfit_fact),
             verify=verify_facts,
-            figures=fact_figures,
+            charts=fact_charts,
             steps=(
                 expand(
                     confuse,
@@ -174,7 +174,7 @@ FAMILY = Family(
             item=Replacements,
             people=every(REPLACEMENTS),
             verify=verify_replacements,
-            figures=rule_figures,
+            charts=rule_charts,
             steps=(
                 expand(
                     propose_rules,
@@ -218,7 +218,7 @@ FAMILY = Family(
             item=LongContext,
             verify=verify_contexts,
             against=verify_against_sources,
-            figures=context_figures,
+            charts=context_charts,
             released=Released(
                 "pair_id",
                 configs=("dataset",),
@@ -239,7 +239,7 @@ FAMILY = Family(
         ),
     ),
     show=show,
-    layout=layout,
+    view=view,
     evaluation=Evaluation(
         parts=("contexts",),
         settings=("metrics", "blacklists", "ablations", "context_windows"),

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from flows.language.boundaries import boundaries
 from flows.language.keywords import PhraseFinder
-from flows.language.zh_script import script
+from flows.language.zh.script import script
 from schemas.lveval import PoolDocument
 
 Numbers = npt.NDArray[np.int64]

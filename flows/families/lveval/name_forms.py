@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from flows.language import language_of, zh
-from flows.language.en_names import PARTICLES, SUFFIXES, TITLES, classes, is_first_name, is_surname, place_class
-from flows.language.en_persons import personal_name
-from flows.language.en_phrases import is_dictionary_word
-from flows.language.en_tokens import word_set
-from flows.language.zh_text import tagged, words
+from flows.language.en.names import PARTICLES, SUFFIXES, TITLES, classes, is_first_name, is_surname, place_class
+from flows.language.en.persons import personal_name
+from flows.language.en.phrases import is_dictionary_word
+from flows.language.en.tokens import word_set
+from flows.language.zh.text import tagged, words
 from schemas.lveval import Rule
 
 _BEFORE = re.compile(r"([A-Z][\w’'.-]*)[ \u00a0]$")

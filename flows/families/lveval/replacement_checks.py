@@ -17,9 +17,9 @@ from flows.families.lveval.distractor_index import BETWEEN
 from flows.families.lveval.name_forms import DOT, forms_of, is_common_word, longer_name, of_one_name, shared_names
 from flows.language import en, language_of
 from flows.language.boundaries import boundaries
-from flows.language.en_names import is_familiar_place
-from flows.language.en_phrases import article
-from flows.language.en_tokens import word_set
+from flows.language.en.names import is_familiar_place
+from flows.language.en.phrases import article
+from flows.language.en.tokens import word_set
 from flows.language.keywords import Edit, met, occurs, problems, readable, replacer
 from flows.language.other_names import other_names
 from flows.llm.model import Problem

@@ -7,9 +7,8 @@ from typing import Any
 from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
 from flows.construct.evaluation import Evaluation
 from flows.construct.people import sample
-from flows.families.reeval.figures import enriched_figures, passage_figures, swap_figures
+from flows.families.reeval.charts import enriched_charts, passage_charts, swap_charts
 from flows.families.reeval.inference import ANSWERS, STYLES, requests
-from flows.families.reeval.layout import layout
 from flows.families.reeval.method import (
     ReEvalSettings,
     drop_duplicate_passages,
@@ -41,6 +40,7 @@ from flows.families.reeval.rubric import SUPPORT, tasks, validation_tasks
 from flows.families.reeval.score import ScoredCase, check_judge, score
 from flows.families.reeval.show import show
 from flows.families.reeval.verify import verify_enriched, verify_passages, verify_swaps
+from flows.families.reeval.view import view
 from flows.llm.model import Prompt, Text
 from schemas.reeval import EnrichedCase, SwapCase
 from schemas.source import Passage, QASource
@@ -98,7 +98,7 @@ FAMILY = Family(
             whole=True,
             steps=(all_(drop_duplicate_passages, embeds=True),),
             verify=verify_passages,
-            figures=passage_figures,
+            charts=passage_charts,
         ),
         Part(
             "category1",
@@ -106,7 +106,7 @@ FAMILY = Family(
             item=SwapCase,
             people=sample(SUPPORT, tasks, validation_tasks),
             verify=verify_swaps,
-            figures=swap_figures,
+            charts=swap_charts,
             released=Released("question"),
             steps=(
                 *FILTERED,
@@ -127,7 +127,7 @@ FAMILY = Family(
             item=EnrichedCase,
             people=sample(SUPPORT, tasks, validation_tasks),
             verify=verify_enriched,
-            figures=enriched_figures,
+            charts=enriched_charts,
             released=Released("question", proof=("passages",)),
             steps=(
                 *FILTERED,
@@ -151,7 +151,7 @@ FAMILY = Family(
         ),
     ),
     show=show,
-    layout=layout,
+    view=view,
     evaluation=Evaluation(
         parts=("category1", "category2"),
         settings=("style", "prompting", "shots", "entailment", "matrix_seeds"),

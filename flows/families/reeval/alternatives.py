@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from flows.families.reeval import checks
 from flows.language import language_of
 from flows.language.alternatives import CENTURY, FEW, NUMBER, YEAR, counted_anew, is_plausible, moved, persons
-from flows.language.en_countries import Country, countries, country_of_city, named_in
-from flows.language.en_names import classes, is_common_surname, place_class
-from flows.language.en_phrases import is_dictionary_word
+from flows.language.en.countries import Country, countries, country_of_city, named_in
+from flows.language.en.names import classes, is_common_surname, place_class
+from flows.language.en.phrases import is_dictionary_word
 from flows.language.invented import invented_names
-from flows.language.zh_types import is_personal_name, surname
+from flows.language.zh.types import is_personal_name, surname
 from schemas.reeval import Case
 
 CANDIDATES = 24

@@ -26,7 +26,7 @@ from flows.families.reeval.prompts import (
     ToSelect,
 )
 from flows.language import CannotReplace, Language, language_of, names_of
-from flows.language.en_names import classes
+from flows.language.en.names import classes
 from flows.language.pointing import leans_on_what_is_asked, points_outside
 from flows.language.titles import BRACKET, page_name
 from flows.llm.model import Invalid, RuleSet

@@ -7,9 +7,10 @@ from typing import Any
 
 from data.sources import SourceSpec
 from flows.construct.engine import Family, Paper, Part, Released, Slot, all_, each, expand
-from flows.construct.evaluation import Evaluation, Held
+from flows.construct.evaluation import DialogueEvaluation, Evaluation
 from flows.construct.people import sample
 from flows.families.refutebench.cases import cases
+from flows.families.refutebench.charts import dialogue_charts, rating_charts, seed_charts
 from flows.families.refutebench.dialogues import (
     dialogues_of,
     hold_dialogue,
@@ -18,9 +19,6 @@ from flows.families.refutebench.dialogues import (
     protocols_of,
     state_protocol,
 )
-from flows.families.refutebench.figures import dialogue_figures, rating_figures, seed_figures
-from flows.families.refutebench.given import fitting
-from flows.families.refutebench.layout import layout
 from flows.families.refutebench.prompts import (
     CHECK_REFUTATION,
     PROMPTS,
@@ -34,9 +32,11 @@ from flows.families.refutebench.ratings import open_rating, rate, ratings_of, ra
 from flows.families.refutebench.rubric import REFUTE_RATING, evaluators_ratings, tasks
 from flows.families.refutebench.score import tables
 from flows.families.refutebench.seeds import choose_seeds, make_seed, tasks_of, tasks_of_sources
+from flows.families.refutebench.selected_ratings import select_ratings
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.families.refutebench.show import show
 from flows.families.refutebench.verify import verify_dialogues, verify_protocol, verify_ratings, verify_seeds
+from flows.families.refutebench.view import view
 from flows.llm.model import Model
 from schemas.errors import WrongInput
 from schemas.refutebench import TASKS, ProtocolSettings, Rating, RefutationDialogue, Seed
@@ -129,7 +129,7 @@ FAMILY = Family(
             source=Assignment,
             item=Seed,
             verify=verify_seeds,
-            figures=seed_figures,
+            charts=seed_charts,
             released=Released("id", mixes=_nothing, said=("query", "reference")),
             steps=(
                 expand(
@@ -164,7 +164,7 @@ FAMILY = Family(
             uses=("seeds",),
             item=RefutationDialogue,
             verify=verify_dialogues,
-            figures=dialogue_figures,
+            charts=dialogue_charts,
             released=Released("seed", proof=("seeds",), mixes=_nothing, said=("turns",)),
             steps=(
                 expand(
@@ -193,7 +193,7 @@ FAMILY = Family(
             item=Rating,
             people=sample(REFUTE_RATING, tasks, programs=evaluators_ratings),
             verify=verify_ratings,
-            figures=rating_figures,
+            charts=rating_charts,
             released=Released(
                 "dialogue",
                 proof=("dialogues",),
@@ -218,10 +218,12 @@ FAMILY = Family(
         ),
     ),
     show=show,
-    layout=layout,
+    view=view,
     evaluation=Evaluation(
         parts=("seeds",),
-        held=Held(parts=("dialogues", "ratings"), models="evaluated", tables=tables, fitting=fitting, cases=cases),
+        dialogues=DialogueEvaluation(
+            parts=("dialogues", "ratings"), models="evaluated", tables=tables, select=select_ratings, cases=cases
+        ),
     ),
     reads="dialogues",
     folder=Path(__file__).parent,

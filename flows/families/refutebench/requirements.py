@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from flows.families.refutebench.lexicon import packaged
-from flows.language import en, zh, zh_text
-from flows.language.en_numbers import value_of
+from flows.language import en, zh
+from flows.language.en.numbers import value_of
+from flows.language.zh import text as zh_text
 from schemas.refutebench import TASKS, Focus, SeedTask
 
 Manner = Literal[

@@ -31,7 +31,8 @@ from flows.families.refutebench.requirements import (
     sentence_end,
     word_bounds,
 )
-from flows.language import en, zh, zh_text
+from flows.language import en, zh
+from flows.language.zh import text as zh_text
 from flows.llm.model import Invalid, RuleSet, Text
 from schemas.refutebench import RATINGS, TASKS
 

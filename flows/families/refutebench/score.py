@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from annotation.agreement import DRAWS, INTERVAL
-from flows.construct.evaluation import HeldContext
+from flows.construct.evaluation import DialogueContext
 from flows.families.refutebench.dialogues import slots_of
 from flows.families.refutebench.prompts import ANSWER_TOKENS, RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask
 from flows.families.refutebench.ratings import ratings_of
@@ -104,7 +104,7 @@ class Compared(NamedTuple):
     """Of how many seeds this model has them."""
 
 
-def tables(ctx: HeldContext) -> ScoreTables:
+def tables(ctx: DialogueContext) -> ScoreTables:
     """Sections 5.1 and 5.2; of ratings alone, without their dialogues, the tables of ratings."""
     settings: RefuteBenchSettings = ctx.settings
     ratings = [one for one in ctx.records("ratings") if one.rating in RATINGS]
@@ -391,7 +391,7 @@ Account = Counter[tuple[str, str]]
 
 
 def _accounts(
-    ctx: HeldContext,
+    ctx: DialogueContext,
     settings: RefuteBenchSettings,
     ratings: Sequence[Rating],
     dialogues: Sequence[RefutationDialogue],

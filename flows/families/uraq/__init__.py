@@ -5,11 +5,9 @@ from pathlib import Path
 from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
 from flows.construct.evaluation import Evaluation, Request, Selection
 from flows.construct.people import sample
-from flows.families.uraq.figures import conflict_figures, evaluation_figures, item_figures, statement_figures
-from flows.families.uraq.layout import layout
+from flows.families.uraq.charts import conflict_charts, evaluation_charts, item_charts, statement_charts
+from flows.families.uraq.contexts import URAQ, draw_contexts
 from flows.families.uraq.method import (
-    URAQ,
-    UraqSettings,
     arrange_contexts,
     ask_question,
     batches,
@@ -17,7 +15,6 @@ from flows.families.uraq.method import (
     deduplicate,
     make_conflict,
     manipulate,
-    pool_contexts,
     prescreen,
     to_read,
     wish_types,
@@ -34,8 +31,10 @@ from flows.families.uraq.prompts import (
 )
 from flows.families.uraq.rubric import CHECK, tasks
 from flows.families.uraq.score import ScoredRow, score
+from flows.families.uraq.settings import UraqSettings
 from flows.families.uraq.show import show
 from flows.families.uraq.verify import verify_conflicts, verify_evaluation, verify_items, verify_statements
+from flows.families.uraq.view import view
 from schemas.source import QASource, Statement
 from schemas.uraq import NEEDS, SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
 
@@ -68,7 +67,7 @@ FAMILY = Family(
                 each(manipulate, version=2, prompts=[MANIPULATE]),
             ),
             verify=verify_statements,
-            figures=statement_figures,
+            charts=statement_charts,
             planned=lambda settings: settings.statements,
         ),
         Part(
@@ -93,7 +92,7 @@ FAMILY = Family(
             ),
             people=sample(CHECK, tasks),
             verify=verify_items,
-            figures=item_figures,
+            charts=item_charts,
             released=Released("id", proof=("statements",)),
         ),
         Part(
@@ -103,7 +102,7 @@ FAMILY = Family(
             item=Conflict,
             steps=(each(make_conflict, prompts=[CONTRADICT]),),
             verify=verify_conflicts,
-            figures=conflict_figures,
+            charts=conflict_charts,
         ),
         Part(
             "evaluation",
@@ -116,18 +115,18 @@ FAMILY = Family(
                     version=2,
                     slots=context_slots,
                     most=lambda settings: len(SETTINGS) * len(settings.context_counts),
-                    prepare=pool_contexts,
+                    prepare=draw_contexts,
                     settings=["context_counts", "related_above"],
                     embeds=True,
                 ),
             ),
             verify=verify_evaluation,
-            figures=evaluation_figures,
+            charts=evaluation_charts,
             released=Released("item_id", proof=("statements", "items", "conflicts")),
         ),
     ),
     show=show,
-    layout=layout,
+    view=view,
     evaluation=Evaluation(
         parts=("evaluation",),
         selection=Selection("context_counts", lambda row: row.n_contexts if row.dataset == URAQ else None),

@@ -32,7 +32,7 @@ def answer_keywords(asked: ToMark, rng: random.Random) -> Keywords:
 
 def _chinese_keywords(asked: ToMark) -> str:
     from flows.language.zh import STOP_WORDS
-    from flows.language.zh_text import tagged
+    from flows.language.zh.text import tagged
 
     numbers = _NUMBER.findall(asked.answer)
     if numbers and zh.answer_type(asked.answer, asked.question) in ("number", "date"):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from flows.families.lveval.rules.entities_en import NAME, TRIED, coined, renamed
 from flows.language import en
 from flows.language.alternatives import NUMBER, YEAR, counted_anew, moved, persons
-from flows.language.en_names import classes, place_class
-from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word
+from flows.language.en.names import classes, place_class
+from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
 from flows.language.invented import invented_names
 
 _ASKS_WORK = re.compile(

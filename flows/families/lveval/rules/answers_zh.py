@@ -11,10 +11,10 @@ from flows.families.lveval.rules.entities_zh import ASIDE, DOTTED, TAILS, TRIED,
 from flows.language import zh
 from flows.language.alternatives import NUMBER, YEAR, moved
 from flows.language.invented import invented_names
-from flows.language.zh_numbers import spelt, value_of
-from flows.language.zh_sisters import sisters
-from flows.language.zh_text import NUMERALS, tagged
-from flows.language.zh_types import is_personal_name, surname
+from flows.language.zh.numbers import spelt, value_of
+from flows.language.zh.sisters import sisters
+from flows.language.zh.text import NUMERALS, tagged
+from flows.language.zh.types import is_personal_name, surname
 
 LONGEST_PART = 12
 """Characters of an item of a list that is exchanged with the others."""

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from flows.language import en
 from flows.language.alternatives import persons
-from flows.language.en_names import TITLES, classes, is_first_name, is_of_a_people, is_surname, place_class
-from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word
-from flows.language.en_tokens import word_set
+from flows.language.en.names import TITLES, classes, is_first_name, is_of_a_people, is_surname, place_class
+from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
+from flows.language.en.tokens import word_set
 from flows.language.invented import invented_names
 
 TRIED = 3

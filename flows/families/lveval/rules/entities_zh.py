@@ -11,10 +11,10 @@ from flows.families.lveval.prompts import ToConfuse
 from flows.families.lveval.rules.entities_en import coined
 from flows.language import zh
 from flows.language.invented import invented_names
-from flows.language.zh_predicates import about, aliases
-from flows.language.zh_sisters import sisters
-from flows.language.zh_text import is_known_word, tagged
-from flows.language.zh_types import is_personal_name, surname
+from flows.language.zh.predicates import about, aliases
+from flows.language.zh.sisters import sisters
+from flows.language.zh.text import is_known_word, tagged
+from flows.language.zh.types import is_personal_name, surname
 
 LIVING = "鱼-鳣鸟-鹴虫-蠲雀雉雁鹿狐猫狗狼熊猴鼠獴豹虎狮龟贝树草花竹藤果菌藻杉松柏柳榕桃梅菊莲葵麦豆瓜兰"
 """Characters, and the blocks of those for fishes, birds and small animals, that end names of species."""

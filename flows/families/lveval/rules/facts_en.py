@@ -31,11 +31,11 @@ from flows.families.lveval.rules.sentences_en import (
 from flows.language import CannotReplace, en
 from flows.language.alternatives import LAST_YEAR
 from flows.language.choices import is_yes_or_no
-from flows.language.en_names import is_of_a_people, place_class
-from flows.language.en_nouns import entities
-from flows.language.en_phrases import article, parts_of_speech
-from flows.language.en_statements import statement, untimed
-from flows.language.en_tokens import word_set
+from flows.language.en.names import is_of_a_people, place_class
+from flows.language.en.nouns import entities
+from flows.language.en.phrases import article, parts_of_speech
+from flows.language.en.statements import statement, untimed
+from flows.language.en.tokens import word_set
 from flows.language.invented import invented_names
 
 NEAR = 40

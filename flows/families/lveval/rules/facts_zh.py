@@ -26,9 +26,9 @@ from flows.families.lveval.rules.entities_zh import (
 from flows.language import CannotReplace, zh
 from flows.language.alternatives import NUMBER, YEAR, moved
 from flows.language.invented import invented_names
-from flows.language.zh_predicates import ITSELF, about, aliases, is_unnamed, predicates
-from flows.language.zh_statements import statement, unexplained
-from flows.language.zh_text import is_known_word, tagged
+from flows.language.zh.predicates import ITSELF, about, aliases, is_unnamed, predicates
+from flows.language.zh.statements import statement, unexplained
+from flows.language.zh.text import is_known_word, tagged
 
 _BEGINNING = 60
 """Characters of a page in which it says what it is about."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from flows.families.lveval.prompts import ToRename
 from flows.language import language_of
-from flows.language.en_numbers import spelt
-from flows.language.en_tokens import MONTHS
+from flows.language.en.numbers import spelt
+from flows.language.en.tokens import MONTHS
 from schemas.lveval import Rule
 
 _NEIGHBOUR_YEARS = 3

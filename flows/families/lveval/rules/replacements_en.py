@@ -10,10 +10,10 @@ from flows.families.lveval.candidates import named_entities
 from flows.families.lveval.prompts import ToRename
 from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted, texts_of
 from flows.language import en
-from flows.language.en_names import TITLES, classes, is_familiar_place, is_first_name, is_surname, place_class
-from flows.language.en_persons import FUNCTION_WORDS, personal_name
-from flows.language.en_phrases import PREPOSITIONS, is_dictionary_word
-from flows.language.en_tokens import MONTHS, word_set
+from flows.language.en.names import TITLES, classes, is_familiar_place, is_first_name, is_surname, place_class
+from flows.language.en.persons import FUNCTION_WORDS, personal_name
+from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
+from flows.language.en.tokens import MONTHS, word_set
 from flows.language.invented import invented_names
 from flows.language.keywords import occurs
 from schemas.lveval import Rule

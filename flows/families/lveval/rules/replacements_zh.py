@@ -11,8 +11,8 @@ from flows.families.lveval.name_forms import TRANSCRIBED
 from flows.families.lveval.prompts import ToRename
 from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted, texts_of
 from flows.language.invented import invented_names
-from flows.language.zh_text import is_known_word, tagged
-from flows.language.zh_types import surname as zh_surname
+from flows.language.zh.text import is_known_word, tagged
+from flows.language.zh.types import surname as zh_surname
 from schemas.lveval import Rule
 
 _DOT = re.compile(r"[·・•‧]")

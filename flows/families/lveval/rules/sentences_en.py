@@ -24,8 +24,8 @@ from flows.families.lveval.rules.entities_en import (
     without_asides,
 )
 from flows.language import en
-from flows.language.en_phrases import AUXILIARIES, PREPOSITIONS, is_dictionary_word
-from flows.language.en_statements import is_finite
+from flows.language.en.phrases import AUXILIARIES, PREPOSITIONS, is_dictionary_word
+from flows.language.en.statements import is_finite
 from flows.language.pointing import points_outside
 
 LEAST_WORDS = 6

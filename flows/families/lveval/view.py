@@ -1,0 +1,71 @@
+"""LV-Eval's records laid out for the build report."""
+
+from flows.construct.view import Line, View
+from schemas.base import Record
+from schemas.lveval import AnswerKeywords, ConfusingFact, LongContext, Pair, PoolDocument, Replacements, RuleConflicts
+
+AROUND = 200
+"""Characters of a context shown around what stands in it."""
+
+
+def view(record: Record) -> View:
+    """A record by what a reader looks for: of a context, the surroundings of what was put into it."""
+    match record:
+        case ConfusingFact():
+            return View(
+                title=record.question,
+                tags=(record.language, record.dataset, f"{record.changes} changed"),
+                columns=("original fact", "confusing fact"),
+                lines=(
+                    Line("answer", (" / ".join(record.answers),), strong=True),
+                    Line("fact", (record.original_fact, record.fact)),
+                ),
+            )
+        case Replacements() | RuleConflicts():
+            conflicts = record.conflicts if isinstance(record, RuleConflicts) else record.lost
+            return View(
+                title=record.question,
+                tags=(record.language, record.dataset),
+                lines=(
+                    Line("answer", (" / ".join(record.answers),), strong=True),
+                    *(Line(rule.old, (rule.new,)) for rule in record.rules),
+                    *(Line(f"conflict of {one.old}", (f"{one.kind}: {one.excerpt}",)) for one in conflicts),
+                ),
+            )
+        case AnswerKeywords():
+            return View(
+                title=record.question,
+                tags=(record.language, record.dataset),
+                lines=(Line("answer", (record.answer,)), Line("keywords", (record.keywords,), strong=True)),
+            )
+        case Pair():
+            return View(
+                title=record.question,
+                tags=(record.language, record.dataset, record.source),
+                lines=(
+                    Line("answer", (" / ".join(record.answers),), strong=True),
+                    *(Line(one.id, (one.text[:2000],)) for one in record.documents),
+                ),
+            )
+        case PoolDocument():
+            return View(title=record.source.id, tags=(record.dataset,), lines=(Line("text", (record.text[:2000],)),))
+        case LongContext():
+            return _context(record)
+    raise TypeError(f"LV-Eval has no {type(record).__name__}")
+
+
+def _context(row: LongContext) -> View:
+    depth = (f"depth {row.depth}",) if row.depth is not None else ()
+    around = tuple(
+        Line(
+            f"{one.kind} at {100 * one.start / max(1, len(row.context)):.0f} %",
+            (row.context[max(0, one.start - AROUND) : one.end + AROUND],),
+        )
+        for one in row.positions
+    )
+    rules = tuple(Line(f"replaced: {rule.old}", (rule.new,)) for rule in row.replacements)
+    return View(
+        title=row.input,
+        tags=(row.language, row.dataset, f"{row.length:,} words", row.answer_test, *depth),
+        lines=(Line("answer", (" / ".join(row.answers),), strong=True), *rules, *around),
+    )

@@ -1,0 +1,132 @@
+"""English: words, sentences and base forms; what answers name, where texts name it, and the exchange of it."""
+
+import re
+from functools import cache
+
+import lemminflect
+import syntok.segmenter
+
+from flows.language.en.mentions import mentions
+from flows.language.en.names import gender
+from flows.language.en.nouns import Entity, entities, names
+from flows.language.en.phrases import article, head, is_plural
+from flows.language.en.replace import replace
+from flows.language.en.spans import spans_of_type
+from flows.language.en.subjects import dangling_subject
+from flows.language.en.types import answer_type, kind, shape
+
+__all__ = [
+    "STOP_WORDS", "Entity", "answer_type", "article", "contains", "content_lemmas", "content_words", "count",
+    "dangling_subject", "entities", "gender", "head", "is_plural", "kind", "lemma", "mentions", "names", "replace",
+    "sentences", "shape", "spans_of_type", "words",
+]  # fmt: skip
+
+_STOP_WORDS = """
+a an the this that these those
+i you he she it we they me him her us them my your his its our their mine yours hers ours theirs
+myself yourself himself herself itself ourselves themselves who whom whose which what
+am is are was were be been being do does did doing done have has had having
+can could will would shall should may might must ought
+and or but if so as of at by for in into on onto to from with about
+there here also too very just such than then when where while how why
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""Words that carry no meaning of their own. Negations, quantifiers, comparatives and prepositions that
+order or place things (before, after, over, under, without) are not among them: exchanging one changes
+what a sentence says."""
+
+_WORD = re.compile(r"\d+(?:[.,]\d+)*[^\W\d_]*|[^\W\d_][^\W_]*(?:'[^\W\d_]+)*")
+_IRREGULAR_NEGATIONS = {"cannot": ("can", "not"), "can't": ("can", "not"), "won't": ("will", "not"),
+                        "shan't": ("shall", "not"), "ain't": ("be", "not")}  # fmt: skip
+_CLITICS = ("'s", "'re", "'ve", "'ll", "'d", "'m")
+
+
+def count(text: str) -> int:
+    """Words in `text`: stretches between white space that hold a letter or a digit."""
+    return sum(any(character.isalnum() for character in word) for word in text.split())
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of `text` in order, each a verbatim stretch of it without its outer white space."""
+    starts = [
+        sentence[0].offset
+        for paragraph in syntok.segmenter.analyze(text)
+        for sentence in map(list, paragraph)
+        if sentence
+    ]
+    ends = [*starts[1:], len(text)]
+    stretches = (text[start:end].strip() for start, end in zip(starts, ends, strict=False))
+    return [stretch for stretch in stretches if stretch]
+
+
+def words(text: str) -> list[str]:
+    """The lower-cased words of `text` in order; contractions are undone ("can't" gives "can", "not")."""
+    found: list[str] = []
+    for match in _WORD.finditer(text.replace("’", "'").lower()):
+        word = match.group()
+        if word in _IRREGULAR_NEGATIONS:
+            found.extend(_IRREGULAR_NEGATIONS[word])
+        elif word.endswith("n't"):
+            found.extend((word.removesuffix("n't"), "not"))
+        else:
+            for clitic in _CLITICS:
+                word = word.removesuffix(clitic)
+            found.append(word)
+    return found
+
+
+@cache
+def lemma(word: str) -> str:
+    """The base form of the lower-cased `word`, as a verb where it can be one, else as a noun.
+
+    Of several ("found") the shortest, then the first by the alphabet. Comparatives and superlatives stay
+    as they are, since "taller" does not say "tall"; so does a word that the dictionary lacks.
+    """
+    lemmas = lemminflect.getAllLemmas(word)
+    forms = lemmas.get("VERB") or lemmas.get("NOUN") or (word,)
+    return min((form.lower() for form in forms), key=lambda form: (len(form), form))
+
+
+def content_lemmas(text: str) -> list[str]:
+    """The base forms of the words that carry meaning, in order and as often as they occur."""
+    return [lemma(word) for word in words(text) if word not in STOP_WORDS]
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The lower-cased base forms of the words that carry meaning; negations are among them ("not")."""
+    return frozenset(content_lemmas(text))
+
+
+def contains(text: str, phrase: str) -> bool:
+    """Whether `phrase` stands in `text` as whole words, whatever the case and the white space between.
+
+    A number is whole only with its decimals and thousands: "3" does not stand in "3.5". An empty phrase
+    stands nowhere.
+    """
+    parts = phrase.split()
+    if not parts:
+        return False
+    if (stands := _stands(text, phrase)) is not None:
+        return stands
+    pattern = r"\s+".join(map(re.escape, parts))
+    return re.search(rf"(?<!\w)(?<!\d[.,]){pattern}(?![.,]?\d|\w)", text, re.IGNORECASE) is not None
+
+
+_BEFORE = re.compile(r"(?<!\w)(?<!\d[.,])")
+_AFTER = re.compile(r"(?![.,]?\d|\w)")
+
+
+def _stands(text: str, phrase: str) -> bool | None:
+    """Whether an ASCII phrase stands in an ASCII text letter for letter; None where that alone does not tell.
+
+    A pattern of its own for each phrase costs more than most texts are long.
+    """
+    if not (phrase.isascii() and text.isascii()):
+        return None
+    low, wanted = text.lower(), phrase.lower()
+    place = low.find(wanted)
+    while place >= 0:
+        if _BEFORE.match(text, place) and _AFTER.match(text, place + len(phrase)):
+            return True
+        place = low.find(wanted, place + 1)
+    return None if len(phrase.split()) > 1 or phrase != phrase.strip() else False

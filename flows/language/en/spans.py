@@ -1,0 +1,147 @@
+"""Where an English text names something of a type: a first look for rivals of an answer."""
+
+import re
+
+from flows.language import AnswerType
+from flows.language.en.names import PARTICLES, TITLES
+from flows.language.en.numbers import SCALES, is_year, ordinal_value, value_of
+from flows.language.en.phrases import SMALL_WORDS, is_dictionary_word
+from flows.language.en.tokens import MONTHS, Tokens, tokens
+from flows.language.en.types import answer_type
+
+_DECADE = re.compile(r"\d+0s")
+_JOINING = SMALL_WORDS - {"in", "on", "at", "by", "with", "from", "to", "and", "a", "an"} | PARTICLES
+
+
+def spans_of_type(text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
+    """Where `text` names something of the type, in order, without overlap."""
+    words = tokens(text)
+    if answer_type == "date":
+        return [(words.starts[first], words.ends[last]) for first, last in _dates(words)]
+    if answer_type == "number":
+        return _numbers(words)
+    return [
+        (words.starts[first], words.ends[last])
+        for first, last in _names(words)
+        if _type_of(text[words.starts[first] : words.ends[last]]) == answer_type
+    ]
+
+
+def _type_of(name: str) -> AnswerType:
+    return answer_type(name)
+
+
+def _dates(words: Tokens) -> list[tuple[int, int]]:
+    """Stretches of day, month, year, decade and century."""
+    found: list[tuple[int, int]] = []
+    place = 0
+    while place < len(words):
+        last = _date_end(words, place)
+        if last is None:
+            place += 1
+        else:
+            found.append((place, last))
+            place = last + 1
+    return found
+
+
+def _date_end(words: Tokens, place: int) -> int | None:
+    """The last word of the date that begins at `place`."""
+    forms, last, strong = words.normals, place, False
+    while last < len(words):
+        form = forms[last]
+        month = (
+            form in MONTHS and words.capitalised(last) and (form not in ("may", "march") or _beside_figure(words, last))
+        )
+        year = is_year(form) and "," not in words.word(last)
+        if month or year or _DECADE.fullmatch(form) or (form == "century" and last > place):
+            strong = True
+        elif not (_is_day(form) and _leads_on(words, last)):
+            break
+        last += 1
+        if last < len(words) and words.gap(last - 1).strip() not in ("", ","):
+            break
+    return last - 1 if strong else None
+
+
+def _is_day(form: str) -> bool:
+    return (form.isdigit() and 1 <= int(form) <= 31) or bool(ordinal_value(form))
+
+
+def _leads_on(words: Tokens, place: int) -> bool:
+    """Whether the figure at `place` stands beside a month or before "century"."""
+    near = [words.normals[at] for at in (place - 1, place + 1) if 0 <= at < len(words)]
+    return any(form in MONTHS or form == "century" for form in near)
+
+
+def _beside_figure(words: Tokens, place: int) -> bool:
+    return any(words.normals[at][0].isdigit() for at in (place - 1, place + 1) if 0 <= at < len(words))
+
+
+def _numbers(words: Tokens) -> list[tuple[int, int]]:
+    """Figures and number words that are in no date, with their scale and sign."""
+    dated = {place for first, last in _dates(words) for place in range(first, last + 1)}
+    found: list[tuple[int, int]] = []
+    place = 0
+    while place < len(words):
+        last = place
+        while last < len(words) and last not in dated and _counts(words, last, place):
+            last += 1
+        if last > place:
+            found.append(_signed(words, place, last - 1))
+        place = max(last, place + 1)
+    return found
+
+
+def _counts(words: Tokens, place: int, first: int) -> bool:
+    form = words.normals[place]
+    if place > first and not (words.gap(place - 1).isspace() or words.gap(place - 1) == "-"):
+        return False
+    if form in SCALES:
+        return place > first
+    return value_of((form,)) is not None or (place == first and ordinal_value(form) is not None)
+
+
+def _signed(words: Tokens, first: int, last: int) -> tuple[int, int]:
+    start, end = words.starts[first], words.ends[last]
+    if words.text[start - 1 : start] in ("$", "£", "€", "¥"):
+        start -= 1
+    if words.text[end : end + 1] == "%":
+        end += 1
+    return start, end
+
+
+def _names(words: Tokens) -> list[tuple[int, int]]:
+    """Rows of capitalised words, joined by small ones; the first word of a sentence only where it is no common word."""
+    found: list[tuple[int, int]] = []
+    place = 0
+    while place < len(words):
+        if not words.capitalised(place) or (words.opens_sentence(place) and _is_common(words, place)):
+            place += 1
+            continue
+        last = place
+        while (end := _next_of_name(words, last)) is not None:
+            last = end
+        found.append((place, last))
+        place = last + 1
+    return found
+
+
+def _is_common(words: Tokens, place: int) -> bool:
+    word = words.word(place)
+    if word.lower() in SMALL_WORDS:
+        return True
+    return word.lower() not in TITLES and is_dictionary_word(word) and not words.capitalised(place + 1)
+
+
+def _next_of_name(words: Tokens, place: int) -> int | None:
+    """The next word of the name that has reached `place`; None where it ends."""
+    gap = words.gap(place)
+    initial = words.ends[place] - words.starts[place] <= 2
+    if not (gap.isspace() or gap == "-" or (initial and gap.strip() == ".")):
+        return None
+    if words.capitalised(place + 1):
+        return place + 1
+    if place + 2 < len(words) and words.normals[place + 1] in _JOINING and words.adjacent(place + 1):
+        return place + 2 if words.capitalised(place + 2) else None
+    return None

@@ -1,0 +1,223 @@
+"""Where a Chinese text names what an answer names, in whatever form."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from flows.language import Mention, MentionForm
+from flows.language.zh.numbers import LARGEST_SPELT, NUMBER, date_of, spelt, value_of
+from flows.language.zh.text import Normal, is_known_word, normal, occurrences, tagged
+from flows.language.zh.types import answer_type, given_name, is_nominal, surname, trimmed
+
+Role = Literal["whole", "surname", "given name", "date part", "short"]
+
+_KEPT_PLANS = 8192
+_KEPT_RESULTS = 512
+_COURTESY = ("先生", "女士", "小姐", "夫人", "教授", "博士", "氏", "某", "将军", "总统", "主席", "老师", "爵士")
+_SAME_NAMES = (
+    ("中国", "中华人民共和国"),
+    ("美国", "美利坚合众国"),
+    ("英国", "联合王国", "大不列颠及北爱尔兰联合王国"),
+    ("德国", "德意志联邦共和国"),
+    ("法国", "法兰西共和国"),
+    ("俄罗斯", "俄国", "俄罗斯联邦"),
+    ("苏联", "苏维埃社会主义共和国联盟"),
+    ("韩国", "大韩民国"),
+    ("欧盟", "欧洲联盟"),
+    ("香港", "香港特别行政区"),
+    ("澳门", "澳门特别行政区"),
+    ("日本", "日本国"),
+)
+_OPTIONAL_ENDINGS = ("市", "省", "县", "特别行政区", "自治区")
+_DYNASTY = re.compile(r"([\u4e00-\u9fff]{1,2})[朝代]")
+_SHORT_NAME = re.compile(r"[(（]?[^。；()（）]{0,6}?简称为?[:：]?[\"「『“]?([\u4e00-\u9fffA-Za-z]{2,8})[\"」』”)）]")
+
+
+class Found(NamedTuple):
+    """A mention, where it stands, and what of the answer it says."""
+
+    start: int
+    end: int
+    form: MentionForm
+    role: Role
+    said: str
+    """The mention in normal form."""
+
+
+class _Variant(NamedTuple):
+    phrase: str
+    form: MentionForm
+    role: Role
+
+
+class _Plan(NamedTuple):
+    variants: tuple[_Variant, ...]
+    person: str
+    """The person's name in normal form; empty for an answer that names none."""
+    lone: bool
+    """Whether the answer is one character, which stands in many words that say something else."""
+
+
+def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
+    """Every mention of the answer in `text`, in order, without overlap (longest first)."""
+    return [Mention(found.start, found.end, found.form) for found in find(text, answer, tuple(aliases))]
+
+
+@lru_cache(_KEPT_RESULTS)
+def find(text: str, answer: str, aliases: tuple[str, ...] = ()) -> tuple[Found, ...]:
+    """The mentions with what they say."""
+    plan = _plan(answer, aliases)
+    body = normal(text)
+    candidates = [
+        (start, end, variant)
+        for variant in plan.variants
+        for start, end in occurrences(body.text, variant.phrase)
+        if not plan.lone or _is_word(text, body, start, end)
+    ]
+    candidates.extend(_shortened(body.text, candidates))
+    if plan.person:
+        candidates.extend(_of_person(body.text, plan.person))
+    return tuple(_longest_first(body, candidates))
+
+
+def _longest_first(body: Normal, candidates: list[tuple[int, int, _Variant]]) -> list[Found]:
+    candidates.sort(key=lambda one: (one[0] - one[1], one[0]))
+    chosen: list[Found] = []
+    spans: list[tuple[int, int]] = []
+    for start, end, variant in candidates:
+        if all(end <= left or start >= right for left, right in spans):
+            spans.append((start, end))
+            first, last = body.places[start], body.places[end - 1] + 1
+            chosen.append(Found(first, last, variant.form, variant.role, body.text[start:end]))
+    return sorted(chosen)
+
+
+def _is_word(text: str, body: Normal, start: int, end: int) -> bool:
+    """Whether a lone character is a word of its own, by the segmenter."""
+    if body.text[start:end].isdigit() or body.text[start:end].isascii():
+        return True
+    wanted, at = body.places[start], 0
+    for word, _ in tagged(text):
+        if at == wanted:
+            return len(word) == 1
+        if at > wanted:
+            return False
+        at += len(word)
+    return False
+
+
+@lru_cache(_KEPT_PLANS)
+def _plan(answer: str, aliases: tuple[str, ...]) -> _Plan:
+    main = normal(trimmed(answer)).text
+    names: list[tuple[str, MentionForm]] = [(main, "full")]
+    wider = [normal(trimmed(alias)).text for alias in aliases]
+    names.extend((alias, "alias") for alias in wider if main not in alias or _is_fuller_name(alias, main, answer))
+    for group in _SAME_NAMES:
+        if any(name in group for name, _ in names):
+            names.extend((name, "alias") for name in group)
+    variants: dict[str, _Variant] = {}
+    for name, form in names:
+        for variant in _variants(name, form):
+            if variant.phrase:
+                variants.setdefault(variant.phrase, variant)
+    person = main if answer_type(answer) == "person" else ""
+    return _Plan(tuple(variants.values()), person, len(main) == 1)
+
+
+def _is_fuller_name(alias: str, main: str, answer: str) -> bool:
+    """Whether an alias around the answer names it more fully, and does not say something of it ("出售石油")."""
+    return answer_type(answer) not in ("other",) or (alias.endswith(main) and is_nominal(alias))
+
+
+def _variants(name: str, form: MentionForm) -> Iterator[_Variant]:
+    yield _Variant(name, form, "whole")
+    if (dynasty := _DYNASTY.fullmatch(name)) is not None:
+        yield from (_Variant(dynasty.group(1) + ending, "alias", "whole") for ending in "朝代")
+    for ending in _OPTIONAL_ENDINGS:
+        if name.endswith(ending) and len(name) >= len(ending) + 2:
+            yield _Variant(name.removesuffix(ending), "abbreviation", "short")
+    if date_of(name) is not None:
+        yield from _dates(name)
+    else:
+        yield from _numbers(name, form)
+
+
+def _numbers(name: str, form: MentionForm) -> Iterator[_Variant]:
+    """The number in Arabic and in Chinese figures, with its measure word."""
+    match = NUMBER.fullmatch(name)
+    if match is None or (value := value_of(match.group(2))) is None:
+        return
+    ordinal, scale, tail = match.group(1) or "", match.group(3), match.group(4)
+    if value != int(value):
+        return
+    figures = {str(int(value)), f"{int(value):,}"}
+    if 0 < value <= LARGEST_SPELT and (tail or ordinal or scale):
+        figures |= {spelt(int(value)), spelt(int(value), before_measure=not ordinal)}
+    for figure in figures:
+        yield _Variant(f"{ordinal}{figure}{scale}{tail}", form, "whole")
+
+
+def _dates(name: str) -> Iterator[_Variant]:
+    """The parts of a date that name it, and its year without 年."""
+    date = date_of(name)
+    if date is None:
+        return
+    if date.year and date.month:
+        yield _Variant(f"{date.era}{date.year}年", "part", "date part")
+    if date.year and date.month and date.day:
+        yield _Variant(f"{date.era}{date.year}年{date.month}月", "part", "date part")
+    if date.month and date.day:
+        for ending in "日号":
+            yield _Variant(f"{date.month}月{date.day}{ending}", "part", "date part")
+            if date.year:
+                yield _Variant(f"{date.era}{date.year}年{date.month}月{date.day}{ending}", "full", "whole")
+    if len(date.year) == 4 and date.year.isdigit():
+        yield _Variant(date.year, "part", "date part")
+
+
+def _shortened(text: str, full: list[tuple[int, int, _Variant]]) -> Iterator[tuple[int, int, _Variant]]:
+    """The short name that the text gives right after a mention ("……（简称北大）"), wherever it stands."""
+    if "简称" not in text:
+        return
+    for _, end, variant in full:
+        match = _SHORT_NAME.match(text, end) if variant.role == "whole" else None
+        if match is not None:
+            short = _Variant(match.group(1), "abbreviation", "short")
+            yield from ((start, stop, short) for start, stop in occurrences(text, short.phrase))
+
+
+def _of_person(text: str, name: str) -> Iterator[tuple[int, int, _Variant]]:
+    """Mentions by a part of the name that nobody else in the text bears."""
+    family = surname(name)
+    if not family:
+        return
+    if "·" in name:
+        yield from _of_foreigner(text, name, family)
+        return
+    given = given_name(name)
+    if len(given) == 2 and name in text and not is_known_word(given):
+        alone = _Variant(given, "part", "given name")
+        yield from (
+            (start, end, alone) for start, end in occurrences(text, given) if not surname(text[max(0, start - 1) : end])
+        )
+    for courtesy in _COURTESY:
+        for start, end in occurrences(text, family + courtesy):
+            yield start, end - len(courtesy), _Variant(family, "part", "surname")
+
+
+def _of_foreigner(text: str, name: str, family: str) -> Iterator[tuple[int, int, _Variant]]:
+    parts: tuple[tuple[str, Role], ...] = ((family, "surname"), (name.partition("·")[0], "given name"))
+    for part, role in parts:
+        if len(part) < 2:
+            continue
+        places = occurrences(text, part)
+        outside = [(start, end) for start, end in places if not _within(text, start, name)]
+        if any(text[start - 1 : start] == "·" or text[end : end + 1] == "·" for start, end in outside):
+            continue
+        yield from ((start, end, _Variant(part, "part", role)) for start, end in outside)
+
+
+def _within(text: str, at: int, name: str) -> bool:
+    """Whether the place lies in a mention of the whole name."""
+    return name in text[max(0, at - len(name) + 1) : at + len(name)]

@@ -1,0 +1,96 @@
+"""Whether a Chinese sentence needs the text before it: a pronoun, a bare demonstrative or no subject at all."""
+
+import re
+
+from flows.language.zh.text import tagged
+
+_PRONOUN = re.compile(r"(?:他们|她们|它们|他|她|它|两人|二人|双方|前者|后者)")
+_POINTING = re.compile(
+    r"(?:该|其|这些|那些|这|那|此|本|上述|同)(?!外|次|后|前|时|实|中国|地|间|余|他)[\u4e00-\u9fff]{0,4}"
+)
+_POINTING_TIME = re.compile(r"(?:此后|其后|此前|此外|之后|随后|后来|同年|当时|其间|期间|其中|翌年|次年|同时|此时)")
+_OPENING = re.compile(
+    r"[“「『\"'（(]*(?:(?:但是?|而|不过|然而|因此|所以|于是|并且|而且|后来|随后|之后|此后|同时|另外|此外|最后|最终|其后|同年|当时|翌年|次年)[，,]?)*"
+)
+_INTRODUCTION = re.compile(
+    r"(?:在|于|自|从|到|当|由于|根据|为了?|随着|除了?|至|直到|\d{1,4}年|公元)[^，,。；]{0,20}[，,]"
+)
+_TIME = re.compile(r"(?:公元前?)?\d{1,4}年代?(?:\d{1,2}月)?(?:\d{1,2}日)?[，,]?|\d{1,2}月(?:\d{1,2}日)?[，,]?")
+_WHOLE_POINTING = frozenset(["该", "其", "这", "那", "此", "本"])
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+_DIRECTION = re.compile(r"[东西南北東]{1,2}(?:面|边|侧|部|方)?(?:起|至|临|臨|接|靠|连|連|邻|鄰|到|抵|与|與|距|濒|瀕)")
+"""What lies between: "西起大莱龙铁路…", of a road or a place that is not named."""
+_PROPERTIES = _words("""
+体长 身长 体重 身高 全长 总长 全高 总面积 面积 人口 总人口 海拔 学名 俗名
+别名 原名 本名 作者 主角 导演 全书 全剧 全片 全曲 正线 全线 最高峰 幼鱼
+成鱼 雄鸟 雌鸟 雄性 雌性 花期 果期 种子 主要 前身 总部 校址 会址 首府 座位
+片长 票房 体型 叶 花
+""")
+"""Words for something of a thing; at the subject without it nobody can tell whose: "体长可达46.5公分"."""
+_CLASSES = _words("""
+球队 学校 公司 大会 节目 影片 电影 小说 专辑 歌曲 游戏 车站 机场 医院 会议
+比赛 赛事 锦标 战役 剧集 剧情 故事 书中 片中 剧中 乐队 乐团 球会
+俱乐部 联赛 工程 计划 项目 建筑 建筑物 大楼 大厦 道路 公路 线路 路线 学院
+城市 小镇 村庄 岛上 山上 境内 校园 部队 舰队 军队 团体 本剧 决赛 剧本
+主楼 全诗 全校 全馆 场内 馆内 寺内 园内 墓中 镇内 区内 站内 集团 车厂
+""")
+"""Nouns that point back where nothing says which one: "球队升入俄罗斯足球超级联赛"."""
+_SUBJECTLESS = _words("""
+被 由 将 把 以 用 经 共 曾 并 亦 也 仍 即 为 是 又 还 则 均 都 皆 使 令 让
+""")
+
+
+def dangling_subject(sentence: str) -> str | None:
+    """The pronoun or bare definite at the subject of `sentence` that needs the text before it; else None.
+
+    Of a sentence that leaves its subject out, the word that it begins with.
+    """
+    text = sentence.strip()
+    opening = _OPENING.match(text)
+    start = opening.end() if opening else 0
+    if start and (pointing := _POINTING_TIME.match(text[:start].lstrip("“「『\"'（("))):
+        pronoun = _PRONOUN.match(text, start)
+        return pronoun.group() if pronoun else pointing.group()
+    while (match := _TIME.match(text, start) or _INTRODUCTION.match(text, start)) and match.end() < len(text):
+        start = match.end()
+    if start and text[start:].startswith("有"):
+        return "有"
+    return _at_subject(text[start:])
+
+
+def _at_subject(text: str) -> str | None:
+    if (bare := _PRONOUN.match(text) or _DIRECTION.match(text)) is not None:
+        return bare.group()
+    words = tagged(text[:24])
+    if not words:
+        return None
+    first, tag = words[0]
+    if (
+        first[0] in _WHOLE_POINTING
+        and _POINTING.match(text)
+        and (tag[0] == "r" or first in _WHOLE_POINTING or first[0] in "该此")
+    ):
+        return first + words[1][0] if len(words) > 1 and len(first) < 2 and words[1][1][0] in "nq" else first
+    return first if _drops_subject(words) else None
+
+
+def _drops_subject(words: tuple[tuple[str, str], ...]) -> bool:
+    """Whether a verb comes before any noun ("毕业于…", "曾任…", "并加入…"), or a noun that leans on another."""
+    first, tag = words[0]
+    follows = words[1][1] if len(words) > 1 else ""
+    if first in _SUBJECTLESS or (first in _PROPERTIES and follows[:1] not in ("n", "u")):
+        return True
+    if first in _CLASSES and follows[:1] in ("v", "d", "p", "t", "m", "a"):
+        return True
+    if tag[0] == "v" and tag != "vn" and first not in ("有", "是"):
+        return True
+    if len(words) > 1 and words[1] == ("于", "p") and not tag.startswith("nr"):
+        return True
+    if tag in ("d", "ad", "zg", "c") and len(words) > 1:
+        return words[1][1] in ("v", "p", "d") and words[1][0] not in ("有",)
+    return False

@@ -1,0 +1,396 @@
+"""What a Chinese answer names, and which answers can stand in one another's place."""
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from flows.language import AnswerType
+from flows.language.zh.numbers import NUMBER, date_of, value_of
+from flows.language.zh.text import normal, tagged
+
+Gender = Literal["male", "female"]
+
+_KEPT = 65536
+_EDGES = " \t\r\n\u3000\u00a0\ufeff。，、；：！？.,;:!?"
+_PAIRS = {"「": "」", "『": "』", "“": "”", "‘": "’", '"': '"', "（": "）", "(": ")"}
+_NUMBER_QUESTION = re.compile(
+    r"多少|几[个名位年次岁届所座间只条种人天层章]|多[大长高远深久宽重]|第几|百分之几|比例|数量"
+)
+_DATE_QUESTION = re.compile(
+    r"什么时[候间]|何时|哪[一]?年|哪[一]?[天日月]|几月|几号|哪个(?:年代|世纪|朝代|时期)|何年|时间是|年份|日期"
+)
+_PERSON_QUESTION = re.compile(r"谁|哪[一]?位|何人|叫什么名字")
+_PLACE_QUESTION = re.compile(
+    r"哪里|哪儿|何处|何地|什么地[方点]|哪[个一座]*(?:国家|国|城市|市|省|县|地方|地区|区)|位于哪|在哪"
+)
+_ORGANISATION_QUESTION = re.compile(
+    r"哪[个一家所]*(?:公司|机构|组织|大学|学校|球队|俱乐部|政党|部门|企业)|什么(?:公司|机构|组织|大学|学校|球队|部门)"
+)
+_PLACE_ENDINGS = {
+    "country": "王国 共和国 帝国 国",
+    "province": "省 自治区 州",
+    "city": "市",
+    "county": "县 郡",
+    "district": "区",
+    "village": "镇 乡 村 街道",
+    "street": "路 街 大道 巷",
+    "river": "河 江 溪",
+    "water": "湖 海 洋 湾 海峡",
+    "mountain": "山 峰 岭 山脉",
+    "island": "岛 群岛 半岛",
+    "building": "寺 庙 宫 殿 塔 桥 站 机场 教堂 博物馆 公园 体育馆 体育场 大厦 广场 医院 图书馆",
+    "region": "地区 平原 高原 盆地 沙漠 半球 洲",
+}
+_ORGANISATION_ENDINGS = {
+    "school": "大学 学院 中学 小学 学校 高中 书院",
+    "company": "公司 集团 企业 银行 商社 出版社 工厂",
+    "team": "队 俱乐部 球会",
+    "party": "党",
+    "band": "乐团 乐队 合唱团",
+    "body": "委员会 协会 联盟 组织 学会 基金会 理事会 议会 法院 联合会 工会 教会 国会 议院",
+    "office": "部 局 厅 署 处 司 院 政府 所",
+    "media": "电视台 电台 报社 频道 卫视",
+    "army": "军 军团 舰队",
+}
+_SURNAMES = frozenset(
+    "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻柏水窦章云苏潘葛奚范彭郎鲁韦昌马苗凤花方俞任袁柳酆鲍史唐费廉岑薛雷贺倪汤"
+    "滕殷罗毕郝邬安常乐于时傅皮卞齐康伍余元卜顾孟平黄和穆萧尹姚邵湛汪祁毛禹狄米贝明臧计伏成戴谈宋茅庞熊纪舒屈项祝董梁杜阮蓝闵席季麻强贾路娄危江童颜郭"
+    "梅盛林刁钟徐邱骆高夏蔡田樊胡凌霍虞万支柯昝管卢莫经房裘缪干解应宗丁宣贲邓郁单杭洪包诸左石崔吉钮龚程嵇邢滑裴陆荣翁荀羊於惠甄曲家封芮羿储靳汲邴糜松井"
+    "段富巫乌焦巴弓牧隗山谷车侯宓蓬全郗班仰秋仲伊宫宁仇栾暴甘钭厉戎祖武符刘景詹束龙叶幸司韶郜黎蓟薄印宿白怀蒲邰从鄂索咸籍赖卓蔺屠蒙池乔阴胥能苍双闻莘党"
+    "翟谭贡劳逄姬申扶堵冉宰郦雍却璩桑桂濮牛寿通边扈燕冀郏浦尚农温别庄晏柴瞿阎充慕连茹习宦艾鱼容向古易慎戈廖庾终暨居衡步都耿满弘匡国文寇广禄阙东欧殳沃利蔚越夔隆师巩"
+    "厍聂晁勾敖融冷訾辛阚那简饶空曾毋沙乜养鞠须丰巢关蒯相查后荆红游竺权逯盖益桓公肖涂岳楚闫"
+)
+_DOUBLE_SURNAME_LIST = (
+    "欧阳 司马 上官 诸葛 夏侯 东方 皇甫 尉迟 公孙 令狐 慕容 长孙 宇文 司徒 司空 端木 拓跋 独孤 南宫 西"
+    "门 轩辕 完颜 耶律 呼延 张姚 范徐 陈方"
+)
+_DOUBLE_SURNAMES = _DOUBLE_SURNAME_LIST.split()
+_FEMALE_SIGNS = frozenset(
+    "娟娜芳芬燕莉丽莎婷媛嫣姗娥妍妮婉娇姿娴婵淑惠兰菊梅莲珍珠琴香芝萍红玲琳瑛翠霞雯霜凤倩薇蕾莹蓉荷莺黛贞琼媚妃后姬妹姐婆英秀慧巧美娃艳"
+)
+_MALE_SIGNS = frozenset("刚强军勇雄伟峰龙虎彪豪毅武斌杰涛磊鹏飞超辉建国栋梁柱福祥山鹰魁彦帝汉")
+_MEASURES = frozenset("个名位年次岁届所座间只条种人天层章家部场集张艘架辆项枚本首篇卷亩米里月日周小时分钟秒站")
+_PERSON_NOUN_LIST = "人物 作者 作家 歌手 演员 导演 皇帝 总统 人 科学家 将军 诗人 国王 主席 艺人 球员"
+_PERSON_NOUNS = frozenset(_PERSON_NOUN_LIST.split())
+_VAGUE_NOUN_LIST = "类型 种类 东西 方式 名称 名字 内容 原因 作用 特点 处 地 时 人 地方 事 事情 样子 意思 情况"
+_VAGUE_NOUNS = frozenset(_VAGUE_NOUN_LIST.split())
+_QUESTION_NOUN = re.compile(r"(?:什么|哪[一]?[个种位座家所条部首本项类]?|何种|何)([\u4e00-\u9fff]{1,4})")
+_LONGEST_PHRASE = 12
+
+
+@lru_cache(_KEPT)
+def trimmed(answer: str) -> str:
+    """The answer without outer white space, end punctuation and quotation marks around it."""
+    phrase = answer.strip(_EDGES)
+    while len(phrase) > 2 and _PAIRS.get(phrase[0]) == phrase[-1] and phrase[-1] not in phrase[1:-1]:
+        phrase = phrase[1:-1].strip(_EDGES)
+    if len(phrase) > 2 and phrase.endswith("的"):
+        phrase = phrase[:-1]
+    return phrase or answer.strip()
+
+
+@lru_cache(_KEPT)
+def answer_type(answer: str, question: str = "") -> AnswerType:
+    """What `answer` names; the question helps where the answer alone does not tell."""
+    phrase = normal(trimmed(answer)).text
+    if not phrase:
+        return "other"
+    if _is_date(phrase, question):
+        return "date"
+    if _is_number(phrase, question):
+        return "number"
+    if len(phrase) > _LONGEST_PHRASE * 2 or "《" in phrase:
+        return "other"
+    return _name_type(phrase, question)
+
+
+def _is_date(phrase: str, question: str) -> bool:
+    if date_of(phrase) is not None:
+        return not (
+            phrase.endswith("年") and value_of(phrase[:-1]) is not None and len(phrase) < 4 and "多少" in question
+        )
+    if re.fullmatch(
+        r"(?:公元前?|约|大约|于|在)?(?:\d{3,4}年|\d{1,2}世纪|(?:19|20)?\d0年代|[一二三四五六七八九十]+世纪).{0,6}",
+        phrase,
+    ):
+        return not _NUMBER_QUESTION.search(question)
+    if re.fullmatch(r"[12]\d{3}", phrase):
+        return _DATE_QUESTION.search(question) is not None
+    return (
+        bool(_DATE_QUESTION.search(question))
+        and bool(re.search(r"[年月日代世纪期初末时]|\d", phrase))
+        and len(phrase) <= 20
+    )
+
+
+def _is_number(phrase: str, question: str) -> bool:
+    body = re.sub(r"^(?:约|大约|近|超过|至少|至多|共|将近|多达|逾)", "", phrase)
+    match = NUMBER.fullmatch(body)
+    if re.fullmatch(r"百分之.+|[\d.]+%|\d+[:/]\d+", body):
+        return True
+    if match is None or value_of(match.group(2)) is None:
+        return False
+    tail = match.group(4)
+    if _NUMBER_QUESTION.search(question):
+        return len(tail) <= 8
+    if match.group(2).isascii():
+        return len(tail) <= 4
+    return not tail or (tail[0] in _MEASURES and len(tail) <= 2)
+
+
+def _name_type(phrase: str, question: str) -> AnswerType:  # noqa: PLR0911 - one for each kind of evidence
+    """The type of a name: by the question, then by its ending, then by the tagger."""
+    asked = asked_noun(question)
+    if _PERSON_QUESTION.search(question) and _can_be_person(phrase):
+        return "person"
+    of_ending = _ending(phrase)
+    if _PLACE_QUESTION.search(question) and not (of_ending and of_ending[0] == "organisation"):
+        return "place"
+    if _ORGANISATION_QUESTION.search(question) or (of_ending and of_ending[0] == "organisation" and _named(phrase)):
+        return "organisation"
+    tags = [tag for _, tag in tagged(phrase)]
+    if asked and asked not in _PERSON_NOUNS and not _PLACE_QUESTION.search(question):
+        return "other"
+    if is_personal_name(phrase) or (set(tags) <= {"nr", "nrt", "nrfg", "x"} and tags[0] != "x"):
+        return "person"
+    if tags[-1] == "ns" or (of_ending and of_ending[0] == "place" and tags[0] == "ns"):
+        return "place"
+    if tags[-1] == "nt":
+        return "organisation"
+    return "other"
+
+
+def _named(phrase: str) -> bool:
+    return len(phrase) >= 3
+
+
+def _can_be_person(phrase: str) -> bool:
+    return (
+        2 <= len(phrase) <= 20
+        and not re.search(r"[、，,和及与]", phrase)
+        and (_ending(phrase) or ("",))[0] != "organisation"
+    )
+
+
+_DIRECTION = re.compile(r"[东西南北中内外上下][部方面边侧]$")
+
+
+@lru_cache(_KEPT)
+def _ending(phrase: str) -> tuple[AnswerType, str] | None:
+    """The type and class of the longest ending that tells one."""
+    if _DIRECTION.search(phrase):
+        return "place", "direction"
+    best: tuple[int, AnswerType, str] = (0, "other", "")
+    tables: tuple[tuple[AnswerType, dict[str, str]], ...] = (
+        ("place", _PLACE_ENDINGS),
+        ("organisation", _ORGANISATION_ENDINGS),
+    )
+    for kind, endings in tables:
+        for group, names in endings.items():
+            for name in names.split():
+                if len(name) > best[0] and len(phrase) > len(name) and phrase.endswith(name):
+                    best = (len(name), kind, group)
+    return best[1:] if best[0] else None
+
+
+@lru_cache(_KEPT)
+def is_personal_name(phrase: str) -> bool:
+    """A foreign name with its dots, or a Chinese one of a surname and one or two characters that the tagger knows."""
+    if "·" in phrase:
+        parts = phrase.split("·")
+        return (
+            all(parts)
+            and not _ends_in_noun(parts[-1])
+            and all(re.fullmatch(r"[\u4e00-\u9fffa-z.-]{1,10}", part) for part in parts)
+        )
+    if not 2 <= len(phrase) <= 4 or not surname(phrase):
+        return False
+    return any(tag in ("nr", "nrt", "nrfg") for _, tag in tagged(phrase))
+
+
+@lru_cache(_KEPT)
+def surname(name: str) -> str:
+    """The surname of a Chinese name; of a foreign one what follows the last dot; empty where there is none."""
+    if "·" in name:
+        return name.rpartition("·")[2]
+    if len(name) >= 3 and name[:2] in _DOUBLE_SURNAMES:
+        return name[:2]
+    return name[0] if 2 <= len(name) <= 3 and name[0] in _SURNAMES else ""
+
+
+@lru_cache(_KEPT)
+def given_name(name: str) -> str:
+    """What a Chinese name has after its surname; of a foreign one what stands before the first dot."""
+    return name.partition("·")[0] if "·" in name else name[len(surname(name)) :]
+
+
+@lru_cache(_KEPT)
+def gender(name: str) -> Gender | None:
+    """The gender that the characters of a Chinese given name tell; None where they tell none."""
+    if "·" in name or not surname(name):
+        return None
+    given = set(name[len(surname(name)) :])
+    female, male = bool(given & _FEMALE_SIGNS), bool(given & _MALE_SIGNS)
+    return None if female == male else "female" if female else "male"
+
+
+@lru_cache(_KEPT)
+def kind(answer: str, question: str = "") -> str:
+    """A name for the set of answers that can stand in this one's place, in grammar and in sense.
+
+    The type, then measure word and size of a number, form and century of a date, sort of personal name (and
+    gender), of place and organisation; of other nouns what the question asks for. An answer that is no name
+    and no noun has a kind of its own.
+    """
+    of = answer_type(answer, question)
+    phrase = normal(trimmed(answer)).text
+    if of == "number":
+        found = _number_shape(phrase)
+    elif of == "date":
+        found = _date_shape(phrase)
+    elif of == "person":
+        found = _person_shape(phrase)
+    elif of in ("place", "organisation"):
+        found = _group_shape(phrase, question)
+    else:
+        found = _other_shape(phrase, question)
+    return f"{of}:{found or 'alone:' + answer}"
+
+
+def shape(answer: str, question: str = "") -> str:
+    """The part of `kind` after the type."""
+    return kind(answer, question).partition(":")[2]
+
+
+def _number_shape(phrase: str) -> str | None:
+    match = re.fullmatch(r"(约|大约|近|超过|至少|至多|共|将近|多达|逾)?(.*)", phrase)
+    lead, body = (match.group(1) or "", match.group(2)) if match else ("", phrase)
+    percent = re.fullmatch(r"([\d.]+)%", body)
+    if percent:
+        return f"{lead}:%:{len(percent.group(1).partition('.')[0])}"
+    number = NUMBER.fullmatch(body)
+    value = value_of(number.group(2)) if number else None
+    if number is None or value is None:
+        return None
+    ordinal, scale, tail = number.group(1) or "", number.group(3), number.group(4)
+    if re.search(r"\d|[一二三四五六七八九十]", tail):
+        return None
+    whole = "whole" if value.is_integer() else "decimal"
+    figures = "arabic" if number.group(2).isascii() or value <= 9999 else "chinese"
+    return f"{lead}:{ordinal}:{len(f'{value:.0f}')}:{whole}:{scale}:{tail}:{figures}"
+
+
+def _date_shape(phrase: str) -> str | None:
+    """The expression with its figures left out, and the century it lies in."""
+    year = re.search(r"\d{3,4}", phrase)
+    century = year.group()[:-2] if year else ""
+    pattern = re.sub(r"\d+", "#", re.sub(r"[一二三四五六七八九十〇零]+(?=[年月日号世])", "#", phrase))
+    return f"{pattern}:{century}" if len(pattern) <= 12 else None
+
+
+def _person_shape(phrase: str) -> str | None:
+    if re.search(r"[、，,和及与]", phrase):
+        return None
+    if "·" in phrase and is_personal_name(phrase):
+        return f"dotted:{phrase.count('·')}"
+    if re.fullmatch(r"[a-z .'-]+", phrase):
+        return f"latin:{len(phrase.split())}"
+    if surname(phrase) and not _ends_in_noun(phrase):
+        return f"chinese:{gender(phrase) or 'unknown'}"
+    if phrase.endswith("人") or _ends_in_noun(phrase):
+        return f"noun:{phrase[-1]}"
+    return f"characters:{len(phrase)}" if len(phrase) <= 6 and is_nominal(phrase) else None
+
+
+def _ends_in_noun(phrase: str) -> bool:
+    """Whether the last word is a common noun of two characters ("系统", "居民")."""
+    word, tag = tagged(phrase)[-1]
+    return tag == "n" and len(word) > 1
+
+
+def _group_shape(phrase: str, question: str) -> str | None:
+    if re.search(r"[、，,和及与]", phrase) or not is_nominal(phrase):
+        return None
+    of_ending, last = _ending(phrase), tagged(phrase)[-1]
+    if of_ending:
+        group = of_ending[1]
+    else:
+        group = "name" if last[1] in ("ns", "nrt", "nr", "nt", "nz", "eng") else f"noun:{phrase[-1]}"
+    return f"{group}:{asked_noun(question)}:{'latin' if phrase.isascii() else ''}"
+
+
+def _other_shape(phrase: str, question: str) -> str | None:
+    """Titles by what they are titles of; nouns by what the question asks for, or by the last of their words."""
+    if re.fullmatch(r"《[^》]+》", phrase):
+        return f"title:{asked_noun(question)}"
+    if len(phrase) > _LONGEST_PHRASE or re.search(r"[、，,;:的了是在()（）]", phrase) or not is_nominal(phrase):
+        return None
+    if phrase.isascii():
+        return f"latin:{asked_noun(question)}:{len(phrase.split())}"
+    last = tagged(phrase)[-1][0]
+    wanted = asked_noun(question) or (last if last != phrase else "")
+    return f"noun:{wanted}" if wanted else None
+
+
+def is_nominal(phrase: str) -> bool:
+    """Whether the phrase consists of nouns and what stands before them, and ends in a noun."""
+    tags = [tag for word, tag in tagged(phrase) if word.strip()]
+    if not tags or any(tag[0] in "pcuydr" or tag.startswith(("ul", "uj")) for tag in tags):
+        return False
+    return (
+        tags[-1][0] in "nxegjlsf"
+        or tags[-1] in ("vn", "an", "eng", "nrt", "i", "b")
+        or (len(phrase) <= 4 and tags[-1][0] in "v" and len(tags) > 1)
+    )
+
+
+@lru_cache(_KEPT)
+def asked_noun(question: str) -> str:
+    """The noun after the question word ("什么颜色", "哪个国家"); empty where none follows."""
+    match = _QUESTION_NOUN.search(question)
+    if match is None:
+        return ""
+    words = tagged(match.group(1))
+    noun = words[0][0] if words and words[0][1][0] == "n" else ""
+    return "" if noun in _VAGUE_NOUNS else noun
+
+
+def spans_of_type(text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
+    """Where `text` names something of the type, in order, without overlap."""
+    if answer_type == "date":
+        return [match.span() for match in _DATES_IN_TEXT.finditer(text)]
+    if answer_type == "number":
+        dated = [match.span() for match in _DATES_IN_TEXT.finditer(text)]
+        return [
+            match.span()
+            for match in _NUMBERS_IN_TEXT.finditer(text)
+            if not any(start <= match.start() < end for start, end in dated)
+        ]
+    wanted = {"person": ("nr", "nrt", "nrfg"), "place": ("ns",), "organisation": ("nt",), "other": ("nz", "n", "eng")}
+    return _spans_of_tags(text, wanted[answer_type])
+
+
+_FIGURES = r"[\d０-９]"
+_DATES_IN_TEXT = re.compile(
+    rf"(?:公元前|公元)?(?:{_FIGURES}{{1,4}}|[一二三四五六七八九〇零]{{4}})\s*年代?(?:\s*{_FIGURES}{{1,2}}\s*月)?(?:\s*{_FIGURES}{{1,2}}\s*[日号])?|"
+    rf"{_FIGURES}{{1,2}}\s*月(?:\s*{_FIGURES}{{1,2}}\s*[日号])?|(?:{_FIGURES}{{1,2}}|[一二三四五六七八九十]{{1,3}})\s*世纪"
+)
+_NUMBERS_IN_TEXT = re.compile(
+    rf"{_FIGURES}+(?:[,，]{_FIGURES}{{3}})*(?:[.．]{_FIGURES}+)?[万亿]*[%％]?|[一二三四五六七八九十百千两]{{1,6}}[万亿]*(?=[{''.join(_MEASURES)}])"
+)
+
+
+def _spans_of_tags(text: str, wanted: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Stretches of words with one of the tags; names that a dot joins are one."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    for word, tag in tagged(text):
+        end = at + len(word)
+        if tag in wanted:
+            joined = found and wanted[0] == "nr" and text[found[-1][1] : at] in ("·", "•", "・", "‧")
+            if joined:
+                found[-1] = (found[-1][0], end)
+            else:
+                found.append((at, end))
+        at = end
+    return found
