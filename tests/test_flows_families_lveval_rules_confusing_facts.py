@@ -75,9 +75,8 @@ def test_the_question_is_answered_for_another(inputs: ToConfuse, page: str, subj
     found = made(inputs, page)
     assert re.fullmatch(subject, found[0][0])
     assert re.fullmatch(other, found[1][0])
-    facts = confusing_facts(
-        inputs.model_copy(update={"subject_facts": found[0], "object_facts": found[1]}), random.Random(1)
-    )
+    documents = {"documents": (page,), "collection": (page,), "seed": "1"}
+    facts = confusing_facts(inputs.model_copy(update=documents), random.Random(1))
     assert facts_problem(inputs, facts.subject, facts.object) is None
 
 
@@ -203,7 +202,7 @@ def test_a_fact_that_is_not_to_be_had_is_left_empty() -> None:
     assert re.fullmatch(r"Mount (?!Alder)[A-Z]\w+ is about 2,\d{3} metres high\.", facts.subject)
     assert facts.object == ""
     with pytest.raises(Invalid, match="nothing parallel to be said"):
-        confusing_facts(ALDER.model_copy(update={"documents": ("It rains.",)}), random.Random(1))
+        confusing_facts(asked("Is it so?", "yes", "It is so."), random.Random(1))
 
 
 @pytest.mark.slow

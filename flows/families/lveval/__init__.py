@@ -4,9 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand, rows
+from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation, Selection
+from flows.construct.files_step import files
 from flows.construct.people import every, sample
+from flows.construct.release import Released
 from flows.families.lveval.assembly import assembler, assemblies_of_rules, context_files
 from flows.families.lveval.candidates import dataset_texts
 from flows.families.lveval.charts import context_charts, document_charts, fact_charts, pair_charts, rule_charts
@@ -114,7 +117,7 @@ FAMILY = Family(
                 expand(
                     to_pair,
                     slots=datasets_of_question,
-                    most=lambda settings: len(settings.datasets),
+                    expected=Expected(slots=lambda settings: len(settings.datasets)),
                     prepare=uses_of_questions,
                     settings=["datasets", "levels", "header"],
                 ),
@@ -125,7 +128,7 @@ FAMILY = Family(
                     settings=["prescreen"],
                     asks={"builder": "prescreen"},
                 ),
-                all_(select_pairs, version=2, settings=["datasets"], creates=True, keeps=_wanted),
+                all_(select_pairs, version=2, settings=["datasets"], creates=True, expected=Expected(kept=_wanted)),
             ),
         ),
         Part(
@@ -141,7 +144,7 @@ FAMILY = Family(
                 expand(
                     to_document,
                     slots=datasets_of_document,
-                    most=lambda settings: len(settings.datasets),
+                    expected=Expected(slots=lambda settings: len(settings.datasets)),
                     prepare=uses_of_documents,
                     settings=["datasets"],
                 ),
@@ -160,12 +163,12 @@ FAMILY = Family(
                 expand(
                     confuse,
                     slots=pairs_with("confusing_facts"),
-                    most=_share_with("confusing_facts"),
+                    expected=Expected(slots=_share_with("confusing_facts")),
                     version=6,
                     prepare=dataset_texts,
                     prompts=[CONFUSING_FACTS],
                 ),
-                expand(part, slots=both_facts, most=lambda settings: len(CHANGES), version=2),
+                expand(part, slots=both_facts, expected=Expected(slots=lambda settings: len(CHANGES)), version=2),
             ),
         ),
         Part(
@@ -179,7 +182,7 @@ FAMILY = Family(
                 expand(
                     propose_rules,
                     slots=pairs_with("replacements"),
-                    most=_share_with("replacements"),
+                    expected=Expected(slots=_share_with("replacements")),
                     version=5,
                     prepare=dataset_texts,
                     prompts=[REPLACEMENT_RULES],
@@ -205,7 +208,7 @@ FAMILY = Family(
                 expand(
                     mark_keywords,
                     slots=pairs_with("keywords"),
-                    most=_share_with("keywords"),
+                    expected=Expected(slots=_share_with("keywords")),
                     version=3,
                     prompts=[ANSWER_KEYWORDS],
                 ),
@@ -222,12 +225,12 @@ FAMILY = Family(
             released=Released(
                 "pair_id",
                 configs=("dataset",),
-                proof=("pairs", "confusing-facts", "conflicts", "keywords"),
+                verification_inputs=("pairs", "confusing-facts", "conflicts", "keywords"),
                 asked=lambda row: bool(row.confusing_facts or row.replacements or row.answer_keywords),
                 mixes=mixed_sources,
             ),
             steps=(
-                rows(
+                files(
                     mix_contexts,
                     files=context_files,
                     long="context",

@@ -11,7 +11,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from flows.construct.engine import Drop, RowFile, RowsContext, Slot, StepContext
+from flows.construct.engine import Drop, Slot, StepContext
+from flows.construct.files_step import FilesContext, RowFile
 from flows.families.lveval.conflicts import find_unfit, unfit, usable_rules
 from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset
 from flows.families.lveval.distractor_index import DistractorIndex, Numbers
@@ -232,7 +233,7 @@ class DatasetAssembly:
         }
         return {"id": LongContext.id_of(values), **values}, laid.joined
 
-    def recall_rows(self, pair: Pair, level: str, ctx: RowsContext) -> Iterator[Row]:
+    def recall_rows(self, pair: Pair, level: str, ctx: FilesContext[Any]) -> Iterator[Row]:
         """Yield the fact at each of its places; of a level that cannot be built, drop all.
 
         Departure: several places can come to the same boundary of two sentences, which the paper's long books hardly
@@ -273,14 +274,14 @@ class DatasetAssemblies:
     @classmethod
     def gather(
         cls,
-        step: StepContext,
+        step: StepContext[LVEvalSettings, Any],
         pairs: Iterable[Pair],
         rules: Iterable[Replacements | RuleConflicts],
         keywords: Iterable[AnswerKeywords],
     ) -> Self:
         """Group by dataset what contexts are made of; it is read once."""
         documents: dict[str, list[PoolDocument]] = defaultdict(list)
-        for document in step.uses["documents"]:
+        for document in step.used("documents", PoolDocument):
             documents[document.dataset].append(document)
         by_dataset: dict[str, list[Pair]] = defaultdict(list)
         for pair in pairs:
@@ -334,7 +335,7 @@ class Assembler(DatasetAssemblies):
         """Return a function that gives numbers for the random choices that concern the pair."""
         return lambda *more: int(content_hash(self.seed, "mix_contexts", pair.key, *what, *more), 16)
 
-    def contexts(self, pair: Pair, slot: Slot, ctx: RowsContext) -> Iterator[Row]:
+    def contexts(self, pair: Pair, slot: Slot, ctx: FilesContext[Any]) -> Iterator[Row]:
         """Yield the pair's context at the slot's level, or those at all depths of a book; drop what cannot be built."""
         level = str(slot["level"])
         assembly = self.measured(pair.dataset)
@@ -349,17 +350,19 @@ class Assembler(DatasetAssemblies):
             yield assembly.row(pair, level, None, laid, test, ctx.key(pair, slot))
 
 
-def assembler(step: StepContext) -> Assembler:
+def assembler(step: StepContext[LVEvalSettings, Pair]) -> Assembler:
     """Prepare to mix contexts: the pairs are the step's inputs."""
-    return Assembler.gather(step, step.inputs, step.uses["conflicts"], step.uses["keywords"])
+    return Assembler.gather(
+        step, step.inputs, step.used("conflicts", RuleConflicts), step.used("keywords", AnswerKeywords)
+    )
 
 
-def assemblies_of_rules(step: StepContext) -> DatasetAssemblies:
+def assemblies_of_rules(step: StepContext[LVEvalSettings, Replacements]) -> DatasetAssemblies:
     """Prepare to look for conflicts: the rules are the step's inputs."""
-    return DatasetAssemblies.gather(step, step.uses["pairs"], step.inputs, ())
+    return DatasetAssemblies.gather(step, step.used("pairs", Pair), step.inputs, ())
 
 
-def context_files(step: StepContext, assembler: Assembler) -> Sequence[RowFile]:
+def context_files(step: StepContext[LVEvalSettings, Pair], assembler: Assembler) -> Sequence[RowFile]:
     """Return a file for each level and dataset; several, where one would be too long."""
     files = []
     for level in step.settings.levels:

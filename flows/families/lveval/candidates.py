@@ -9,10 +9,11 @@ from typing import Literal, get_args
 
 from flows.construct.engine import StepContext
 from flows.families.lveval.datasets import BY_NAME
+from flows.families.lveval.settings import LVEvalSettings
 from flows.language import language_of
 from flows.language.choices import is_yes_or_no
 from schemas.base import Frozen
-from schemas.lveval import Pair
+from schemas.lveval import Pair, PoolDocument
 
 EntityType = Literal["person", "place", "organisation"]
 ENTITY_TYPES: tuple[EntityType, ...] = get_args(EntityType)
@@ -116,12 +117,15 @@ class DatasetTexts:
         return (*(document.text for pair in self.pairs for document in pair.documents), *self.distractors)
 
 
-def dataset_texts(step: StepContext) -> dict[str, DatasetTexts]:
+TextsByDataset = Mapping[str, DatasetTexts]
+
+
+def dataset_texts(step: StepContext[LVEvalSettings, Pair]) -> TextsByDataset:
     """Group the pairs and documents of a step by dataset."""
     pairs: dict[str, list[Pair]] = defaultdict(list)
     for pair in step.inputs:
         pairs[pair.dataset].append(pair)
     documents: dict[str, list[str]] = defaultdict(list)
-    for document in step.uses.get("documents", ()):
+    for document in step.used("documents", PoolDocument) if "documents" in step.uses else ():
         documents[document.dataset].append(document.text)
     return {name: DatasetTexts(BY_NAME[name].language, pairs[name], documents[name]) for name in pairs}

@@ -11,6 +11,7 @@ from flows.families.lveval.answer_keywords import keywords_after
 from flows.families.lveval.distractor_index import BETWEEN
 from flows.families.lveval.mixing import Text
 from flows.families.lveval.replacement_checks import sides_of
+from flows.families.lveval.settings import LVEvalSettings
 from flows.language.keywords import apply
 from schemas.base import Provenance
 from schemas.lveval import AnswerKeywords, ConfusingFact, Pair, Replacements, Rule, RuleConflicts, SourceDocument
@@ -29,7 +30,9 @@ class PairMaterial:
 
 
 def collect_material(
-    step: StepContext, rules: Iterable[Replacements | RuleConflicts], keywords: Iterable[AnswerKeywords]
+    step: StepContext[LVEvalSettings, Any],
+    rules: Iterable[Replacements | RuleConflicts],
+    keywords: Iterable[AnswerKeywords],
 ) -> Mapping[str, PairMaterial]:
     """Bring together what was written for each pair, by the pair's id."""
     parts = [part for part in ("confusing-facts", "conflicts", "keywords") if part in step.uses]
@@ -45,7 +48,7 @@ def collect_material(
             **changes,
         )
 
-    for fact in step.uses["confusing-facts"]:
+    for fact in step.used("confusing-facts", ConfusingFact):
         add(fact, facts=(*collected[fact.pair_id].facts, Text(fact.id, fact.fact, fact.language)))
     for proposal in rules:
         add(proposal, rules=proposal.rules)

@@ -17,10 +17,12 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from flows.construct.engine import Context, Drop, Records, RowFile, RowsContext, SetContext, Slot
+from flows.construct.engine import Context, Drop, SetContext, Slot
+from flows.construct.files_step import FilesContext, RowFile
+from flows.construct.records import Records
 from flows.families.lveval.answer_keywords import counts_in_score
 from flows.families.lveval.assembly import Assembler, DatasetAssemblies
-from flows.families.lveval.candidates import DatasetTexts
+from flows.families.lveval.candidates import TextsByDataset
 from flows.families.lveval.conflicts import conflicts
 from flows.families.lveval.confusing_facts import CHANGES, refusals
 from flows.families.lveval.datasets import BY_NAME
@@ -69,13 +71,13 @@ from schemas.source import Passage, QASource
 # ---- pairs (section 3.1, appendix A) ----
 
 
-async def to_pair(source: QASource, slot: Slot, ctx: Context) -> Pair:
+async def to_pair(source: QASource, slot: Slot, ctx: Context[LVEvalSettings]) -> Pair:
     """Appendix A: make the question a pair of the dataset, or drop it.
 
     Departure: the paper's authors select by hand. Here the answer must stand in the documents (unless it is yes or
     no), and be no longer than the dataset allows.
     """
-    settings: LVEvalSettings = ctx.settings
+    settings = ctx.settings
     dataset = BY_NAME[str(slot["dataset"])]
     language = language_of(dataset.language)
     documents = supporting_documents(source, dataset)
@@ -118,7 +120,7 @@ def prescreen_prompts(settings: LVEvalSettings) -> Sequence[Prompt[Any]]:
     return [ANSWER_UNAIDED] if settings.prescreen else []
 
 
-async def prescreen(pair: Pair, ctx: Context) -> Pair:
+async def prescreen(pair: Pair, ctx: Context[LVEvalSettings]) -> Pair:
     """Appendix A: drop a MultiFieldQA question that a model answers without the context.
 
     Departure: a model is asked in place of people, and an answer is right if it matches exactly.
@@ -135,12 +137,12 @@ async def prescreen(pair: Pair, ctx: Context) -> Pair:
     return pair.model_copy(update={"provenance": ctx.asked_of(pair.provenance)})
 
 
-async def select_pairs(pairs: Records[Pair], ctx: SetContext) -> AsyncIterator[Pair]:
+async def select_pairs(pairs: Records[Pair], ctx: SetContext[LVEvalSettings]) -> AsyncIterator[Pair]:
     """Table 2: draw each dataset's number of pairs, seeded by their keys; and make those of fact recall.
 
     A question that a dataset has already, with the same answers, is a duplicate.
     """
-    settings: LVEvalSettings = ctx.settings
+    settings = ctx.settings
     ranks: dict[str, list[tuple[str, str]]] = defaultdict(list)
     firsts: dict[tuple[str, str, tuple[str, ...]], str] = {}
     for pair in pairs:
@@ -191,10 +193,12 @@ class _DatasetDocuments:
     """(name, row) of the sources of its pairs."""
 
 
-async def pool_documents(documents: Records[PoolDocument], ctx: SetContext) -> AsyncIterator[PoolDocument]:
+async def pool_documents(
+    documents: Records[PoolDocument], ctx: SetContext[LVEvalSettings]
+) -> AsyncIterator[PoolDocument]:
     """Section 3.2.1: pool the documents of pairs that were not selected, each once."""
     pools: dict[str, _DatasetDocuments] = defaultdict(lambda: _DatasetDocuments({}, set(), set()))
-    for pair in ctx.step.uses["pairs"]:
+    for pair in ctx.step.used("pairs", Pair):
         pool = pools[pair.dataset]
         pool.supporting.update(content_hash(document.text) for document in pair.documents)
         pool.rows.update((source.source, pair.row) for source in pair.provenance.sources)
@@ -213,12 +217,11 @@ async def pool_documents(documents: Records[PoolDocument], ctx: SetContext) -> A
             yield document
 
 
-def mix_contexts(file: RowFile, ctx: RowsContext) -> Iterator[tuple[Mapping[str, Any], bytes]]:
+def mix_contexts(file: RowFile, ctx: FilesContext[Assembler]) -> Iterator[tuple[Mapping[str, Any], bytes]]:
     """Section 3.2: yield the contexts of one dataset and level, with facts inserted and keywords replaced."""
-    assembler: Assembler = ctx.prepared
     for pair in file.records:
         assert isinstance(pair, Pair)
-        yield from assembler.contexts(pair, file.slot, ctx)
+        yield from ctx.prepared.contexts(pair, file.slot, ctx)
 
 
 # ---- confusing facts insertion (section 3.2.2) ----
@@ -231,7 +234,7 @@ def pairs_with(
     return lambda pair, prepared: [{}] if getattr(BY_NAME[pair.dataset], feature) else []
 
 
-async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
+async def confuse(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, TextsByDataset]) -> Confusion:
     """Section 3.2.2: write two descriptions that are close to the original fact, by question and answer.
 
     Departure: the builder sees the supporting sentence as well, which the paper shows to its annotators alone. Where
@@ -243,7 +246,6 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
             raise Drop("no confusing facts", f"the fact record has {len(facts)}, where {len(CHANGES)} are wanted")
         return _confusion(pair, pair.documents[0].text, (facts[0], facts[1]), ("", ""), ctx)
     original, title = supporting_sentence(pair)
-    texts: DatasetTexts = ctx.prepared[pair.dataset]
     asked = ToConfuse(
         question=pair.question,
         answers=pair.answers,
@@ -251,7 +253,7 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
         title=title,
         language=pair.language,
         documents=tuple(document.text for document in pair.documents),
-        collection=texts.documents,
+        collection=ctx.prepared[pair.dataset].documents,
         seed=content_hash(ctx.step.seed, ctx.step_name, pair.key),
     )
     try:
@@ -268,7 +270,9 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
     return _confusion(pair, original, (answer.subject, answer.object), refused, ctx)
 
 
-def _confusion(pair: Pair, original: str, facts: tuple[str, str], refused: tuple[str, str], ctx: Context) -> Confusion:
+def _confusion(
+    pair: Pair, original: str, facts: tuple[str, str], refused: tuple[str, str], ctx: Context[LVEvalSettings]
+) -> Confusion:
     return Confusion(**_of_pair(pair, ctx), answers=pair.answers, original_fact=original, facts=facts, refused=refused)
 
 
@@ -312,7 +316,7 @@ async def part(confusion: Confusion, slot: Slot, ctx: Context) -> ConfusingFact:
 # ---- keyword and phrase replacement (section 3.2.3) ----
 
 
-async def propose_rules(pair: Pair, slot: Slot, ctx: Context) -> Replacements:
+async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, TextsByDataset]) -> Replacements:
     """Section 3.2.3: propose keywords or phrases to be replaced, each with its substitute.
 
     Departure: the builder proposes what the paper's annotators write; they revise it. A rule of the last answer that
@@ -323,7 +327,6 @@ async def propose_rules(pair: Pair, slot: Slot, ctx: Context) -> Replacements:
     if pair.written is not None:
         rules = pair.written.replacements
     else:
-        texts: DatasetTexts = ctx.prepared[pair.dataset]
         asked = ToRename(
             question=pair.question,
             answers=pair.answers,
@@ -331,7 +334,7 @@ async def propose_rules(pair: Pair, slot: Slot, ctx: Context) -> Replacements:
             documents=tuple(document.text for document in pair.documents),
             language=pair.language,
             most=MOST_RULES,
-            candidates=texts.candidates.for_pair(pair, sentences, ctx.random(pair.key)),
+            candidates=ctx.prepared[pair.dataset].candidates.for_pair(pair, sentences, ctx.random(pair.key)),
         )
         try:
             rules = (await ctx.ask(REPLACEMENT_RULES, asked)).rules
@@ -352,13 +355,12 @@ async def propose_rules(pair: Pair, slot: Slot, ctx: Context) -> Replacements:
     )
 
 
-async def find_conflicts(rules: Replacements, ctx: Context) -> RuleConflicts:
+async def find_conflicts(rules: Replacements, ctx: Context[LVEvalSettings, DatasetAssemblies]) -> RuleConflicts:
     """Section 3.2.3: find what goes wrong where the rules are applied, for people to revise them.
 
     A rule that is lost because of another names that one.
     """
-    assemblies: DatasetAssemblies = ctx.prepared
-    assembly = assemblies.dataset(rules.dataset)
+    assembly = ctx.prepared.dataset(rules.dataset)
     pair = next(pair for pair in assembly.pairs if pair.id == rules.pair_id)
     return RuleConflicts(
         key=ctx.key,

@@ -21,15 +21,15 @@ SourceUses = Mapping[tuple[str, str], Sequence[str]]
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
-def uses_of_questions(step: StepContext) -> SourceUses:
+def uses_of_questions(step: StepContext[LVEvalSettings]) -> SourceUses:
     """Return which datasets take questions from which source."""
-    settings: LVEvalSettings = step.settings
+    settings = step.settings
     return _uses({name: block.sources for name, block in settings.datasets.items() if not BY_NAME[name].recalls_fact})
 
 
-def uses_of_documents(step: StepContext) -> SourceUses:
+def uses_of_documents(step: StepContext[LVEvalSettings]) -> SourceUses:
     """Return which datasets take documents from which source."""
-    settings: LVEvalSettings = step.settings
+    settings = step.settings
     return _uses({name: (*block.sources, *block.distractors) for name, block in settings.datasets.items()})
 
 

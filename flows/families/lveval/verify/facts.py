@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from flows.construct.engine import Fault, VerifyContext
+from flows.construct.verification import Fault, VerifyContext
 from flows.families.lveval.verify.parts import Seen, dataset_problems
 from flows.families.lveval.verify.placement import CLOSING
 from flows.families.lveval.verify.texts import LONGEST_SENTENCE, count, plain, yes_or_no

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from flows.construct.engine import Fault
+from flows.construct.verification import Fault
 from flows.families.lveval import datasets
 from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.verify.texts import LONGEST_SENTENCE, count, listed

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from flows.construct.engine import Fault, VerifyContext
+from flows.construct.verification import Fault, VerifyContext
 from flows.families.lveval import datasets
 from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.verify.answers import keyword_problems
