@@ -52,13 +52,12 @@ from flows.project.locks import building, one_evaluation
 from flows.project.output_files import open_build
 from flows.project.progress import Watcher
 from flows.project.project import Project
-from flows.project.settings import nearest
 from flows.run.estimate import Estimate, EstimateLine, summed
 from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
 from flows.scoring.qa import METRICS
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured, tally, told_beside
-from schemas.errors import Failed, WrongInput, first_problem
+from schemas.errors import Failed, WrongInput, first_problem, nearest
 from schemas.prediction import Prediction
 
 LINES_SHOWN = 40
@@ -370,7 +369,7 @@ def _weighing_model(project: Project, family: Family, model: str, option: str = 
     if weighs and _can_be_loaded(model):
         return LocalModel(LocalSettings(name=model))
     also = ", and no such folder" if weighs else ""
-    raise WrongInput(f"{option} {model}: no such model in {project.config_path}{also}{nearest(model, known)}")
+    raise WrongInput(f"{option} {model}: no such model in {project.config_path}{also}; {nearest(model, known)}")
 
 
 def _reading_model(project: Project, family: Family, name: str) -> LocalModel:
@@ -387,7 +386,7 @@ def _reading_model(project: Project, family: Family, name: str) -> LocalModel:
         return LocalModel(LocalSettings(name=name))
     raise WrongInput(
         f"--attention-model {name}: no such model in {project.config_path}, and no such folder"
-        f"{nearest(name, list(project.config.models))}"
+        f"; {nearest(name, list(project.config.models))}"
     )
 
 
@@ -562,7 +561,7 @@ def _cell(value: Any, unit: Unit) -> str:
 def _family(project: Project, name: str) -> Family:
     families = {family.name: family for family, _ in project.build.parts()}
     if name not in families:
-        raise WrongInput(f"{name}: no such family in this build{nearest(name, list(families))}")
+        raise WrongInput(f"{name}: no such family in this build; {nearest(name, list(families))}")
     return families[name]
 
 
@@ -586,7 +585,7 @@ def read_predictions(path: Path, family: Family) -> Iterator[Prediction]:
 def score_rows(name: str, rows: Path, output: Path) -> None:
     """Score rows of `{id, prediction, answers, keywords, lang}` into `{id, score}` by one metric."""
     if name not in METRICS:
-        raise WrongInput(f"{name}: no such metric{nearest(name, list(METRICS))}")
+        raise WrongInput(f"{name}: no such metric; {nearest(name, list(METRICS))}")
     scored: dict[str, float] = {}
     for number, row in enumerate(json_lines(str(rows)), 1):
         at = str(row.values.get("id", number))
