@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from flows.construct.engine import VerifyContext
 from flows.construct.stages import StageRef
+from flows.construct.verification import VerifyContext
 from flows.families.lveval import FAMILY
 from flows.families.lveval.conflicts import HEADER, conflicts, settled
 from flows.families.lveval.contexts import keywords_after

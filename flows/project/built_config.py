@@ -6,7 +6,7 @@ from typing import Any
 
 from data.sources.pins import with_sources
 from data.sources.spec import SourceSpec
-from flows.construct.engine import FamilySettings
+from flows.construct.settings import FamilySettings
 from flows.project.settings import Config, ConfigError, load_config, parse_config
 from schemas.manifest import BuildManifest
 

@@ -58,7 +58,7 @@ class ModelLoop:
             future.cancel()
 
     def waiting(self, ref: StageRef, listener: ProgressListener) -> Callable[[str], None]:
-        """Return what is called while another run makes a stage: it tells the listener once, and raises after a stop."""
+        """Return what to call while another run makes a stage: it tells the listener once and raises after a stop."""
         blocked_by: list[str] = []
 
         def waits(by: str) -> None:

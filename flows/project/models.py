@@ -7,9 +7,11 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from flows.construct.engine import Family, FamilySettings
+from flows.construct.engine import Family
+from flows.construct.settings import FamilySettings
 from flows.llm.cache import CompletionCache
-from flows.llm.endpoint import Endpoint, EndpointSettings, identity_of
+from flows.llm.endpoint import Endpoint
+from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.limits import Budget
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import Model, Out, Prompt, Usage
@@ -151,7 +153,7 @@ class OnDemand:
 
     def identity(self) -> Mapping[str, object]:
         """See `Endpoint`."""
-        return identity_of(self.settings)
+        return self.settings.identity
 
     @cached_property
     def price(self) -> Price:

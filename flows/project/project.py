@@ -12,10 +12,11 @@ from data.sources.pins import Pins, lock_of
 from data.sources.spec import SourceError
 from data.store import Store
 from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
-from flows.construct.engine import Family, FamilySettings
+from flows.construct.engine import Family
+from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild, StageRef
-from flows.llm.endpoint import DRAIN_S
 from flows.llm.model import BudgetSpent, Prompt, with_templates
+from flows.llm.paid import DRAIN_S
 from flows.project.built_config import at_pins, built_config
 from flows.project.model_loop import ModelLoop
 from flows.project.models import Models

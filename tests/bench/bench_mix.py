@@ -33,7 +33,8 @@ import pyarrow.parquet as pq
 from data.parquet import long_text_options
 from data.stage_files import LongTextShardWriter, StageFiles
 from data.store import Store
-from flows.construct.engine import Drop, RowFile, RowsContext, Slot
+from flows.construct.engine import Drop, Slot
+from flows.construct.files_step import FilesContext, RowFile
 from flows.families.lveval.contexts import Material, Mixer, context_files, mix_contexts
 from flows.families.lveval.datasets import DATASETS, Dataset
 from flows.families.lveval.facts import packaged_fact
@@ -146,7 +147,7 @@ def ours(mixer: Mixer, settings: LVEvalSettings, folder: Path) -> tuple[int, dic
             drops[refusal.reason] += 1
 
         with LongTextShardWriter(store, index, file.name, LongContext, "context") as writer:
-            for values, text in mix_contexts(file, RowsContext(mixer, key, drop)):
+            for values, text in mix_contexts(file, FilesContext(mixer, key, drop)):
                 writer.write(values, text)
         return writer.finish(file.planned)
 

@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand, rows
+from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation, Selection
+from flows.construct.files_step import files
 from flows.construct.people import every, sample
+from flows.construct.release import Released
 from flows.families.lveval.charts import context_charts, document_charts, fact_charts, pair_charts, rule_charts
 from flows.families.lveval.confusing import CHANGES
 from flows.families.lveval.contexts import bring_rules_together, bring_together, context_files, mix_contexts
@@ -123,7 +126,7 @@ FAMILY = Family(
                 expand(
                     to_pair,
                     slots=datasets_of_question,
-                    most=lambda settings: len(settings.datasets),
+                    expected=Expected(slots=lambda settings: len(settings.datasets)),
                     prepare=uses_of_questions,
                     settings=["datasets", "levels", "header"],
                 ),
@@ -134,7 +137,7 @@ FAMILY = Family(
                     settings=["prescreen"],
                     asks={"builder": "prescreen"},
                 ),
-                all_(select_pairs, version=2, settings=["datasets"], creates=True, keeps=_wanted),
+                all_(select_pairs, version=2, settings=["datasets"], creates=True, expected=Expected(kept=_wanted)),
             ),
         ),
         Part(
@@ -150,7 +153,7 @@ FAMILY = Family(
                 expand(
                     to_document,
                     slots=datasets_of_document,
-                    most=lambda settings: len(settings.datasets),
+                    expected=Expected(slots=lambda settings: len(settings.datasets)),
                     prepare=uses_of_documents,
                     settings=["datasets"],
                 ),
@@ -169,12 +172,12 @@ FAMILY = Family(
                 expand(
                     confuse,
                     slots=where_confused,
-                    most=_confused,
+                    expected=Expected(slots=_confused),
                     version=6,
                     prepare=pools,
                     prompts=[CONFUSING_FACTS],
                 ),
-                expand(part, slots=both, most=lambda settings: len(CHANGES), version=2),
+                expand(part, slots=both, expected=Expected(slots=lambda settings: len(CHANGES)), version=2),
             ),
         ),
         Part(
@@ -188,7 +191,7 @@ FAMILY = Family(
                 expand(
                     propose_rules,
                     slots=where_replaced,
-                    most=_replaced,
+                    expected=Expected(slots=_replaced),
                     version=5,
                     prepare=pools,
                     prompts=[REPLACEMENT_RULES],
@@ -210,7 +213,15 @@ FAMILY = Family(
             item=AnswerKeywords,
             people=every(KEYWORDS, unfit_keywords),
             verify=verify_keywords,
-            steps=(expand(mark_keywords, slots=where_marked, most=_marked, version=3, prompts=[ANSWER_KEYWORDS]),),
+            steps=(
+                expand(
+                    mark_keywords,
+                    slots=where_marked,
+                    expected=Expected(slots=_marked),
+                    version=3,
+                    prompts=[ANSWER_KEYWORDS],
+                ),
+            ),
         ),
         Part(
             "contexts",
@@ -223,12 +234,12 @@ FAMILY = Family(
             released=Released(
                 "pair_id",
                 configs=("dataset",),
-                proof=("pairs", "confusing-facts", "conflicts", "keywords"),
+                verification_inputs=("pairs", "confusing-facts", "conflicts", "keywords"),
                 asked=lambda row: bool(row.confusing_facts or row.replacements or row.answer_keywords),
                 mixes=mixed_sources,
             ),
             steps=(
-                rows(
+                files(
                     mix_contexts,
                     files=context_files,
                     long="context",

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flows.construct.engine import Drop, RowFile, RowsContext, Slot, StepContext
+from flows.construct.engine import Drop, Slot, StepContext
+from flows.construct.files_step import FilesContext, RowFile
 from flows.families.lveval.conflicts import look_for_unfit, settled, unfit
 from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset
 from flows.families.lveval.library import BETWEEN, Library, Numbers
@@ -26,6 +27,7 @@ from schemas.base import Provenance, content_hash
 from schemas.lveval import (
     AnswerKeywords,
     AnswerTest,
+    ConfusingFact,
     LongContext,
     Pair,
     PoolDocument,
@@ -341,24 +343,26 @@ class Mixer(Shelves):
         return lambda *more: int(content_hash(self.seed, "mix_contexts", pair.key, *what, *more), 16)
 
 
-def bring_together(step: StepContext) -> Mixer:
+def bring_together(step: StepContext[LVEvalSettings, Pair]) -> Mixer:
     """Read what the contexts are made of, once: the pairs, with all that was written and revised for them."""
-    return Mixer(**_gathered(step, step.inputs, step.uses["conflicts"], step.uses["keywords"]))
+    return Mixer(
+        **_gathered(step, step.inputs, step.used("conflicts", RuleConflicts), step.used("keywords", AnswerKeywords))
+    )
 
 
-def bring_rules_together(step: StepContext) -> Shelves:
+def bring_rules_together(step: StepContext[LVEvalSettings, Replacements]) -> Shelves:
     """Read what rules can be in conflict with, once: the rules are what runs through the step."""
-    return Shelves(**_gathered(step, step.uses["pairs"], step.inputs, ()))
+    return Shelves(**_gathered(step, step.used("pairs", Pair), step.inputs, ()))
 
 
 def _gathered(
-    step: StepContext,
+    step: StepContext[LVEvalSettings],
     pairs: Iterable[Pair],
     rules: Iterable[Replacements | RuleConflicts],
     keywords: Iterable[AnswerKeywords],
 ) -> dict[str, Any]:
     documents: dict[str, list[PoolDocument]] = defaultdict(list)
-    for document in step.uses["documents"]:
+    for document in step.used("documents", PoolDocument):
         documents[document.dataset].append(document)
     by_dataset: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
@@ -373,7 +377,7 @@ def _gathered(
         seen = own.reviewed and record.key in reviewed
         made[record.pair_id] = replace(own, provenance=(*own.provenance, record.provenance), reviewed=seen, **more)
 
-    for fact in step.uses["confusing-facts"]:
+    for fact in step.used("confusing-facts", ConfusingFact):
         own = made[fact.pair_id].facts
         add(fact, facts=(*own, Text(fact.id, fact.fact, fact.language)))
     for one in rules:
@@ -385,7 +389,7 @@ def _gathered(
     }  # fmt: skip
 
 
-def context_files(step: StepContext, mixer: Mixer) -> Sequence[RowFile]:
+def context_files(step: StepContext[LVEvalSettings, Pair], mixer: Mixer) -> Sequence[RowFile]:
     """A file for each level and dataset; several, where one would be too long."""
     files = []
     for level in step.settings.levels:
@@ -400,9 +404,9 @@ def context_files(step: StepContext, mixer: Mixer) -> Sequence[RowFile]:
     return files
 
 
-def mix_contexts(file: RowFile, ctx: RowsContext) -> Iterator[tuple[Mapping[str, Any], bytes]]:
+def mix_contexts(file: RowFile, ctx: FilesContext[Mixer]) -> Iterator[tuple[Mapping[str, Any], bytes]]:
     """Section 3.2: the contexts of one dataset and level."""
-    mixer: Mixer = ctx.prepared
+    mixer = ctx.prepared
     level = str(file.slot["level"])
     for pair in file.records:
         assert isinstance(pair, Pair)
@@ -419,7 +423,9 @@ def mix_contexts(file: RowFile, ctx: RowsContext) -> Iterator[tuple[Mapping[str,
         yield _row(shelf, pair, level, None, laid, test, ctx.key(pair, file.slot))
 
 
-def _recall(shelf: Shelf, pair: Pair, level: str, ctx: RowsContext) -> Iterator[tuple[Mapping[str, Any], bytes]]:
+def _recall(
+    shelf: Shelf, pair: Pair, level: str, ctx: FilesContext[Mixer]
+) -> Iterator[tuple[Mapping[str, Any], bytes]]:
     """The fact at each of its places; of a level that cannot be built, all are dropped.
 
     Departure: of places that come to one boundary of two sentences, which the paper's long books hardly have, the

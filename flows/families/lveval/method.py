@@ -45,6 +45,7 @@ from schemas.lveval import (
     ConfusingFact,
     Confusion,
     Pair,
+    PoolDocument,
     Replacements,
     RuleConflicts,
 )
@@ -109,13 +110,13 @@ class Pools:
         return self._parallels[dataset]
 
 
-def pools(step: StepContext) -> Pools:
+def pools(step: StepContext[LVEvalSettings, Pair]) -> Pools:
     """The pools of all datasets."""
     found: dict[str, list[Pair]] = defaultdict(list)
     for pair in step.inputs:
         found[pair.dataset].append(pair)
     documents: dict[str, list[str]] = defaultdict(list)
-    for document in step.uses.get("documents", ()):
+    for document in step.used("documents", PoolDocument) if "documents" in step.uses else ():
         documents[document.dataset].append(document.text)
     return Pools(found, documents)
 
@@ -125,7 +126,7 @@ def where_confused(pair: Pair, prepared: Pools) -> Sequence[Slot]:
     return [{}] if BY_NAME[pair.dataset].confusing_facts else []
 
 
-async def confuse(pair: Pair, slot: Slot, ctx: Context) -> Confusion:
+async def confuse(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, Pools]) -> Confusion:
     """Section 3.2.2: two descriptions that are close to the original fact, by question and answer.
 
     Departure: the builder sees the supporting sentence as well, which the paper shows to its annotators alone. Where
@@ -185,7 +186,9 @@ def _one_fact(answer: ConfusingFacts) -> str:
     return "the two facts are one" if is_one(answer.subject, answer.object) else ""
 
 
-def _confusion(pair: Pair, original: str, facts: tuple[str, str], refused: tuple[str, str], ctx: Context) -> Confusion:
+def _confusion(
+    pair: Pair, original: str, facts: tuple[str, str], refused: tuple[str, str], ctx: Context[LVEvalSettings, Pools]
+) -> Confusion:
     return Confusion(
         key=ctx.key,
         pair_id=pair.id,
@@ -226,8 +229,8 @@ def _opening(text: str) -> str:
     return text.lstrip().partition("\n")[0][:80]
 
 
-def _candidates(pair: Pair, texts: Sequence[str], ctx: Context) -> tuple[Alternatives, ...]:
-    pool: Pool = ctx.prepared.of(pair.dataset)
+def _candidates(pair: Pair, texts: Sequence[str], ctx: Context[LVEvalSettings, Pools]) -> tuple[Alternatives, ...]:
+    pool = ctx.prepared.of(pair.dataset)
     return pool.candidates(pair, texts, ctx.random(pair.key))
 
 
@@ -264,7 +267,7 @@ def where_replaced(pair: Pair, prepared: Pools) -> Sequence[Slot]:
     return [{}] if BY_NAME[pair.dataset].replacements else []
 
 
-async def propose_rules(pair: Pair, slot: Slot, ctx: Context) -> Replacements:
+async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, Pools]) -> Replacements:
     """Section 3.2.3: keywords or phrases to be replaced, each with its substitute.
 
     Departure: the builder proposes what the paper's annotators write; they revise it. A rule of the last answer that
@@ -323,12 +326,12 @@ def _sure_sentences(text: str, language: str) -> list[str]:
     return [sentence for start, end in pairwise(ends) if (sentence := text[start:end].strip())]
 
 
-async def find_conflicts(rules: Replacements, ctx: Context) -> RuleConflicts:
+async def find_conflicts(rules: Replacements, ctx: Context[LVEvalSettings, Shelves]) -> RuleConflicts:
     """Section 3.2.3: what goes wrong where the rules are applied, for people to revise them by.
 
     A rule that is lost because another is names that one.
     """
-    shelves: Shelves = ctx.prepared
+    shelves = ctx.prepared
     shelf = shelves.shelf(rules.dataset)
     pair = next(pair for pair in shelf.pairs if pair.id == rules.pair_id)
     return RuleConflicts(

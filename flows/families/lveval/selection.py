@@ -9,7 +9,8 @@ from functools import cache
 from typing import Any
 
 from data.sources import SourceSpec
-from flows.construct.engine import Context, Drop, Records, SetContext, Slot, StepContext
+from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
+from flows.construct.records import Records
 from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.facts import packaged_fact, packaged_source
 from flows.families.lveval.library import count
@@ -31,15 +32,15 @@ Uses = Mapping[tuple[str, str], Sequence[str]]
 # ---- pairs ----
 
 
-def uses_of_questions(step: StepContext) -> Uses:
+def uses_of_questions(step: StepContext[LVEvalSettings]) -> Uses:
     """Which datasets take questions from which source."""
-    settings: LVEvalSettings = step.settings
+    settings = step.settings
     return _uses({name: one.sources for name, one in settings.datasets.items() if not BY_NAME[name].recalls_fact})
 
 
-def uses_of_documents(step: StepContext) -> Uses:
+def uses_of_documents(step: StepContext[LVEvalSettings]) -> Uses:
     """Which datasets take documents from which source."""
-    settings: LVEvalSettings = step.settings
+    settings = step.settings
     return _uses({name: (*one.sources, *one.distractors) for name, one in settings.datasets.items()})
 
 
@@ -56,13 +57,13 @@ def datasets_of_question(source: QASource, uses: Uses) -> Sequence[Slot]:
     return [{"dataset": name} for name in uses.get((source.format, source.source.source), ())]
 
 
-async def to_pair(source: QASource, slot: Slot, ctx: Context) -> Pair:
+async def to_pair(source: QASource, slot: Slot, ctx: Context[LVEvalSettings]) -> Pair:
     """The selection steps of appendix A: the question as a pair of the dataset, or a drop.
 
     Departure: what the paper's people look at by hand is tested: the answer stands in the documents
     (unless it is a yes or a no), and is not longer than the dataset allows.
     """
-    settings: LVEvalSettings = ctx.settings
+    settings = ctx.settings
     dataset = BY_NAME[str(slot["dataset"])]
     language = language_of(dataset.language)
     documents = _supporting(source, dataset)
@@ -145,7 +146,7 @@ def asked_unaided(settings: LVEvalSettings) -> Sequence[Prompt[Any]]:
     return [ANSWER_UNAIDED] if settings.prescreen else []
 
 
-async def prescreen(pair: Pair, ctx: Context) -> Pair:
+async def prescreen(pair: Pair, ctx: Context[LVEvalSettings]) -> Pair:
     """Appendix A: questions that a model answers without the context are left out of MultiFieldQA.
 
     Departure: a model is asked in place of people, and right is what matches an answer exactly.
@@ -162,12 +163,12 @@ async def prescreen(pair: Pair, ctx: Context) -> Pair:
     return pair.model_copy(update={"provenance": ctx.asked_of(pair.provenance)})
 
 
-async def select_pairs(pairs: Records[Pair], ctx: SetContext) -> AsyncIterator[Pair]:
+async def select_pairs(pairs: Records[Pair], ctx: SetContext[LVEvalSettings]) -> AsyncIterator[Pair]:
     """Draw each dataset's number of pairs (table 2), seeded by their keys; and make those of fact recall.
 
     A question that a dataset has already, with the same answers, is a duplicate.
     """
-    settings: LVEvalSettings = ctx.settings
+    settings = ctx.settings
     ranks: dict[str, list[tuple[str, str]]] = defaultdict(list)
     firsts: dict[tuple[str, str, tuple[str, ...]], str] = {}
     for pair in pairs:
@@ -194,7 +195,7 @@ async def select_pairs(pairs: Records[Pair], ctx: SetContext) -> AsyncIterator[P
             yield _recalled(BY_NAME[name], one.fact, ctx)
 
 
-def _recalled(dataset: Dataset, own: FactRecord | None, ctx: SetContext) -> Pair:
+def _recalled(dataset: Dataset, own: FactRecord | None, ctx: SetContext[LVEvalSettings]) -> Pair:
     """The one pair of a fact-recall dataset: on a fact of the user's own, or on the packaged one."""
     fact = own or packaged_fact(dataset.language)
     written_in = (
@@ -250,10 +251,12 @@ class _Held:
     """(name, row) of the sources of its pairs."""
 
 
-async def pool_documents(documents: Records[PoolDocument], ctx: SetContext) -> AsyncIterator[PoolDocument]:
+async def pool_documents(
+    documents: Records[PoolDocument], ctx: SetContext[LVEvalSettings]
+) -> AsyncIterator[PoolDocument]:
     """Section 3.2.1: distracting documents are those of pairs that were not selected; each once."""
     held: dict[str, _Held] = defaultdict(lambda: _Held({}, set(), set()))
-    for pair in ctx.step.uses["pairs"]:
+    for pair in ctx.step.used("pairs", Pair):
         own = held[pair.dataset]
         own.supporting.update(content_hash(one.text) for one in pair.documents)
         own.rows.update((source.source, pair.row) for source in pair.provenance.sources)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, field_validator
 
 from data.sources import SourceSpec
-from flows.construct.engine import FamilySettings
+from flows.construct.settings import FamilySettings
 from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, LEVELS
 from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInput

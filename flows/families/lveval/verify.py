@@ -21,7 +21,7 @@ import xxhash
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from flows.construct.engine import Fault, VerifyContext
+from flows.construct.verification import Fault, VerifyContext
 from flows.families.lveval import datasets
 from flows.families.lveval.datasets import Dataset
 from flows.families.lveval.facts import packaged_fact
