@@ -87,20 +87,20 @@ class Models:
             return self.endpoint(settings) if opened and self.asks else OnDemand(self, settings)
         if isinstance(settings, LocalSettings):
             raise ConfigError(
-                f"{self._path}: models.{role}: a model of provider local scores options and writes nothing; "
+                f"{self._path}: models.{role}: a model of provider local weighs options and writes nothing; "
                 f"name one of provider endpoint for {family.name}"
             )
         return rules_model(family, self._config.seed)
 
     def likelihood_model(self, role: str) -> LikelihoodModel:
-        """Return the model with this role or name, for scoring options."""
+        """Return the model with this role or name, for weighing options."""
         settings = self._config.model_for(role)
         if isinstance(settings, EndpointSettings):
             return self.endpoint(settings) if self.asks else OnDemand(self, settings)
         if isinstance(settings, LocalSettings):
             return LocalModel(settings)
         raise ConfigError(
-            f"{self._path}: models.{role}: the rules cannot score options; name a model of provider local "
+            f"{self._path}: models.{role}: the rules cannot weigh options; name a model of provider local "
             "(a folder, or a name on the Hugging Face Hub) or endpoint"
         )
 
