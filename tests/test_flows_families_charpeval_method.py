@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from annotation.label_studio.config import task_data
+from annotation.label_studio.task_data import task_data
 from flows.construct.engine import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import problems_of
