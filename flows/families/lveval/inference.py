@@ -23,10 +23,11 @@ the dataset's own prompt does, so that the two differ by the context. Departure:
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 from flows.construct.evaluation import Request
 from flows.families.lveval.datasets import BY_RELEASED, DATASETS, Dataset
+from flows.families.lveval.settings import Ablation, LVEvalSettings
 from flows.llm.model import Prompt, Text
 from schemas.base import Frozen
 from schemas.lveval import LongContext
@@ -37,9 +38,6 @@ DIRECT_TOKENS = 64
 
 Variant = Literal["context", "direct"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
-Ablation = Literal["no-cfi", "no-kpr", "neither"]
-"""A row without its confusing facts, without its replacements, or without both. Tables A4 to A7 call them
-"w. KPR", "w. CFI" and "w.o. both"; a row as released is "w. both"."""
 ABLATIONS: tuple[Ablation, ...] = get_args(Ablation)
 WITHOUT_FACTS: tuple[Ablation, ...] = ("no-cfi", "neither")
 WITHOUT_RULES: tuple[Ablation, ...] = ("no-kpr", "neither")
@@ -75,13 +73,6 @@ DIRECT = MappingProxyType(
 ANSWERS: tuple[Prompt[Any], ...] = (*ANSWER.values(), *DIRECT.values())
 
 
-class InferenceSettings(Protocol):
-    """The settings that inference depends on."""
-
-    @property
-    def ablations(self) -> tuple[Ablation, ...]: ...
-
-
 def dataset_of(row: LongContext) -> Dataset:
     """The dataset that the row is of."""
     return BY_RELEASED[row.dataset.removesuffix(f"_{row.level}")]
@@ -101,7 +92,7 @@ def variants_of(ablation: Ablation | None) -> tuple[Variant, ...]:
     return VARIANTS if ablation in (None, "no-kpr") else ("context",)
 
 
-def requests(row: LongContext, settings: InferenceSettings) -> Sequence[Request]:
+def requests(row: LongContext, settings: LVEvalSettings) -> Sequence[Request]:
     """The row as released, and under each of the configured ablations that change something in it."""
     changing = ablations_of(dataset_of(row), confused=bool(row.confusing_facts))
     chosen: list[Ablation | None] = [None, *(one for one in settings.ablations if one in changing)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from flows.families.lveval.confusing_facts import CHANGES, fact_problem, subjects
-from flows.families.lveval.prompts import ConfusingFacts, ToConfuse
+from flows.families.lveval.inputs import ConfusingFacts, ToConfuse
 from flows.families.lveval.rules.candidate_fact import CandidateFact
 from flows.families.lveval.rules.facts_en import facts as english_facts
 from flows.families.lveval.rules.facts_zh import facts as chinese_facts

@@ -7,6 +7,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from flows.families.lveval.rules.vocabulary import vocabulary
 from flows.language import en
 from flows.language.alternatives import persons
 from flows.language.en.names import TITLES, classes, is_first_name, is_of_a_people, is_surname, place_class
@@ -16,45 +17,10 @@ from flows.language.invented import invented_names
 
 TRIED = 3
 """Other names that are tried in the place of one."""
-_SORTS = {
-    "work": "film movie documentary album book novel series game show comedy sitcom memoir",
-    "piece": "song single poem opera symphony play musical",
-    "paper": "magazine newspaper journal",
-    "drink": "drink cocktail dish cake soup cheese liqueur",
-    "person": "actor actress singer author writer president leader scientist player director governor mayor composer "
-    "artist poet philosopher physicist architect coach manager musician historian politician minister inventor "
-    "explorer engineer mathematician chemist economist scholar commander novelist screenwriter producer naturalist "
-    "pianist pilot songwriter footballer jurist magician practitioner maker theorist lawyer painter sculptor "
-    "astronomer biologist model comedian presenter journalist jumper guitarist rapper wrestler driver golfer",
-    "river": "river stream creek waterway",
-    "mountain": "mountain volcano peak",
-    "water": "lake sea bay reservoir",
-    "city": "city town village municipality suburb borough place settlement",
-    "country": "country nation republic kingdom",
-    "region": "county region district province state territory",
-    "island": "island",
-    "building": "building museum stadium airport hotel park castle palace theatre theater bridge tower church "
-    "station canal mall opera-house telescope",
-    "organisation": "organization organisation agency company university college school academy society institute "
-    "association laboratory orchestra federation union committee council court firm station network service tank body "
-    "club foundation festival",
-    "band": "band group duo trio quartet",
-    "team": "team",
-    "species": "genus species breed whale penguin lemur bird fish tree shrub plant terrier hound dog",
-}
+_SORTS = vocabulary("nouns_of_types")
 _SORT_OF = {noun: sort for sort, nouns in _SORTS.items() for noun in nouns.split()}
-_HEADS = {"street": "building", "school": "organisation", "company": "organisation", "agency": "organisation",
-          "body": "organisation", "network": "organisation", "party": "organisation", "settlement": "city",
-          "band": "band", "team": "team", "military": "organisation", "event": "event", "law": "law"}  # fmt: skip
-_TABLES = {
-    "work": "title",
-    "piece": "title",
-    "paper": "title",
-    "band": "band",
-    "country": "country",
-    "continent": "country",
-}
-"""The invented names of a sort."""
+_HEADS = vocabulary("types_of_heads")
+_TABLES = vocabulary("invented_tables")
 NAME = re.compile(
     r"(?:[Tt]he\s+)?(?P<name>[A-ZÀ-Þ][\w’'&-]*(?:\.(?=\s+[A-Z]))?"
     r"(?:\s+(?:(?:of|the|and|on|de|la|von|van|for)\s+){0,2}[A-ZÀ-Þ][\w’'&-]*(?:\.(?=\s+[A-Z]))?)*)"
@@ -68,14 +34,7 @@ ASIDE = re.compile(r"\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])")
 _NO_NAMES = word_set("along after before name both aside despite though although all most")
 """Words with a capital at the beginning of a question that begin no name."""
 _LINKS = word_set("of the and de la von van for in")
-_FIRST = {
-    "mount": "mountain",
-    "mont": "mountain",
-    "lake": "water",
-    "rio": "river",
-    "river": "river",
-    "fort": "building",
-}
+_FIRST = vocabulary("types_of_first_words")
 LEAST_LETTERS = 4
 LONGEST_TITLE = 80
 """Characters of a first line that is a title."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from flows.families.lveval.confusing_facts import subjects
+from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.name_forms import TRANSCRIBED
-from flows.families.lveval.prompts import ToConfuse
 from flows.families.lveval.rules.entities_en import coined
+from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import zh
 from flows.language.invented import invented_names
 from flows.language.zh.predicates import about, aliases
@@ -24,12 +25,7 @@ DOTTED = rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+"
 _FEMALE = re.compile("女(?:演员|作家|歌手|艺人|子[^，。]{0,8}运动员)|之妻|皇后|公主|妃")
 _ANY_OF_A_KIND = re.compile("指(?![挥数标南定导])|(?:概念|方法|术语|现象|总称|统称|通称|学说|理论)$")
 """What begins a page on any thing of a kind; such a thing has no other."""
-_PERSON = re.compile(
-    "(?:(?<!国)家|演员|歌手|[国能选]手|运动员|作者|将军|人物|学者|诗人|教授|导演|球员|教练|记者|校长|将领|球证|裁判|模特儿?|总理|总统|"
-    "牧师|神父|医生|武将|官员|大臣|人|之[子妻女]|[长次三四五六七八九]子|第.子|笑星|皇后|皇帝|首领|大师|进士|部将|名将|宰相|僧人|"
-    "[总副]裁|专员|院长|[女男]优|声优|医师|琴师|编剧|君主|国王|公主|王子|子爵|伯爵)$"
-)
-"""What ends a clause on what a person is."""
+_PERSON = pattern("zh_person")
 _WORK = re.compile("(?:小说|电影|影片|剧集|电视剧|连续剧|剧场版|漫画|游戏|专辑|歌曲|单曲|动画|节目|杂志|作品)$")
 _NUMBERED = re.compile(r"(?<![A-Za-z])\d+(?![a-z])")
 _SPECIES = re.compile(f"[属科目类龙{LIVING}]$")

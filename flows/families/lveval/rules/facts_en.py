@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 
-from flows.families.lveval.prompts import ToConfuse
+from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.rules.answers_en import other_answers
 from flows.families.lveval.rules.candidate_fact import CandidateFact
 from flows.families.lveval.rules.entities_en import (
@@ -28,6 +28,7 @@ from flows.families.lveval.rules.sentences_en import (
     sayings,
     stands_alone,
 )
+from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import CannotReplace, en
 from flows.language.alternatives import LAST_YEAR
 from flows.language.choices import is_yes_or_no
@@ -48,12 +49,7 @@ LEAST_LIKE = 0.1
 """Share of what question or supporting sentence tells in a lifted sentence that is of another subject."""
 LEAST_OF_IT, LEAST_FAR = 0.01, 0.2
 """The same in one that is of the subject, and in one that speaks of it, or has but one word in common."""
-_UNIQUE = re.compile(
-    r"\b(?:only|first|capital|most|last|largest|\w{3,}est|known as|called|named|second|name|word|term)\b|"
-    r"\b(?:referred to as|for short|styli[sz]ed|originally|formerly|sometimes|abbreviated|nicknamed|short for)\b|"
-    r"\b(?:is|was|are|were) (?:the|King|Queen|President)\b"
-)
-"""What is true of one alone, and of no other under another name."""
+_UNIQUE = pattern("unique")
 _ONCE = re.compile(r"\b(?:became|born|died|founded|only|first|last|since|\w{3,}est)\b")
 """What happens once, or to one alone."""
 _YEAR_ASKED = re.compile(r"\b(?:in|around|by|since|during) (?:[A-Z][a-z]+ )?((?:1\d|20)\d\d)(?![\d–'’s-])")
@@ -66,15 +62,8 @@ _RANK = re.compile(r"\bthe (?:[A-Za-z]+['’]s )?(?P<rank>first|second|third|mai
 _TIMES = word_set("year month week day date time century decade age period war begin start end last first")
 _NEXT = {"first": "second", "second": "third", "third": "fourth"}
 _PLACES = ("city", "country", "region", "island", "continent", "building")
-_TIME_ASKED = re.compile(
-    r"\b(?:when|year|date|day|month|first|last|older|oldest|younger|earlier|later|before|after|recent|recently|age|old|"
-    r"century|decade|born|long)\b",
-    re.IGNORECASE,
-)
-_PLACE_ASKED = re.compile(
-    r"\b(?:where|country|countries|city|cities|states?|nation|nationality|place|located|headquartered|based|native|from)\b",
-    re.IGNORECASE,
-)
+_TIME_ASKED = pattern("time_asked", re.IGNORECASE)
+_PLACE_ASKED = pattern("place_asked", re.IGNORECASE)
 _KIND_ASKED = re.compile(r"\b(?:common|kinds?|types?|genre|profession|occupation|job)\b", re.IGNORECASE)
 _OF_WHAT_KIND = re.compile(r"\b(?:[Ww]hich|[Ww]hat)(?: [a-z]+)?(?= )")
 _DEFINES = re.compile(r"(?:The )?,?.{0,30}? (?:is|was|are|were) (?:an?|the) ")

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from flows.families.lveval.confusing_facts import subjects
-from flows.families.lveval.prompts import ToConfuse
+from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.rules.answers_zh import other_answers
 from flows.families.lveval.rules.candidate_fact import CandidateFact
 from flows.families.lveval.rules.entities_zh import (
@@ -23,6 +23,7 @@ from flows.families.lveval.rules.entities_zh import (
     stem_of,
     things,
 )
+from flows.families.lveval.rules.vocabulary import pattern, vocabulary
 from flows.language import CannotReplace, zh
 from flows.language.alternatives import NUMBER, YEAR, moved
 from flows.language.invented import invented_names
@@ -37,27 +38,8 @@ _BODY = re.compile(
     "[国省市县党军队团社会局部院校司行厂所馆台组队室店]$|大学|中学|小学|集团|俱乐部|组织|政府|机构|[王皇]朝"
 )
 """Names of what can act as a person does."""
-_DONE_BY_SOMEBODY = re.compile(
-    "^(?!.*(?:被|由|受|获)).*(?:发现|举行|召开|建造|建立|兴建|开设|设立|创立|创办|成立|出版|推出|发行|拍摄|公布|制成|制得|制造|"
-    "研制|研发|找到|决定|宣布|认为)(?:了|[出过]?(?!于|在|的|时|后|以|[0-9])[一-龥])"
-)
-"""What a thing does not do: the clause leaves out who does it."""
-_ASKED_AND_TOLD = (
-    (
-        "哪里|哪儿|什么地[方区]|何[处地]|地[址点]|位置|分布|发源|栖",
-        "^的?[一-龥]{0,5}[位处设源临邻产]|坐落|分布|栖|生活|处|[带内边侧近]$|源",
-    ),
-    ("[的么]职业|职业是|身份|(?<!叫)做什么|什么工作|职位", "^(?:是|为|[现历前曾]?[任为]|担任)"),
-    (
-        "^[^的，]+[是指](?:一[种个]|指|由)?什么(?:样的)?[^时]{0,6}[？?]?$|^[^的，]+是谁[？?]?$|定义|含义|意思|什么是",
-        "^(?:是|为|指)",
-    ),
-    ("属于(?:什么|哪).{0,2}[科目类属种]|科目|民族", "^(?:是|为|属)"),
-    ("特[点征性色]|优[点势]|外[观形貌]|颜色|体型|形状|什么样|怎样的", "呈|色|状|^的|性"),
-    ("[食吃]什么|什么为食|的食物|食性", "食"),
-    ("什么时[候间]|哪一?[年天]|何[时年]|时[期代]|成立|创[立办建]|命名|名字", "成立|创[立办建]|建于|[始源]于|名|意"),
-)
-"""What asks for a kind of thing, and what tells one that may be taken for the answer."""
+_DONE_BY_SOMEBODY = pattern("zh_done_by_somebody")
+_ASKED_AND_TOLD = vocabulary("zh_asked_and_told")
 _ALONE = re.compile("最|第.[高大长]|得名|名字|唯一|第一|首[个位次任支条]|[「“]|[前现]任$|原名|改名|更名|命名")
 """What is true of one alone, or of its name."""
 _CALLED = re.compile("(?:又|也|还|还可以|亦)被?[叫称]|(?:俗|别|旧|又|原)[名称]")

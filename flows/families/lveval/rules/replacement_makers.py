@@ -4,7 +4,8 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from flows.families.lveval.prompts import ToRename
+from flows.families.lveval.inputs import ToRename
+from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import language_of
 from flows.language.en.numbers import spelt
 from flows.language.en.tokens import MONTHS
@@ -19,13 +20,7 @@ _ONLY_DATE_EN = re.compile(
     r"(?: \d{1,2})?,? )?\d{4}",
     re.IGNORECASE,
 )
-_KNOWN_EVENT = re.compile(
-    r"(?i:\b(?:wars?|revolution|treaty|armistice|capitulated|surrendered|battle|invasion|invaded|annexed|partition|"
-    r"crusade|siege|coup|congress|conference|independence|election|elected|president|olympics?|world cup|"
-    r"census|earthquake|super bowl|draft|championships?|season|class of)\b)"
-    "|战争|大战|革命|条约|投降|起义|解放|独立|奥运|世界杯|选举|总统|地震|大选|赛季|抗战|事变"
-)
-"""What happened when everybody knows, or happens every so many years."""
+_KNOWN_EVENT = pattern("known_events")
 _IN_A_WAR = re.compile(r"World War|Nazi|Uprising|世界大战|二战|纳粹")
 _COUNTS = {spelt(number): number for number in range(1, 100)} | {str(number): number for number in range(1, 1000)}
 _YEARS_LONG = re.compile(

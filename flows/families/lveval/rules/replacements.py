@@ -2,7 +2,7 @@
 
 import random
 
-from flows.families.lveval.prompts import RuleList, ToRename
+from flows.families.lveval.inputs import RuleList, ToRename
 from flows.families.lveval.replacement_checks import rules_problem
 from flows.families.lveval.rules.replacement_makers import texts_of
 from flows.families.lveval.rules.replacements_en import in_english
