@@ -31,16 +31,14 @@ MOST_SAID = 0.75
 """Share of the question's words, but names and what is asked for, in a subject fact on the very subject asked about."""
 MOST_REPEATED = 0.9
 """Share of the original fact's words, but the answer's, in an object fact that is the original with another answer."""
-LEAST_REPEATED = 4
-"""Such words of the original, from which on that share says something."""
+LEAST_REPEATED = 4  # such words of the original, from which on that share says something
 
 _DECLARED = {"en": re.compile(r"[.!][\"'”’)\]]*$"), "zh": re.compile(r"[。！．.][”’」』）)》\"]*$")}
 _BRACKETS = (("(", ")"), ("（", "）"), ("“", "”"), ("「", "」"), ("《", "》"), ("[", "]"))
 _WORD = re.compile(r"[^\W_]+(?:[.'’-][^\W_]+)*\.?")
 _KIND_ASKED = re.compile(r"\b(?:what|which)\s+(?:kinds?\s+of\s+|types?\s+of\s+)?([a-z]+)\b", re.IGNORECASE)
 _TYPED: frozenset[AnswerType] = frozenset(("number", "date", "person", "place", "organisation"))
-_JOINS = frozenset(("of", "the", "and", "for", "in", "de", "la", "von", "van"))
-"""Words in lower case inside a name."""
+_JOINS = frozenset(("of", "the", "and", "for", "in", "de", "la", "von", "van"))  # words in lower case inside a name
 _NAMING = ("n", "eng", "j", "b", "f", "a", "m", "x", "v")
 _NAMES = frozenset(("nr", "ns", "nt", "nz", "nrt", "nrfg"))
 _HAN = re.compile(r"[㐀-鿿豈-﫿]")
@@ -49,8 +47,7 @@ _FUNCTIONAL = frozenset(
     "什么谁哪如何怎样多少几年月日"
 )
 """Chinese characters that say little by themselves."""
-_VERB_BEHIND = re.compile("(?<=..)[是在有为被于曾]$")
-"""What is taken for the end of a name and is none: 潘淑是."""
+_VERB_BEHIND = re.compile("(?<=..)[是在有为被于曾]$")  # what is taken for the end of a name and is none: 潘淑是
 _TITLED = re.compile(r"《([^》]+)》")
 
 

@@ -33,8 +33,7 @@ from schemas.base import Frozen
 from schemas.lveval import LongContext
 
 HERE = Path(__file__).parent / "prompts"
-DIRECT_TOKENS = 64
-"""Longest answer to a question without a context."""
+DIRECT_TOKENS = 64  # longest answer to a question without a context
 
 Variant = Literal["context", "direct"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
@@ -63,7 +62,7 @@ def _prompt(name: str, version: int, inputs: type[Frozen], tokens: int) -> Promp
 
 
 ANSWER = MappingProxyType(
-    {one.name: _prompt(f"answer_{one.name}", 1, InContext, one.answer_tokens) for one in DATASETS}
+    {dataset.name: _prompt(f"answer_{dataset.name}", 1, InContext, dataset.answer_tokens) for dataset in DATASETS}
 )
 """By the dataset's name."""
 DIRECT = MappingProxyType(
@@ -117,7 +116,7 @@ def context_of(row: LongContext, ablation: Ablation | None) -> str:
 def without_facts(row: LongContext) -> str:
     """The context without its confusing facts; in English, the space that parts each from what follows goes too."""
     kept, begin = [], 0
-    for fact in (one for one in row.positions if one.kind == "confusing"):
+    for fact in (position for position in row.positions if position.kind == "confusing"):
         kept.append(row.context[begin : fact.start])
         begin = fact.end + (row.language != "zh" and row.context[fact.end : fact.end + 1] == " ")
     return "".join([*kept, row.context[begin:]])

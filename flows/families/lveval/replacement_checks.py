@@ -39,8 +39,7 @@ _PRONOUNS = {
 _BARE_GENITIVE = re.compile(r"['’](?= [a-z])")
 _NUMERALS = frozenset("0123456789０１２３４５６７８９一二三四五六七八九十百千万亿两.,")
 _SHOWN = 200
-_TOLD = 6
-"""Rules that are said to be wrong at once, at most."""
+_TOLD = 6  # rules that are said to be wrong at once, at most
 _DATE_WORD = re.compile(r"\d{4}|\d{1,2}|[^\W\d_]+")
 NOWHERE = "the keyword stands nowhere"
 STANDS = "the substitute stands there already"
@@ -240,7 +239,9 @@ def remove_harmful(
         if not gone:
             break
         useless = {conflict.old for conflict in against if conflict.kind in (NOWHERE, COMMON)}
-        lost += [_because(conflict, [one for one in before if _related(one.old, conflict.old)]) for conflict in against]
+        lost += [
+            _because(conflict, [rule for rule in before if _related(rule.old, conflict.old)]) for conflict in against
+        ]
         for rule in left:
             if rule.old not in harmful:
                 other = next((one for one in gone if one.old not in useless and of_one_name(one, rule, code)), None)

@@ -16,8 +16,7 @@ from flows.language.choices import is_yes_or_no
 from flows.llm.model import Invalid
 from schemas.lveval import Changed
 
-OFFERED = 3
-"""Facts of either kind to choose from."""
+OFFERED = 3  # facts of either kind to choose from
 LEAST_COMMON = 2
 """Content words, names aside, that a fact shares with question or original, unless it restates the question."""
 MOST_OF_ANSWER, MOST_OF_ORIGINAL = 0.5, 0.75

@@ -15,8 +15,7 @@ from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
 from flows.language.en.tokens import word_set
 from flows.language.invented import invented_names
 
-TRIED = 3
-"""Other names that are tried in the place of one."""
+TRIED = 3  # other names that are tried in the place of one
 _SORTS = vocabulary("nouns_of_types")
 _SORT_OF = {noun: sort for sort, nouns in _SORTS.items() for noun in nouns.split()}
 _HEADS = vocabulary("types_of_heads")
@@ -36,10 +35,8 @@ _NO_NAMES = word_set("along after before name both aside despite though although
 _LINKS = word_set("of the and de la von van for in")
 _FIRST = vocabulary("types_of_first_words")
 LEAST_LETTERS = 4
-LONGEST_TITLE = 80
-"""Characters of a first line that is a title."""
-LEAST_IN_NAME = 2
-"""Words of a name that says what it is, and what follows it."""
+LONGEST_TITLE = 80  # characters of a first line that is a title
+LEAST_IN_NAME = 2  # words of a name that says what it is, and what follows it
 
 
 _IN_NO_NAME = word_set("body service tank firm station place network organization organisation")
@@ -81,7 +78,7 @@ def whole_names(question: str, documents: Sequence[str]) -> list[str]:
     titles = [title for document in documents if (title := _about(document)) and title in question]
     found = [
         name
-        for name in dict.fromkeys((*(one for one in titles if one[0].isupper()), *names(question, ())))
+        for name in dict.fromkeys((*(title for title in titles if title[0].isupper()), *names(question, ())))
         if " and " not in name or name in told
     ]
     return [one for one in found if not any(one != other and stands_whole(other, one) is not None for other in found)]
@@ -166,7 +163,7 @@ def sort_of(name: str, documents: tuple[str, ...], question: str = "") -> Sort |
 def _sort_of_word(name: str, pages: str, question: str) -> Sort | None:
     """What sort of thing a single word names, by the words beside it."""
     called = re.findall(rf"\b(\w+) {re.escape(name)}\b", pages)
-    if any(one.casefold() in TITLES or (is_first_name(one) and one[0].isupper()) for one in called):
+    if any(name.casefold() in TITLES or (is_first_name(name) and name[0].isupper()) for name in called):
         return Sort("person", "surname")
     if not name.isalpha() or len(name) < LEAST_LETTERS or is_dictionary_word(name.casefold()):
         return None

@@ -19,8 +19,7 @@ from flows.language.zh.types import is_personal_name, surname
 
 LIVING = "鱼-鳣鸟-鹴虫-蠲雀雉雁鹿狐猫狗狼熊猴鼠獴豹虎狮龟贝树草花竹藤果菌藻杉松柏柳榕桃梅菊莲葵麦豆瓜兰"
 """Characters, and the blocks of those for fishes, birds and small animals, that end names of species."""
-LEAST_BEGUN = 3
-"""Characters of a question with which a page begins as well, that are taken for a name."""
+LEAST_BEGUN = 3  # characters of a question with which a page begins as well, that are taken for a name
 DOTTED = rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+"
 _FEMALE = re.compile("女(?:演员|作家|歌手|艺人|子[^，。]{0,8}运动员)|之妻|皇后|公主|妃")
 _ANY_OF_A_KIND = re.compile("指(?![挥数标南定导])|(?:概念|方法|术语|现象|总称|统称|通称|学说|理论)$")
@@ -40,8 +39,7 @@ TAILS = re.compile(
     f"[{LIVING}][属科]?)$"
 )
 """Words for the kind of thing that a name is of."""
-Thing = tuple[str, str, bool]
-"""A name, its sort, and whether it is a woman's."""
+Thing = tuple[str, str, bool]  # a name, its sort, and whether it is a woman's
 
 
 def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
@@ -50,7 +48,7 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
     for page in documents:
         name = about(page)
         called = (*aliases(page), *short_forms(name, asked.question))
-        if shown := next((one for one in called if one in asked.question), ""):
+        if shown := next((name for name in called if name in asked.question), ""):
             foreign = "·" in name and "·" not in shown
             own = page[page.index(shown) :] if shown in page else page
             found[shown] = "foreign-surname" if foreign else sort_of(shown, own), is_womans(page)
@@ -71,8 +69,8 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
 def _topics(question: str, documents: Sequence[str]) -> set[str]:
     """What else a question names: what a page begins with, and what a word at its end tells the kind of."""
     begun = {common_beginning(question, page) for page in documents} - {""}
-    named = {one for one in subjects("zh", question) if not re.search("[年月日]$", one)}
-    named = {one for one in named if _NUMBERED.search(one) or stem_of(one) not in ("", one)}
+    named = {subject for subject in subjects("zh", question) if not re.search("[年月日]$", subject)}
+    named = {name for name in named if _NUMBERED.search(name) or stem_of(name) not in ("", name)}
     told = (word for word, tag in tagged(question) if tag == "nr" and len(word) == 3 and is_personal_name(word))
     return begun or named | {one for one in told if not TRANSCRIBED.fullmatch(one)}
 
@@ -80,8 +78,10 @@ def _topics(question: str, documents: Sequence[str]) -> set[str]:
 def asked_about(question: str) -> str:
     """The one title in a question, or what it begins with that has a number or a word for its kind."""
     titles = re.findall("《[^》]+》", question)
-    begins = (one for one in subjects("zh", question) if question.startswith(one))
-    named = (one for one in begins if _NUMBERED.search(one) or stem_of(one) not in ("", one))
+    begins = (subject for subject in subjects("zh", question) if question.startswith(subject))
+    named = (
+        beginning for beginning in begins if _NUMBERED.search(beginning) or stem_of(beginning) not in ("", beginning)
+    )
     return titles[0] if len(titles) == 1 else max(named, key=len, default="")
 
 
@@ -100,8 +100,8 @@ def short_forms(name: str, question: str) -> list[str]:
     """Ends of a name that are its short form in the question, the longest first."""
     ends = (name[at:] for at in range(1, len(name) - 2))
     lead = "(?:^|[^一-龥]|[的是在于与和由被至到从对])"
-    named = (one for one in ends if "·" not in one and re.search(lead + re.escape(one), question))
-    return [one for one in named if not is_known_word(one) and stem_of(one) not in ("", one)]
+    named = (end for end in ends if "·" not in end and re.search(lead + re.escape(end), question))
+    return [name for name in named if not is_known_word(name) and stem_of(name) not in ("", name)]
 
 
 def is_womans(page: str) -> bool:

@@ -36,12 +36,10 @@ _RUN = rf"{_NAME_WORD}(?: {_LINK})*"
 _SOMEBODY = re.compile(r"(?<!\w)(?:[Bb]orn|he|He|she|She|his|His|her|Her)(?!\w)|\(\d{4} ?[–-] ?\d{4}\)")
 _MALE = r"\b(?:he|his|him|king|son|father|brother|actor)\b"
 _FEMALE = r"\b(?:she|her|hers|queen|daughter|mother|sister|actress)\b"
-_OPENING = 80
-"""Characters of a text in which it says what it is about."""
+_OPENING = 80  # characters of a text in which it says what it is about
 _OF_NAME = pattern("told_of_a_name")
 _OTHER_SCRIPT = "[\u0370-\u1dff\u3040-\ud7ff]"
-_NEARLY = 0.7
-"""How much of two words is the same from which on they may be two spellings of one name."""
+_NEARLY = 0.7  # how much of two words is the same from which on they may be two spellings of one name
 _ALIKE_LETTERS = 4
 
 
@@ -84,8 +82,8 @@ def _told_of_name(name: str, documents: Sequence[str]) -> bool:
     """Whether a text speaks of the name itself: what it means, whence it comes, how else it is written."""
     for text in documents:
         about = name in text[:_OPENING]
-        spoken = [one for one in en.sentences(text) if about or name in one]
-        if name in text and any(_OF_NAME.search(one) for one in spoken):
+        spoken = [sentence for sentence in en.sentences(text) if about or name in sentence]
+        if name in text and any(_OF_NAME.search(sentence) for sentence in spoken):
             return True
     glossed = rf"{re.escape(name)}(?: \([^()]*\))?,? or (?:the )?[A-Z]|{re.escape(name)} \([A-Z][a-z]+ [a-z]+\)"
     return any(re.search(glossed, text) for text in documents)
@@ -98,7 +96,7 @@ def _in_another_script(name: str, texts: str) -> bool:
 def _acts(name: str, documents: Sequence[str]) -> bool:
     """Whether what looks like a town is somebody: "Baran developed it during his research"."""
     of_somebody = re.compile(rf"(?:^|\n){re.escape(name)} [^\n]*\b(?:his|her|he|she|himself|herself)\b")
-    return any(of_somebody.search(one) for text in documents for one in en.sentences(text))
+    return any(of_somebody.search(sentence) for text in documents for sentence in en.sentences(text))
 
 
 def _is_person(name: str) -> bool:
@@ -146,12 +144,12 @@ def _stands_alone(word: str, texts: str) -> bool:
         return False
     for found in re.finditer(rf"(?<!\w)(?:{_RUN} )?{re.escape(word)}(?: (?:{_LINK} )*{_RUN})?(?!\w)", texts):
         beside = [one.strip(".'") for one in found[0].replace(word, " ", 1).split() if one[:1].isupper()]
-        if not all(one.casefold() in classes("head") or is_dictionary_word(one.casefold()) for one in beside):
+        if not all(word.casefold() in classes("head") or is_dictionary_word(word.casefold()) for word in beside):
             return False
     if re.search(rf"(?<!\w){word[0]}\. ?[a-z]{{3}}|(?<!\w){word[0]}[A-Z]{{1,4}}(?!\w)", texts):
         return False  # the first letter of it stands for it: "A. pintoi", "RU"
     others = {one for one in re.findall(r"[^\W\d_a-z][^\W\d_]{3,}", texts) if one != word}
-    return not any(_spelt_alike(word, one) for one in others)
+    return not any(_spelt_alike(word, other) for other in others)
 
 
 def _spelt_alike(word: str, other: str) -> bool:

@@ -19,8 +19,7 @@ from schemas.lveval import Rule
 _DOT = re.compile(r"[·・•‧]")
 _KINDS = tuple(vocabulary("zh_kinds").split())
 _SHORT_CITIES = vocabulary("zh_short_cities")
-_WORDS_TOO = frozenset("山河江湖路街桥城人语族")
-"""Those that end common words as well."""
+_WORDS_TOO = frozenset("山河江湖路街桥城人语族")  # those that end common words as well
 _WRITES_NAMES = re.compile(f"[·{TRANSCRIBED.pattern[1:-2]}]")
 _SUBJECT = re.compile(r"[《「]?([^\s（(，,。、《》「」：:]{2,12}?)[》」]?(?=[（(，,]|是|为|位于)")
 """What the first sentence of an encyclopedia's page is about."""
@@ -46,7 +45,7 @@ def _chinese_names(asked: ToRename) -> list[str]:
     found: dict[str, int] = {}
     for text in texts_of(asked):
         subject = _SUBJECT.match(text)
-        if subject and any(subject[1] in one for one in said):
+        if subject and any(subject[1] in text for text in said):
             found.setdefault(subject[1], 0)
     for place, one in enumerate(said, 1):
         for name in re.findall(rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", one):

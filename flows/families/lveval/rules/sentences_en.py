@@ -30,14 +30,10 @@ from flows.language.en.statements import is_finite
 from flows.language.pointing import points_outside
 
 LEAST_WORDS = 6
-LONGEST = 45
-"""Words of a sentence that is lifted."""
-COMMON = 0.2
-"""Share of the documents that hold a word, from which on it tells nothing."""
-RARE = 100
-"""Documents that may hold any word."""
-LONGEST_LEAD = 12
-"""Words before the verb of a sentence, at most."""
+LONGEST = 45  # words of a sentence that is lifted
+COMMON = 0.2  # share of the documents that hold a word, from which on it tells nothing
+RARE = 100  # documents that may hold any word
+LONGEST_LEAD = 12  # words before the verb of a sentence, at most
 _KEPT = 8192
 _PRONOUN = pattern("pronouns", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:its|his|her|their|it|he|she|they|also|later|other|both|former)\b", re.IGNORECASE)
@@ -49,8 +45,7 @@ _INTRODUCED = re.compile(
     r"(?:(?:In|On|At|During|By|From|Under|For|Within|Throughout|Between|As of|According to|Around|Until)\b[^,]{1,60}, )"
 )
 _TRAILING_DATE = re.compile(r" (?:in|on) (?:[A-Z][a-z]+ )?(?:\d{1,2} )?(?:1\d|20)\d\d\.$")
-_JOINED = re.compile(r",| (?:and|is|are|has|have|that|which|who|but|or) ")
-"""What a time at the end may not belong to."""
+_JOINED = re.compile(r",| (?:and|is|are|has|have|that|which|who|but|or) ")  # what a time at the end may not belong to
 _LINKED = pattern("removable_links")
 _CLAUSE_ENDS = pattern("clause_ends")
 _SET_OFF = re.compile(rf"(?P<of>(?:The )?{NAME.pattern}), [^,]+, (?P<verb>[a-z]+)(?= )")
