@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from flows.construct.embed import Embedder
-from flows.construct.engine import Context, Drop, VerifyContext
+from flows.construct.engine import Context, Drop
+from flows.construct.verification import VerifyContext
 from flows.families.uraq import FAMILY
 from flows.families.uraq.contexts import Basis, ContextCandidates, DrawnContexts
 from flows.families.uraq.method import arrange_contexts, context_slots, expected_answers

@@ -11,8 +11,8 @@ import pytest
 from pydantic import BaseModel
 
 from data.parquet import arrow_fields
-from flows.construct.engine import VerifyContext
 from flows.construct.stages import StageRef
+from flows.construct.verification import VerifyContext
 from flows.families.uraq import FAMILY, checks
 from flows.families.uraq.method import batches, expected_answers, messages
 from flows.families.uraq.prompts import OTHER_TYPE, Manipulated, Question, ToAsk, ToManipulate

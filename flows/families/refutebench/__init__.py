@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from data.sources import SourceSpec
-from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
+from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.estimates import Expected
 from flows.construct.evaluation import DialogueEvaluation, Evaluation
 from flows.construct.people import sample
+from flows.construct.release import Released
 from flows.families.refutebench.cases import cases
 from flows.families.refutebench.charts import dialogue_charts, rating_charts, seed_charts
 from flows.families.refutebench.method import (
@@ -24,6 +26,7 @@ from flows.families.refutebench.method import (
 from flows.families.refutebench.plan import (
     dialogue_calls,
     dialogues_per_seed,
+    evaluators_of,
     rating_calls,
     ratings_of,
     ratings_per_dialogue,
@@ -79,11 +82,11 @@ FAMILY = Family(
                 expand(
                     make_seed,
                     slots=tasks_of,
-                    most=tasks_per_record,
+                    expected=Expected(slots=tasks_per_record),
                     prepare=tasks_of_sources,
                     settings=["sources"],
                 ),
-                all_(choose_seeds, settings=["seeds_per_task"], embeds=True, keeps=seeds_wanted),
+                all_(choose_seeds, settings=["seeds_per_task"], embeds=True, expected=Expected(kept=seeds_wanted)),
             ),
         ),
         Part(
@@ -109,13 +112,13 @@ FAMILY = Family(
             item=RefutationDialogue,
             verify=verify_dialogues,
             charts=dialogue_charts,
-            released=Released("seed", proof=("seeds",), mixes=_no_mixing, said=("turns",)),
+            released=Released("seed", verification_inputs=("seeds",), mixes=_no_mixing, said=("turns",)),
             steps=(
                 expand(
                     open_dialogue,
                     version=4,
                     slots=dialogue_slots,
-                    most=dialogues_per_seed,
+                    expected=Expected(slots=dialogues_per_seed),
                     prepare=index_seeds,
                     settings=["evaluated", "refuters", "style", "unrelated"],
                 ),
@@ -127,7 +130,7 @@ FAMILY = Family(
                     settings=["rounds", "style", "lexicon", "forgetting", "ignoring"],
                     prepare=index_seeds,
                     embeds=True,
-                    calls=dialogue_calls,
+                    expected=Expected(calls=dialogue_calls),
                 ),
             ),
         ),
@@ -140,7 +143,7 @@ FAMILY = Family(
             charts=rating_charts,
             released=Released(
                 "dialogue",
-                proof=("dialogues",),
+                verification_inputs=("dialogues",),
                 mixes=_no_mixing,
                 said=("query", "earlier", "previous", "refutation", "response"),
             ),
@@ -148,15 +151,15 @@ FAMILY = Family(
                 expand(
                     open_rating,
                     slots=ratings_of,
-                    most=ratings_per_dialogue,
-                    prepare=lambda step: step.settings.evaluators,
+                    expected=Expected(slots=ratings_per_dialogue),
+                    prepare=evaluators_of,
                     settings=["evaluators"],
                 ),
                 each(
                     rate,
                     prompts=[RATE_REFUTATION, RATE_TASK],
                     asks={RATE_REFUTATION.role: "evaluators"},
-                    calls=rating_calls,
+                    expected=Expected(calls=rating_calls),
                 ),
             ),
         ),

@@ -38,7 +38,7 @@ class Conversation:
     """A dialogue as far as it has come."""
 
     opened: RefutationDialogue
-    ctx: Context
+    ctx: Context[RefuteBenchSettings]
     seeds: Mapping[str, Seed]
     """Query -> its seed."""
     turns: list[DialogueTurn] = field(default_factory=list)
@@ -107,7 +107,7 @@ class Conversation:
         certain aspect; we ask for one. The paper has no check. A refutation that fails ours is asked for again with the
         reason, and after `MOST_TRIES` the dialogue is dropped.
         """
-        settings: RefuteBenchSettings = self.ctx.settings
+        settings = self.ctx.settings
         focus = focus_of(self.opened.query, len(self._earlier))
         refused: list[tuple[str, str]] = []
         for draw in range(MOST_TRIES):

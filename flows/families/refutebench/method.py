@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from flows.construct.dedupe import deduplicate
 from flows.construct.embed import Embedder
-from flows.construct.engine import Context, Drop, Records, SetContext, Slot, StepContext
+from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
+from flows.construct.records import Records
 from flows.families.refutebench.conversation import MOST_TRIES, SAME_ABOVE, Conversation
 from flows.families.refutebench.plan import dialogues_of
 from flows.families.refutebench.prompts import RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask, rating_of
@@ -93,7 +94,7 @@ async def make_seed(source: Assignment, slot: Slot, ctx: Context) -> Seed:
     )
 
 
-async def choose_seeds(seeds: Records[Seed], ctx: SetContext) -> AsyncIterator[Seed]:
+async def choose_seeds(seeds: Records[Seed], ctx: SetContext[RefuteBenchSettings]) -> AsyncIterator[Seed]:
     """As many seeds of each task as are wanted, in an order drawn from the run seed: a new source row moves few.
 
     No query occurs twice. No two seeds of a task have the same text, and none are close in meaning (in a language that
@@ -127,7 +128,7 @@ async def choose_seeds(seeds: Records[Seed], ctx: SetContext) -> AsyncIterator[S
             ctx.note(f"{task}: {wanted - missing} seeds; {wanted} are wanted")
 
 
-def _without(queries: Mapping[str, Seed], seeds: Sequence[Seed], ctx: SetContext) -> list[Seed]:
+def _without(queries: Mapping[str, Seed], seeds: Sequence[Seed], ctx: SetContext[RefuteBenchSettings]) -> list[Seed]:
     """The seeds whose query is not that of another task's seed."""
     for seed in seeds:
         if (same := queries.get(seed.query)) is not None:
@@ -135,7 +136,7 @@ def _without(queries: Mapping[str, Seed], seeds: Sequence[Seed], ctx: SetContext
     return [seed for seed in seeds if seed.query not in queries]
 
 
-def _each_text_once(seeds: Sequence[Seed], ctx: SetContext) -> Iterator[Seed]:
+def _each_text_once(seeds: Sequence[Seed], ctx: SetContext[RefuteBenchSettings]) -> Iterator[Seed]:
     first: dict[str, Seed] = {}
     for seed in seeds:
         same = first.setdefault(" ".join(seed.text.lower().split()), seed)
@@ -164,9 +165,11 @@ def _near_duplicates(seeds: Sequence[Seed], embedder: Embedder) -> Mapping[str, 
 # ---- the two protocols (section 3) ----
 
 
-async def state_protocol(records: Records[Assignment], ctx: SetContext) -> AsyncIterator[ProtocolSettings]:
+async def state_protocol(
+    records: Records[Assignment], ctx: SetContext[RefuteBenchSettings]
+) -> AsyncIterator[ProtocolSettings]:
     """One record: the choices that the protocols leave open, as the settings make them."""
-    settings: RefuteBenchSettings = ctx.settings
+    settings = ctx.settings
     yield ProtocolSettings(
         key=key_of("refutebench", "protocol", ""),
         rounds=settings.rounds,
@@ -190,9 +193,9 @@ class SeedIndex:
     by_query: Mapping[str, Seed]
 
 
-def index_seeds(step: StepContext) -> SeedIndex:
+def index_seeds(step: StepContext[RefuteBenchSettings]) -> SeedIndex:
     """Index all seeds: dialogues take their unrelated queries from them."""
-    seeds = sorted(step.uses["seeds"], key=lambda seed: seed.key)
+    seeds = sorted(step.used("seeds", Seed), key=lambda seed: seed.key)
     return SeedIndex(step.settings, {seed.query: seed for seed in seeds})
 
 
@@ -201,15 +204,15 @@ def dialogue_slots(seed: Seed, index: SeedIndex) -> Sequence[Slot]:
     return dialogues_of(seed, index.settings)
 
 
-async def open_dialogue(seed: Seed, slot: Slot, ctx: Context) -> RefutationDialogue:
+async def open_dialogue(seed: Seed, slot: Slot, ctx: Context[RefuteBenchSettings, SeedIndex]) -> RefutationDialogue:
     """The dialogue before anything is answered: the queries that are known in advance.
 
     The paper leaves open what is asked in between: C seeds of other tasks, drawn by their queries alone, so that they
     are the same for every model and refuter, in this build or in another one of the same seeds. Those of a smaller C
     are the first of a larger one's.
     """
-    settings: RefuteBenchSettings = ctx.settings
-    index: SeedIndex = ctx.prepared
+    settings = ctx.settings
+    index = ctx.prepared
     turns = [DialogueTurn(role="user", kind="query", text=seed.query)]
     between: list[Seed] = []
     count = int(slot["unrelated"])
@@ -236,13 +239,13 @@ async def open_dialogue(seed: Seed, slot: Slot, ctx: Context) -> RefutationDialo
     )
 
 
-async def hold_dialogue(opened: RefutationDialogue, ctx: Context) -> RefutationDialogue:
+async def hold_dialogue(opened: RefutationDialogue, ctx: Context[RefuteBenchSettings, SeedIndex]) -> RefutationDialogue:
     """Section 3, to the last turn. Without a valid answer of evaluated model or refuter, the dialogue is dropped.
 
     Transient: (q, a0, r0, a1, r1, ...), each answer refuted in turn. Persistent: (q, a0, r0, a0', C unrelated pairs, q,
     a), a refutation that is to hold when the query is repeated.
     """
-    index: SeedIndex = ctx.prepared
+    index = ctx.prepared
     talk = Conversation(opened, ctx, index.by_query)
     await talk.ask(opened.query)
     if opened.protocol == "transient":

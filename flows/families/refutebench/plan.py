@@ -19,9 +19,9 @@ TasksOfSources = Mapping[tuple[str, str], Sequence[SeedTask]]
 # ---- seeds ----
 
 
-def tasks_of_sources(step: StepContext) -> TasksOfSources:
+def tasks_of_sources(step: StepContext[RefuteBenchSettings]) -> TasksOfSources:
     """Which tasks read which source."""
-    settings: RefuteBenchSettings = step.settings
+    settings = step.settings
     tasks: dict[tuple[str, str], list[SeedTask]] = defaultdict(list)
     for task in TASKS:
         for spec in settings.sources.get(task, ()):
@@ -56,6 +56,11 @@ def protocols_of(settings: RefuteBenchSettings) -> Sequence[Slot]:
 
 
 # ---- ratings ----
+
+
+def evaluators_of(step: StepContext[RefuteBenchSettings]) -> Sequence[str]:
+    """The evaluators."""
+    return step.settings.evaluators
 
 
 def ratings_of(dialogue: RefutationDialogue, evaluators: Sequence[str]) -> Sequence[Slot]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
-from flows.construct.engine import FamilySettings
+from flows.construct.settings import FamilySettings
 from flows.families.refutebench.prompts import REFUTER
 from flows.llm.model import Model
 from schemas.errors import WrongInput

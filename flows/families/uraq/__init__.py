@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
+from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation, Request, Selection
 from flows.construct.people import sample
+from flows.construct.release import Released
 from flows.families.uraq.charts import conflict_charts, evaluation_charts, item_charts, statement_charts
 from flows.families.uraq.contexts import URAQ, draw_contexts
 from flows.families.uraq.method import (
@@ -61,7 +63,7 @@ FAMILY = Family(
                     settings=["statements", "topics", "cosine_above", "dedupe"],
                     creates=True,
                     embeds=True,
-                    most=batches,
+                    expected=Expected(calls_in_all=batches),
                 ),
                 all_(deduplicate, settings=["cosine_above", "dedupe"], embeds=True),
                 each(manipulate, version=2, prompts=[MANIPULATE]),
@@ -93,7 +95,7 @@ FAMILY = Family(
             people=sample(CHECK, tasks),
             verify=verify_items,
             charts=item_charts,
-            released=Released("id", proof=("statements",)),
+            released=Released("id", verification_inputs=("statements",)),
         ),
         Part(
             "conflicts",
@@ -114,7 +116,7 @@ FAMILY = Family(
                     arrange_contexts,
                     version=2,
                     slots=context_slots,
-                    most=lambda settings: len(SETTINGS) * len(settings.context_counts),
+                    expected=Expected(slots=lambda settings: len(SETTINGS) * len(settings.context_counts)),
                     prepare=draw_contexts,
                     settings=["context_counts", "related_above"],
                     embeds=True,
@@ -122,7 +124,7 @@ FAMILY = Family(
             ),
             verify=verify_evaluation,
             charts=evaluation_charts,
-            released=Released("item_id", proof=("statements", "items", "conflicts")),
+            released=Released("item_id", verification_inputs=("statements", "items", "conflicts")),
         ),
     ),
     show=show,

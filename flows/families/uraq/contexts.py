@@ -51,7 +51,7 @@ class DrawnContexts:
     notes: tuple[str, ...]
 
 
-def draw_contexts(step: StepContext) -> DrawnContexts:
+def draw_contexts(step: StepContext[UraqSettings, UraqItem | Conflict]) -> DrawnContexts:
     """Section 4.2: draw each question's contexts from unrelated texts, without replacement.
 
     Items draw on every statement kept by dedupe and its manipulated variant; conflicts on the evidence, both ways, of
@@ -59,7 +59,7 @@ def draw_contexts(step: StepContext) -> DrawnContexts:
     59,000 tokens at 64 contexts: documents, not statements). A count that no question of a data set can fill is left
     out; where some can, the rows of the others are dropped.
     """
-    settings: UraqSettings = step.settings
+    settings = step.settings
     by_dataset: dict[str, list[UraqItem | Conflict]] = defaultdict(list)
     for record in step.inputs:
         by_dataset[dataset_of(record)].append(record)
@@ -69,9 +69,9 @@ def draw_contexts(step: StepContext) -> DrawnContexts:
     notes: list[str] = []
     for dataset, records in sorted(by_dataset.items()):
         pairs: Iterable[StatementPair | Conflict] = (
-            step.uses["statements"]
+            step.used("statements", StatementPair)
             if dataset == URAQ
-            else [conflict for conflict in step.uses["conflicts"] if conflict.source == dataset]
+            else [conflict for conflict in step.used("conflicts", Conflict) if conflict.source == dataset]
         )
         wanted = sorted(set(settings.context_counts if dataset == URAQ else conflicts.context_counts(dataset)))
         candidates = ContextCandidates(list(pairs), step.embedder, settings.related_above)

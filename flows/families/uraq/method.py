@@ -11,7 +11,8 @@ from dataclasses import asdict
 from itertools import count, cycle, islice
 
 from flows.construct.dedupe import deduplicate as independent_set
-from flows.construct.engine import Context, Drop, Records, SetContext, Slot, StepContext, seeded
+from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext, seeded
+from flows.construct.records import Records
 from flows.families.uraq import checks, conflicts
 from flows.families.uraq.contexts import DrawnContexts, dataset_of
 from flows.families.uraq.prompts import (
@@ -57,13 +58,13 @@ of the statements asked for survived dedupe."""
 # ---- A.1 knowledge generation ----
 
 
-async def write_statements(statements: Records[Statement], ctx: SetContext) -> AsyncIterator[Statement]:
+async def write_statements(statements: Records[Statement], ctx: SetContext[UraqSettings]) -> AsyncIterator[Statement]:
     """A.1: short general facts, asked of the builder over topics, or taken from a file.
 
     The builder is asked in rounds until the wanted number survives dedupe, or the yield dries up. Each round asks for
     what is missing, spread over the topics, and shows what is written on a topic already.
     """
-    settings: UraqSettings = ctx.settings
+    settings = ctx.settings
     for statement in statements:
         if ctx.step.embedder.reads(statement.text):
             yield statement
@@ -95,7 +96,7 @@ async def write_statements(statements: Records[Statement], ctx: SetContext) -> A
 
 
 async def _write_round(
-    topics: Sequence[str], size: int, round_: int, written: dict[str, Statement], ctx: SetContext
+    topics: Sequence[str], size: int, round_: int, written: dict[str, Statement], ctx: SetContext[UraqSettings]
 ) -> None:
     """Ask for a batch on each topic, and add the new statements to `written`."""
     batches = await asyncio.gather(*(_write_batch(topic, size, round_, written, ctx) for topic in topics))
@@ -109,7 +110,7 @@ async def _write_round(
 
 
 async def _write_batch(
-    topic: str, size: int, round_: int, written: Mapping[str, Statement], ctx: SetContext
+    topic: str, size: int, round_: int, written: Mapping[str, Statement], ctx: SetContext[UraqSettings]
 ) -> list[Statement]:
     """One batch; empty, and a drop of its own, if every answer was invalid."""
     known = tuple(statement.text for statement in written.values() if statement.topic == topic)
@@ -129,7 +130,7 @@ async def _write_batch(
     ]
 
 
-def _note_silent_topics(topics: Set[str], written: Iterable[Statement], ctx: SetContext) -> None:
+def _note_silent_topics(topics: Set[str], written: Iterable[Statement], ctx: SetContext[UraqSettings]) -> None:
     """Note the topics on which nothing was written: the packaged rules know only some topics."""
     for topic in sorted(topics - {statement.topic for statement in written}):
         ctx.note(f"the builder wrote no statement on {topic!r}")
@@ -155,7 +156,7 @@ def _spread(missing: int, topics: int) -> tuple[int, int]:
 # ---- A.2 redundancy filtering ----
 
 
-async def deduplicate(statements: Records[Statement], ctx: SetContext) -> AsyncIterator[Statement]:
+async def deduplicate(statements: Records[Statement], ctx: SetContext[UraqSettings]) -> AsyncIterator[Statement]:
     """A.2: no two statements above the cosine threshold remain.
 
     Departure: the paper says that any pair above it "was removed", which read literally loses both. We keep a maximal
@@ -168,9 +169,11 @@ async def deduplicate(statements: Records[Statement], ctx: SetContext) -> AsyncI
             yield statement
 
 
-def _independent(statements: Sequence[Statement], ctx: SetContext, *, drop: bool = False) -> frozenset[str]:
+def _independent(
+    statements: Sequence[Statement], ctx: SetContext[UraqSettings], *, drop: bool = False
+) -> frozenset[str]:
     """Ids of the statements that survive; the others are dropped if `drop` is set."""
-    settings: UraqSettings = ctx.settings
+    settings = ctx.settings
     if not statements:
         return frozenset()
     by_id = {statement.id: statement for statement in statements}
@@ -218,14 +221,14 @@ SUITED: Mapping[str | None, tuple[AnswerType, ...]] = {
 """By the detail that a pair differs in: the types of answer that suit a question on it, the most natural first."""
 
 
-def wish_types(step: StepContext) -> Mapping[str, AnswerType]:
+def wish_types(step: StepContext[UraqSettings, StatementPair]) -> Mapping[str, AnswerType]:
     """By pair, the type of answer to ask for, so that `answer_shares` hold over all pairs.
 
     The paper leaves the type to the builder. Left to itself it asks for yes or no more often than not, and a yes/no
     question is half guessed. The type follows from the detail that the pair differs in (`checks.carries`): a number, a
     thing, or neither. Of the last kind yes or no is asked, even if that exceeds its share.
     """
-    settings: UraqSettings = step.settings
+    settings = step.settings
     shares = {type_: share for type_, share in settings.answer_shares.items() if share > 0}
     pairs = sorted(step.inputs, key=lambda pair: seeded(step.seed, "answer type", pair.key).random())
     by_detail: dict[str | None, list[str]] = {None: [], "number": [], "entity": []}
@@ -242,7 +245,7 @@ def wish_types(step: StepContext) -> Mapping[str, AnswerType]:
     return wished
 
 
-async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
+async def ask_question(pair: StatementPair, ctx: Context[UraqSettings, Mapping[str, AnswerType]]) -> UraqItem:
     """A.4 and A.5: a question of several steps with one answer from either statement.
 
     Departure: the paper asks for one to five steps and keeps the questions of four. We ask for a number that will be
@@ -250,7 +253,7 @@ async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
     an entity (`wish_types`) binds, since the pair differs in a detail that carries one; where yes or no is wished for,
     another type will do unless no other is wanted. The original's answer is the ground truth (A.6).
     """
-    settings: UraqSettings = ctx.settings
+    settings = ctx.settings
     hops = ctx.random(pair.key).choice(sorted(set(settings.hops)))
     asked = ToAsk(
         original=pair.original,
@@ -272,9 +275,9 @@ async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
     )
 
 
-async def prescreen(item: UraqItem, ctx: Context) -> UraqItem:
+async def prescreen(item: UraqItem, ctx: Context[UraqSettings]) -> UraqItem:
     """Section 4.1: only questions whose fact every named model knows, asked in a single hop."""
-    settings: UraqSettings = ctx.settings
+    settings = ctx.settings
     for name in settings.prescreen:
         reply = await ctx.ask(ANSWER_SINGLE_HOP, ToAnswer(question=item.single_hop_question), model=name)
         if not checks.knows(reply.text, item.single_hop_answer, item.single_hop_question):
@@ -319,7 +322,9 @@ def context_slots(record: UraqItem | Conflict, prepared: DrawnContexts) -> list[
     return [{"setting": setting, "n_contexts": number} for setting in SETTINGS for number in counts]
 
 
-async def arrange_contexts(item: UraqItem | Conflict, slot: Slot, ctx: Context) -> EvaluationRow:
+async def arrange_contexts(
+    item: UraqItem | Conflict, slot: Slot, ctx: Context[UraqSettings, DrawnContexts]
+) -> EvaluationRow:
     """Section 4.2: one relevant context (none in irrelevant) at a random place among unrelated ones.
 
     The unrelated contexts are drawn once for a question (`contexts.draw_contexts`). Its three settings share them and
@@ -328,7 +333,7 @@ async def arrange_contexts(item: UraqItem | Conflict, slot: Slot, ctx: Context) 
     """
     setting: Setting = slot["setting"]  # type: ignore[assignment] # the slots are made above
     number = int(slot["n_contexts"])
-    prepared: DrawnContexts = ctx.prepared
+    prepared = ctx.prepared
     texts = prepared.texts[dataset_of(item)]
     available = len(prepared.drawn[item.id])
     if available < number:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
-from flows.construct.engine import FamilySettings
+from flows.construct.settings import FamilySettings
 from schemas.uraq import MAX_HOPS, AnswerType
 
 Count = Annotated[int, Field(strict=True, ge=1, le=10**9)]
