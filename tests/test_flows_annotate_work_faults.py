@@ -13,7 +13,6 @@ from annotation.label_studio.config import answers_given
 from annotation.label_studio.listener import mark, marked
 from annotation.label_studio.sync import held, one_writer, ours
 from annotation.latest import ANOTHER_VERSION, TAKEN_BACK, UNKNOWN_PERSON
-from data.store import StoreError
 from flows.annotate.progress import status
 from flows.annotate.pull import pull
 from flows.annotate.push import hand_out
@@ -256,7 +255,7 @@ def test_a_disk_that_fills_leaves_every_file_whole(
     mark(project.state, queue)
     with monkeypatch.context() as patch:
         patch.setattr(fsspec.implementations.local.LocalFileSystem, "open", full)
-        with pytest.raises(StoreError, match=f"{file}: cannot be written"):
+        with pytest.raises(Failed, match=f"{file}: cannot be written"):
             pull(project, client)
     assert marked(project.state) == {queue}, "it is still to be pulled"
     now = files(project)

@@ -14,8 +14,9 @@ import pytest
 from pydantic import BaseModel
 
 from data.sources import SourceSpec
-from flows.construct.engine import Drop, VerifyContext
+from flows.construct.engine import Drop
 from flows.construct.stages import StageRef
+from flows.construct.verification import VerifyContext
 from flows.families.reeval import FAMILY, filters
 from flows.families.reeval.checks.alternative import alternative_problem
 from flows.families.reeval.checks.edits import answer_position, compare

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from data.output import arrow_fields
+from data.parquet import arrow_fields
 from data.publish.card_facts import (
     CardFacts,
     ConfigFacts,
@@ -21,11 +21,13 @@ from data.publish.card_facts import (
     SourceFacts,
     UsageFacts,
 )
-from data.publish.folder import DATA, files_in, write_whole
+from data.publish.folder import DATA, files_in
 from data.publish.licences import licences_of
-from data.publish.rows import ADDED, UNREVIEWED_ALLOWED, ReleasedRows, read_released
+from data.publish.reading import read_released
+from data.publish.rows import ADDED, UNREVIEWED_ALLOWED, ReleasedRows
 from data.publish.scorers import FORMS, READ, SCORED
 from data.publish.version_number import FIRST_VERSION
+from data.whole_file import write_whole
 from flows.annotate.work import Collected, stand
 from flows.construct.engine import Family
 from flows.construct.stages import StageRef

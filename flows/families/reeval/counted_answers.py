@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flows.construct.engine import StepContext
+from flows.families.reeval.settings import ReEvalSettings
 from flows.language import language_of
 from schemas.reeval import Case
 
@@ -19,7 +20,7 @@ class CountedAnswers:
         return self.by_kind.get(_kind_of(case), ())
 
 
-def count_answers(step: StepContext) -> CountedAnswers:
+def count_answers(step: StepContext[ReEvalSettings, Case]) -> CountedAnswers:
     """Collect the numbers and dates that the cases ask for."""
     by_kind: dict[tuple[str, str], set[str]] = {}
     for case in step.inputs:

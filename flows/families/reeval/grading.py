@@ -25,9 +25,9 @@ class Grader:
         return await self.judge.entails(premise_and_hypothesis(case.question, output, case.answer))
 
 
-def grader(step: StepContext) -> Grader | None:
+def grader(step: StepContext[ReEvalSettings]) -> Grader | None:
     """The grader of seed selection; None if every case is a seed."""
-    settings: ReEvalSettings = step.settings
+    settings = step.settings
     if settings.seeds == "all":
         return None
     return Grader(settings.right, None if settings.right == "em" else Judge(entailment_model(settings.entailment)))

@@ -7,7 +7,8 @@ Transferable Adversarial Attacks", 2024: section 3 (the method), 4.1 (the filter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from flows.construct.engine import Context, Drop, Records, SetContext, Slot, StepContext
+from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
+from flows.construct.records import Records
 from flows.families.reeval.checks.edits import answer_position, compare, restored
 from flows.families.reeval.checks.merged import says_the_same
 from flows.families.reeval.checks.passage import most_condensed
@@ -42,7 +43,7 @@ from flows.language.quotes import stretch_of
 from flows.llm.model import InvalidAnswer
 from schemas.base import content_hash
 from schemas.reeval import Case, EnrichedCase, SwapCase
-from schemas.source import QASource
+from schemas.source import Passage, QASource
 
 MOST_MERGES = 2
 """How often two texts are merged: once more if a reader objects to the first result."""
@@ -55,10 +56,9 @@ def for_each_pivot(source: QASource, pivots: Sequence[str]) -> Sequence[Slot]:
     return [{"pivot": pivot} for pivot in pivots]
 
 
-def pivots_of(step: StepContext) -> Sequence[str]:
+def pivots_of(step: StepContext[ReEvalSettings]) -> Sequence[str]:
     """The configured pivots."""
-    pivots: Sequence[str] = step.settings.pivots
-    return pivots
+    return step.settings.pivots
 
 
 async def filter_source(source: QASource, slot: Slot, ctx: Context) -> Case:
@@ -83,7 +83,7 @@ async def filter_source(source: QASource, slot: Slot, ctx: Context) -> Case:
     )
 
 
-async def drop_duplicates(cases: Records[Case], ctx: SetContext) -> AsyncIterator[Case]:
+async def drop_duplicates(cases: Records[Case], ctx: SetContext[ReEvalSettings]) -> AsyncIterator[Case]:
     """Section 4.1, 1: one instance of each question, evidence and answer, whichever sources they are of.
 
     Taken last, when the answer is settled: two sources may give a question different answers beside it.
@@ -103,24 +103,24 @@ async def drop_duplicates(cases: Records[Case], ctx: SetContext) -> AsyncIterato
 # ---- seed case selection (section 3) ----
 
 
-async def select_seed(case: Case, ctx: Context) -> Case:
+async def select_seed(case: Case, ctx: Context[ReEvalSettings, Grader | None]) -> Case:
     """Section 3: the pivot answers rightly with the evidence before it, zero-shot."""
     return await _selected(case, ctx, case.evidence, wanted=True, refusal="pivot is wrong with the evidence")
 
 
-async def select_unknown(case: Case, ctx: Context) -> Case:
+async def select_unknown(case: Case, ctx: Context[ReEvalSettings, Grader | None]) -> Case:
     """Section 3.2: of category 2, only what the pivot does not answer rightly without the evidence."""
     return await _selected(case, ctx, None, wanted=False, refusal="pivot is right without the evidence")
 
 
-async def _selected(case: Case, ctx: Context, evidence: str | None, *, wanted: bool, refusal: str) -> Case:
+async def _selected(
+    case: Case, ctx: Context[ReEvalSettings, Grader | None], evidence: str | None, *, wanted: bool, refusal: str
+) -> Case:
     if ctx.prepared is None:
         return case
-    graded: Grader = ctx.prepared
-    settings: ReEvalSettings = ctx.settings
     asked = answering(case.question, evidence, case.language)
-    output = (await ctx.ask(STYLES[settings.style], asked, model=case.pivot)).text
-    if await graded.right(case, output) != wanted:
+    output = (await ctx.ask(STYLES[ctx.settings.style], asked, model=case.pivot)).text
+    if await ctx.prepared.right(case, output) != wanted:
         raise Drop(refusal, evidence=f"{case.question} {output}")
     return case.revised(provenance=ctx.asked_of(case.provenance))
 
@@ -128,7 +128,7 @@ async def _selected(case: Case, ctx: Context, evidence: str | None, *, wanted: b
 # ---- category 1: answer swapping (section 3.1) ----
 
 
-async def swap_answer(case: Case, ctx: Context) -> SwapCase:
+async def swap_answer(case: Case, ctx: Context[ReEvalSettings, CountedAnswers]) -> SwapCase:
     """Section 3.1 and table 8: another answer, and the evidence rewritten so that it supports that one.
 
     Departures: the paper swaps every answer. If the passage explains the answer's name, or has it within other
@@ -162,9 +162,8 @@ async def swap_answer(case: Case, ctx: Context) -> SwapCase:
     )
 
 
-async def _alternative_answer(case: Case, ctx: Context) -> str:
+async def _alternative_answer(case: Case, ctx: Context[ReEvalSettings, CountedAnswers]) -> str:
     """Table 8, "Alternative answer generation"."""
-    counted: CountedAnswers = ctx.prepared
     asked = ToAlter(
         question=case.question,
         answer=case.answer,
@@ -172,7 +171,7 @@ async def _alternative_answer(case: Case, ctx: Context) -> str:
         evidence=case.evidence,
         title=case.title,
         language=case.language,
-        others=counted.like(case),
+        others=ctx.prepared.like(case),
         seed=content_hash(ctx.step.seed, ctx.step_name, case.key),
     )
     alternative = (await ctx.ask(ALTERNATIVE_ANSWER, asked, model=case.pivot)).answer
@@ -208,17 +207,17 @@ def _span_replaced(case: Case, names: tuple[str, ...], alternative: str, invalid
 # ---- category 2: context enriching (section 3.2) ----
 
 
-def retrieve(step: StepContext) -> Collection:
+def retrieve(step: StepContext[ReEvalSettings, Case]) -> Collection:
     """Section 3.2: ranks the collection's passages for every case, question-focused and evidence-focused.
 
     Departures: English passages are ranked by the configured embedder (the packaged all-MiniLM-L6-v2
     unless another is named; the paper's is all-mpnet-base-v2), Chinese ones by BM25; the collection is
     what is configured and the sources' own passages; the paper has all of Wikipedia.
     """
-    return collect(list(step.inputs), step.uses["passages"], step.embedder)
+    return collect(list(step.inputs), step.used("passages", Passage), step.embedder)
 
 
-async def enrich(case: Case, ctx: Context) -> EnrichedCase:
+async def enrich(case: Case, ctx: Context[ReEvalSettings, Collection]) -> EnrichedCase:
     """Section 3.2 and table 9: the supporting sentence among what other pages say on the matter.
 
     Departures: the paper lets both expansions have the same passages, which of all of Wikipedia they seldom do; ours
@@ -304,7 +303,12 @@ class Expanded:
 
 
 async def _expanded(
-    case: Case, resolved: str, expansion: Expansion, place: float, others: Sequence[str], ctx: Context
+    case: Case,
+    resolved: str,
+    expansion: Expansion,
+    place: float,
+    others: Sequence[str],
+    ctx: Context[ReEvalSettings, Collection],
 ) -> Expanded:
     """Section 3.2: three passages condensed, and the supporting sentence merged with them near `place`.
 
@@ -315,8 +319,7 @@ async def _expanded(
     the question; ours sees the question, so as to leave out what would answer it otherwise, and says so if the
     passages do not make one text, or the sentence cannot stand in it.
     """
-    collection: Collection = ctx.prepared
-    drawn = collection.draw(case, resolved, expansion, others)
+    drawn = ctx.prepared.draw(case, resolved, expansion, others)
     if len(drawn.passages) < PASSAGES:
         short = f"{expansion}-focused: {len(drawn.passages)} of {PASSAGES}; {drawn.far} are on another matter"
         raise Drop(f"fewer than {PASSAGES} passages on the matter", short)

@@ -6,10 +6,12 @@ from functools import cached_property
 from typing import Literal
 
 from flows.construct.embed import Embedder
-from flows.construct.engine import Drop, Records, SetContext
+from flows.construct.engine import Drop, SetContext
+from flows.construct.records import Records
 from flows.construct.retrieve import IntMatrix, Retriever, diverse, retriever_for
 from flows.families.reeval.checks.passage import RIVAL_ABOVE, UNSURE_ABOVE, opening, rival
 from flows.families.reeval.filters import LANGUAGES, MOST_EVIDENCE_CHARACTERS, is_in
+from flows.families.reeval.settings import ReEvalSettings
 from flows.language import language_of
 from flows.language.en.nouns import Entity
 from flows.language.matter import matter_of, speaks_of
@@ -35,7 +37,9 @@ Expansion = Literal["question", "evidence"]
 EXPANSIONS: tuple[Expansion, ...] = ("question", "evidence")  # section 3.2: question-focused and evidence-focused
 
 
-async def drop_duplicate_passages(passages: Records[Passage], ctx: SetContext) -> AsyncIterator[Passage]:
+async def drop_duplicate_passages(
+    passages: Records[Passage], ctx: SetContext[ReEvalSettings]
+) -> AsyncIterator[Passage]:
     """One of each passage, whichever sources they are of; as long as an evidence may be, so headings are none."""
     seen: dict[str, str] = {}
     for passage in passages:

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
-from flows.construct.engine import FamilySettings
 from flows.construct.entailment import DEFAULT_MODEL, Entailment
+from flows.construct.settings import FamilySettings
 from flows.families.reeval.filters import LANGUAGES
 from flows.families.reeval.inference import Prompting, Style
 from flows.llm.model import Model
