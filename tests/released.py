@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from data.output import arrow_fields
+from data.parquet import arrow_fields
 from flows.families.lveval.datasets import BY_NAME
 from schemas.base import PromptRef, Provenance, Record, SourceRef
 from schemas.charpeval import DISTRACTOR_TYPES, SUBSETS, CharpEvalItem

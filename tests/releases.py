@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from data.output import write_parquet
+from data.parquet import write_parquet
 from data.publish.folder import Release, claims_of, write_manifest
 from data.publish.rows import ReleasedRows, Ruling, write_rows
 from schemas.base import Record

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import flows.families
-from data.publish.rows import read_released
+from data.publish.reading import read_released
 from flows.construct.stages import StageRef
 from flows.project.output_files import open_built, remember, write_outputs
 from flows.project.project import Project

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from data.publish.changelog import changelog, code, section
 from data.publish.diff import Difference, compare, next_version
 from data.publish.folder import Release, read_release, write_manifest
-from data.publish.rows import read_released
+from data.publish.reading import read_released
 from data.publish.version_number import bumped, parsed_version
 from schemas.base import Record, visible
 from schemas.errors import Failed, WrongInput
@@ -274,10 +274,11 @@ def test_the_changes_applied_to_the_old_rows_give_the_new(
 
 
 def test_rows_are_fetched_from_many_groups_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from data import parquet
     from data.publish import row_diff, rows
 
     monkeypatch.setattr(rows, "GROUP_BYTES", 5_000)
-    monkeypatch.setattr(rows, "FILE_BYTES", 20_000)
+    monkeypatch.setattr(parquet, "FILE_BYTES", 20_000)
     monkeypatch.setattr(row_diff, "_FETCHED_BYTES", 3_000)
     before = release(tmp_path / "a", {"toy": [note(str(one), f"{one} " + "x" * 300) for one in range(200)]})
     now = release(

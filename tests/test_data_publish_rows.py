@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import Field
 
-from data.output import write_parquet
+from data import parquet
+from data.parquet import GROUP_BYTES, LongTextWriter, write_parquet
 from data.publish import rows as published
-from data.publish.rows import UNREVIEWED_ALLOWED, Ruling, read_released, write_rows
-from data.rows import GROUP_BYTES, RowsWriter
+from data.publish.reading import read_released
+from data.publish.rows import UNREVIEWED_ALLOWED, Ruling, write_rows
 from schemas.base import Record
 from schemas.errors import Failed, WrongInput
 
@@ -160,7 +161,7 @@ def test_a_configuration_has_a_name_that_is_safe_in_a_path(tmp_path: Path, name:
 
 def test_row_groups_and_files_are_cut_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(published, "GROUP_BYTES", 10_000)
-    monkeypatch.setattr(published, "FILE_BYTES", 30_000)
+    monkeypatch.setattr(parquet, "FILE_BYTES", 30_000)
     notes = [note(str(number), str(number % 10) * 1000) for number in range(100)]
     (made,) = write_rows(accepted(tmp_path, notes), tmp_path / "out", one_config, canary=CANARY)
     # 100 rows of about 1.2 kB, halved until they fit, are groups of 6 or 7; a file is closed at 30 kB.
@@ -176,7 +177,7 @@ def test_row_groups_and_files_are_cut_by_bytes(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_waits_is_bounded_over_all_configurations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(published, "_HELD_BYTES", 20_000)
+    monkeypatch.setattr(published, "_WAITING_BYTES", 20_000)
     notes = [note(str(number), str(number % 10) * 1000, subset=str(number % 7)) for number in range(140)]
     files = [one for start in range(0, 140, 7) for one in accepted(tmp_path, notes[start : start + 7], f"n{start}")]
     made = write_rows(files, tmp_path / "out", lambda row: Ruling(row["subset"]), canary=CANARY, columns=["subset"])
@@ -271,7 +272,8 @@ def test_datasets_loads_two_configurations_in_a_fresh_process(tmp_path: Path) ->
 MEMORY = r"""
 import re, sys
 from pathlib import Path
-from data.publish.rows import Ruling, read_released, write_rows
+from data.publish.reading import read_released
+from data.publish.rows import Ruling, write_rows
 def peak():
     # Of this program alone: what getrusage tells begins with the memory of the process that started it.
     return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
@@ -292,7 +294,7 @@ def test_memory_is_bounded_however_long_the_part(tmp_path: Path) -> None:
     long = random.Random(3).randbytes(2**20).hex()[: 3 * 2**19]
     (tmp_path / "accepted").mkdir()
     with (tmp_path / "accepted" / "toy.parquet").open("wb") as file:
-        writer = RowsWriter(file, Note, "text")
+        writer = LongTextWriter(file, Note, "text")
         for number in range(270):
             row = note(str(number), "", subset=f"toy-{number % 5}").model_dump(mode="json")
             writer.write(row, f"{number} {long[number:]}".encode())

@@ -7,10 +7,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from data import output
-from data.output import write_parquet
-from data.store import ShardWriter, Stage, Store, StoreError
+from data import parquet
+from data.parquet import write_parquet
+from data.stage_files import ShardWriter, Stage, StageFiles
+from data.store import Store, StoreError
 from schemas.base import Dropped
+from schemas.errors import Failed
 from schemas.manifest import StageManifest
 from schemas.source import Statement
 from schemas.uraq import EvaluationRow
@@ -42,14 +44,14 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, monkeypatch:
     def full(*arguments: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(store.fs, "mv", full)
-    with pytest.raises(StoreError, match=r"No space left on device.*free space"):
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(Failed, match=r"No space left on device.*free space"):
         store.write(f"{tmp_path}/a", b"x")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_shard_exists_when_its_manifest_does(tmp_path: Path) -> None:
-    files = Store(str(tmp_path)).stage("f", "p", "s", "0" * 16)
+    files = StageFiles(Store(str(tmp_path)), "f", "p", "s", "0" * 16)
     assert files.shard(0) is None
     with ShardWriter(files, 0) as writer:
         writer.keep(statement(1))
@@ -75,8 +77,8 @@ def test_equal_rows_give_equal_bytes_and_long_parts_several_files(
     one = write_parquet(tmp_path / "one", "s", Statement, rows)
     two = write_parquet(tmp_path / "two", "s", Statement, iter(rows))
     assert [file.sha256 for file in one] == [file.sha256 for file in two]
-    monkeypatch.setattr(output, "ROW_GROUP_BYTES", 4_000)
-    monkeypatch.setattr(output, "FILE_BYTES", 10_000)
+    monkeypatch.setattr(parquet, "ROW_GROUP_BYTES", 4_000)
+    monkeypatch.setattr(parquet, "FILE_BYTES", 10_000)
     many = write_parquet(tmp_path / "one", "s", Statement, rows)
     assert len(many) > 3
     assert sum(file.rows for file in many) == 1000
@@ -93,7 +95,7 @@ def test_no_rows_make_an_empty_file_with_its_columns(tmp_path: Path) -> None:
 
 
 async def test_a_damaged_file_of_drops_is_one_line(tmp_path: Path) -> None:
-    files = Store(str(tmp_path)).stage("f", "p", "s", "0" * 16)
+    files = StageFiles(Store(str(tmp_path)), "f", "p", "s", "0" * 16)
     with ShardWriter(files, 0) as writer:
         writer.drop(Dropped(item_id="x", key="k", step="s", reason="r"))
     made = writer.finish(1, {})

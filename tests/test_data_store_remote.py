@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip("s3fs", reason="the s3 extra is not installed")
 pytest.importorskip("moto", reason="the dev extra is not installed")
 
-from data.store import ShardWriter, Store, StoreError
+from data.stage_files import ShardWriter, StageFiles
+from data.store import Store, StoreError
 from schemas.source import Statement
 from tests.s3 import BUCKET, SECRET, Faults, S3Server
 
@@ -54,7 +55,7 @@ def test_a_file_of_many_parts_comes_back_as_it_was(server: S3Server) -> None:
 
 
 def test_what_one_worker_writes_another_sees_at_once(server: S3Server) -> None:
-    one, other = (Store(URL).stage("f", "p", "s", "0" * 16) for _ in range(2))
+    one, other = (StageFiles(Store(URL), "f", "p", "s", "0" * 16) for _ in range(2))
     assert one.shard(0) is None
     with ShardWriter(other, 0) as writer:
         writer.keep(statement(1))
@@ -67,7 +68,8 @@ def test_two_writers_of_one_shard_leave_one_whole_shard(
     server: S3Server, tmp_path_factory: pytest.TempPathFactory, url: str
 ) -> None:
     """A worker that was taken for dead writes on beside the one in its place, and their models answered differently."""
-    files = Store(str(tmp_path_factory.mktemp("store")) if url == "local" else url).stage("f", "p", "s", "0" * 16)
+    store = Store(str(tmp_path_factory.mktemp("store")) if url == "local" else url)
+    files = StageFiles(store, "f", "p", "s", "0" * 16)
     with ShardWriter(files, 0) as taken_for_dead, ShardWriter(files, 0) as in_its_place:
         taken_for_dead.keep(statement(1))
         in_its_place.keep(statement(2))
@@ -85,7 +87,7 @@ def test_two_writers_of_one_shard_leave_one_whole_shard(
     "server", [Faults(seed=1, unavailable=0.1, dropped=0.05, answer_lost=0.05, answer_cut=0.05)], indirect=True
 )
 def test_faults_on_the_way_lose_nothing(server: S3Server) -> None:
-    files = Store(URL).stage("f", "p", "s", "0" * 16)
+    files = StageFiles(Store(URL), "f", "p", "s", "0" * 16)
     for index in range(12):
         with ShardWriter(files, index) as writer:
             for number in range(20):
@@ -115,7 +117,7 @@ def test_what_a_store_refuses_is_one_line_without_a_secret(server: S3Server, mon
             with pytest.raises(StoreError) as caught:
                 Store(url).probe()
         said.append(str(caught.value))
-    assert "there is no 'nowhere' there" in said[0]
+    assert "'nowhere' does not exist" in said[0]
     assert "correct the key" in said[1]
-    assert "see that it is up" in said[2]
+    assert "check that it is up" in said[2]
     assert not any(SECRET in one or "\n" in one for one in said)

@@ -13,7 +13,6 @@ from annotation.label_studio.answers import unchecked_answers
 from annotation.label_studio.listener import mark, marked
 from annotation.label_studio.sync import one_writer, projects_of, tasks_of
 from annotation.latest import ANOTHER_VERSION, TAKEN_BACK, UNKNOWN_PERSON
-from data.store import StoreError
 from flows.annotate.progress import progress
 from flows.annotate.pull import pull
 from flows.annotate.push import push
@@ -257,7 +256,7 @@ def test_a_disk_that_fills_leaves_every_file_whole(
     mark(project.state, queue)
     with monkeypatch.context() as patch:
         patch.setattr(fsspec.implementations.local.LocalFileSystem, "open", full)
-        with pytest.raises(StoreError, match=f"{file}: cannot be written"):
+        with pytest.raises(Failed, match=f"{file}: cannot be written"):
             pull(project, client)
     assert marked(project.state) == {queue}, "it is still to be pulled"
     now = files(project)

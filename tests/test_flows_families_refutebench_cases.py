@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from flows.construct.evaluation import HeldContext
+from flows.construct.evaluation import DialogueContext
 from flows.families.refutebench.cases import cases, turn_names
 from flows.families.refutebench.settings import RefuteBenchSettings
 from schemas.base import Provenance
@@ -35,7 +35,7 @@ def drawn(dialogues: Sequence[RefutationDialogue], seed: int = 1) -> dict[str, l
     def records(part: str) -> Iterator[RefutationDialogue]:
         return iter(dialogues if part == "dialogues" else ())
 
-    found = cases(HeldContext(RefuteBenchSettings(), seed, records, lambda part: ()))
+    found = cases(DialogueContext(RefuteBenchSettings(), seed, records, lambda part: ()))
     return {what: [one.name for one in own] for what, own in found.candidates.items()}
 
 

@@ -17,7 +17,9 @@ import pytest
 
 from flows.llm.cache import CompletionCache
 from flows.llm.chat_format import read_reply, strict_schema
-from flows.llm.endpoint import ApiKeyError, Endpoint, EndpointSettings, without_parts
+from flows.llm.endpoint import Endpoint
+from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.keys import ApiKeyError, without_parts
 from flows.llm.limits import Budget, Limits
 from flows.llm.model import (
     MAX_REASKS,
@@ -720,7 +722,8 @@ async def test_a_killed_process_has_paid_for_nothing_but_what_was_in_flight(
         import asyncio, pathlib, sys
         sys.path.insert(0, {root!r})
         from flows.llm.cache import CompletionCache
-        from flows.llm.endpoint import Endpoint, EndpointSettings
+        from flows.llm.endpoint import Endpoint
+        from flows.llm.endpoint_settings import EndpointSettings
         from flows.llm.model import Prompt, Text, Usage
         from schemas.base import Frozen
         class Asked(Frozen):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from flows.llm.cache import CompletionCache
-from flows.llm.endpoint import REASONING_TOKENS, Endpoint, EndpointSettings
+from flows.llm.endpoint import Endpoint
+from flows.llm.endpoint_settings import REASONING_TOKENS, EndpointSettings
 from flows.llm.limits import Budget
 from flows.llm.model import (
     InvalidAnswer,

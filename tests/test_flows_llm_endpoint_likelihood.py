@@ -10,7 +10,8 @@ import pytest
 
 from flows.llm.cache import CompletionCache
 from flows.llm.chat_format import read_log_probabilities
-from flows.llm.endpoint import Endpoint, EndpointSettings
+from flows.llm.endpoint import Endpoint
+from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.limits import Budget
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import BudgetSpent, TransportError, Usage

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.llm.endpoint import EndpointSettings
+from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.model import Message
 from flows.llm.truncation import PretrainedTokenizer, cut_to_share, keep_ends, middle_cut
 from schemas.errors import WrongInput

@@ -10,6 +10,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
+from data.stage_files import StageFiles
 from data.store import Store
 from flows.project import locks
 from flows.project.gc import look, remove
@@ -42,7 +43,7 @@ def fp(number: int) -> str:
 def write(store: Store, *numbers: int, whole: bool = True) -> None:
     """Stages of 10 bytes each, beside their manifests of 2."""
     for number in numbers:
-        files = store.stage("uraq", "items", "prescreen", fp(number))
+        files = StageFiles(store, "uraq", "items", "prescreen", fp(number))
         store.write(f"{files.folder}/00000.jsonl", b"0123456789")
         if whole:
             store.write(f"{files.folder}/manifest.json", b"{}")
@@ -135,10 +136,10 @@ def test_in_a_store_that_others_share_what_was_written_lately_stays() -> None:
 
 
 def test_builds_hold_off_gc_and_not_each_other(tmp_path: Path) -> None:
-    work, refused = building(tmp_path), pytest.raises(Failed, match="a build is at work here")
+    work, refused = building(tmp_path), pytest.raises(Failed, match="a build is running here")
     with work, building(tmp_path), refused, no_build(tmp_path):
         pass
-    with no_build(tmp_path), pytest.raises(Failed, match="gc` is at work here"), building(tmp_path):
+    with no_build(tmp_path), pytest.raises(Failed, match="gc` is running here"), building(tmp_path):
         pass
 
 
@@ -185,7 +186,7 @@ def test_a_process_that_is_killed_holds_no_stage(tmp_path: Path) -> None:
 
 def test_rebuilds_of_one_dataset_hold_each_other_off(tmp_path: Path) -> None:
     with one_rebuild(tmp_path, "a"):
-        with pytest.raises(Failed, match="another rebuild of a is at work here"), one_rebuild(tmp_path, "a"):
+        with pytest.raises(Failed, match="another rebuild of a is running here"), one_rebuild(tmp_path, "a"):
             pass
         with one_rebuild(tmp_path, "b"):
             pass

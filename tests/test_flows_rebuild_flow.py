@@ -125,7 +125,7 @@ def test_a_changed_row_is_previewed_limited_and_released(tmp_path: Path, hub: Hu
 def test_of_two_rebuilds_at_once_one_declines(tmp_path: Path, hub: HubServer) -> None:
     dataset(tmp_path)
     with one_rebuild(tmp_path / ".touchstone", "test"):
-        fails(rebuild(tmp_path), "another rebuild of test is at work here; this one did nothing")
+        fails(rebuild(tmp_path), "another rebuild of test is running here; this one did nothing")
     assert not (tmp_path / "out").exists()
     command = [TOUCHSTONE, "rebuild", "config.yaml", "--hub", REPO]
     both = [
@@ -228,12 +228,12 @@ def test_gc_keeps_what_the_last_builds_and_releases_need(tmp_path: Path) -> None
     assert "would free" in succeeds(touchstone("gc", "--keep", "1", "--dry-run", folder=tmp_path))
     assert not changed(before, written(tmp_path))
     with building(tmp_path / ".touchstone"):
-        fails(touchstone("gc", "--keep", "1", folder=tmp_path), "a build is at work here")
+        fails(touchstone("gc", "--keep", "1", folder=tmp_path), "a build is running here")
     succeeds(touchstone("gc", "--keep", "1", folder=tmp_path))
     assert 0 < len(before) - len(written(tmp_path)) < len(before)
     assert "0 stages" in succeeds(touchstone("gc", "--keep", "1", folder=tmp_path))
     with no_build(tmp_path / ".touchstone"):
-        fails(touchstone("run", "config.yaml", folder=tmp_path), "`touchstone gc` is at work here")
+        fails(touchstone("run", "config.yaml", folder=tmp_path), "`touchstone gc` is running here")
     # What the last build and the release were made of is all there.
     assert "done before" in succeeds(touchstone("run", "config.yaml", folder=tmp_path))
     succeeds(touchstone("verify", "uraq", folder=tmp_path))

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-import data.publish.rows
+import data.parquet
 from data.checksum import checksum
 from data.publish.card import OWN_BEGIN, OWN_END
 from data.publish.folder import read_release
@@ -339,7 +339,7 @@ def test_a_full_disk_is_one_line_and_makes_no_version(tmp_path: Path, monkeypatc
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(data.publish.rows.pq, "ParquetWriter", Full)
+        patched.setattr(data.parquet.pq, "ParquetWriter", Full)
         with pytest.raises(Failed, match=r"cannot be written .*No space left on device.*free space, then run again"):
             released(project)
     assert [path.name for path in (tmp_path / "releases").iterdir()] == [".lock"]
@@ -351,7 +351,7 @@ def test_of_two_releases_at_once_one_declines(tmp_path: Path) -> None:
     (tmp_path / "releases").mkdir()
     with (tmp_path / "releases" / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(Failed, match="another release is at work there; run again when it is done"):
+        with pytest.raises(Failed, match="another release is running here; run again when it has finished"):
             released(project)
     assert released(project).version == "1.0.0"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from data.publish.folder import read_release
-from data.publish.rows import read_released
+from data.publish.reading import read_released
 from flows.project.output_files import open_built, remember, write_outputs
 from flows.project.project import Project
 from schemas.errors import WrongInput

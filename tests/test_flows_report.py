@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from data.sources import SourceSpec
 from data.store import Store
 from flows.construct.embed import FloatMatrix
-from flows.construct.engine import Family, FamilySettings
+from flows.construct.engine import Family
+from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild
 from flows.construct.view import Bars, Histogram, Line, View
 from flows.evaluate.report import table_view
@@ -26,7 +27,8 @@ from flows.families.uraq import FAMILY as URAQ
 from flows.families.uraq.view import view
 from flows.llm.rules import Rules
 from flows.project.output_files import NoBuild, write_outputs
-from flows.project.project import Project, rules_of
+from flows.project.project import Project
+from flows.project.rules import rules_of
 from flows.report import read
 from flows.report.bins import binned, median, nice, ticks
 from flows.report.page import report_page

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from data.publish.folder import CARD, CHANGELOG, CHANGES, MANIFEST, Release, claims_of
+from data.publish.reading import unreadable
 from data.publish.row_diff import Record, compare_rows, record_all
-from data.publish.rows import unreadable
 from data.publish.version_number import FIRST_VERSION, Bump, bumped, parsed_version
-from schemas.errors import Failed, WrongInput
+from data.whole_file import whole_file
+from schemas.errors import WrongInput
 from schemas.release import Change, ReleasedConfig
 
 _METADATA = ("name", "seed", "canary", "pilot", "allowed_unreviewed", "models", "prompts", "settings")
@@ -225,17 +226,9 @@ def _neutral(release: Release, path: str) -> bytes:
 
 @contextmanager
 def _recording(path: Path | None) -> Iterator[Record]:
-    """What writes the changes to `path`, which is there when they all are."""
+    """Yield a function that writes each change to `path`, which exists once they are all written."""
     if path is None:
         yield lambda change: None
         return
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            yield lambda change: file.write(change.model_dump_json().encode() + b"\n")
-        temporary.replace(path)
-    except OSError as error:
-        raise Failed(f"{path}: cannot be written ({error}); free space there, then run again") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        yield lambda change: file.write(f"{change.model_dump_json()}\n")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from data.checksum import checksum
+from data.whole_file import write_whole
 from schemas.base import content_hash, odd_character
 from schemas.errors import Failed, WrongInput, first_problem
 from schemas.release import ReleasedFile, ReleaseManifest
@@ -84,18 +85,6 @@ def paths_in(folder: Path) -> list[str]:
         if path.parts[0] not in OF_THE_HUB and (place.is_symlink() or not place.is_dir()):
             found.append(path.as_posix())
     return sorted(found)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a small file under a temporary name, and rename it. Raises `Failed`."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise Failed(f"{path}: cannot be written ({error}); free space there, then run again") from error
 
 
 def _inside(path: str) -> bool:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pydantic import JsonValue
 
 from data.publish.folder import Release
-from data.publish.rows import opened, plain_rows, read_batches, unreadable
+from data.publish.reading import opened, plain_rows, read_batches, unreadable
 from schemas.base import canonical_json
 from schemas.errors import Failed
 from schemas.release import Change, ReleasedConfig

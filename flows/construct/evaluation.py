@@ -1,4 +1,4 @@
-"""How a family's records are put to a model and scored: what a family declares of it."""
+"""How a family's records are put to a model and scored: the part of a family's declaration that says so."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from schemas.prediction import Prediction
 
 @dataclass(frozen=True)
 class Chunk:
-    """A stretch of a text, and what it is."""
+    """A stretch of a text, with the name of what it is."""
 
     name: str
     text: str
@@ -23,17 +23,15 @@ class Chunk:
 
 @dataclass(frozen=True)
 class ChunkedText:
-    """A text in chunks, the last of which looks at all of them; chunks of one name count as one.
-
-    `group` names what texts are averaged with.
-    """
+    """A text in chunks; the last chunk's attention to each of them is measured. Chunks of one name count as one."""
 
     group: str
+    """Texts of one group are averaged."""
     chunks: tuple[Chunk, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the chunks are, in order."""
+        """The names of the chunks, in order."""
         return tuple(dict.fromkeys(chunk.name for chunk in self.chunks))
 
 
@@ -42,20 +40,20 @@ class ReadDialogue:
     """A finished dialogue that a model is to read."""
 
     name: str
-    """What it is called in a note."""
+    """How a note calls it."""
     turns: tuple[Said, ...]
     names: tuple[str, ...]
-    """What each turn is called; no two alike."""
+    """The name of each turn; no two are alike."""
 
 
 @dataclass(frozen=True)
 class DialogueCases:
-    """The dialogues of which some are read."""
+    """Candidates for the dialogues that a model reads."""
 
     candidates: Mapping[str, Sequence[ReadDialogue]]
-    """By what they are cases of: the first that fits into the model's window is read."""
+    """By the case that they are examples of: the first that fits into the model's window is read."""
     names: str
-    """What the turns' names mean, for a reader."""
+    """The meaning of the turns' names, for a reader."""
 
 
 @dataclass(frozen=True)
@@ -66,23 +64,23 @@ class Request:
     prompt: Prompt[Any]
     inputs: BaseModel
     prompting: str | None = None
-    """How it is asked, where there are several ways; like `shots` it groups the tables."""
+    """The way of asking, where there are several; like `shots` it groups the tables."""
     shots: int | None = None
-    """Demonstrations that stand before it."""
+    """The number of demonstrations before the question."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Options of which an evaluated model tells how likely each is, by itself, after the prompt.
+    """A prompt and options: the evaluated model's log-probabilities tell how likely each option is after the prompt.
 
-    Its predictions are the options' scores, one prediction for each way to score (`flows/llm/likelihood.py`).
+    It gives one prediction for each way to score an option (`flows/llm/likelihood.py`).
     """
 
     prompt: str
     options: Mapping[str, str]
-    """By what they are; each with the white space that parts it from the prompt."""
+    """By kind; each begins with the white space that parts it from the prompt."""
     prompting: str | None = None
-    """As a `Request` has it; `shots` likewise."""
+    """As in a `Request`; so is `shots`."""
     shots: int | None = None
 
 
@@ -90,7 +88,7 @@ class Version(NamedTuple):
     """A row as one of several authors made it."""
 
     key: str
-    """Of the record that they wrote for, each by themselves."""
+    """Of the record that each author wrote for alone."""
     by: str
     """The author's code."""
     row: Any
@@ -98,59 +96,66 @@ class Version(NamedTuple):
 
 @dataclass(frozen=True)
 class Authorship:
-    """How far a model tells apart what several authors made of the same records."""
+    """How a model's choices are compared between authors who wrote for the same records."""
 
     part: str
-    """Of which people write every record, some of them twice."""
+    """The part whose every record people write, some of them twice."""
     rows: Callable[[Any], Sequence[Any]]
-    """Of a record as one author left it: what is put to a model."""
+    """The rows that are put to a model, from a record as one author left it."""
     compare: Callable[[Sequence[Version], Iterable[Prediction]], ScoreTables]
-    """(what scoring needs of each author's rows, predictions): the authors side by side."""
+    """(the scored rows of each author, predictions) -> the authors side by side."""
 
 
 @dataclass(frozen=True)
-class HeldContext:
-    """What the tables of an evaluation in dialogues may read: the parts that were made with the evaluated models."""
+class DialogueContext:
+    """What the tables of a dialogue evaluation are made from: the parts that were built with the evaluated models."""
 
     settings: Any
     seed: int
     records: Callable[[str], Iterable[Any]]
-    """The sifted records of such a part, or the records of a part that they stand on; none where they are not known."""
+    """The sifted records of such a part, or of a part that they build on; empty where they are not known."""
     dropped: Callable[[str], Iterable[Dropped]]
-    """What all steps of such a part dropped."""
+    """The records that the steps of such a part dropped."""
 
 
 @dataclass(frozen=True)
-class Held:
-    """How a model is evaluated where that takes dialogues: parts of the build are made with it in place of others."""
+class DialogueEvaluation:
+    """How a model is evaluated in dialogues: parts of the build are made again, with that model."""
 
     parts: tuple[str, ...]
-    """In order; what they stand on is there. They are made of `each` and `expand` steps."""
+    """In order, made by `each` and `expand` steps. The parts that they build on are there already."""
     models: str
     """The setting that lists the evaluated models."""
-    tables: Callable[[HeldContext], ScoreTables]
-    fitting: Callable[[HeldContext, bool], HeldContext]
-    """(what is known of records that were given, partial): what of it is scored. Raises `ScoreError` where some are
-    missing, double or of another build; with `partial` that is left out, and a warning, `PartialScores`, counts it."""
-    cases: Callable[[HeldContext], DialogueCases] | None = None
-    """The dialogues whose attention is told of turn by turn, where it is (`flows/evaluate/turn_attention.py`)."""
+    tables: Callable[[DialogueContext], ScoreTables]
+    select: Callable[[DialogueContext, bool], DialogueContext]
+    """(the records of a file, partial) -> the records that can be scored.
+
+    Raises `ScoreError` where some are missing, double or of another build. With `partial` those are left out, and a
+    warning, `PartialScores`, counts them.
+    """
+    cases: Callable[[DialogueContext], DialogueCases] | None = None
+    """The dialogues whose attention is reported turn by turn (`flows/evaluate/turn_attention.py`)."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A setting that says which rows are built, and which of the built rows are asked about."""
+
+    setting: str
+    of: Callable[[Any], Any]
+    """A record's value of that setting; None where the setting does not concern the record."""
 
 
 def _asks_nothing(record: Any, settings: Any) -> Sequence[Request]:
     return ()
 
 
-def _is_held(rows: Iterable[Any], predictions: Iterable[Prediction], partial: bool, settings: Any) -> ScoreTables:
-    raise WrongInput("dialogues are rated when they are held; `touchstone evaluate` does both, and gives the tables")
-
-
-@dataclass(frozen=True)
-class Selection:
-    """A setting that says which rows are built, and of those that are, which are asked about."""
-
-    setting: str
-    of: Callable[[Any], Any]
-    """What a record has of it; None where the setting says nothing of that record."""
+def _rated_in_dialogues(
+    rows: Iterable[Any], predictions: Iterable[Prediction], partial: bool, settings: Any
+) -> ScoreTables:
+    raise WrongInput(
+        "dialogues are rated as they are held; `touchstone evaluate` holds them, rates them and gives the tables"
+    )
 
 
 @dataclass(frozen=True)
@@ -164,7 +169,7 @@ class Evaluation:
     """(record, settings): one for each prediction that a record asks for."""
     scored: Callable[[Any], Any] = lambda record: record
     """What scoring needs of a record; what is long in it, and not needed, is left out."""
-    score: Callable[[Iterable[Any], Iterable[Prediction], bool, Any], ScoreTables] = _is_held
+    score: Callable[[Iterable[Any], Iterable[Prediction], bool, Any], ScoreTables] = _rated_in_dialogues
     """`score(scored records, predictions, partial, settings)`."""
     level: str | None = None
     """The field of a row that tells its level, where what a row costs to ask goes by it."""
@@ -176,7 +181,7 @@ class Evaluation:
     """The text whose attention is told by chunks, where that is done (`flows/evaluate/attention.py`)."""
     authors: Authorship | None = None
     """Where texts that people write are compared by what a model makes of them."""
-    held: Held | None = None
+    dialogues: DialogueEvaluation | None = None
     """Where it is given, dialogues are held and rated in place of single questions."""
     settings: tuple[str, ...] = ()
     """How records are asked and scored: taken as the configuration says now, whatever it said when they were built."""

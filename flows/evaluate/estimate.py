@@ -17,7 +17,8 @@ from flows.evaluate.predictions import build_with, evaluated_rows
 from flows.llm.model import Model, Prompt
 from flows.llm.options import LikelihoodModel
 from flows.llm.prices import estimate_prompt_tokens, estimate_tokens
-from flows.project.project import Project, Served
+from flows.project.models import Served
+from flows.project.project import Project
 from flows.run.estimate import EstimateLine, cost_of, part_lines, usual_tokens
 from schemas.base import content_hash
 
@@ -62,7 +63,7 @@ def evaluation_lines(
 
     Raises `WrongInput` where the build has no rows for it, or the model cannot answer.
     """
-    if family.evaluation.held is not None:
+    if family.evaluation.dialogues is not None:
         return _held_lines(project, family, name, limit)
     levels: dict[str, _Level] = defaultdict(_Level)
     rng = Random(content_hash("estimate", family.name))
@@ -70,7 +71,7 @@ def evaluation_lines(
         level = str(getattr(row, family.evaluation.level)) if family.evaluation.level else ""
         levels[level].add(row, weight, rng)
     one = project.build.families[family.name]
-    model: Model | LikelihoodModel = weighs if weighs is not None else project.model(name, family)
+    model: Model | LikelihoodModel = weighs if weighs is not None else project.models.model(name, family)
     lines = []
     for level, rows in levels.items():
         total: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
@@ -111,7 +112,7 @@ def _weighed(choice: Choice) -> Taken:
 
 def _held_lines(project: Project, family: Family, name: str, limit: int | None) -> list[EstimateLine]:
     """Dialogues are held and rated anew: the parts that they make, with what they stand on as it was built."""
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
     build = build_with(project, family, name, limit)
     records: dict[tuple[str, str], int] = {}

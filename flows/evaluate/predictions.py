@@ -16,17 +16,18 @@ from pydantic import BaseModel, ValidationError
 from data.publish.rows import ADDED
 from data.sources.files import json_lines
 from data.sources.spec import Row
-from data.store import Stage
+from data.stage_files import Stage
 from data.whole_file import whole_file
-from flows.construct.engine import Family, FamilySettings
-from flows.construct.evaluation import Choice, ChunkedText, Held, HeldContext, Request
+from flows.construct.engine import Family
+from flows.construct.evaluation import Choice, ChunkedText, DialogueContext, DialogueEvaluation, Request
+from flows.construct.settings import FamilySettings
 from flows.construct.stages import Anew, Build, FamilyBuild, StageRef, side_by_side
 from flows.evaluate.attention import AttentionModel, attention_tables, pointed_shares
 from flows.llm.likelihood import SCORES
 from flows.llm.model import CUT_OFF, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Out, Prompt, Usage
 from flows.llm.options import Likelihood, LikelihoodModel, Options, TooLong
 from flows.project.locks import one_evaluation, one_stage
-from flows.project.progress import Watcher
+from flows.project.progress import ProgressListener
 from flows.project.project import Project
 from flows.run.estimate import expected_calls
 from flows.scoring.tables import ScoreTables
@@ -297,18 +298,18 @@ def build_with(project: Project, family: Family, name: str, limit: int | None) -
     They lie in the build's store, each stage under what it depends on: what the build, or an earlier evaluation, has
     made so already is there, and nothing of it changes. With a `limit`, of so many records. Raises `WrongInput`.
     """
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
     evaluated_rows(project, family, limit)
     one = project.build.families[family.name]
     settings = one.settings.model_copy(update={held.models: (name,)})
-    models = {**project.models_of(family, settings), name: project.model(name, family)}
+    models = {**project.models.of(family, settings), name: project.models.model(name, family)}
     if family.ready is not None:
         family.ready(settings, models)
     return _beside_build(project, FamilyBuild(family, settings, one.prompts, models), held, limit)
 
 
-def _beside_build(project: Project, made: FamilyBuild, held: Held, limit: int | None) -> Build:
+def _beside_build(project: Project, made: FamilyBuild, held: DialogueEvaluation, limit: int | None) -> Build:
     """The build with its held parts to be made anew as `made` has it."""
     return Build(
         [made],
@@ -346,19 +347,19 @@ def as_paid(project: Project, family: Family, build: Build, limit: int | None) -
 
     Its stages lie beside those of the whole, which goes on from where it was another time.
     """
-    one, held = build.families[family.name], family.evaluation.held
+    one, held = build.families[family.name], family.evaluation.dialogues
     assert held is not None
-    spent = project.cache.spent_usd()
+    spent = project.models.cache.spent_usd()
     models: dict[str, Model] = {name: _AsPaid(model, spent) for name, model in one.models.items()}
     return _beside_build(project, FamilyBuild(family, one.settings, one.prompts, models), held, limit)
 
 
-def hold(project: Project, family: Family, build: Build, watcher: Watcher, usage: Usage) -> None:
+def hold(project: Project, family: Family, build: Build, watcher: ProgressListener, usage: Usage) -> None:
     """Make what is not made yet of a build by `build_with`, shard by shard; what was asked for it now is in `usage`.
 
     What was finished when a run was killed is not run again; what was answered in the rest comes from the cache.
     """
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
 
     def called(ref: StageRef, took: Usage) -> None:
@@ -377,7 +378,7 @@ def hold(project: Project, family: Family, build: Build, watcher: Watcher, usage
         watcher.finished(ref, manifest, before=not is_new, example=None)
 
 
-def _make(project: Project, build: Build, ref: StageRef, watcher: Watcher) -> None:
+def _make(project: Project, build: Build, ref: StageRef, watcher: ProgressListener) -> None:
     """Make a stage; its shards that are there stay."""
     spans = build.shards(ref)
     watcher.started(ref, len(spans), expected_calls(build, ref))
@@ -385,7 +386,7 @@ def _make(project: Project, build: Build, ref: StageRef, watcher: Watcher) -> No
 
 
 async def _run_shards(
-    build: Build, ref: StageRef, spans: Sequence[tuple[int, int]], watcher: Watcher
+    build: Build, ref: StageRef, spans: Sequence[tuple[int, int]], watcher: ProgressListener
 ) -> list[ShardManifest]:
     """All shards of a stage, in order. The first failure ends the rest; those that are finished stay so."""
     room = asyncio.Semaphore(SHARDS_AT_ONCE)
@@ -402,14 +403,14 @@ async def _run_shards(
     return await side_by_side(one(index, span) for index, span in enumerate(spans))
 
 
-def held_context(family: Family, build: Build) -> HeldContext:
+def held_context(family: Family, build: Build) -> DialogueContext:
     """What the tables may read of a finished build, of its own or by `build_with`."""
 
     def dropped(name: str) -> Iterator[Dropped]:
         for ref in build.stages(family, family.part(name)):
             yield from build.read(ref).dropped()
 
-    return HeldContext(
+    return DialogueContext(
         build.families[family.name].settings, build.seed, lambda name: build.accepted(family.name, name), dropped
     )
 
@@ -424,12 +425,12 @@ class Written(NamedTuple):
     before: int
 
 
-def write_held(family: Family, context: HeldContext, stem: Path) -> list[Written]:
+def write_held(family: Family, context: DialogueContext, stem: Path) -> list[Written]:
     """Write an evaluation's records to `STEM.PART.jsonl`, and what was dropped, and why, to `STEM.dropped.jsonl`.
 
     Tables of what was there before are removed.
     """
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
     for name in (stem, *(beside(stem, part).with_suffix("") for part in held.parts)):
         _remove_tables(name)
@@ -438,12 +439,12 @@ def write_held(family: Family, context: HeldContext, stem: Path) -> list[Written
     return [*written, write_records(dropped, beside(stem, DROPPED))]
 
 
-def given_context(family: Family, project: Project, path: Path) -> HeldContext:
+def given_context(family: Family, project: Project, path: Path) -> DialogueContext:
     """What the tables may read of the last part's records in a file, and of what lies beside it by `write_held`.
 
     Columns that a release adds are left out. Raises `WrongInput` for a row that is no such record.
     """
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
     *earlier, last = held.parts
     records = {last: read_records(path, family, last)}
@@ -460,7 +461,7 @@ def given_context(family: Family, project: Project, path: Path) -> HeldContext:
             return records.get(name, ())
         return project.build.accepted(family.name, name)
 
-    return HeldContext(
+    return DialogueContext(
         project.build.families[family.name].settings,
         project.build.seed,
         of,

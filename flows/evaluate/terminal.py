@@ -18,7 +18,7 @@ from rich.table import Table
 from data.sources.files import json_lines
 from data.whole_file import whole_file
 from flows.construct.engine import Family
-from flows.construct.evaluation import HeldContext
+from flows.construct.evaluation import DialogueContext
 from flows.construct.stages import Build
 from flows.evaluate.author_versions import author_versions
 from flows.evaluate.estimate import evaluation_lines
@@ -50,15 +50,14 @@ from flows.llm.options import LikelihoodModel
 from flows.project.console import LogInterval, make_console, money
 from flows.project.locks import building, one_evaluation
 from flows.project.output_files import open_build
-from flows.project.progress import Watcher
+from flows.project.progress import ProgressListener
 from flows.project.project import Project
-from flows.project.settings import nearest
 from flows.run.estimate import Estimate, EstimateLine, summed
 from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
 from flows.scoring.qa import METRICS
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured, tally, told_beside
-from schemas.errors import Failed, WrongInput, first_problem
+from schemas.errors import Failed, WrongInput, first_problem, nearest
 from schemas.prediction import Prediction
 
 LINES_SHOWN = 40
@@ -78,11 +77,11 @@ def evaluate_family(
     weighs = _weighing_model(project, family, model)
     if attention and not (family.evaluation.chunks is not None and isinstance(weighs, LocalModel)):
         why = "its texts have no chunks" if family.evaluation.chunks is None else f"{model} is not of provider local"
-        if family.evaluation.held is not None:
+        if family.evaluation.dialogues is not None:
             why = "name a local model that reads its dialogues by --attention-model"
         raise WrongInput(f"--attention: cannot be told of {name} by {model}: {why}")
     reads = None if reader is None else _reading_model(project, family, reader)
-    if family.evaluation.held is not None:
+    if family.evaluation.dialogues is not None:
         _evaluate_in_dialogues(console, project, family, model, limit, reads)
         return
     path = project.out / "predictions" / f"{name}-{_file_name(model)}.jsonl"
@@ -91,7 +90,7 @@ def evaluate_family(
     if family.evaluation.ready is not None:
         family.evaluation.ready(settings_now(project, family))
     told, usage, notes = None, Usage(), list[str]()
-    project.tell = notes.append
+    project.models.tell = notes.append
     stopped: BudgetSpent | None = None
     try:
         if isinstance(weighs, LocalModel):
@@ -111,7 +110,7 @@ def evaluate_family(
                 if weighs is not None:
                     weigh(project, family, weighs, rows, path, show, usage)
                 else:
-                    predict(project, family, project.model(model, family), rows, path, show, usage)
+                    predict(project, family, project.models.model(model, family), rows, path, show, usage)
             except BudgetSpent as spent:
                 stopped = spent
             if attention and isinstance(weighs, LocalModel):
@@ -217,11 +216,11 @@ def _evaluate_in_dialogues(
     console: Console, project: Project, family: Family, model: str, limit: int | None, reads: LocalModel | None
 ) -> None:
     """Hold dialogues with the model and have them rated, beside the build's own; write both, and the tables."""
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
     stopped: BudgetSpent | None = None
     notes: list[str] = []
-    project.tell = notes.append
+    project.models.tell = notes.append
     try:
         if reads is not None:
             with console.status(f"loading {reads.name}"):
@@ -252,7 +251,7 @@ def _evaluate_in_dialogues(
     finally:
         project.close()
     if stopped is not None:
-        asked.cost_usd = project.budget.spent_usd  # with what was in flight at the stop
+        asked.cost_usd = project.models.budget.spent_usd  # with what was in flight at the stop
     said.append(f"{asked.calls:,} calls, {asked.cached:,} answers from the cache, money: {money(asked)}")
     output = stem.with_name(f"{stem.name}.tables.json")
     title = f"{project.config.name}: {family.name} on {model}"
@@ -263,9 +262,11 @@ def _evaluate_in_dialogues(
         raise Failed(f"no rating was kept; {written[-1].path} shows why each was dropped")
 
 
-def _written_in_words(family: Family, build: Build, context: HeldContext, written: Sequence[Written]) -> Iterator[str]:
+def _written_in_words(
+    family: Family, build: Build, context: DialogueContext, written: Sequence[Written]
+) -> Iterator[str]:
     """A line for each file that an evaluation in dialogues wrote."""
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
     for part, file in zip(held.parts, written, strict=False):
         kept, dropped = len(build.accepted(family.name, part)), sum(1 for _ in context.dropped(part))
@@ -275,7 +276,7 @@ def _written_in_words(family: Family, build: Build, context: HeldContext, writte
 
 
 def _held_as_paid(
-    project: Project, family: Family, build: Build, limit: int | None, watcher: Watcher, asked: Usage
+    project: Project, family: Family, build: Build, limit: int | None, watcher: ProgressListener, asked: Usage
 ) -> Build:
     """The build as far as it was answered when the budget stopped it; `asked` is then that of both attempts."""
     paid, asked.cached = asked.calls, 0
@@ -290,7 +291,7 @@ def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
     """Print what it takes to evaluate a model on each family of a build that can be put to it."""
     console = make_console()
     project = open_build(out, console)
-    project.asks = False
+    project.models.asks = False
     lines: list[EstimateLine] = []
     refused: dict[str, str] = {}
     try:
@@ -364,16 +365,16 @@ def _weighing_model(project: Project, family: Family, model: str, option: str = 
     known = ["default", EVALUATED, *(prompt.role for prompt in family.prompts), *project.config.models]
     weighs = family.evaluation.choices is not None
     if model in known:
-        return project.likelihood_model(model) if weighs else None
+        return project.models.likelihood_model(model) if weighs else None
     if weighs and _can_be_loaded(model):
         return LocalModel(LocalSettings(name=model))
     also = ", and no such folder" if weighs else ""
-    raise WrongInput(f"{option} {model}: no such model in {project.config_path}{also}{nearest(model, known)}")
+    raise WrongInput(f"{option} {model}: no such model in {project.config_path}{also}; {nearest(model, known)}")
 
 
 def _reading_model(project: Project, family: Family, name: str) -> LocalModel:
     """The local model that is to read dialogues. Raises `WrongInput` where there are none, or it is not one."""
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     if held is None or held.cases is None:
         raise WrongInput(f"--attention-model: {family.name} has no dialogues for it to read; leave it out")
     if name in project.config.models:
@@ -385,7 +386,7 @@ def _reading_model(project: Project, family: Family, name: str) -> LocalModel:
         return LocalModel(LocalSettings(name=name))
     raise WrongInput(
         f"--attention-model {name}: no such model in {project.config_path}, and no such folder"
-        f"{nearest(name, list(project.config.models))}"
+        f"; {nearest(name, list(project.config.models))}"
     )
 
 
@@ -405,7 +406,7 @@ def score_family(name: str, predictions: Path | None, output: Path | None, parti
     console = make_console()
     project = open_build(out, console)
     family = _family(project, name)
-    if family.evaluation.held is not None:
+    if family.evaluation.dialogues is not None:
         if predictions is None:
             _score_built(console, project, family, output)
         else:
@@ -418,7 +419,7 @@ def score_family(name: str, predictions: Path | None, output: Path | None, parti
 
 def _score_built(console: Console, project: Project, family: Family, output: Path | None) -> None:
     """The tables of the dialogues that the build holds itself."""
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
     there = {part.name for one, part in project.build.parts() if one.name == family.name}
     if missing := [part for part in held.parts if part not in there]:
@@ -436,14 +437,14 @@ def _score_dialogues(
     console: Console, project: Project, family: Family, path: Path, output: Path | None, *, partial: bool
 ) -> None:
     """The tables of a file of ratings, as an evaluation wrote it or in its form."""
-    held = family.evaluation.held
+    held = family.evaluation.dialogues
     assert held is not None
     page = _page_of(path, output)
     given = given_context(family, project, path)
     if not given.records(held.parts[-1]):
         raise WrongInput(f"{path}: has no rows; `touchstone evaluate {family.name}` writes them")
     with _partly(path) as told:
-        result = held.tables(held.fitting(given, partial))
+        result = held.tables(held.select(given, partial))
     title = f"{project.config.name}: {family.name} on {path.stem}"
     _tell(console, result, [*map(str, told), *result.notes], page, title, output)
 
@@ -560,7 +561,7 @@ def _cell(value: Any, unit: Unit) -> str:
 def _family(project: Project, name: str) -> Family:
     families = {family.name: family for family, _ in project.build.parts()}
     if name not in families:
-        raise WrongInput(f"{name}: no such family in this build{nearest(name, list(families))}")
+        raise WrongInput(f"{name}: no such family in this build; {nearest(name, list(families))}")
     return families[name]
 
 
@@ -584,7 +585,7 @@ def read_predictions(path: Path, family: Family) -> Iterator[Prediction]:
 def score_rows(name: str, rows: Path, output: Path) -> None:
     """Score rows of `{id, prediction, answers, keywords, lang}` into `{id, score}` by one metric."""
     if name not in METRICS:
-        raise WrongInput(f"{name}: no such metric{nearest(name, list(METRICS))}")
+        raise WrongInput(f"{name}: no such metric; {nearest(name, list(METRICS))}")
     scored: dict[str, float] = {}
     for number, row in enumerate(json_lines(str(rows)), 1):
         at = str(row.values.get("id", number))

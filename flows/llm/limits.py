@@ -42,6 +42,7 @@ class Limits:
         self._successes = 0
         self._cut_at = -math.inf
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self.count_tokens = tokens_per_minute is not None
         self._requests = None if requests_per_minute is None else _a_minute(requests_per_minute)
         self._tokens = None if tokens_per_minute is None else _a_minute(tokens_per_minute)
         self._token_queue = asyncio.Lock()

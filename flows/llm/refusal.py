@@ -4,7 +4,9 @@ Servers word it each in their own way, and few give a code for it. Their words a
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from itertools import zip_longest
+from typing import Any
 
 REQUEST_TOO_LARGE = "request too large"
 """OpenAI says so, with 429, of one request that is more than the tokens of a whole minute."""
@@ -199,3 +201,26 @@ class RefusedRequest(Exception):  # noqa: N818 - turned into another exception o
             if (found := pattern.search(self._words)) is not None:
                 return int(found[1]) or None
         return None
+
+
+def read_refusal(status: int, body: object, shorten: Callable[[str], str]) -> RefusedRequest:
+    """The refusal in a reply's JSON; `shorten` makes the server's words fit to be shown to people."""
+    error: Mapping[str, Any] = body if isinstance(body, dict) else {"message": body}
+    message = error.get("message") or error.get("detail") or error.get("error") or ""
+    faults = message if isinstance(message, list) else []  # as FastAPI has it: where, and what is wrong there
+    places = [str(fault["loc"][-1]) for fault in faults if isinstance(fault, dict) and fault.get("loc")]
+    if faults:
+        words = [str(fault.get("msg", "")) if isinstance(fault, dict) else str(fault) for fault in faults]
+        message = "; ".join(f"{place}: {word}" for place, word in zip_longest(places, words, fillvalue=""))
+    whole = " ".join(message.split()) if isinstance(message, str) else ""
+    numbers = {name: value for name in ("n_ctx", "n_prompt_tokens") if isinstance(value := error.get(name), int)}
+    code, parameter = error.get("code"), error.get("param")
+    return RefusedRequest(
+        status,
+        "" if code is None else str(code),
+        shorten(whole),
+        whole=f"{error.get('type')} {whole}",
+        named=[*places, *([parameter] if isinstance(parameter, str) else [])],
+        window=numbers.get("n_ctx"),  # llama.cpp
+        prompt_tokens=numbers.get("n_prompt_tokens"),
+    )

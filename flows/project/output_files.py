@@ -13,12 +13,14 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from data.checksum import checksum
-from data.output import write_parquet
+from data.parquet import write_parquet
 from data.sources.spec import without_query
-from data.store import Stage, Store
+from data.stage_files import Stage
+from data.store import Store
 from flows.construct.engine import Family, Part
+from flows.construct.files_step import FilesStep
 from flows.construct.stages import StageRef
-from flows.project.locks import one_writer
+from flows.project.locks import one_output
 from flows.project.project import Project
 from flows.project.settings import load_config
 from schemas.base import Dropped, Frozen
@@ -56,7 +58,7 @@ class NoBuild(WrongInput):
 
 def write_outputs(project: Project) -> BuildManifest:
     """Write the files of every part that changed, and the manifest last; two runs at once one after the other."""
-    with one_writer(project.state, project.out):
+    with one_output(project.state, project.out):
         return _write_outputs(project)
 
 
@@ -196,7 +198,7 @@ def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManif
     refused = (one for ref in build.stages(family, part) for one in build.read(ref).dropped())
     dropped = write_parquet(project.out / "dropped", name, Dropped, (one.model_dump(mode="json") for one in refused))
     sifted = build.read(StageRef(family.name, part.name, part.steps[-1].name))
-    if part.steps[-1].shape == "rows":
+    if isinstance(part.steps[-1], FilesStep):
         return (*_place(project, family, sifted, "sifted"), *dropped, *_place(project, family, sifted, "accepted"))
     accepted = build.accepted(family.name, part.name)
     seen = build.reviewed(family, part)

@@ -17,9 +17,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from data.sources.pins import Pins, lock_of
-from data.store import Stage, Store
+from data.stage_files import Stage, StageFiles
+from data.store import Store
 from flows.annotate.work import read_annotations
 from flows.construct.engine import Part
+from flows.construct.files_step import FilesStep
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.rules import Rules
 from flows.project.output_files import read_manifest, write_outputs
@@ -88,7 +90,7 @@ def preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refres
         folder = Path(name)
         pins = Pins(lock_of(config), settings.state / COPIES, scratch=folder / COPIES, refresh=refresh)
         project = Project(config, out, store=str(folder / "store"), pins=pins)
-        project.asks = False
+        project.models.asks = False
         try:
             seen = _preview(project, Store(settings.store), settings.state, pins)
             if not seen.exact:
@@ -190,7 +192,7 @@ def _rows(project: Project) -> Rows:
     for family, part in project.build.parts():
         if matters(part):
             sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name))
-            plain = part.steps[-1].shape == "rows"
+            plain = isinstance(part.steps[-1], FilesStep)
             found[f"{family.name}-{part.name}"] = {
                 record.key: row_state(record.id, None if plain else record.view_hash) for record in sifted
             }
@@ -216,7 +218,7 @@ def _sources(project: Project, store: Store, missing: tuple[StageRef, ...]) -> I
         run_here(project, ref)  # reading what is given costs nothing
         part = built.part(ref.family, ref.part) if built else None
         old = next((one for one in part.stages if one.step == SOURCE), None) if part else None
-        files = store.stage(ref.family, ref.part, SOURCE, old.fingerprint) if old else None
+        files = StageFiles(store, ref.family, ref.part, SOURCE, old.fingerprint) if old else None
         kept = files.manifest() if files else None
         now = project.build.read(ref)
         before = Stage(files, kept, now.record) if files and kept else ()

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from data.output import arrow_fields
+from data.parquet import arrow_fields
 from data.publish.card_facts import (
     CardFacts,
     ConfigFacts,
@@ -21,11 +21,13 @@ from data.publish.card_facts import (
     SourceFacts,
     UsageFacts,
 )
-from data.publish.folder import DATA, files_in, write_whole
+from data.publish.folder import DATA, files_in
 from data.publish.licences import licences_of
-from data.publish.rows import ADDED, UNREVIEWED_ALLOWED, ReleasedRows, read_released
+from data.publish.reading import read_released
+from data.publish.rows import ADDED, UNREVIEWED_ALLOWED, ReleasedRows
 from data.publish.scorers import FORMS, READ, SCORED
 from data.publish.version_number import FIRST_VERSION
+from data.whole_file import write_whole
 from flows.annotate.work import Collected, last_pull
 from flows.construct.engine import Family
 from flows.construct.stages import StageRef
@@ -153,13 +155,13 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
         score_command=_score_command(name, [one.rows for one in scored], [one.rows for one in configs]),
         predictions=_predictions(name, scored) if scored else None,
         harness=SCORERS if scored else None,
-        in_dialogues=family.evaluation.held is not None,
+        in_dialogues=family.evaluation.dialogues is not None,
     )  # fmt: skip
 
 
 def _task(family: Family) -> str:
     """The Hub's name of what the family asks of a model."""
-    if family.evaluation.held is not None:
+    if family.evaluation.dialogues is not None:
         return "text-generation"
     return "question-answering" if family.evaluation.choices is None else "multiple-choice"
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from data.publish.folder import Release
-from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, read_batches, write_rows
+from data.publish.reading import read_batches
+from data.publish.rows import SPLIT, UNREVIEWED_ALLOWED, ReleasedRows, Ruling, write_rows
 from data.publish.splits import is_held_out
 from data.sources import SourceSpec, name_of
 from flows.construct.embed import CHINESE_SHARE, chinese_share

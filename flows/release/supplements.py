@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from data.publish.folder import PROOF, write_whole
+from data.publish.folder import PROOF
 from data.publish.harness import HarnessData
-from data.publish.rows import Ruling, read_batches, read_released, write_rows
+from data.publish.reading import read_batches, read_released
+from data.publish.rows import Ruling, write_rows
 from data.publish.scorers import SCORED, scorer
+from data.whole_file import write_whole
 from flows.construct.engine import Family, Part
 from flows.llm.likelihood import SCORES
 from flows.project.project import Project
@@ -30,7 +32,7 @@ def write_verification_inputs(
     wanted = {
         (config.family.name, name): config.family
         for config in with_rows
-        for name in (config.part.released.proof if config.part.released else ())
+        for name in (config.part.released.verification_inputs if config.part.released else ())
     }
     for (family_name, part_name), family in sorted(wanted.items()):
         if (family_name, part_name) not in released:

@@ -4,12 +4,10 @@ A version is put together in a folder of its own that nobody looks into, as if i
 before; what differs then gives it its number, and only a whole one gets its name.
 """
 
-import fcntl
 import shutil
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,9 +17,11 @@ from data.publish.card_facts import CardFacts, ChangeCount
 from data.publish.changelog import changelog
 from data.publish.check import damage_of
 from data.publish.diff import Difference, compare, next_version
-from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, read_release, write_manifest, write_whole
+from data.publish.folder import CARD, CHANGELOG, CHANGES, Release, read_release, write_manifest
 from data.publish.version_number import FIRST_VERSION, is_version, parsed_version
 from data.sources.fingerprint import source_fingerprint
+from data.whole_file import write_whole
+from flows.project.locks import locked
 from flows.project.output_files import PACKAGE
 from flows.project.project import Project
 from flows.release.card import card_facts
@@ -39,6 +39,8 @@ PREPARED = ".next"
 LOCK = ".lock"
 PRIVATE = "private"
 """Beside the versions: each one's private share, under its number. It is never published."""
+AT_WORK = "another release is running here; run again when it has finished"
+"""Two releases at once would make two versions with one number."""
 CANARIES = uuid.UUID("6d9a3c0e-2f0b-5a53-9d0c-6c1f5b0f5d1a")
 """Name space of the canaries: a dataset keeps its own through all versions."""
 
@@ -102,23 +104,11 @@ def prepare(
     """
     assert project.built is not None, "a release reads a finished build"
     check_current(project)
-    with _alone(to):
+    with locked(to / LOCK, AT_WORK):
         try:
             return _prepare(project, to, repo, version, card, allow_unreviewed=allow_unreviewed, withdraw=withdraw)
         finally:
             _remove_begun(to)
-
-
-@contextmanager
-def _alone(to: Path) -> Iterator[None]:
-    """Two releases at once would make two versions of one number."""
-    to.mkdir(parents=True, exist_ok=True)
-    with (to / LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise Failed(f"{to}: another release is at work there; run again when it is done") from error
-        yield
 
 
 def _remove_begun(to: Path) -> None:

@@ -13,7 +13,8 @@ from flows.families import load_family
 from flows.llm.rules import RulesSettings
 from flows.project.console import LEFT, make_console, money
 from flows.project.installation import local_servers
-from flows.project.project import Project, rules_of
+from flows.project.project import Project
+from flows.project.rules import rules_of
 from flows.project.settings import LOCAL, sample_path
 from flows.run.estimate import Estimate
 from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt, sum_usage
@@ -134,7 +135,7 @@ def _advise_evaluations(console: Console, project: Project, kept: Sequence[PartM
         there = {part.part for part in kept if part.family == name}
         if there.isdisjoint(one.evaluation.parts):
             continue
-        held = one.evaluation.held
+        held = one.evaluation.dialogues
         if held is not None and there.issuperset(held.parts):
             _advise(console, project, f"score {name}", "tables of the dialogues that were built")
         asked = one.prompts if held is not None else one.evaluation.prompts

@@ -4,7 +4,6 @@ Each is a group of processes of its own, so that it ends with everything it star
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import signal
@@ -16,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from flows.prefect_server.embedded import HOST, STARTS_WITHIN_S, is_healthy
+from flows.project.locks import locked
 from schemas.errors import Failed
 
 PORT = 4200
@@ -39,12 +39,7 @@ def environment(folder: Path, api: str) -> Mapping[str, str]:
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """Hold the folder's lock, after what a killed process left running there was ended. Raises `Failed`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "serve.lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise Failed(f"{folder}: this dataset is served from here already; stop that one first") from error
+    with locked(folder / "serve.lock", "this dataset is served from here already; stop that one first"):
         for group in _noted(folder).values():
             if _is_prefect(group):
                 end(group)

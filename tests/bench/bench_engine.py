@@ -30,7 +30,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from flows.llm.cache import CompletionCache
 from flows.llm.chat_format import strict_schema
-from flows.llm.endpoint import Endpoint, EndpointSettings
+from flows.llm.endpoint import Endpoint
+from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.model import Prompt, Usage
 from schemas.base import Frozen
 
@@ -190,7 +191,7 @@ GROUPS = (
     ("rendering", ("jinja2", "<template>", "model.py")),
     ("validation", ("pydantic", "SchemaValidator")),
     ("limiter and budget", ("flows/llm/limits.py", "aiolimiter", "prices.py")),
-    ("endpoint", ("flows/llm/endpoint.py", "orjson")),
+    ("endpoint", ("flows/llm/", "orjson")),
     ("SDK: openai", ("/openai/",)),
     ("SDK: httpx2", ("/httpx2/", "/httpcore", "/anyio/")),
     ("SDK: aiohttp", ("/aiohttp/", "multidict", "yarl", "propcache", "frozenlist", "aiohappyeyeballs")),

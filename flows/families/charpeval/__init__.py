@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
+from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.estimates import Expected
 from flows.construct.evaluation import Authorship, Evaluation, Request
+from flows.construct.release import Released
 from flows.families.charpeval.charts import authored_charts, item_charts, pair_charts
 from flows.families.charpeval.inference import choices, chunks
 from flows.families.charpeval.method import (
-    CharpEvalSettings,
     collect_facts,
     draft_distractors,
     draft_utterances,
@@ -18,13 +19,13 @@ from flows.families.charpeval.method import (
     join_subsets,
     make_item,
     open_authoring,
-    ready,
     when_ready,
     when_written,
 )
 from flows.families.charpeval.prompts import DRAFT_DISTRACTORS, DRAFT_UTTERANCES, PROMPTS
 from flows.families.charpeval.rubric import WRITE_DISTRACTORS, WRITE_UTTERANCES
 from flows.families.charpeval.score import ScoredItem, compare_authors, score
+from flows.families.charpeval.settings import CharpEvalSettings, ready
 from flows.families.charpeval.show import show
 from flows.families.charpeval.verify import verify_authored, verify_items, verify_pairs
 from flows.families.charpeval.view import view
@@ -71,7 +72,7 @@ FAMILY = Family(
             verify=verify_authored,
             charts=authored_charts,
             steps=(
-                expand(open_authoring, version=2, slots=when_ready, most=lambda settings: 1),
+                expand(open_authoring, version=2, slots=when_ready, expected=Expected(slots=lambda settings: 1)),
                 each(draft_distractors, version=2, prompts=[DRAFT_DISTRACTORS], prepare=collect_facts),
             ),
         ),
@@ -81,8 +82,8 @@ FAMILY = Family(
             item=CharpEvalItem,
             verify=verify_items,
             charts=item_charts,
-            released=Released("dialogue_id", configs=("subset",), proof=("distractors",)),
-            steps=(expand(make_item, slots=when_written, most=lambda settings: len(SUBSETS)),),
+            released=Released("dialogue_id", configs=("subset",), verification_inputs=("distractors",)),
+            steps=(expand(make_item, slots=when_written, expected=Expected(slots=lambda settings: len(SUBSETS))),),
         ),
     ),
     show=show,

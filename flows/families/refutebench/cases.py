@@ -5,7 +5,7 @@ model the same one is looked at, where it finished it. Which C a persistent one 
 largest, with which there is the most to be forgotten.
 """
 
-from flows.construct.evaluation import DialogueCases, HeldContext, ReadDialogue
+from flows.construct.evaluation import DialogueCases, DialogueContext, ReadDialogue
 from flows.llm.model import Said
 from schemas.base import content_hash
 from schemas.refutebench import PROTOCOLS, TASKS, RefutationDialogue
@@ -21,7 +21,7 @@ _LETTERS = {
 }  # fmt: skip
 
 
-def cases(ctx: HeldContext) -> DialogueCases:
+def cases(ctx: DialogueContext) -> DialogueCases:
     """By protocol and task, the finished dialogues in the order in which they are drawn."""
     dialogues: list[RefutationDialogue] = list(ctx.records("dialogues"))
 

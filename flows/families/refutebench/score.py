@@ -16,10 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from annotation.measures import DRAWS, INTERVAL
-from flows.construct.evaluation import HeldContext
-from flows.families.refutebench.dialogues import slots_of
+from flows.construct.evaluation import DialogueContext
+from flows.families.refutebench.plan import dialogues_of, ratings_of
 from flows.families.refutebench.prompts import ANSWER_TOKENS, RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask
-from flows.families.refutebench.ratings import ratings_of
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.prices import estimate_tokens
 from flows.scoring.tables import Layout, ScoreTables, Unit
@@ -104,7 +103,7 @@ class Compared(NamedTuple):
     """Of how many seeds this model has them."""
 
 
-def tables(ctx: HeldContext) -> ScoreTables:
+def tables(ctx: DialogueContext) -> ScoreTables:
     """Sections 5.1 and 5.2; of ratings alone, without their dialogues, the tables of ratings."""
     settings: RefuteBenchSettings = ctx.settings
     ratings = [one for one in ctx.records("ratings") if one.rating in RATINGS]
@@ -391,7 +390,7 @@ Account = Counter[tuple[str, str]]
 
 
 def _accounts(
-    ctx: HeldContext,
+    ctx: DialogueContext,
     settings: RefuteBenchSettings,
     ratings: Sequence[Rating],
     dialogues: Sequence[RefutationDialogue],
@@ -409,7 +408,7 @@ def _accounts(
             seed.task,
         )
         for seed in seeds
-        for slot in slots_of(seed, settings)
+        for slot in dialogues_of(seed, settings)
     }
     evaluators = {
         key_of("refutebench", "ratings", one.key, slot): (

@@ -1,102 +1,51 @@
-"""What LV-Eval asks of its builder (figure A7, sections 3.2.2 to 3.3, in our own words), and the form of an answer."""
+"""The prompts of LV-Eval's builder (figure A7, sections 3.2.2 to 3.3, in our own words), and how answers are read."""
 
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
-from flows.families.lveval import confusing, naming
-from flows.families.lveval.pool import Alternatives
+from flows.families.lveval import answer_keywords, confusing_facts, replacement_checks
+from flows.families.lveval.inputs import ConfusingFacts, Keywords, RuleList, ToAnswer, ToConfuse, ToMark, ToRename
 from flows.llm.model import Invalid, Prompt, Text, first_json_object, require
-from schemas.base import Frozen, Line
-from schemas.lveval import LONGEST_FACT, Rule
+from schemas.lveval import Rule
 
 HERE = Path(__file__).parent
 
 
-class ToConfuse(Frozen):
-    """A question with the fact that answers it, to which confusing facts are wanted."""
-
-    question: str
-    answers: tuple[str, ...] = Field(description="The gold answer, then its other wordings")
-    fact: str = Field(description="The supporting sentence, as it stands in its document")
-    title: str = Field(description="What its document is about: title or first words; empty where it does not say")
-    language: str
-    subject_facts: tuple[str, ...] = Field((), description="For the rules: subject facts to choose from")
-    object_facts: tuple[str, ...] = Field((), description="For the rules: object facts to choose from")
-
-
-class ConfusingFacts(Frozen):
-    """Two statements that resemble the sentence and do not answer the question."""
-
-    subject: Line = Field(max_length=LONGEST_FACT, description="Says the like of another subject")
-    object: Line = Field(max_length=LONGEST_FACT, description="Says something else of the same subject")
-
-
-class ToRename(Frozen):
-    """A pair in whose texts names are to be replaced."""
-
-    question: str
-    answers: tuple[str, ...]
-    sentences: tuple[str, ...] = Field(description="The sentences of the supporting documents that matter")
-    documents: tuple[str, ...] = Field((), description="The supporting documents whole, which rules are tried on")
-    language: str
-    most: int = Field(description="Rules wanted at most")
-    candidates: tuple[Alternatives, ...] = Field(description="What other documents name of the same kinds")
-
-
-class RuleList(Frozen):
-    """Replacement rules."""
-
-    rules: tuple[Rule, ...]
-
-
-class ToMark(Frozen):
-    """An answer whose keywords are to be marked."""
-
-    question: str
-    answer: str
-    language: str
-
-
-class Keywords(Frozen):
-    """Words of the answer, in its order, with single spaces between."""
-
-    keywords: Line
-
-
-class ToAnswer(Frozen):
-    """A question without any document."""
-
-    question: str
-    language: str
+def facts_in(answer: str) -> ConfusingFacts | None:
+    """Return the two facts of an answer; None where it has another form."""
+    try:
+        return ConfusingFacts.model_validate(first_json_object(answer))
+    except (ValidationError, Invalid):
+        return None
 
 
 def rules_in(answer: str) -> tuple[Rule, ...]:
-    """The rules of an answer that are rules by their form; none where it is no such list."""
+    """Return those rules of an answer that have the form of a rule; none where it is no list of rules."""
     try:
-        given = first_json_object(answer)
+        content = first_json_object(answer)
     except Invalid:
         return ()
-    listed = given.get("rules") if isinstance(given, dict) else None
-    found = []
-    for one in listed if isinstance(listed, list) else ():
+    listed = content.get("rules") if isinstance(content, dict) else None
+    rules = []
+    for item in listed if isinstance(listed, list) else ():
         with suppress(ValidationError):
-            found.append(Rule.model_validate(one))
-    return tuple(found)
+            rules.append(Rule.model_validate(item))
+    return tuple(rules)
 
 
 def _check_facts(asked: ToConfuse, given: ConfusingFacts) -> None:
-    require(confusing.facts_problem(asked, given.subject, given.object))
+    require(confusing_facts.facts_problem(asked, given.subject, given.object))
 
 
 def _check_rules(asked: ToRename, given: RuleList) -> None:
-    require(naming.rules_problem(asked, given.rules))
+    require(replacement_checks.rules_problem(asked, given.rules))
 
 
 def _check_keywords(asked: ToMark, given: Keywords) -> None:
-    require(naming.keywords_problem(asked.language, asked.answer, given.keywords))
+    require(answer_keywords.keywords_problem(asked.language, asked.answer, given.keywords))
 
 
 CONFUSING_FACTS = Prompt(

@@ -1,0 +1,277 @@
+"""The one place that writes stage files.
+
+A stage is a folder `<family>/<part>/<step>-<fingerprint>/`. For each shard it holds the kept records
+(`00000-<mark>.jsonl`, or `.parquet` for rows with a long text), the drops (`00000-<mark>.dropped.jsonl`) and a manifest
+(`00000.json`) that names the mark. `manifest.json` is written last and makes the stage exist. A stage whose build was
+killed holds whole shards only, and the next build goes on from them. Every writer has its own mark: if two workers
+write the same shard, neither touches the other's files, and whichever manifest is written last is true.
+"""
+
+import contextlib
+import hashlib
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import IO, Any, Generic, Self, TypeVar
+
+import pyarrow as pa
+from pydantic import ValidationError
+
+from data.parquet import LongTextWriter, read_columns, read_rows
+from data.store import Store, StoreError, damaged
+from schemas.base import Dropped, Frozen, Record
+from schemas.manifest import ShardManifest, StageManifest, UsageOfPrompt
+
+R = TypeVar("R", bound=Record)
+M = TypeVar("M", StageManifest, ShardManifest)
+
+
+class StageFiles:
+    """The files of one stage, finished or not."""
+
+    def __init__(self, store: Store, family: str, part: str, step: str, fingerprint: str) -> None:
+        self.store = store
+        self.folder = f"{store.root}/{family}/{part}/{step}-{fingerprint}"
+
+    def manifest(self) -> StageManifest | None:
+        """Return the stage's manifest; None while it is unfinished."""
+        return self._read(f"{self.folder}/manifest.json", StageManifest)
+
+    def shard(self, index: int) -> ShardManifest | None:
+        """Return a finished shard's manifest; None while it is unfinished."""
+        return self._read(f"{self.folder}/{index:05}.json", ShardManifest)
+
+    def _read(self, path: str, kind: type[M]) -> M | None:
+        content = self.store.read(path)
+        if content is None:
+            return None
+        try:
+            return kind.model_validate_json(content)
+        except ValidationError as error:
+            raise StoreError(f"{path}: damaged stage manifest; remove its folder to build the stage again") from error
+
+    def finish(self, manifest: StageManifest) -> None:
+        """Make the stage exist."""
+        self.store.write(f"{self.folder}/manifest.json", manifest.model_dump_json(indent=1).encode())
+
+    def finish_shard(self, manifest: ShardManifest) -> None:
+        """Make a shard exist."""
+        self.store.write(f"{self.folder}/{manifest.index:05}.json", manifest.model_dump_json().encode())
+
+    def path(self, index: int, mark: str, kind: str) -> str:
+        """Return the path of a shard's file; `kind` is `kept`, `dropped`, or `rows` (kept records as Parquet)."""
+        ending = {"kept": "jsonl", "dropped": "dropped.jsonl", "rows": "parquet"}[kind]
+        return f"{self.folder}/{index:05}{'-' if mark else ''}{mark}.{ending}"
+
+    def kept(self, shard: ShardManifest) -> str:
+        """Return the path of a shard's kept records."""
+        return self.path(shard.index, shard.mark, "kept" if shard.rows is None else "rows")
+
+    def dropped(self, shard: ShardManifest) -> str:
+        """Return the path of a shard's drops."""
+        return self.path(shard.index, shard.mark, "dropped")
+
+    @contextlib.contextmanager
+    def reading(self, path: str) -> Iterator[IO[bytes]]:
+        """Yield an open file of the stage. Raises `StoreError` if it is missing, or the block cannot read it."""
+        try:
+            with self.store.reaching(path), self.store.fs.open(path, "rb") as file:
+                yield file
+        except (OSError, ValueError, pa.ArrowException) as error:  # also a record that is not valid
+            raise damaged(path) from error
+
+    def lines(self, path: str, sha256: str) -> Iterator[bytes]:
+        """Yield the lines of a shard's file. Raises `StoreError` if its bytes are not those written."""
+        digest = hashlib.sha256()
+        with self.reading(path) as file:
+            for line in file:
+                digest.update(line)
+                yield line
+        if digest.hexdigest() != sha256:
+            raise damaged(path)
+
+
+class ShardWriter:
+    """Writes one shard: records and drops as they come, then its manifest."""
+
+    _kinds: tuple[str, ...] = ("kept", "dropped")
+
+    def __init__(self, files: StageFiles, index: int) -> None:
+        self._files = files
+        self._index = index
+        self._mark = uuid.uuid4().hex[:8]
+        self._started = time.monotonic()
+        self._stack = contextlib.ExitStack()
+        self._out: dict[str, IO[bytes]] = {}
+        self._digests = {kind: hashlib.sha256() for kind in self._kinds}
+        self.kept = 0
+        self.dropped: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        for kind in self._kinds:
+            self._out[kind] = self._file(kind)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.__exit__(*error)  # type: ignore[arg-type] # the three that `with` gives
+
+    def _file(self, kind: str) -> IO[bytes]:
+        path = self._files.path(self._index, self._mark, kind)
+        return self._stack.enter_context(self._files.store.writing(path))
+
+    def _line(self, kind: str, record: Record | Dropped) -> None:
+        line = record.model_dump_json().encode() + b"\n"
+        self._digests[kind].update(line)
+        self._out[kind].write(line)
+
+    def keep(self, record: Record) -> None:
+        """Write a record that passed."""
+        self._line("kept", record)
+        self.kept += 1
+
+    def drop(self, dropped: Dropped) -> None:
+        """Write a record that did not pass."""
+        self._line("dropped", dropped)
+        self.dropped[dropped.reason] = self.dropped.get(dropped.reason, 0) + 1
+
+    def finish(self, planned: int, usage: Mapping[str, UsageOfPrompt]) -> ShardManifest:
+        """Make the shard exist. Call it after the `with` block."""
+        return self._finished(planned, usage, self._digests["kept"].hexdigest(), None)
+
+    def _finished(
+        self, planned: int, usage: Mapping[str, UsageOfPrompt], sha256: str, rows: str | None
+    ) -> ShardManifest:
+        manifest = ShardManifest(
+            index=self._index,
+            mark=self._mark,
+            planned=planned,
+            kept=self.kept,
+            dropped=dict(sorted(self.dropped.items())),
+            kept_sha256=sha256,
+            dropped_sha256=self._digests["dropped"].hexdigest(),
+            usage=usage,
+            seconds=time.monotonic() - self._started,
+            rows=rows,
+        )
+        self._files.finish_shard(manifest)
+        return manifest
+
+
+class LongTextShardWriter(ShardWriter):
+    """Writes one shard of rows with a long text: a finished Parquet file, and the drops."""
+
+    _kinds = ("dropped",)
+
+    def __init__(self, files: StageFiles, index: int, name: str, model: type[Record], long: str) -> None:
+        super().__init__(files, index)
+        self._name = name
+        self._model = model
+        self._long = long
+        self._sha256 = ""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._rows = LongTextWriter(self._file("rows"), self._model, self._long)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            self._sha256 = self._rows.close()
+        super().__exit__(*error)
+
+    def write(self, values: Mapping[str, Any], text: bytes) -> None:
+        """Write a row: its fields as JSON has them, and the long one as UTF-8."""
+        self._rows.write(values, text)
+        self.kept += 1
+
+    def finish(self, planned: int, usage: Mapping[str, UsageOfPrompt] = MappingProxyType({})) -> ShardManifest:
+        """Make the shard exist. Call it after the `with` block."""
+        return self._finished(planned, usage, self._sha256, self._name)
+
+
+class Stage(Generic[R]):
+    """A finished stage, read-only: a sequence of records that stays on disk."""
+
+    def __init__(self, files: StageFiles, manifest: StageManifest, record: type[R]) -> None:
+        self.files = files
+        self.manifest = manifest
+        self.record = record
+
+    @property
+    def fingerprint(self) -> str:
+        """The name of the stage's content, for what is made from it."""
+        return self.manifest.fingerprint
+
+    def __len__(self) -> int:
+        return self.manifest.kept
+
+    def __iter__(self) -> Iterator[R]:
+        return self.slice(0, len(self))
+
+    def slice(self, start: int, stop: int) -> Iterator[R]:
+        """Yield records `start` to `stop` (exclusive), opening only the shards that hold them."""
+        first = 0
+        for shard in self.manifest.shards:
+            last = first + shard.kept
+            if shard.kept and first < stop and start < last:
+                records = self._lines if shard.rows is None else self._rows
+                yield from records(shard, start - first, stop - first)
+            first = last
+
+    def dropped(self) -> Iterator[Dropped]:
+        """Yield the records that the stage dropped."""
+        for shard in self.manifest.shards:
+            if shard.dropped:
+                path = self.files.dropped(shard)
+                for line in self.files.lines(path, shard.dropped_sha256):
+                    yield _parsed(Dropped, line, path)
+
+    def columns(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        """Yield some fields of all records of a stage of Parquet files, as plain values."""
+        for shard in self.manifest.shards:
+            if shard.kept:
+                with self.files.reading(self.files.kept(shard)) as file:
+                    yield from read_columns(file, names)
+
+    def _lines(self, shard: ShardManifest, start: int, stop: int) -> Iterator[R]:
+        path = self.files.kept(shard)
+        for number, line in enumerate(self.files.lines(path, shard.kept_sha256)):
+            if start <= number < stop:
+                yield _parsed(self.record, line, path)
+
+    def _rows(self, shard: ShardManifest, start: int, stop: int) -> Iterator[R]:
+        with self.files.reading(self.files.kept(shard)) as file:
+            for values in read_rows(file, start, stop):
+                yield self.record.model_validate(values)
+
+
+D = TypeVar("D", bound=Frozen)
+
+
+def _parsed(kind: type[D], line: bytes, path: str) -> D:
+    try:
+        return kind.model_validate_json(line)
+    except ValidationError as error:
+        raise damaged(path) from error
+
+
+class Joined(Generic[R]):
+    """Several stages read as one, in their order."""
+
+    def __init__(self, stages: Sequence[Stage[R]]) -> None:
+        self.stages = tuple(stages)
+
+    def __len__(self) -> int:
+        return sum(len(stage) for stage in self.stages)
+
+    def __iter__(self) -> Iterator[R]:
+        for stage in self.stages:
+            yield from stage
+
+    def slice(self, start: int, stop: int) -> Iterator[R]:
+        """Yield records `start` to `stop` (exclusive) of the joined sequence."""
+        first = 0
+        for stage in self.stages:
+            yield from stage.slice(start - first, stop - first)
+            first += len(stage)

@@ -1,0 +1,304 @@
+"""The sentences of an English collection that make sense alone, each with its subject.
+
+Departure from the paper, whose annotators and GPT-4 write their confusing facts (section 3.2.2): the rules lift such
+sentences, as they stand or with a name changed. A document that holds one is no distractor of its pair.
+"""
+
+import heapq
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from math import log
+from typing import NamedTuple
+
+from flows.families.lveval.rules.entities_en import (
+    DEFINED,
+    LONGEST_TITLE,
+    NAME,
+    EntityType,
+    is_opening_name,
+    is_personal,
+    stands_whole,
+    type_defined,
+    without_asides,
+)
+from flows.families.lveval.rules.vocabulary import pattern
+from flows.language import en
+from flows.language.en.phrases import AUXILIARIES, PREPOSITIONS, is_dictionary_word
+from flows.language.en.statements import is_finite
+from flows.language.pointing import points_outside
+
+LEAST_WORDS = 6
+LONGEST = 45  # words of a sentence that is lifted
+COMMON = 0.2  # share of the documents that hold a word, from which on it tells nothing
+RARE = 100  # documents that may hold any word
+LONGEST_LEAD = 12  # words before the verb of a sentence, at most
+_KEPT = 8192
+_PRONOUN = pattern("pronouns", re.IGNORECASE)
+_OWN = re.compile(r"\b(?:its|his|her|their|it|he|she|they|also|later|other|both|former)\b", re.IGNORECASE)
+"""What may stand behind the name that a sentence begins with."""
+_GARBLED = re.compile(r',,|""|;|\[|\]|\n|\(|\bor ,|^[^"]*"[^"]*(?:"[^"]*"[^"]*)*$')
+"""What is left of brackets, and quotation marks without their other half."""
+_LEANS = pattern("leaning_openings")
+_INTRODUCED = re.compile(
+    r"(?:(?:In|On|At|During|By|From|Under|For|Within|Throughout|Between|As of|According to|Around|Until)\b[^,]{1,60}, )"
+)
+_TRAILING_DATE = re.compile(r" (?:in|on) (?:[A-Z][a-z]+ )?(?:\d{1,2} )?(?:1\d|20)\d\d\.$")
+_JOINED = re.compile(r",| (?:and|is|are|has|have|that|which|who|but|or) ")  # what a time at the end may not belong to
+_LINKED = pattern("removable_links")
+_CLAUSE_ENDS = pattern("clause_ends")
+_SET_OFF = re.compile(rf"(?P<of>(?:The )?{NAME.pattern}), [^,]+, (?P<verb>[a-z]+)(?= )")
+"""A name, what is set off behind it, and its verb."""
+_WHO = re.compile(rf"{NAME.pattern}, who (?P<verb>[a-z]+)(?P<said> [^,;]+)(?=,|\.$)")
+_JOINS = re.compile(r", (?:and|but|while|whereas) (?=(?:the |an? )?[A-Z])")
+"""Where a sentence goes on with another of another subject."""
+
+
+_DONE = (
+    "directed|written|published|produced|released|formed|founded|created|composed|recorded|established|built|designed|"
+    "developed|invented|launched|introduced|opened|completed|distributed"
+)
+_STATE = "located|headquartered|based|situated|known|owned|operated|set|used|native|endemic"
+_AFTER_NOUN = re.compile(
+    rf",| (?:that|which|who|whose|where|in|from|best|most|widely|starring|featuring|located|(?:{_DONE}|{_STATE})"
+    rf"(?: and (?:{_DONE}))?(?= (?:by|in|at|on|for|to|from|as)\b))(?= )"
+)
+"""Where the noun that a definition has first is at its end."""
+_PARTICIPLE = re.compile(
+    rf"(?:^|,(?: and)?|(?<=[a-z]) and) (?P<said>(?:(?P<done>{_DONE})(?: and (?:{_DONE}))?|(?:{_STATE})) "
+    rf"(?:by|in|at|on|for|to|from|as) (?:(?!(?: and)? (?:that|which|who|whose|where|starring|featuring|with|"
+    rf"{_DONE}|{_STATE})\b)[^,;])+)"
+)
+"""What a definition goes on with: "directed by Ida Holm"."""
+
+
+class Sentence(NamedTuple):
+    """A sentence that makes sense alone."""
+
+    text: str
+    lead: str
+    """What stands before its verb: of whom or what it is."""
+    page: str
+    """The title of its page; empty where its document has none."""
+    type: EntityType | None
+    """What the page says that it is of."""
+    words: frozenset[str]
+    leads: frozenset[str]
+    """The content words of the sentence, and of its lead."""
+
+
+class Collection:
+    """The documents of a dataset, searched for their sentences."""
+
+    def __init__(self, documents: Sequence[str]) -> None:
+        self._documents = documents
+        self._places: dict[str, list[int]] = defaultdict(list)
+        for place, document in enumerate(documents):
+            for word in en.content_words(document):
+                self._places[word].append(place)
+        number = len(documents)
+        self._weights = {word: log(1 + number / (1 + len(places))) for word, places in self._places.items()}
+        self._most = log(1 + number)
+
+    def weight(self, words: Iterable[str]) -> float:
+        """Return how informative words are: the fewer documents hold one, the more."""
+        return sum(self._weights.get(word, self._most) for word in words)
+
+    def near(self, words: frozenset[str], most: int) -> list[Sentence]:
+        """Return the sentences of the documents most similar to the words; words that stand everywhere do not count."""
+        found: dict[int, float] = defaultdict(float)
+        for word in sorted(words):
+            places = self._places.get(word, ())
+            if len(places) <= max(RARE, len(self._documents) * COMMON):
+                weight = self.weight((word,))
+                for place in places:
+                    found[place] += weight
+        best = heapq.nsmallest(most, found, key=lambda place: (-found[place], place))
+        return [sentence for place in best for sentence in sentences(self._documents[place])]
+
+
+@lru_cache(_KEPT)
+def sentences(document: str) -> tuple[Sentence, ...]:
+    """Return the sentences of a document that make sense alone."""
+    title, _, body = document.partition("\n")
+    page = re.sub(r"\s*\(.*$", "", title).strip() if body and len(title) < LONGEST_TITLE else ""
+    return tuple(_standing_alone(page, body if page else document))
+
+
+def _standing_alone(page: str, text: str) -> Iterator[Sentence]:
+    """Yield sentence by sentence; the subject of the one before replaces a pronoun that begins one."""
+    type_: EntityType | None = None
+    of = ""
+    for number, sentence in enumerate(en.sentences(text)):
+        said = re.sub(r"\s+", " ", sentence)
+        if page and number == 0:
+            type_, opening = opened(page, said)
+            said = opening or said
+        if (linked := _LINKED.match(said)) is not None:
+            said = said[linked.end() :][:1].upper() + said[linked.end() + 1 :]
+        named = _named_again(of, said, type_) if of else said
+        of = of if named != said else _whom(page, said)
+        said = without_asides(named)
+        held = parts(said) if len(said.split()) >= LEAST_WORDS else ()
+        for alone in dict.fromkeys((said, *held)):
+            if stands_alone(alone, page):
+                first = lead(alone)
+                yield Sentence(alone, first, page, type_, en.content_words(alone), en.content_words(first))
+
+
+def _named_again(name: str, sentence: str, type_: EntityType | None) -> str:
+    """Return a sentence about that entity with its name in place of the first word."""
+    personal = type_.of == "person" if type_ else is_personal(name)
+    pronoun, own, last = ("He|She", "His|Her", name.rsplit(maxsplit=1)[-1]) if personal else ("It", "Its", name)
+    begins = re.match(rf"(?:(?:{pronoun}|{re.escape(last)})(?= [a-z]+)|(?P<own>{own})(?= [a-z]))", sentence)
+    if begins is None or sentence.startswith(name):
+        return sentence
+    ending = "" if not begins["own"] else "'" if name.endswith("s") else "'s"
+    return f"{name}{ending}{sentence[begins.end() :]}"
+
+
+def _whom(page: str, said: str) -> str:
+    """Return the name of a sentence's only subject."""
+    if page and re.match(rf"(?:The )?{re.escape(page)}(?!\w)", said):
+        return page
+    first = lead(said)
+    alone = NAME.fullmatch(first) is not None and " and " not in first
+    return first if alone and is_opening_name(first.removeprefix("The ").split()) else ""
+
+
+def opened(page: str, sentence: str) -> tuple[EntityType | None, str | None]:
+    """Return the type that a page's first sentence gives its subject, and that sentence without asides."""
+    plain = without_asides(sentence)
+    last = re.escape(page.rsplit(maxsplit=1)[-1])
+    begins = re.match(rf"(?P<the>The )?(?:{re.escape(page)}|(?:[A-Z“][^ ,]* ){{1,4}}{last})(?=[ ,])", plain)
+    defined = DEFINED.match(plain, begins.end()) if begins is not None else None
+    if begins is None or defined is None:
+        return None, None
+    type_ = type_defined(defined["what"])
+    if not plain.removeprefix("The ").startswith(page) and (type_ is None or type_.of != "person"):
+        return type_, None
+    return type_, f"{begins['the'] or ''}{page}{plain[begins.end() :]}"
+
+
+def stands_alone(sentence: str, of: str = "") -> bool:
+    """Return whether a sentence makes sense alone and names its subject."""
+    begins = _named(sentence) if not of else re.match(rf"(?:The )?{re.escape(of)}(?!\w)", sentence)
+    return (
+        LEAST_WORDS <= len(sentence.split()) <= LONGEST
+        and sentence[:1].isupper()
+        and sentence.endswith(".")
+        and not _GARBLED.search(sentence)
+        and _has_a_verb(sentence)
+        and ((begins is not None and bool(of)) or _LEANS.match(sentence) is None)
+        and not _PRONOUN.search(sentence if begins is None else _OWN.sub("", sentence[begins.end() :]))
+        and en.dangling_subject(sentence) is None
+        and points_outside("en", sentence) is None
+    )
+
+
+def _has_a_verb(sentence: str) -> bool:
+    """Return whether it has a verb outside a relative clause behind its first noun: "A court that deals with cases"."""
+    first = lead(sentence)
+    rest = sentence[sentence.index(first) + len(first) :].rstrip(".")
+    if first.endswith((", which", ", who", " whose")) or " – " in first or " whose " in first:
+        return "," in rest
+    return any(is_verb(word) for word in rest.split()[first.endswith((" that", " which", " who")) :])
+
+
+def _named(sentence: str) -> re.Match[str] | None:
+    """Match the name that a sentence begins with."""
+    name = NAME.match(sentence)
+    first = name["name"].split()[0].casefold() if name else ""
+    return name if first and not is_dictionary_word(first) and first not in PREPOSITIONS | en.STOP_WORDS else None
+
+
+def leading_name(text: str) -> str:
+    """Return the name that a text begins with, without its article; empty if there is none."""
+    name = _named(text)
+    return name["name"] if name is not None and stands_whole(text, name["name"]) else ""
+
+
+def lead(sentence: str) -> str:
+    """Return what stands before the verb, behind an introducing time or place; else the first words."""
+    introduced = _INTRODUCED.match(sentence)
+    words = sentence[introduced.end() if introduced else 0 :].split()
+    verb = next((at for at, word in enumerate(words[:LONGEST_LEAD]) if at and is_verb(word)), LONGEST_LEAD // 2)
+    return " ".join(words[:verb])
+
+
+def is_verb(word: str) -> bool:
+    """Return whether a word is the verb that a subject goes on with."""
+    return word in AUXILIARIES or is_finite(word)
+
+
+def parts(sentence: str) -> Iterator[str]:
+    """Yield sentences that are part of one, or reorder it: its first clause, its last, one about a person in it."""
+    plain = without_asides(sentence)
+    first = _INTRODUCED.match(plain)
+    start = len(first[0]) if first else 0
+    rest = plain[start:]
+    if (end := _CLAUSE_ENDS.search(plain, start + len(lead(plain)))) is not None and _is_whole(plain[: end.start()]):
+        yield f"{plain[: end.start()].rstrip(' ,')}."
+    if first is not None and not first[0].startswith(("Under", "For ", "Within")):
+        yield f"{rest[:1].upper()}{rest[1:]}"
+        if "," not in rest:
+            yield f"{rest[:1].upper()}{rest[1:].rstrip('.')} {first[0][:1].lower()}{first[0][1:].rstrip(', ')}."
+    elif (dated := _TRAILING_DATE.search(plain)) is not None and not _JOINED.search(plain):
+        time = dated[0].strip(" .")
+        yield f"{time[:1].upper()}{time[1:]}, {within(plain[: dated.start()])}."
+    if (set_off := _SET_OFF.match(rest)) is not None and is_verb(set_off["verb"]):
+        yield f"{set_off['of']} {set_off['verb']}{rest[set_off.end() :]}"
+    for other in _WHO.finditer(plain):
+        if is_verb(other["verb"]):
+            yield f"{other['name']} {other['verb']}{other['said']}."
+    for other in _JOINS.finditer(plain, start + len(lead(plain))):
+        if "," not in (said := plain[other.end() :]) and lead(said) != said:
+            yield f"{said[:1].upper()}{said[1:]}"
+
+
+def definition(sentence: str, page: str) -> str:
+    """Return what a page's first sentence says its subject is; empty if it does not say."""
+    begins = _defining(sentence, page)
+    if begins is None:
+        return ""
+    end = _AFTER_NOUN.search(begins["what"])
+    return f"{begins['of']} {begins['be']} {begins['what'][: end.start()] if end else begins['what']}".rstrip(" ,")
+
+
+def clauses(sentence: str, page: str) -> Iterator[str]:
+    """Yield what else a page's first sentence says of its subject, clause by clause; the definition last."""
+    begins = _defining(sentence, page)
+    if begins is None:
+        return
+    what, alone = begins["what"], definition(sentence, page)
+    rest = what[len(alone) - len(f"{begins['of']} {begins['be']} ") :]
+    if (relative := re.match(r" (?:that|who) (?P<said>[a-z]+ [^,;]+)", rest)) is not None:
+        yield f"{begins['of']} {relative['said']}."
+    for part in _PARTICIPLE.finditer(rest):
+        be = {"is": "was", "are": "were"}.get(begins["be"], begins["be"]) if part["done"] else begins["be"]
+        if _is_whole(said := f"{begins['of']} {be} {part['said']}"):
+            yield f"{said}."
+    if rest and _is_whole(alone):
+        yield f"{alone}."
+
+
+def _defining(sentence: str, page: str) -> re.Match[str] | None:
+    return re.fullmatch(
+        rf"(?P<of>(?:The )?{re.escape(page)})(?:, [^,]+,)? (?P<be>is|was|are|were) (?P<what>(?:an?|the) .+)\.",
+        without_asides(sentence),
+    )
+
+
+def _is_whole(text: str) -> bool:
+    return len(text.split()) >= LEAST_WORDS and not re.search(r"\b\d{1,3}$|\b(?:of|in|to|and|with|by|for|both)$", text)
+
+
+def within(text: str) -> str:
+    """Return a sentence as it goes on from other words: with a small letter, unless it begins with a name."""
+    first = text.split(maxsplit=1)[0]
+    return (
+        text[0].lower() + text[1:]
+        if first.lower() in en.STOP_WORDS or (is_dictionary_word(first.lower()) and not text.split()[1][:1].isupper())
+        else text
+    )

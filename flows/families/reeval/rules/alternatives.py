@@ -1,0 +1,272 @@
+"""Alternative answers for the rules to choose from (ReEval, section 3.1).
+
+The paper's model thinks of its own. The rules take one that the passage fits as well as the old answer: persons,
+places, organisations and titles are invented, because what a passage tells of a known one is not true of another;
+countries are of the same region, years and quantities are near. A passage about anything else fits that alone.
+"""
+
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Protocol
+
+from flows.families.reeval.checks.alternative import Answered, alternative_problem
+from flows.language import language_of
+from flows.language.alternatives import CENTURY, FEW, NUMBER, YEAR, counted_anew, is_plausible, moved, persons
+from flows.language.en.countries import Country, countries, country_of_city, named_in
+from flows.language.en.names import classes, is_common_surname, place_class
+from flows.language.en.phrases import is_dictionary_word
+from flows.language.invented import invented_names
+from flows.language.zh.types import is_personal_name, surname
+
+CANDIDATES = 24
+"""How many are offered for a case."""
+LEAST_WORDS = 2
+"""Words of a name that says what kind of thing it is."""
+
+
+class TitledCase(Answered, Protocol):
+    """A question with its answer, evidence and page."""
+
+    @property
+    def title(self) -> str | None: ...
+
+
+def candidates_for(case: TitledCase, others: Sequence[str], rng: random.Random) -> Sequence[str]:
+    """Up to `CANDIDATES` alternatives, the best first; `others` are the numbers or dates that other cases ask for."""
+    fitting = (answer for answer in _ordered(case, others, rng) if alternative_problem(case, answer) is None)
+    return list(islice(dict.fromkeys(fitting), CANDIDATES))
+
+
+def _ordered(case: TitledCase, others: Sequence[str], rng: random.Random) -> Iterator[str]:
+    kind = language_of(case.language).kind(case.answer, case.question)
+    of = kind.partition(":")[0]
+    if of in ("number", "date"):
+        yield from _counted(case, others, rng)
+    elif case.language == "en" and not is_alone(kind) and (of == "person" or not _is_in_question(case)):
+        yield from _INVENTED[of](case, kind.split(":")[1:], rng)
+    elif case.language == "zh" and of == "person":
+        yield from _chinese_persons(case, rng)
+
+
+def _counted(case: TitledCase, others: Sequence[str], rng: random.Random) -> Iterator[str]:
+    """Numbers and dates near the answer, then those of other cases."""
+    plausible = [other for other in rng.sample(others, len(others)) if is_plausible(case.answer, other)]
+    numbers = YEAR if len(YEAR.findall(case.answer)) == 1 else NUMBER
+    movable = len(numbers.findall(case.answer)) == 1 and not CENTURY.search(case.answer)
+    near = (moved(case.answer, numbers, rng) for _ in range(FEW if movable else 0))
+    yield from (number for number in near if is_plausible(case.answer, number))
+    yield from _counted_anew(case, rng)
+    yield from plausible
+
+
+def is_alone(kind: str) -> bool:
+    """Whether a kind holds one answer only: no words told what else could stand in its place."""
+    return kind.partition(":")[2].startswith("alone:")
+
+
+def _counted_anew(case: TitledCase, rng: random.Random) -> Iterator[str]:
+    """Not where the evidence has the number elsewhere too: it may count the same things."""
+    rest = re.sub(re.escape(case.answer), " ", case.evidence, flags=re.IGNORECASE)
+    words = {word.casefold() for word in re.findall(r"\w+", rest)}
+    for other in counted_anew(case.answer, rng):
+        if not any(old in words for old, new in zip(case.answer.split(), other.split(), strict=True) if old != new):
+            yield other
+
+
+# ---- invented names ----
+
+
+def _persons(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
+    country = _country_of(case)
+    yield from persons(case.answer, case.evidence, shape, rng, country.people if country is not None else "")
+
+
+BESIDE = 60
+"""Characters before a person's name in which a text says of which people he or she is: "the Danish architect"."""
+
+
+def _country_of(case: TitledCase) -> Country | None:
+    """Where a person is from, as the words beside the name say, or of one with a rare name the text's first country."""
+    beside = re.search(
+        rf"([^.;()]{{0,{BESIDE}}}){re.escape(case.answer)}(?: (?:from|of|in) (?:[A-Z][\w ]*))?", case.evidence
+    )
+    if beside is not None and (named := named_in(beside[0])):
+        return named[-1]
+    is_rare = not is_common_surname(case.answer.split()[-1])
+    return next(iter(named_in(case.evidence)), None) if is_rare else None
+
+
+def _chinese_persons(case: TitledCase, rng: random.Random) -> Iterator[str]:
+    """Persons whom nobody knows: of the same family, for fathers and sons share its name; foreign for foreign ones."""
+    names, parts = invented_names("zh"), case.answer.split("·")
+    if len(parts) > 1:
+        of = "female" if "她" in case.evidence and not re.search("他(?!们)", case.evidence) else "male"
+        for last in rng.sample(names["foreign-surname"], FEW):
+            yield "·".join((*rng.sample(names[f"foreign-{of}"], len(parts) - 1), last))
+        return
+    if (family := surname(case.answer)) and is_personal_name(case.answer):
+        for _ in range(FEW):
+            yield family + "".join(rng.sample(names["given"], len(case.answer) - len(family)))
+
+
+def _is_in_question(case: TitledCase) -> bool:
+    """Whether the question speaks of what the answer names, by a name that only the answer has."""
+    own = {word.casefold() for word in case.answer.split() if _is_own(word)} or {case.answer.casefold()}
+    return bool(own & {word.casefold() for word in re.findall(r"[\w'’-]+", case.question)})
+
+
+def is_person(answer: str, question: str, evidence: str, language_code: str) -> bool:
+    """Whether an answer to "who" is a person: by the name, or by what the evidence calls it or goes on to call it.
+
+    "Who" asks for companies and believers as well.
+    """
+    language = language_of(language_code)
+    if language.answer_type(answer) == "person":
+        return True
+    words = answer.split()
+    if language_code != "en" or language.answer_type(answer, question) != "person" or len(words) not in (2, 3):
+        return False
+    if not all(word[:1].isupper() and not is_dictionary_word(word.casefold()) for word in words):
+        return False
+    called = re.findall(rf"([a-z]+)\s+{re.escape(answer)}", evidence)
+    alone = re.search(rf"(?<!{re.escape(words[-2])} ){re.escape(words[-1])}\b", evidence)
+    return alone is not None or any(classes("focus").get(word, ("",))[0] == "person" for word in called)
+
+
+def _places(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
+    """Countries of the same region; towns that are nowhere, and other places with the words that say what they are."""
+    words = case.answer.split()
+    if re.match(r"(?:who|whom|whose)\b", case.question, re.IGNORECASE):
+        return  # George Strait sings
+    if shape[0] == "country":
+        yield from _countries(case, rng)
+        return
+    lone = shape[0] in ("city", "town") or (shape[0] == "island" and len(words) == 1)
+    if lone and not any(shape[2:]) and all(word[:1].isupper() for word in words):
+        yield from rng.sample(_towns(case), min(FEW, len(_towns(case))))
+        return
+    yield from _with_its_kind(case, shape, rng)
+
+
+def _towns(case: TitledCase) -> Sequence[str]:
+    """Names of towns that sound like those of the country that the answer is in, as far as it is known."""
+    sentences = language_of(case.language).sentences(case.evidence)
+    beside = " ".join(sentence for sentence in sentences if case.answer in sentence)
+    named = [*named_in(beside), *named_in(case.evidence)]
+    country = country_of_city(case.answer) or next(iter(named), None)
+    names = invented_names("en")
+    people = "english" if country is None else country.people or "other"
+    return names[f"{people}-town"]
+
+
+def _countries(case: TitledCase, rng: random.Random) -> Iterator[str]:
+    """Others of the region, where nothing else in the evidence is of the country: neither its people nor its cities."""
+    country = countries().get(case.answer)
+    if country is None or not country.region or _has_more_of(country, case.evidence):
+        return
+    others = sorted({one.name for one in countries().values() if one.region == country.region} - {country.name})
+    yield from rng.sample(others, len(others))
+
+
+_CAPITALISED = re.compile(r"(?<![\w'’-])[A-ZÀ-Þ][\w'’-]+(?:\s[A-ZÀ-Þ][\w'’-]+)?")
+
+
+def _has_more_of(country: Country, evidence: str) -> bool:
+    if any(re.search(rf"\b{word}\b", evidence) for word in country.adjectives):
+        return True
+    return any(
+        country_of_city(name) == country for one in _CAPITALISED.findall(evidence) for name in {one, *one.split()}
+    )
+
+
+_TITLED = {
+    "novel": "title", "book": "title", "story": "title", "play": "title", "film": "title", "movie": "title",
+    "opera": "title-opera", "song": "title-song", "single": "title-song",
+    "journal": "title-periodical",
+}  # fmt: skip
+"""What is asked for, and the invented titles that it may bear."""
+
+
+_PLAYS_ON_NAME = (
+    r"\b(?:same name|eponymous|titular|self-titled|named after|name comes|title (?:character|role|refers))\b"
+)
+
+
+def _titles(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
+    """Works that do not exist, where the page is not about the work and nothing else in the evidence plays on it."""
+    kind = _TITLED.get(shape[2]) if shape[1:2] == ["one"] and len(shape) > 2 else None
+    language = language_of(case.language)
+    if kind is None or (case.title and language.contains(case.title, case.answer)):
+        return
+    if re.search(rf"(?m)^\W*{re.escape(case.answer)}\b|{_PLAYS_ON_NAME}", case.evidence):
+        return
+    rest = re.sub(re.escape(case.answer), " ", case.evidence, flags=re.IGNORECASE)
+    if language.content_words(case.answer) & language.content_words(rest):
+        return
+    alike = [one for one in invented_names("en")[kind] if _article(one) == _article(case.answer)]
+    yield from rng.sample(alike, len(alike))
+
+
+def _article(title: str) -> str:
+    """The article that a title begins with; titles take each other's place where they have the same."""
+    first = title.partition(" ")[0]
+    return first if first in ("The", "A", "An") else ""
+
+
+_SCOPES = {"International": "World", "World": "International", "National": "Federal", "Federal": "National"}
+"""Words at the beginning of an organisation's name that may stand for each other."""
+
+
+def _with_its_kind(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
+    """The name with an invented word for its own one, where the others say what kind of thing it is."""
+    words = case.answer.split()
+    if "," in case.answer or words[-1] in ("Sea", "Ocean"):
+        return  # there are so few seas that everybody knows them
+    if words[0] in _SCOPES and len(words) > LEAST_WORDS:
+        yield " ".join([_SCOPES[words[0]], *words[1:]])
+        return
+    own = [place for place, word in enumerate(words) if _is_own(word)]
+    if not own and len(words) == LEAST_WORDS and _is_named_after(words, shape) and not _is_spoken_of(case, words[0]):
+        own = [0]
+    if len(words) < LEAST_WORDS or len(own) != 1 or len(own) == len(words):
+        return
+    others = [word for place, word in enumerate(words) if place != own[0]]
+    if own[0] == len(words) - 1 and not {"of", "for"} & set(words):
+        return  # "Lush Ltd.": what it is stands last
+    if any(word in ("New", "v") or is_common_surname(word.removesuffix("s'")) for word in others if not _is_head(word)):
+        return  # "New Mexico", "Roger Dean Stadium": more than one word is its own
+    for name in rng.sample(_towns(case), min(FEW, len(_towns(case)))):
+        yield " ".join([*words[: own[0]], name, *words[own[0] + 1 :]])
+
+
+def _is_head(word: str) -> bool:
+    return word.casefold() in classes("head")
+
+
+def _is_spoken_of(case: TitledCase, word: str) -> bool:
+    return re.search(rf"\b{re.escape(word)}\b", case.question, re.IGNORECASE) is not None
+
+
+def _is_named_after(words: Sequence[str], shape: Sequence[str]) -> bool:
+    """Whether the first of two words only tells things of a kind apart: "Elephant Island", "Smith College"."""
+    if words[-1].casefold() not in classes("head") or not words[0][:1].isupper():
+        return False
+    return shape[0] in ("island", "mountain") or is_common_surname(words[0])
+
+
+def _is_own(word: str) -> bool:
+    """Whether a word of a name is what it is called, not what it is."""
+    folded = word.casefold()
+    if not word[:1].isupper() or folded in classes("head"):
+        return False
+    return place_class(word) is not None or not is_dictionary_word(folded)
+
+
+_INVENTED: Mapping[str, Callable[[TitledCase, Sequence[str], random.Random], Iterator[str]]] = {
+    "person": _persons,
+    "place": _places,
+    "organisation": _with_its_kind,
+    "other": _titles,
+}

@@ -1,0 +1,229 @@
+"""Requests to a server of the OpenAI protocol, with their retries, and errors that say what to do.
+
+The only place that imports openai. The SDK retries after 408, 409, 429, 5xx and dropped connections, and heeds
+Retry-After. What it does not know of is handled here: a server that hangs, and a reply that cannot be read.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flows.llm.chat_format import Reply, offered_window, read_failure, read_log_probabilities, read_reply
+from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.keys import api_key, without_key
+from flows.llm.limits import Limits
+from flows.llm.model import TransportError
+from flows.llm.refusal import RefusedRequest, read_refusal
+from schemas.base import visible
+
+if TYPE_CHECKING:
+    import httpx2
+    import openai
+
+CONNECT_S = 10.0
+"""How long it may take to connect, in seconds."""
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0
+"""After an unreadable reply the pause doubles from the first to the longest, in seconds."""
+
+SILENT_TRIES = 2
+"""A server that takes a request and says nothing is asked once more, whatever `max_retries`: one that hangs is given
+up after twice `timeout_s`, and a shard that met it is not tried again."""
+
+SILENCE = {"x-should-retry": "false", "x-touchstone-silence": "true"}
+"""Headers of the reply made up for a silent server: they keep the SDK from trying again by itself."""
+
+PASSING = (408, 409, 429, *range(500, 600))
+"""Statuses after which the SDK tries again. If a reply of status 200 reports one of them, we do."""
+
+SHOWN_CHARACTERS = 300
+"""How much of a server's own message an error shows."""
+
+KEPT = "run again: what was answered is kept"
+
+
+@dataclass(frozen=True)
+class Route:
+    """An address under `base_url`, and how its replies are read."""
+
+    name: str
+    path: str
+    read: Callable[[bytes], Reply | None]
+
+
+CHAT = Route("chat completion", "/chat/completions", read_reply)
+COMPLETION = Route("completion", "/completions", read_log_probabilities)
+
+
+class Connection:
+    """Sends requests to one server. Raises `ApiKeyError` if the named environment variable holds no key."""
+
+    def __init__(self, settings: EndpointSettings, limits: Limits) -> None:
+        self.where = f"model {settings.name} at {settings.base_url}"
+        self._settings = settings
+        self._limits = limits
+        self._key = api_key(settings.api_key_env)
+        self._opened: openai.AsyncOpenAI | None = None
+
+    async def post(self, body: bytes, route: Route) -> Reply:
+        """The reply to one request; raises `RefusedRequest` and `TransportError`."""
+        import aiohttp
+        import httpx2
+        import openai
+
+        pause, unreadable, silences = FIRST_PAUSE_S, "", 0
+        for tries_left in reversed(range(self._settings.max_retries + 1)):
+            try:
+                # The body is ready and the reply is checked here: the SDK's own types would be made in vain.
+                response = await self._client.post(route.path, cast_to=httpx2.Response, content=body)
+            except openai.APIStatusError as error:
+                if "x-touchstone-silence" not in error.response.headers:
+                    raise read_refusal(error.status_code, error.body, self._short) from None
+                silences += 1
+                if silences == SILENT_TRIES or not tries_left:
+                    raise self._silent(silences) from None
+            except openai.APIConnectionError as error:
+                raise self._unreachable(error) from None
+            except aiohttp.ClientError as error:  # a reply that is not HTTP; the transport lets it through
+                unreadable = str(error)
+            except (UnicodeError, AssertionError) as error:  # an error whose charset the SDK cannot read
+                unreadable = f"{type(error).__name__} {error}"
+            else:
+                reply = route.read(response.content)
+                if reply is not None:
+                    self._limits.succeeded()
+                    return reply
+                self._check_failure(response, tries_left)
+                unreadable = response.content.decode("utf-8", "replace")
+            if tries_left:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+        raise TransportError(
+            f"{self.where}: replied with something that is no {route.name} ({self._short(unreadable)}); "
+            f"check that base_url speaks the OpenAI protocol of {route.name}s",
+            transient=False,
+        )
+
+    async def listed_window(self) -> int | None:
+        """The model's window as the server's list of models has it; None if it has none."""
+        import httpx2
+        import openai
+
+        try:
+            listed = await self._client.get("/models", cast_to=httpx2.Response)
+        except openai.APIError:
+            return None
+        return offered_window(listed.content, self._settings.name)
+
+    async def aclose(self) -> None:
+        """Close the connections; a later request opens them again."""
+        if self._opened is not None:
+            client, self._opened = self._opened, None
+            await client.close()
+
+    def failure(self, refused: RefusedRequest) -> TransportError:
+        """The error for a request that was refused for good: what happened and what to do."""
+        status, said = refused.status, f" ({refused.said})" if refused.said else ""
+        retries, variable = f"after {self._settings.max_retries} retries", self._settings.api_key_env
+        if status in (401, 403) and variable:
+            problem = f"the key in the environment variable {variable} was refused ({status}); set it to a valid key"
+        elif status in (401, 403):
+            problem = f"a key is asked for ({status}); name the environment variable that holds it in api_key_env"
+        elif status == 404:
+            problem = f"not found (404){said}; check name and base_url (which ends in /v1 at most servers)"
+        elif status == 429 and refused.code == "insufficient_quota":
+            problem = f"the account has no money left (429){said}; top it up"
+        elif status == 429:
+            problem = (
+                f"too many requests (429) {retries}{said}; set requests_per_minute or lower concurrency, and {KEPT}"
+            )
+        elif status >= 500:
+            problem = f"server error {status} {retries}{said}; run again later: what was answered is kept"
+        else:
+            advice = "; set structured: auto" if refused.is_about_form else ""
+            problem = f"the request was refused ({status}){said}{advice}"
+        transient = status >= 500 or (status == 429 and refused.code != "insufficient_quota")
+        return TransportError(f"{self.where}: {problem}", transient=transient)
+
+    @property
+    def _client(self) -> "openai.AsyncOpenAI":
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened
+
+    def _open(self) -> "openai.AsyncOpenAI":
+        import aiohttp
+        import httpx2
+        import openai
+
+        class Client(openai.DefaultAioHttpClient):
+            """Answers for a server that is silent, so that the SDK does not add its retries to ours."""
+
+            async def send(self, request: httpx2.Request, **kwargs: Any) -> httpx2.Response:
+                try:
+                    return await super().send(request, **kwargs)
+                except httpx2.TimeoutException as error:
+                    cause = _innermost(error)
+                    if not isinstance(cause, TimeoutError) or isinstance(cause, aiohttp.ConnectionTimeoutError):
+                        raise
+                    return httpx2.Response(408, headers=SILENCE, request=request)
+
+        settings = self._settings
+        timeout = openai.Timeout(settings.timeout_s, connect=min(CONNECT_S, settings.timeout_s))
+        hooks: dict[str, list[Callable[..., Any]]] = {
+            "request": [self._before_send],
+            "response": [self._after_send],
+        }
+        return openai.AsyncOpenAI(
+            api_key=self._key,
+            base_url=settings.base_url,
+            timeout=timeout,
+            max_retries=settings.max_retries,
+            http_client=Client(timeout=timeout, event_hooks=hooks),
+        )
+
+    async def _before_send(self, request: "httpx2.Request") -> None:
+        # The SDK's retries pass here too: they count among the requests a minute.
+        request.extensions["sent_at"] = await self._limits.send()
+
+    async def _after_send(self, response: "httpx2.Response") -> None:
+        if response.status_code == 429:
+            self._limits.too_many(response.request.extensions["sent_at"])
+
+    def _check_failure(self, response: "httpx2.Response", tries_left: int) -> None:
+        """Treat an error that came with status 200 as one of its own status; raise it unless it is tried again."""
+        failed = read_failure(response.content)
+        if failed is None:
+            return
+        if failed[0] == 429:
+            self._limits.too_many(response.request.extensions["sent_at"])
+        if not tries_left or failed[0] not in PASSING:
+            raise read_refusal(*failed, self._short)
+
+    def _silent(self, tries: int) -> TransportError:
+        times = "one try" if tries == 1 else f"{tries} tries"
+        return TransportError(
+            f"{self.where}: no answer within {self._settings.timeout_s:g} s in {times}; raise timeout_s or lower "
+            f"concurrency, and {KEPT}",
+            transient=False,
+        )
+
+    def _unreachable(self, error: "openai.APIConnectionError") -> TransportError:
+        # The transport calls every fault of a connection a timeout: the innermost cause says what it was.
+        cause = _innermost(error)
+        return TransportError(
+            f"{self.where}: cannot be reached in {self._settings.max_retries + 1} tries "
+            f"({self._short(str(cause) or type(cause).__name__)}); check base_url and that the server is up, and {KEPT}"
+        )
+
+    def _short(self, text: str) -> str:
+        """A server's words on one line, without the key in case it repeats it."""
+        line = visible(without_key(" ".join(text.split()), self._key))
+        return line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error

@@ -1,0 +1,124 @@
+"""`models.<role>` of the configuration, for a server of the OpenAI protocol."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import ConfigDict, Field, field_validator, model_validator
+
+from flows.llm.chat_format import MOST_TOKENS
+from flows.llm.dialect import Structured
+from flows.llm.truncation import FEWEST_TOKENS
+from schemas.base import Frozen
+
+LONGEST_LABEL = 63  # RFC 1035, section 2.3.4
+
+REASONING_TOKENS = 8192
+"""Room for thoughts if `reasoning_tokens` sets none and a model's thoughts have taken the tokens of its answers."""
+
+ANSWERED_BY = {"temperature", "parameters", "max_tokens", "reasoning_tokens", "window", "tokenizer"}
+"""The settings that answers depend on."""
+
+OURS = ("model", "messages", "max_tokens", "max_completion_tokens", "response_format", "stream", "n", "temperature")
+"""Parameters of the protocol that `parameters` may not set."""
+
+
+class EndpointSettings(Frozen):
+    """`models.<role>` of the configuration, for a server of the OpenAI chat protocol."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    provider: Literal["endpoint"] = "endpoint"
+    name: str = Field(min_length=1, description="The model's name as the server knows it")
+    base_url: str = Field("https://api.openai.com/v1", description="Up to and with /v1")
+    api_key_env: str | None = Field(
+        None,
+        description="Environment variable that holds the key; none for a server without keys",
+    )
+    requests_per_minute: float | None = Field(None, gt=0)
+    tokens_per_minute: float | None = Field(None, gt=0, description="Estimated prompt tokens plus max_tokens")
+    concurrency: int = Field(64, ge=1, le=1000, description="Requests in flight at once")
+    timeout_s: float = Field(180.0, gt=0, description="Longest silence of the server, in seconds; then asked once more")
+    max_retries: int = Field(5, ge=0, description="After 429, 5xx and dropped connections")
+    structured: Structured = Field(
+        "auto", description="How the answer's form is asked for; auto takes the best that the server offers"
+    )
+    temperature: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Of all prompts, in place of each one's own"
+    )
+    parameters: Mapping[str, Any] = Field(
+        default_factory=dict, description="More that is asked for with every prompt, as the server has it: top_p, seed"
+    )
+    max_tokens: Mapping[str, Annotated[int, Field(ge=1, le=MOST_TOKENS, strict=True)]] = Field(
+        default_factory=dict, description="By prompt, tokens of an answer at most, in place of the prompt's own number"
+    )
+    reasoning_tokens: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_TOKENS,
+        strict=True,
+        description=f"Room for thoughts on top of an answer's tokens; null: {REASONING_TOKENS:,}, once they are missed",
+    )
+    window: int | None = Field(
+        None,
+        ge=FEWEST_TOKENS,
+        description="Tokens of a prompt beyond which that of an evaluated model is cut in its middle",
+    )
+    tokenizer: str | None = Field(
+        None, min_length=1, description="By name or path: what tokens are, for `window`; else they are estimated"
+    )
+
+    @model_validator(mode="after")
+    def _window_in_tokens(self) -> "EndpointSettings":
+        if self.tokenizer is not None and self.window is None:
+            raise ValueError("a tokenizer counts the tokens of window: give both, or window alone")
+        return self
+
+    @field_validator("parameters")
+    @classmethod
+    def _are_parameters(cls, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        for name, value in parameters.items():
+            if name in OURS:
+                raise ValueError(
+                    f"{name} is set elsewhere: temperature, max_tokens and structured are settings of their own"
+                )
+            if not name.isidentifier():
+                raise ValueError(f"{name!r} is no parameter's name")
+            try:
+                json.dumps(value, allow_nan=False)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{name} is nothing that JSON can say; put it in quotes") from error
+        return parameters
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _is_name(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+            raise ValueError("expected the name of an environment variable, such as OPENAI_API_KEY; not the key")
+        return value
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_url(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("expected an address such as http://localhost:8000/v1")
+        if parts.query or parts.fragment:
+            raise ValueError("an address ends with its path; keys go into the environment, see api_key_env")
+        if "@" in parts.netloc:
+            raise ValueError("a name and password do not belong in an address; give the key by api_key_env")
+        if any(len(label) > LONGEST_LABEL for label in parts.hostname.split(".")):
+            raise ValueError(f"no part of a host's name is longer than {LONGEST_LABEL} characters")
+        return urlunsplit(parts).rstrip("/")
+
+    @property
+    def server(self) -> dict[str, object]:
+        """The model and its server, as cache keys and fingerprints name them."""
+        return {"provider": "endpoint", "model": self.name, "base_url": self.base_url}
+
+    @property
+    def identity(self) -> Mapping[str, object]:
+        """The model, its server, and the settings that its answers depend on, whether or not the server takes them."""
+        return {**self.server, **self.model_dump(mode="json", include=ANSWERED_BY, exclude_defaults=True)}

@@ -1,0 +1,85 @@
+"""How likely a server's model finds options, where its completions tell the log-probabilities of a prompt."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import orjson
+
+from flows.llm.cache import completion_key
+from flows.llm.chat_format import Reply
+from flows.llm.connection import COMPLETION, Connection
+from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.model import TransportError, Usage
+from flows.llm.options import Likelihood, Options, TooLong
+from flows.llm.paid import PaidCompletions, Question
+from flows.llm.prices import estimate_tokens
+from flows.llm.refusal import RefusedRequest
+from schemas.base import canonical_json
+from schemas.errors import WrongInput
+
+WAYS: tuple[Mapping[str, object], ...] = ({"echo": True, "logprobs": 1}, {"prompt_logprobs": 0})
+"""How to ask for the log-probabilities of a prompt's tokens: as the completions protocol has it, and as vLLM does."""
+
+
+class LogProbabilities:
+    """Asks a server for the log-probabilities of texts, in the first of the `WAYS` that it takes."""
+
+    def __init__(self, settings: EndpointSettings, connection: Connection, paid: PaidCompletions) -> None:
+        self._settings = settings
+        self._connection = connection
+        self._paid = paid
+        self._way = 0
+
+    async def weigh(self, asked: Options, usage: Usage) -> tuple[Likelihood, ...]:
+        """The options' likelihoods, in their order. Raises `WrongInput`, `TooLong`, and what asking raises."""
+        texts = (asked.prompt, *(asked.prompt + option for option in asked.options))
+        before, *whole = await asyncio.gather(*(self._of(text, usage) for text in texts))
+        for option, numbers in zip(asked.options, whole, strict=True):
+            if not before or len(numbers) <= len(before):
+                raise WrongInput(
+                    f"model {self._settings.name}: the option {option!r} has no tokens of its own; give it words"
+                )
+        return tuple(Likelihood(tuple(numbers[1 : len(before)]), tuple(numbers[len(before) :])) for numbers in whole)
+
+    async def _of(self, text: str, usage: Usage) -> list[float]:
+        """The log-probability of each token; that of the first, which nothing precedes, means nothing."""
+
+        def body() -> bytes:
+            # One token is asked for: some servers refuse none, and to others it means as many as there is room for.
+            asked = {"model": self._settings.name, "prompt": text, "max_tokens": 1, "temperature": 0}
+            return orjson.dumps({**asked, **WAYS[self._way]})
+
+        question = Question(
+            key=completion_key(canonical_json([self._settings.identity, "log-probabilities"]), text.encode()),
+            ask=lambda: self._ask(body),
+            body=body,
+            input_tokens=lambda: estimate_tokens(text),
+            output_tokens=1,
+        )
+        numbers: list[float] = orjson.loads((await self._paid.answer(question, usage)).answer)
+        return numbers
+
+    async def _ask(self, body: Callable[[], bytes]) -> Reply:
+        while True:
+            way = self._way
+            try:
+                reply = await self._connection.post(body(), COMPLETION)
+            except RefusedRequest as refused:
+                if refused.is_about_length:
+                    raise TooLong(
+                        f"model {self._settings.name}: prompt and option are longer than its window ({refused.said}); "
+                        "take fewer shots, or a model with a longer window: nothing is cut"
+                    ) from None
+                if refused.status not in (400, 422) or way == len(WAYS) - 1:
+                    raise self._connection.failure(refused) from None
+            else:
+                if reply.answer:
+                    return reply
+                if way == len(WAYS) - 1:
+                    raise TransportError(
+                        f"{self._connection.where}: does not tell the log-probabilities of a prompt's tokens with "
+                        "their number in usage.prompt_tokens; take a server that does, such as vLLM, or provider local",
+                        transient=False,
+                    )
+            if self._way == way:  # else another call has gone on already
+                self._way = way + 1

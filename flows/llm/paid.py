@@ -1,0 +1,151 @@
+"""Completions from the cache, or asked for within the limits and the budget and then kept: none is paid for twice."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+
+from flows.llm.cache import Completion, CompletionCache, Kind
+from flows.llm.chat_format import Reply
+from flows.llm.limits import Budget, Limits
+from flows.llm.model import TransportError, Usage
+from flows.llm.prices import Price, estimate_tokens
+
+DRAIN_S = 20.0
+"""On closing, how long calls that nobody waits for any more may take to be answered, in seconds."""
+
+
+def _kind_of(reply: Reply) -> Kind:
+    return reply.kind
+
+
+@dataclass(frozen=True)
+class Question:
+    """A request to a server."""
+
+    key: str
+    """The cache key of its answer."""
+    ask: Callable[[], Awaitable[Reply]]
+    body: Callable[[], bytes]
+    """The request as it would be sent now."""
+    input_tokens: Callable[[], int]
+    """An estimate."""
+    output_tokens: int
+    """At most."""
+    kind: Callable[[Reply], Kind] = _kind_of
+    turn: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    """Entered before it is asked: waits until what must be known of the server is known."""
+
+
+class PaidCompletions:
+    """Answers questions, each paid for once.
+
+    Every answer is committed to the cache before it is used; an answer that is in the cache takes no place in the
+    limits. If a call is cancelled, what it has sent still reaches the cache. Belongs to one event loop.
+    """
+
+    def __init__(self, model: str, cache: CompletionCache, price: Price, budget: Budget, limits: Limits) -> None:
+        self._model = model
+        self._cache = cache
+        self._price = price
+        self._budget = budget
+        self._limits = limits
+        self._asked: dict[str, asyncio.Future[Completion]] = {}
+        """What is being asked, by cache key."""
+        self._calls: set[asyncio.Task[Completion]] = set()
+
+    def known(self, question: Question) -> bool:
+        """Whether the answer is in the cache."""
+        return self._cache.get(question.key) is not None
+
+    async def answer(self, question: Question, usage: Usage) -> Completion:
+        """The answer, from the cache or the server; what it took is added to `usage`."""
+        key = question.key
+        known = self._cache.get(key)
+        if known is None and key in self._asked:  # the same is being asked: one answer, paid for once
+            known = await asyncio.shield(self._asked[key])
+        if known is not None:
+            usage.add(self._from_cache(known))
+            return known
+        asked = self._asked[key] = asyncio.get_running_loop().create_future()
+        try:
+            async with question.turn():
+                completion = await self._pay(question)
+        except BaseException as error:
+            stopped = TransportError(f"model {self._model}: a call like this one was broken off", transient=True)
+            asked.set_exception(error if isinstance(error, Exception) else stopped)
+            asked.exception()  # whoever waits gets it; if nobody does, it is not to be printed
+            raise
+        else:
+            asked.set_result(completion)
+        finally:
+            del self._asked[key]
+        _, _, input_tokens, output_tokens, cost = completion
+        cost_usd = cost if self._price.known else None
+        usage.add(Usage(calls=1, input_tokens=input_tokens, output_tokens=output_tokens, cost_usd=cost_usd))
+        return completion
+
+    async def aclose(self) -> None:
+        """Let what is in flight reach the cache, for at most `DRAIN_S` seconds."""
+        if self._calls:
+            _, unfinished = await asyncio.wait(self._calls, timeout=DRAIN_S)
+            for call in unfinished:
+                call.cancel()
+            await asyncio.gather(*unfinished, return_exceptions=True)
+
+    def _from_cache(self, completion: Completion) -> Usage:
+        """The usage of an answer that was paid for before; today's price, if none was known then."""
+        cost: float | None = completion.cost_usd
+        if not cost:
+            known = self._price.known
+            cost = self._price.cost(completion.input_tokens, completion.output_tokens) if known else None
+        return Usage(
+            cached=1,
+            cached_input_tokens=completion.input_tokens,
+            cached_output_tokens=completion.output_tokens,
+            cached_cost_usd=cost,
+        )
+
+    async def _pay(self, question: Question) -> Completion:
+        """Ask the server within the limits, and keep its answer."""
+        tokens = question.input_tokens() + question.output_tokens if self._limits.count_tokens else 0
+        await self._limits.enter(tokens)
+        try:
+            # A token is at least one byte: the call cannot cost more, whatever the server counts.
+            reserved = self._price.cost(len(question.body()), question.output_tokens)
+            await self._budget.reserve(reserved)
+        except BaseException:
+            self._limits.leave()
+            raise
+        # What is sent may be paid for: from here on it is seen through to the cache, even if nobody waits.
+        call = asyncio.create_task(self._call(question, reserved))
+        self._calls.add(call)
+        call.add_done_callback(self._answered)
+        return await asyncio.shield(call)
+
+    def _answered(self, call: "asyncio.Task[Completion]") -> None:
+        """Forget a call. Whoever waits gets its error; if nobody does, it is not to be printed."""
+        self._calls.discard(call)
+        if not call.cancelled():
+            call.exception()
+
+    async def _call(self, question: Question, reserved: float) -> Completion:
+        """Ask the server, then give the place in the limits and the `reserved` money back."""
+        cost = 0.0
+        try:
+            reply = await question.ask()
+            input_tokens, output_tokens = reply.input_tokens, reply.output_tokens
+            if input_tokens is None or output_tokens is None:
+                input_tokens = question.input_tokens()
+                output_tokens = estimate_tokens(reply.answer)
+            cost = self._price.cost(input_tokens, output_tokens)
+        finally:
+            self._budget.settle(reserved, cost)
+            self._limits.leave()
+        answer = reply.answer.encode("utf-8", "replace").decode()  # half a character is no text to be kept
+        kind = question.kind(reply)
+        if "\0" in answer:
+            answer, kind = answer.replace("\0", r"\x00"), kind if kind in ("refusal", "no room") else "no text"
+        completion = Completion(answer, kind, input_tokens, output_tokens, cost)
+        self._cache.put(question.key, completion)
+        return completion
