@@ -26,7 +26,6 @@ _STEM, _STEM_SHARE = 4, 0.5
 _KEPT = 1024
 _SHOWN = 30
 """Characters shown on either side of a word that does not agree."""
-
 _UNCOUNTED = frozenset(["a", "an", "the", "s"])
 """Articles, and the ending of a possessive."""
 _LINKING = frozenset(["of", "the", "and", "or", "a", "an", "in"])

@@ -23,7 +23,6 @@ NEIGHBOURS = 2
 """How far a number in words is moved, at most."""
 CENTURY = re.compile(r"\d+\s*(?:世纪|世紀|(?:st|nd|rd|th)\b)")
 """Ordinals run out: there is no 54th century yet."""
-
 _COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 

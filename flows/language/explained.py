@@ -49,7 +49,6 @@ _BACKWARD = re.compile(
 _NAMESAKE = re.compile(r"\b(?:named|called)\s+(?:so\s+)?(?:after|for|in hono\w+ of)\s+(?:[a-z]+\s+|[\"“‘']){0,5}$")
 _STEM = 4
 """Letters that a name and the one after whom it is called begin with alike: "Tasmania", "Tasman"."""
-
 _ZH_FORWARD = re.compile(
     r"[”」』》\"]?[，,（(：:]?(?:其|这|此|该|名字|名称|一名|一词|之名|名|又|亦|也|通常|一般|原|本|是|的|"
     r"[^，。；（）用]{1,3}[语文]){0,4}"

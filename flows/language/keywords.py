@@ -23,19 +23,18 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from flows.language.keywords_find import Integers, PhraseFinder, folded, lower, readable, upper
+from flows.language.folding import Integers, folded, lower, readable, upper
+from flows.language.phrase_finder import PhraseFinder
 
 __all__ = [
     "Edit", "PhraseFinder", "Problem", "Replacer", "Rule", "apply", "met", "occurs", "problems", "readable",
     "replacer", "undo",
 ]  # fmt: skip
-
 Rule = tuple[str, str]
 """A keyword or phrase, and its substitute."""
 ProblemName = Literal["empty side", "no letter or digit", "unchanged", "keyword twice", "substitute twice", "chain"]
 _KEPT = 16
 _KEPT_SPELLINGS = 1 << 16
-
 _GAP = re.compile(r"\s+")
 _APOSTROPHE = re.compile("['’]")
 _WORD = re.compile(r"\S+")

@@ -6,6 +6,7 @@ from functools import cache
 import lemminflect
 import syntok.segmenter
 
+from flows.language.en.kinds import kind, shape
 from flows.language.en.mentions import mentions
 from flows.language.en.names import gender
 from flows.language.en.nouns import Entity, entities, names
@@ -13,14 +14,13 @@ from flows.language.en.phrases import article, head, is_plural
 from flows.language.en.replace import replace
 from flows.language.en.spans import spans_of_type
 from flows.language.en.subjects import dangling_subject
-from flows.language.en.types import answer_type, kind, shape
+from flows.language.en.types import answer_type
 
 __all__ = [
     "STOP_WORDS", "Entity", "answer_type", "article", "contains", "content_lemmas", "content_words", "count",
     "dangling_subject", "entities", "gender", "head", "is_plural", "kind", "lemma", "mentions", "names", "replace",
     "sentences", "shape", "spans_of_type", "words",
 ]  # fmt: skip
-
 _STOP_WORDS = """
 a an the this that these those
 i you he she it we they me him her us them my your his its our their mine yours hers ours theirs
@@ -34,7 +34,6 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Words that carry no meaning of their own. Negations, quantifiers, comparatives and prepositions that
 order or place things (before, after, over, under, without) are not among them: exchanging one changes
 what a sentence says."""
-
 _WORD = re.compile(r"\d+(?:[.,]\d+)*[^\W\d_]*|[^\W\d_][^\W_]*(?:'[^\W\d_]+)*")
 _IRREGULAR_NEGATIONS = {"cannot": ("can", "not"), "can't": ("can", "not"), "won't": ("will", "not"),
                         "shan't": ("shall", "not"), "ain't": ("be", "not")}  # fmt: skip

@@ -15,7 +15,6 @@ from flows.language.en.tokens import normal, tokens, word_set
 
 Gender = Literal["male", "female"]
 PlaceClass = Literal["country", "state", "city", "continent"]
-
 _FAMILIAR_CITY = 100_000
 """Inhabitants from which a city's name means the city without more support."""
 _COMMON_SURNAMES = 5000

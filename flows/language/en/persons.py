@@ -11,7 +11,6 @@ from flows.language.en.types import answer_type
 
 Role = Literal["whole", "plural", "initials", "spelt out", "surname", "first name", "date part", "year", "city"]
 """What of the answer a mention says; `flows.language.en.replace` says the same of the new answer."""
-
 _KEPT_NAMES = 8192
 _MIDDLE_NAMES = 3
 FUNCTION_WORDS = word_set(

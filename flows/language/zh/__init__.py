@@ -12,7 +12,6 @@ __all__ = [
     "STOP_WORDS", "answer_type", "contains", "content_words", "count", "dangling_subject", "gender", "kind", "mentions",
     "replace", "sentences", "shape", "spans_of_type",
 ]  # fmt: skip
-
 _STOP_WORDS = """
 的 了 着 过 地 得 之 是 在 于 与 和 及 或 而 但 也 都 就 还 又 则 并 且 以 为 被 把 将 对 从 由 向 到 等
 其 该 这 那 此 他 她 它 他们 她们 它们 我 我们 你 你们 您 自己 有 一个 一种 个 位 名 会 能 可以 所 者 来 去

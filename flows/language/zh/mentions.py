@@ -11,7 +11,6 @@ from flows.language.zh.text import Normal, is_known_word, normal, occurrences, t
 from flows.language.zh.types import answer_type, given_name, is_nominal, surname, trimmed
 
 Role = Literal["whole", "surname", "given name", "date part", "short"]
-
 _KEPT_PLANS = 8192
 _KEPT_RESULTS = 512
 _COURTESY = ("先生", "女士", "小姐", "夫人", "教授", "博士", "氏", "某", "将军", "总统", "主席", "老师", "爵士")

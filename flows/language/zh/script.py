@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 Script = Literal["simplified", "traditional"]
-
 _SURE = 2
 """How many times as many characters of the one script there must be as of the other, which a text may quote."""
 

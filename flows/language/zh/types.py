@@ -9,7 +9,6 @@ from flows.language.zh.numbers import NUMBER, date_of, value_of
 from flows.language.zh.text import normal, tagged
 
 Gender = Literal["male", "female"]
-
 _KEPT = 65536
 _EDGES = " \t\r\n\u3000\u00a0\ufeff。，、；：！？.,;:!?"
 _PAIRS = {"「": "」", "『": "』", "“": "”", "‘": "’", '"': '"', "（": "）", "(": ")"}

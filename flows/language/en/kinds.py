@@ -1,0 +1,358 @@
+"""The kind of an English answer: answers of one kind can take each other's place, in grammar and in sense."""
+
+import re
+from functools import lru_cache
+
+from flows.language.en.names import PARTICLES, classes, gender, is_familiar_place, is_first_name, place_class
+from flows.language.en.numbers import SCALES, is_year, ordinal_value, value_of
+from flows.language.en.phrases import (
+    PREPOSITIONS,
+    SMALL_WORDS,
+    core,
+    head,
+    is_dictionary_word,
+    is_list,
+    is_mass,
+    is_plural,
+    is_proper,
+    parts_of_speech,
+    split_article,
+    takes_no_article,
+    takes_the,
+    unintroduced,
+)
+from flows.language.en.questions import (
+    BAND_QUESTION,
+    NO_PART_OF_A_PHRASE,
+    NUMBER_QUESTION,
+    TEAM_QUESTION,
+    Focus,
+    asked_gender,
+    asked_sort,
+    asks_person,
+    focus,
+)
+from flows.language.en.tokens import CARDINALS, MONTHS, Tokens, tokens
+from flows.language.en.types import (
+    ACRONYM,
+    APPROXIMATE,
+    DATE_STRONG,
+    answer_type,
+    class_of_name,
+    is_plural_name,
+    is_titled,
+)
+
+_KEPT = 65536
+_TWO_SENTENCES = re.compile(r"\w{4,}\s?[.!?;:]\s+\S")
+
+
+@lru_cache(_KEPT)
+def kind(answer: str, question: str = "") -> str:
+    """A name for the set of answers that can stand in this one's place, in grammar and in sense.
+
+    The type, then what it takes to exchange two answers of it: unit and size of a number, form and century
+    of a date, gender and length of a personal name, what sort of place or organisation; of another noun
+    phrase its article, number, capital and class. An answer that is no name and no noun phrase gets a kind of
+    its own, which no other answer shares.
+    """
+    of = answer_type(answer, question)
+    if _TWO_SENTENCES.search(answer):
+        return f"{of}:alone:{answer}"
+    shapes = {"number": _number_shape, "date": _date_shape, "person": _person_shape, "place": _place_shape}
+    shape = shapes.get(of, _name_shape if of == "organisation" else _other_shape)(answer, question)
+    return f"{of}:{shape or 'alone:' + answer}"
+
+
+def shape(answer: str, question: str = "") -> str:
+    """The part of `kind` after the type: "year:19", "count:2:mile", "male:full"."""
+    return kind(answer, question).partition(":")[2]
+
+
+def _number_shape(answer: str, question: str) -> str | None:
+    inner = unintroduced(answer)
+    found = tokens(inner)
+    forms = found.normals
+    start = 0
+    while start < len(forms) - 1 and forms[start] in APPROXIMATE:
+        start += 1
+    approximate = " ".join(forms[:start])
+    ordinal = ordinal_value(forms[start])
+    if ordinal is not None:
+        return f"ordinal:{len(str(ordinal))}:{_tail(found, start + 1)}:{approximate}"
+    end = start
+    while end < len(forms) and (value_of((forms[end],)) is not None or forms[end] in SCALES):
+        end += 1
+    value = value_of(tuple(forms[start:end]))
+    if value is None or "–" in inner or any(form[0].isdigit() for form in forms[end:]):
+        return None
+    unit = _tail(found, end) or ("%" if "%" in inner else "")
+    unit = {"percent": "%", "per cent": "%"}.get(unit, unit)
+    money = next((sign for sign in "$£€¥" if sign in inner), "")
+    size = "one" if value == 1 else len(f"{value:.0f}")
+    whole = "whole" if value.is_integer() else "decimal"
+    if 1000 <= value < 10_000 and "," in inner:
+        whole = "with thousands"
+    return f"{money}{size}:{whole}:{unit}:{approximate}:{_asked_noun(question) if not unit else ''}"
+
+
+def _asked_noun(question: str) -> str:
+    """What kind of quantity the question asks for, so far as it limits what can be said."""
+    match = NUMBER_QUESTION.search(question)
+    return "old" if match and "old" in match.group() else ""
+
+
+def _tail(found: Tokens, place: int) -> str:
+    return " ".join(found.word(at).lower() for at in range(place, len(found)))
+
+
+def _date_shape(answer: str, question: str) -> str | None:
+    """The expression with its figures left out, and the century it lies in."""
+    inner = unintroduced(answer)
+    found = tokens(inner)
+    pattern, century = [], ""
+    for place, form in enumerate(found.normals):
+        word = found.word(place).lower()
+        if form in MONTHS:
+            pattern.append("month")
+        elif is_year(form):
+            century = century or form[:2]
+            pattern.append("year")
+        elif form.isdigit():
+            pattern.append("figure")
+        elif ordinal_value(form):
+            pattern.append("ordinal")
+        elif DATE_STRONG.match(form) and form[0].isdigit():
+            century = century or form[:2]
+            pattern.append("decade")
+        elif form in ("spring", "summer", "autumn", "winter"):
+            pattern.append("season")
+        elif form.endswith("day") and DATE_STRONG.match(form):
+            pattern.append("weekday")
+        else:
+            pattern.append(word)
+    ranged = "range:" if pattern.count("year") > 1 else ""
+    gaps = "-" if "–" in inner or "-" in inner else ""
+    return f"{ranged}{' '.join(pattern)}{gaps}:{century}"
+
+
+def _person_shape(answer: str, question: str) -> str | None:
+    inner = core(answer)
+    found = tokens(inner)
+    if is_list(inner):
+        return f"list:{len(found)}"
+    if not all(
+        found.capitalised(place) or found.normals[place] in PARTICLES | {"of", "the"} for place in range(len(found))
+    ):
+        return None
+    titled = found.normals[0] if is_titled(found) else ""
+    titled = titled if titled in ("", "king", "queen", "pope", "saint", "emperor", "prince", "princess") else "titled"
+    length = "single" if len(found) == 1 else "of" if "of" in found.normals else "full"
+    return f"{gender(inner) or asked_gender(question)}:{titled or length}:{_comma(inner)}"
+
+
+def _comma(inner: str) -> str:
+    return f"{inner.count(',')}," if "," in inner else ""
+
+
+def _place_shape(answer: str, question: str) -> str | None:
+    inner = core(answer)
+    found = tokens(inner)
+    known, asked, of_head = place_class(inner), focus(question), class_of_name(inner, found)
+    if is_list(inner) or not found.capitalised(0) or len(found) > 6 or any(form[0].isdigit() for form in found.normals):
+        return None
+    if known is not None:
+        group: str = known
+    elif of_head is not None:
+        group = of_head[1]
+    elif asked is not None and asked.type == "place" and asked.group:
+        group = asked.group
+    else:
+        group = "town" if "," in inner else ""
+    if known is None and _is_of_people(found):
+        group = "people"
+    group = _parted(group, inner, asked)
+    if not group:
+        return None
+    return f"{group}:{_article_class(answer)}:{_comma(inner)}"
+
+
+def _article_class(answer: str) -> str:
+    """How the name stands in a sentence: with "the", without, or as it happens to be written."""
+    the = takes_the(answer)
+    if the is None:
+        inner = core(answer)
+        lone = len(tokens(inner)) == 1 and not inner.isupper() and not is_plural(inner)
+        return "bare" if lone else "bare?"
+    return "the" if the else "bare"
+
+
+def _name_shape(answer: str, question: str) -> str | None:
+    inner = core(answer)
+    asked, of_head = focus(question), class_of_name(inner, tokens(inner))
+    if is_list(inner) and of_head is None:
+        return None
+    if of_head is not None:
+        group = of_head[1]
+    elif asked and asked.type == "organisation":
+        group = str(asked.group)
+    else:
+        group = "team" if TEAM_QUESTION.search(question) and _can_be_team(inner, tokens(inner)) else ""
+    if BAND_QUESTION.search(question):
+        group = "band"
+    group = _parted(group, inner, asked)
+    if not group:
+        return None
+    group = f"people of {group}" if _is_of_people(tokens(inner)) else f"{_described(inner)}{group}"
+    acronym = "acronym" if ACRONYM.fullmatch(inner) else "name"
+    return f"{group}:{acronym}:{_article_class(answer)}:{'plural' if is_plural(inner) else ''}"
+
+
+_PARTS = {
+    "building": (
+        "museum gallery library archive", "stadium arena pavilion gymnasium", "park garden gardens", "castle palace",
+        "theatre theater opera", "church cathedral abbey temple mosque", "airport station", "bridge", "tower", "hotel",
+        "prison", "house hall",
+    ),
+    "region": ("forest desert", "valley", "empire kingdom duchy", "district county province"),
+    "event": ("war", "battle siege", "revolution revolt uprising", "exhibition festival games", "crisis"),
+    "law": ("treaty", "act bill law", "directive"),
+    "agency": (
+        "council assembly", "commission committee", "department ministry", "agency authority bureau office service",
+    ),
+    "body": (
+        "court tribunal", "parliament congress house senate assembly council", "committee commission",
+        "association league union front alliance society", "government cabinet ministry",
+    ),
+}  # fmt: skip
+"""Classes that hold things too different to stand for each other: the words by which their members are told apart."""
+
+
+def _parted(group: str, inner: str, asked: Focus | None) -> str:
+    """The part of a class that a name is of, by its own words or by what is asked for; empty where neither tells."""
+    if group not in _PARTS:
+        return group
+    words = tokens(inner).normals
+    for own in ((words[-1], words[0], head(inner).lower()), (asked.noun,) if asked else ()):
+        for part in _PARTS[group]:
+            if set(own) & set(part.split()):
+                return part.split()[0]
+    return asked.noun if asked and asked.group == group and asked.noun not in (group, "place", "area") else ""
+
+
+_LONGEST_PHRASE = 4
+
+
+def _other_shape(answer: str, question: str) -> str | None:
+    inner = core(answer)
+    found = tokens(inner)
+    if not len(found) or len(found) > _LONGEST_PHRASE + 2 or "," in inner or "(" in inner:
+        return None
+    if is_proper(answer):
+        return _proper_shape(answer, inner, question)
+    if is_list(inner) or not _is_common_noun_phrase(found):
+        return _adjective_shape(found, question)
+    noun = head(inner)
+    if len(found) == 1 and "ADJ" in parts_of_speech(noun) and not split_article(unintroduced(answer))[0]:
+        return _adjective_shape(found, question)
+    number = "plural" if is_plural(inner) else _countability(noun)
+    if len(found) == 1 and found.capitalised(0):
+        number = f"{number} or name"
+    group = classes("common").get(noun.lower(), ("", ""))[1]
+    ending = _by_ending(noun)
+    sort = group or asked_sort(question) or (ending if ending in _TELLING else "")
+    if not sort and number.startswith("plural") and asks_person(question):
+        sort = "people"
+    return f"common:{number}:{sort}:{ending}" if sort else None
+
+
+def _countability(noun: str) -> str:
+    """Whether a singular noun takes an article: never, always, or as its sense goes."""
+    if takes_no_article(noun):
+        return "mass"
+    return "either" if is_mass(noun) else "count"
+
+
+_TELLING = frozenset(("doctrine", "disease", "field"))
+"""Sorts of things that an ending tells by itself."""
+_ENDINGS = (
+    ("doctrine", re.compile(r"ism$")),
+    ("abstract", re.compile(r"(?:tion|sion|ment|ance|ence|ity|ness|ship|hood|ty|cy)s?$")),
+    ("agent", re.compile(r"(?:er|or|ist|ian|ant|man|men)s?$")),
+    ("substance", re.compile(r"(?:ium|ine|gen|ol|ide|ate|ose|in)s?$")),
+    ("disease", re.compile(r"(?:itis|osis|emia|oma)$")),
+    ("field", re.compile(r"(?:logy|ics|graphy|nomy)$")),
+)
+
+
+def _by_ending(noun: str) -> str:
+    """What sort of thing a noun's ending speaks of, so far as it tells."""
+    return next((sort for sort, ending in _ENDINGS if ending.search(noun.lower())), "thing")
+
+
+def _proper_shape(answer: str, inner: str, question: str) -> str | None:
+    of_head = classes("head").get(head(inner).lower())
+    group = asked_sort(question)
+    if of_head is not None and len(tokens(inner)) > 1:
+        group = of_head[1]
+    elif not group and asks_person(question) and _is_a_people(answer, inner):
+        group = "people"
+    group = _parted(group, inner, focus(question))
+    number = "plural" if is_plural(inner) else "one"
+    return f"name:{number}:{_described(inner)}{group}:{_article_class(answer)}" if group else None
+
+
+def _is_a_people(answer: str, inner: str) -> bool:
+    """ "The Anglo-Saxons", "the English": a plural or a word of descent behind an article."""
+    return answer[:4].lower() == "the " and (is_plural_name(inner) or _is_of_people(tokens(inner)))
+
+
+def _described(inner: str) -> str:
+    """Marks a name with words of description ("rock band Scorpions")."""
+    found = tokens(inner)
+    small = any(
+        not found.capitalised(place) and found.normals[place] not in SMALL_WORDS and not found.word(place)[0].isdigit()
+        for place in range(len(found))
+    )
+    return "described:" if small else ""
+
+
+def _can_be_team(inner: str, found: Tokens) -> bool:
+    """Whether a name may be a team's: a place's, a plural, or one that ends in a word of the dictionary."""
+    last = found.word(len(found) - 1)
+    if is_familiar_place(inner) or place_class(inner) is not None or is_plural_name(last):
+        return True
+    return len(found) > 1 and is_dictionary_word(last) and not is_first_name(found.word(0))
+
+
+_PEOPLE = re.compile(r"(?:ist|ian|ish|ese|ists|ians)$")
+
+
+def _is_of_people(found: Tokens) -> bool:
+    """Whether the word says to what people or creed somebody belongs ("Jordanian"), and names no place or body."""
+    return len(found) == 1 and _PEOPLE.search(found.normals[0]) is not None
+
+
+def _adjective_shape(found: Tokens, question: str) -> str | None:
+    """A single adjective shares a kind with those that answer the same sort of question."""
+    asked = focus(question)
+    if len(found) == 1 and "ADJ" in parts_of_speech(found.word(0)) and asked is not None:
+        return f"adjective:{asked.noun}:"
+    return None
+
+
+def _is_common_noun_phrase(found: Tokens) -> bool:
+    """Adjectives and nouns that end in a noun, at most `_LONGEST_PHRASE` of them, and no clause."""
+    words = [found.word(place) for place in range(len(found))]
+    if len(words) > _LONGEST_PHRASE or "NOUN" not in parts_of_speech(words[-1]):
+        return False
+    if words[-1].lower().endswith("ing") or (len(words) > 1 and words[0].lower().endswith("ing")):
+        return False
+    for word in words:
+        low = word.lower()
+        of = parts_of_speech(low)
+        if low in PREPOSITIONS or low in CARDINALS or not of & {"NOUN", "ADJ"}:
+            return False
+        if low in NO_PART_OF_A_PHRASE:
+            return False
+    return True
