@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flows.language.en.names import gender
+from flows.language.en.tokens import CARDINALS, ORDINALS
 from flows.language.invented import invented_names
 
 FEW = 8
@@ -23,8 +24,8 @@ NEIGHBOURS = 2
 """How far a number in words is moved, at most."""
 CENTURY = re.compile(r"\d+\s*(?:世纪|世紀|(?:st|nd|rd|th)\b)")
 """Ordinals run out: there is no 54th century yet."""
-_COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_COUNTS = tuple(CARDINALS)[2:13]
+_PLACES = tuple(ORDINALS)[:10]
 
 
 def counted_anew(answer: str, rng: random.Random) -> Iterator[str]:

@@ -6,12 +6,9 @@ that a place found in a whole text is found as well in what is left of it after 
 
 import re
 
-_ABBREVIATIONS = (
-    "adm al approx apr art assn aug ave brig capt cf ch co col corp cpl dec dept dist div dr ed eds eq esp est etc feb "
-    "fig figs fr gen gov hon inc jan jr jul jun lt ltd maj mar mr mrs ms mt nos nov oct op pp prof pt pvt rep rev "
-    "sen sep sept sgt sr st ste vol vols vs viz no"
-)
-_ABBREVIATED = frozenset(_ABBREVIATIONS.split())
+from flows.language.tables import word_list
+
+_ABBREVIATED = word_list("en", "abbreviations")
 _END_EN = re.compile(r"[.!?]+[\"'”’)\]]*(\s+)(?=[\"'“‘(\[]*[A-Z0-9])")
 _LAST_WORD = re.compile(r"([^\W\d_]+)\s*$")
 _END_ZH = re.compile(

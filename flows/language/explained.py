@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from flows.language import Mention, language_of
 from flows.language.en.names import classes
-from flows.language.en.tokens import word_set
+from flows.language.tables import word_list
 
 _TONGUES = (
     r"(?:(?:Old|Ancient|Middle|Medieval|Late|Classical|Modern|Proto)[ -])?(?:Latin|Greek|Sanskrit|Arabic|Hebrew|"
@@ -102,10 +102,7 @@ def _is_namesake(text: str, mention: Mention) -> bool:
     )
 
 
-_SAME_THING = word_set(
-    "river lake island islands mountain mountains sea ocean desert valley county city state province district region "
-    "peninsula bay strait gulf hills creek falls republic kingdom"
-)
+_SAME_THING = word_list("en", "same thing")
 """Heads that make of a name no other thing: the Amazon River is the Amazon."""
 
 

@@ -11,16 +11,13 @@ from flows.language.en.names import is_of_a_people, place_class
 from flows.language.en.nouns import Entity
 from flows.language.en.numbers import date_of
 from flows.language.en.phrases import is_dictionary_word
-from flows.language.en.tokens import word_set
+from flows.language.tables import word_list
 from flows.language.titles import page_name
 from flows.language.zh.text import normal, tagged
 
 _CHINESE_NAMES = ("nr", "nrt", "nrfg", "ns", "nt", "nz", "eng")
 """Tags of names."""
-_WIDE = word_set(
-    "中国 大陆 美国 日本 英国 法国 德国 俄罗斯 苏联 韩国 朝鲜 台湾 香港 澳门 中华 中华民国 中华人民共和国 亚洲 欧洲 "
-    "非洲 北美 南美 北京 上海 东京 世界 国际"
-)
+_WIDE = word_list("zh", "wide")
 """Names that half of all texts have."""
 _SHARED = 3
 """Characters that a question shares with its evidence in a row, and that are a name then: 大沙地站."""

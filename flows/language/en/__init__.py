@@ -15,22 +15,14 @@ from flows.language.en.replace import replace
 from flows.language.en.spans import spans_of_type
 from flows.language.en.subjects import dangling_subject
 from flows.language.en.types import answer_type
+from flows.language.tables import word_list
 
 __all__ = [
     "STOP_WORDS", "Entity", "answer_type", "article", "contains", "content_lemmas", "content_words", "count",
     "dangling_subject", "entities", "gender", "head", "is_plural", "kind", "lemma", "mentions", "names", "replace",
     "sentences", "shape", "spans_of_type", "words",
 ]  # fmt: skip
-_STOP_WORDS = """
-a an the this that these those
-i you he she it we they me him her us them my your his its our their mine yours hers ours theirs
-myself yourself himself herself itself ourselves themselves who whom whose which what
-am is are was were be been being do does did doing done have has had having
-can could will would shall should may might must ought
-and or but if so as of at by for in into on onto to from with about
-there here also too very just such than then when where while how why
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
+STOP_WORDS = word_list("en", "stop words")
 """Words that carry no meaning of their own. Negations, quantifiers, comparatives and prepositions that
 order or place things (before, after, over, under, without) are not among them: exchanging one changes
 what a sentence says."""

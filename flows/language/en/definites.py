@@ -5,23 +5,18 @@ import re
 from flows.language.en.names import place_class
 from flows.language.en.phrases import PREPOSITIONS, parts_of_speech
 from flows.language.en.tokens import Tokens, word_set
+from flows.language.tables import word_list
 
 _COMPLETED_BY = PREPOSITIONS | word_set("that who which whose whom where when why how whether")
 _NOT_COMPLETED_BY = word_set("by with in on at from to for as after before during since until than via off")
-_UNIQUE = word_set(
-    "world sun moon earth sky universe internet bible quran pope sea ocean equator atmosphere human heart brain "
-    "kidney kidneys liver lungs lung skin stomach eye ear nose law rich poor public environment future past "
-    "present"
-)
+_UNIQUE = word_list("en", "unique")
 _OF_SOMETHING = {
     "for": word_set("record reason need award prize name term word basis support cause cure recipe"),
     "to": word_set("answer solution key response reaction alternative introduction threat"),
 }
 """Nouns that these prepositions complete: "the record for the most titles", "the answer to the question"."""
 _ORDERING = word_set("first last only largest smallest highest lowest oldest longest best worst earliest latest")
-_CLASSES_AS_NAMES = word_set(
-    "island company university college church club society museum act treaty order school album film song series show"
-)
+_CLASSES_AS_NAMES = word_list("en", "classes as names")
 """Nouns that texts capitalise when they speak of one again: "The Island was ..."."""
 _JOINED_NOUNS = r" (?:and|or) [a-z]+ ([a-z]+) [a-z]+s\b"
 """Nouns joined before the noun that both belong to."""

@@ -16,48 +16,17 @@ import lemminflect
 from flows.language.en.mentions import mentions
 from flows.language.en.phrases import AUXILIARIES, PREPOSITIONS, parts_of_speech
 from flows.language.en.tokens import MONTHS, Tokens, tokens, word_set
+from flows.language.tables import word_list
 
 _KEPT = 4096
-_DETERMINERS = word_set(
-    "a an the this these those my your his her its our their every each some any no another both all many several few "
-    "most more other such own same certain various numerous"
-)
+_DETERMINERS = word_list("en", "determiners")
 _PRONOUNS = word_set("i you he she it we they me him us them who whom which that there what one ones")
 _BEFORE_VERBS = word_set("i you he she we they who which to not can could will would shall should may might must "
                          "do does did don didn doesn let also")  # fmt: skip
-_CLOSED = (
-    _DETERMINERS
-    | _PRONOUNS
-    | PREPOSITIONS
-    | AUXILIARIES
-    | word_set(
-        "and or but nor so if then than because while whereas although though unless when where why how not only even "
-        "also too very just still yet already ever never again once often usually sometimes always however therefore "
-        "thus here now today later earlier ago well much little less least enough quite rather almost nearly about "
-        "almost together away back out up down off over else either neither whether yes no oh ok okay wow hey hi "
-        "hello lol haha please thanks whose mine yours ours theirs myself himself herself itself themselves ourselves "
-        "be yeah yep nah hmm whichever whatever whoever etc mr mrs ms dr inside outside above below beside besides "
-        "despite except including like unlike along across around past throughout plus minus versus"
-    )
-)
-_LIGHT = word_set(
-    "time way thing kind type form part number year day example term name use lot case end side place set series "
-    "variety range amount level degree order fact reason result purpose sort bit piece pair point rest top bottom "
-    "half majority total average basis means manner aspect feature instance addition general particular respect "
-    "week month hour minute second century decade moment date period age life world people person man woman guy "
-    "one something anything nothing everything someone anyone everyone nobody anybody somebody everybody "
-    "first last next best good great new old high long short full right left being young word idea sense matter issue "
-    "problem question answer effect cause change start beginning middle member group thousand hundred million billion "
-    "percent percentage per area region size length height width weight share rate value home other known"
-)
+_CLOSED = _DETERMINERS | _PRONOUNS | PREPOSITIONS | AUXILIARIES | word_list("en", "closed")
+_LIGHT = word_list("en", "light nouns")
 """Words that name nothing by themselves, or that stand in half of all idioms."""
-_MOSTLY_VERBS = word_set(
-    "be become begin believe belong bind blow bring come consider contain continue eat expect find freeze get give go "
-    "grow happen have hear help hit hold include keep know lay lead learn let lie live look lose love make mean meet "
-    "move need pay put read reach remain remember run say see seem sell send sing sit sleep speak stand stay take "
-    "talk tell think try turn understand use want watch wear win write hunt carry build bear burn break catch feed "
-    "kill melt occur refer require serve show sound taste smell touch wash work allow create follow form spend"
-)
+_MOSTLY_VERBS = word_list("en", "mostly verbs")
 """Base forms that name something only where they are made to: "the look", "a move"."""
 _PLURAL_FIRST = word_set("sports sales arms goods news savings works games women men")
 """Plurals that stand before a noun: "sports teams". Any other word in -s that can be a verb is one there."""

@@ -6,18 +6,15 @@ from typing import Literal, NamedTuple
 from flows.language import MentionForm
 from flows.language.en.names import PARTICLES, SUFFIXES, TITLES, classes, is_familiar_place, is_first_name
 from flows.language.en.phrases import is_dictionary_word, is_list, parts_of_speech, split_article, trimmed, unintroduced
-from flows.language.en.tokens import Tokens, normal, tokens, word_set
+from flows.language.en.tokens import Tokens, normal, tokens
 from flows.language.en.types import answer_type
+from flows.language.tables import word_list
 
 Role = Literal["whole", "plural", "initials", "spelt out", "surname", "first name", "date part", "year", "city"]
 """What of the answer a mention says; `flows.language.en.replace` says the same of the new answer."""
 _KEPT_NAMES = 8192
 _MIDDLE_NAMES = 3
-FUNCTION_WORDS = word_set(
-    "a an the of in on at to by for from and or but if so as is am are was were be been do did has had have it "
-    "its he she we us they them his her who what which that this these those i you my our your can may might will "
-    "would shall no not all any some march up down off out over then than there here with how why when where one"
-)
+FUNCTION_WORDS = word_list("en", "function words")
 """Words that no lone answer is named by where they stand in lower case ("us" is not "US")."""
 
 

@@ -7,19 +7,15 @@ import lemminflect
 
 from flows.language.en.names import PARTICLES, SUFFIXES, TITLES, classes, is_first_name, place_class
 from flows.language.en.tokens import tokens, word_set
+from flows.language.tables import word_list
 
 _KEPT = 16384
 ARTICLES = frozenset(("a", "an", "the"))
 _QUOTES = "\"'“”‘’`«» \t\r\n\u00a0"
 _CLOSED_BY = {")": "(", "]": "["}
-PREPOSITIONS = word_set(
-    "of in on at for from by with to about against between into through during before after under over around "
-    "among within without across behind beyond near via per as than upon since until toward towards off"
-)
+PREPOSITIONS = word_list("en", "prepositions")
 _COMPLEMENT = PREPOSITIONS | {"that", "who", "which", "whose", "where", "when", "de", "di", "du", "des", "von", "der"}
-AUXILIARIES = word_set(
-    "is are was were am be been being has have had do does did can could will would shall should may might must"
-)
+AUXILIARIES = word_list("en", "auxiliaries")
 SMALL_WORDS = word_set("of the and for in on at to a an de la le du des di von van der den & by with from")
 _SINGULAR_IN_S = re.compile(r"(?:ss|us|is|ics|news|series|species|means|gas|lens|chess|atlas|bias|canvas|Texas)$", re.I)
 _PLURAL_NAMES = word_set("states netherlands philippines bahamas maldives seychelles emirates")
@@ -32,21 +28,8 @@ _VOWEL_SOUND = re.compile(
 )
 _CONSONANT_SOUND = re.compile(r"(?:eu|ew|one(?:\b|s|-)|once|ouija|u\.?[snk]\b\.?)", re.IGNORECASE)
 _SPOKEN_WITH_VOWEL = frozenset("AEFHILMNORSX")
-_TAKES_THE_WORDS = word_set(
-    "river sea ocean gulf strait canal channel islands isles mountains alps desert peninsula states netherlands "
-    "philippines bahamas maldives republic kingdom union empire emirates federation war revolution rebellion "
-    "uprising renaissance reformation treaty act party museum association league society foundation commission "
-    "committee council court senate parliament congress army navy government ministry department agency bureau "
-    "bible church orchestra award prize medal trophy championship championships olympics tournament constitution "
-    "nations hotel theatre theater library tower bridge stadium rainforest valley midlands highlands dynasty "
-    "conference expedition philharmonic times guardian institute organization organisation corporation group "
-    "beatles"
-)
-_TAKES_NONE_WORDS = word_set(
-    "university college school academy lake mount mountain street avenue road square park airport station county "
-    "city town island bay hall castle palace cathedral abbey day inc ltd fc united rovers records studios "
-    "pictures motors prison hospital field house"
-)
+_TAKES_THE_WORDS = word_list("en", "names with the")
+_TAKES_NONE_WORDS = word_list("en", "names without the")
 MASS_ENDINGS = ("ness", "ism", "ology", "ics")
 
 
@@ -77,10 +60,7 @@ def split_article(phrase: str) -> tuple[str, str]:
     return "", phrase
 
 
-_INTRODUCING = word_set(
-    "in on at during by since around about until till from after before over under roughly approximately circa c "
-    "ca nearly almost to into through within throughout as near between"
-)
+_INTRODUCING = word_list("en", "introducing")
 _INTRODUCED_WORD = re.compile(r"(?:the\s+)?(?:[A-Z0-9$£€]|early|late|mid)")
 
 

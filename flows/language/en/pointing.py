@@ -9,22 +9,15 @@ from flows.language.en.names import classes
 from flows.language.en.numbers import date_of
 from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word, parts_of_speech
 from flows.language.en.tokens import Tokens, tokens, word_set
+from flows.language.tables import word_list
 
 _PERSONAL = frozenset(["he", "him", "his", "himself", "she", "her", "hers", "herself"])
-_PERSONS = word_set(
-    "who whom whose someone somebody everyone anyone nobody one person people man woman boy girl king queen father "
-    "mother son daughter brother sister wife husband child baby hero poet nun monk priest pope chief captain coach "
-    "student pilot architect judge host guest friend thief patient saint god goddess individual character spouse "
-    "parent widow widower heir bride groom"
-)
+_PERSONS = word_list("en", "persons")
 _PEOPLE = re.compile(r".+(?:er|or|ist|ian|man|woman|eur|ant|ee|ess|ete|ive)s?")
 _CLAUSE = re.compile(
     r"[,;:.!?–—]|\b(?:and|but|or|when|while|who|which|that|where|if|because|as|after|before|than)\b", re.I
 )
-_TEMPORAL = word_set(
-    "year month week day morning afternoon evening night weekend season summer winter spring autumn fall time moment "
-    "century decade is was are were will has had"
-)
+_TEMPORAL = word_list("en", "of today")
 """What a question of today may call this: "this year"."""
 _THIS = re.compile(r"\b(this|these)\s+((?:[\w'’-]+\s+)?[\w'’-]+)", re.IGNORECASE)
 
@@ -224,10 +217,7 @@ def _names_after_comma(words: Tokens, place: int) -> bool:
     return any(_may_be_person(words, at) for at in islice(following, 1))
 
 
-_GRAMMAR = PREPOSITIONS | word_set(
-    "a an the this that these those some many most all both each every no i we you my our your it its there here and "
-    "but or so if as when while although though because since until unless where how why what which not also then"
-)
+_GRAMMAR = PREPOSITIONS | word_list("en", "grammar")
 """Words of no name, which open sentences."""
 _LOCATING = frozenset(["in", "at", "near", "from"])
 """After them a name is rather a place's."""
@@ -260,11 +250,7 @@ def _is_clear(definite: str, earlier: set[str]) -> bool:
     return noun in earlier or bool(_WHOLES.get(noun, frozenset()) & earlier)
 
 
-_GAMES = word_set(
-    "player cricketer footballer golfer wrestler boxer cricket football soccer basketball baseball hockey rugby tennis "
-    "golf chess volleyball handball badminton softball lacrosse polo quarterback midfielder goalkeeper striker batsman "
-    "bowler pitcher"
-)
+_GAMES = word_list("en", "games")
 _FILMS = word_set("film movie series sitcom show play musical opera episode sequel drama comedy thriller documentary")
 _SONGS = word_set("song single album track musical opera anthem hymn")
 _WHOLES = {
@@ -273,8 +259,5 @@ _WHOLES = {
     **dict.fromkeys(word_set("lyric vocal melody tune"), _SONGS),
 }
 """Nouns for what belongs to a thing or person of a kind, with the nouns for these: cricketers play the game."""
-_OF_ALL = word_set(
-    "north south east west end beginning time same others rest "
-    "sitar guitar piano violin viola cello flute harp organ trumpet clarinet oboe lute banjo saxophone harpsichord"
-)
+_OF_ALL = word_list("en", "clear with the")
 """Nouns that are clear with "the" wherever they stand, as those of a kind: "the texture of the sitar"."""

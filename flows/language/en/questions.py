@@ -7,6 +7,7 @@ from typing import NamedTuple
 from flows.language.en.names import classes
 from flows.language.en.phrases import ARTICLES, parts_of_speech
 from flows.language.en.tokens import word_set
+from flows.language.tables import word_list
 
 _KEPT = 65536
 NUMBER_QUESTION = re.compile(
@@ -92,11 +93,6 @@ def asked_sort(question: str) -> str:
 _BROAD = frozenset(("work",))
 """Classes of which the noun asked for says more: a song is no episode."""
 BAND_QUESTION = re.compile(r"\bwho (?:sings?|sang|sung|performs?|performed|recorded|records)\b", re.IGNORECASE)
-_SAYS_NO_SORT = word_set(
-    "first second third last next another other one two three four five kind given thought called name named thing "
-    "things way reason result cause effect example examples part final full main major best most something someone "
-    "subject meaning left out take use used role part idea lies means people number group groups "
-    "entity entities being variable case concept form aspect area areas factor factors location locations category"
-)
+_SAYS_NO_SORT = word_list("en", "vague")
 """Words after "what" that name nothing of a sort of its own: "what was the first ...", "what is another ..."."""
 NO_PART_OF_A_PHRASE = word_set("not no yes it its they their his her this these those that any some all both each")

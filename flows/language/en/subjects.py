@@ -5,16 +5,11 @@ import re
 from flows.language.en.definites import bare_definite, phrase_end
 from flows.language.en.phrases import parts_of_speech
 from flows.language.en.tokens import Tokens, tokens, word_set
+from flows.language.tables import word_list
 
 _PRONOUNS = word_set("he she it they this these those that his her its their such")
 _OWNING = word_set("his her its their this these those that such")
-_OPENERS = word_set(
-    "however moreover furthermore therefore thus also then later meanwhile but and yet so nevertheless "
-    "consequently additionally finally eventually subsequently instead still indeed similarly nonetheless "
-    "afterwards although while when after before since because if as though once unless until where in on at "
-    "during from by for under despite following with between among throughout through over upon through within "
-    "without along according due originally initially today recently currently historically traditionally"
-)
+_OPENERS = word_list("en", "sentence openers")
 _LONGEST_OPENING = 14
 _EXPLETIVE = re.compile(
     r"it\s+(?:(?:is|was|has been|had been|will be|would be|may be|seems|appears|seemed|appeared|can be|could be|became)"

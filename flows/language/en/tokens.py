@@ -4,6 +4,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from flows.language.tables import lists
+
 TOKEN = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)*[^\W\d_]*|[^\W\d_][^\W_]*(?:[\u0300-\u036f]+[^\W_]*)*")
 """A number with its thousands and decimals ("1,000.5", "1970s"), or a word without apostrophes and hyphens."""
 SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s*$|[\n:]\s*$|^\W*$")
@@ -19,60 +21,6 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def _numbers() -> dict[str, str]:
-    small = [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-    ]
-    tens = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-    cardinals = {word: str(value) for value, word in enumerate(small)}
-    return cardinals | {word: str(20 + 10 * place) for place, word in enumerate(tens)}
-
-
-def _ordinals() -> dict[str, str]:
-    small = [
-        "first",
-        "second",
-        "third",
-        "fourth",
-        "fifth",
-        "sixth",
-        "seventh",
-        "eighth",
-        "ninth",
-        "tenth",
-        "eleventh",
-        "twelfth",
-        "thirteenth",
-        "fourteenth",
-        "fifteenth",
-        "sixteenth",
-        "seventeenth",
-        "eighteenth",
-        "nineteenth",
-        "twentieth",
-    ]
-    return {word: f"{value}{ordinal_ending(value)}" for value, word in enumerate(small, 1)}
-
-
 def ordinal_ending(value: int) -> str:
     """ "st" of 1st, "nd" of 22nd, "th" of 13th."""
     if value % 100 in (11, 12, 13):
@@ -80,12 +28,13 @@ def ordinal_ending(value: int) -> str:
     return {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
 
 
-MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
-CARDINALS = _numbers()
-ORDINALS = _ordinals()
+_LISTS = lists("en", "words")
+MONTHS = _LISTS["months"]
+CARDINALS = {
+    word: str(value)
+    for value, word in [*enumerate(_LISTS["to nineteen"]), *zip(range(20, 100, 10), _LISTS["tens"], strict=True)]
+}
+ORDINALS = {word: f"{value}{ordinal_ending(value)}" for value, word in enumerate(_LISTS["ordinals"], 1)}
 _SPELLINGS = (
     CARDINALS
     | ORDINALS

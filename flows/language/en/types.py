@@ -29,21 +29,15 @@ from flows.language.en.questions import (
     focus,
 )
 from flows.language.en.tokens import MONTHS, Tokens, tokens, word_set
+from flows.language.tables import word_list
 
 _KEPT = 65536
-_DATE_WORDS = word_set(
-    "early mid middle late circa c ca around about in on by since from to until of the ad bc bce ce and between "
-    "before after approximately or at during beginning end first second half quarter st nd rd th day night "
-    "morning evening afternoon s"
-)
+_DATE_WORDS = word_list("en", "date words")
 DATE_STRONG = re.compile(
     r"(?:(?:1\d|20)\d0s|\d0s|century|centuries|millennium|decade|monday|tuesday|wednesday|thursday|friday|saturday|"
     r"sunday|spring|summer|autumn|winter|christmas|easter)$"
 )
-APPROXIMATE = word_set(
-    "about around approximately almost nearly roughly over under more less than at least up to only some just an "
-    "a the estimated"
-)
+APPROXIMATE = word_list("en", "approximate")
 _FRACTIONS = word_set("half third thirds quarter quarters dozen dozens hundreds thousands millions twice once")
 ACRONYM = re.compile(r"[A-Z][A-Z0-9&]{1,6}")
 

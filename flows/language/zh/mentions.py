@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from flows.language import Mention, MentionForm
+from flows.language.tables import rows
 from flows.language.zh.numbers import LARGEST_SPELT, NUMBER, date_of, spelt, value_of
 from flows.language.zh.text import Normal, is_known_word, normal, occurrences, tagged
 from flows.language.zh.types import answer_type, given_name, is_nominal, surname, trimmed
@@ -14,20 +15,6 @@ Role = Literal["whole", "surname", "given name", "date part", "short"]
 _KEPT_PLANS = 8192
 _KEPT_RESULTS = 512
 _COURTESY = ("先生", "女士", "小姐", "夫人", "教授", "博士", "氏", "某", "将军", "总统", "主席", "老师", "爵士")
-_SAME_NAMES = (
-    ("中国", "中华人民共和国"),
-    ("美国", "美利坚合众国"),
-    ("英国", "联合王国", "大不列颠及北爱尔兰联合王国"),
-    ("德国", "德意志联邦共和国"),
-    ("法国", "法兰西共和国"),
-    ("俄罗斯", "俄国", "俄罗斯联邦"),
-    ("苏联", "苏维埃社会主义共和国联盟"),
-    ("韩国", "大韩民国"),
-    ("欧盟", "欧洲联盟"),
-    ("香港", "香港特别行政区"),
-    ("澳门", "澳门特别行政区"),
-    ("日本", "日本国"),
-)
 _OPTIONAL_ENDINGS = ("市", "省", "县", "特别行政区", "自治区")
 _DYNASTY = re.compile(r"([\u4e00-\u9fff]{1,2})[朝代]")
 _SHORT_NAME = re.compile(r"[(（]?[^。；()（）]{0,6}?简称为?[:：]?[\"「『“]?([\u4e00-\u9fffA-Za-z]{2,8})[\"」』”)）]")
@@ -112,7 +99,7 @@ def _plan(answer: str, aliases: tuple[str, ...]) -> _Plan:
     names: list[tuple[str, MentionForm]] = [(main, "full")]
     wider = [normal(trimmed(alias)).text for alias in aliases]
     names.extend((alias, "alias") for alias in wider if main not in alias or _is_fuller_name(alias, main, answer))
-    for group in _SAME_NAMES:
+    for group in rows("zh", "same_names"):
         if any(name in group for name, _ in names):
             names.extend((name, "alias") for name in group)
     variants: dict[str, _Variant] = {}

@@ -6,11 +6,12 @@ Told by the characters that one of the two scripts alone uses, the most frequent
 
 import sys
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from flows.language.tables import rows
 
 Script = Literal["simplified", "traditional"]
 _SURE = 2
@@ -34,9 +35,7 @@ def script(text: str) -> Script | None:
 @cache
 def _telling() -> npt.NDArray[np.uint8]:
     """Of each character: 1 where only simplified text has it, 2 where only traditional text has it, else 0."""
-    with files("flows.language.zh").joinpath("script.tsv").open(encoding="utf-8") as file:
-        rows = [line.split() for line in file if not line.startswith("#")]
     telling = np.zeros(sys.maxunicode + 1, np.uint8)
-    telling[[ord(simplified) for simplified, _ in rows]] = 1
-    telling[[ord(character) for _, traditional in rows for character in traditional]] = 2
+    telling[[ord(simplified) for simplified, _ in rows("zh", "script")]] = 1
+    telling[[ord(character) for _, traditional in rows("zh", "script") for character in traditional]] = 2
     return telling
