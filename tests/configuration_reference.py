@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from data.sources.spec import SourceSpec
-from flows.construct.engine import FamilySettings
+from flows.construct.settings import FamilySettings
 from flows.families import family_names, load_family
 from flows.families.lveval.settings import DatasetSettings
 from flows.llm.endpoint_settings import EndpointSettings

@@ -14,7 +14,7 @@ from annotation.review import judging_of
 from flows.annotate.pull import pull
 from flows.annotate.push import hand_out
 from flows.annotate.rubrics import examples_of
-from flows.construct.engine import VerifyContext
+from flows.construct.verification import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.method import CharpEvalSettings
 from flows.families.charpeval.rubric import AUTHORING as AUTHORING_RUBRIC

@@ -15,7 +15,8 @@ import yaml
 from data.sources import SourceError, SourceSpec, check_source, read_entries, read_source
 from data.sources.fingerprint import source_fingerprint
 from data.sources.pins import with_sources
-from flows.construct.engine import FamilySettings, Part
+from flows.construct.engine import Part
+from flows.construct.settings import FamilySettings
 from flows.construct.stages import sources_of
 from flows.project.settings import packaged
 from flows.release.contamination import texts_of

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from data.store import StoreError
 from flows.construct.engine import Context, Drop, Slot, expand
+from flows.construct.estimates import Expected
 from flows.construct.stages import AccountingError, Anew, Build, StageRef, Taken
 from flows.llm.model import Out, Prompt, TransportError, Usage
 from flows.llm.rules import Rules
@@ -335,7 +336,9 @@ async def shout_at(statement: Statement, slot: Slot, ctx: Context) -> Word:
 def slotted(folder: Path, model: Busy) -> Build:
     """A build whose words are made by a step with one slot a record."""
     folder.mkdir(exist_ok=True)
-    step = expand(shout_at, slots=lambda record, prepared: [{}], most=lambda settings: 1, prompts=[SHOUT])
+    step = expand(
+        shout_at, slots=lambda record, prepared: [{}], expected=Expected(slots=lambda settings: 1), prompts=[SHOUT]
+    )
     words = replace(FAMILY.part("words"), steps=(step,))
     build = toy_build(folder, ["ant", "bee", "cat", "mute", "dog", "elk"], model=model)
     one = build.families["toy"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from annotation.label_studio.config import task_data
-from flows.construct.engine import VerifyContext
+from flows.construct.verification import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import problems_of
 from flows.families.charpeval.method import CharpEvalSettings, ready

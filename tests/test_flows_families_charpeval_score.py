@@ -12,8 +12,9 @@ import pytest
 
 from data.sources import SourceSpec
 from data.store import Store
-from flows.construct.engine import Context, Family, FamilySettings, Paper, Part, each
+from flows.construct.engine import Context, Family, Paper, Part, each
 from flows.construct.evaluation import Evaluation
+from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild
 from flows.evaluate import terminal as scoring
 from flows.evaluate.predictions import EvaluatedRows, weigh

@@ -14,7 +14,7 @@ import pytest
 import xxhash
 
 from flows.construct.embed import FloatMatrix
-from flows.construct.engine import VerifyContext
+from flows.construct.verification import VerifyContext
 from flows.families.lveval import datasets
 from flows.families.lveval.verify import (
     verify_conflicts,

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from flows.construct.engine import Drop, VerifyContext
+from flows.construct.engine import Drop
+from flows.construct.verification import VerifyContext
 from flows.families.reeval import checks, filters
 from flows.families.reeval.alternatives import AnswerPool
 from flows.families.reeval.passages import collect

@@ -14,8 +14,9 @@ import pytest
 from pydantic import BaseModel
 
 from data.sources import SourceSpec
-from flows.construct.engine import Drop, VerifyContext
+from flows.construct.engine import Drop
 from flows.construct.stages import StageRef
+from flows.construct.verification import VerifyContext
 from flows.families.reeval import FAMILY, checks, filters
 from flows.families.reeval.method import ReEvalSettings, ready
 from flows.families.reeval.passages import MOST_SHARED

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from flows.construct.engine import VerifyContext
+from flows.construct.verification import VerifyContext
 from flows.families.refutebench import FAMILY
 from flows.families.refutebench.prompts import ANSWER_TOKENS, ToAnswer, ToCheck, ToRate, ToRateTask, ToRefute
 from flows.llm.model import Said, TransportError

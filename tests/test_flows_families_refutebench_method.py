@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from flows.construct.engine import VerifyContext
+from flows.construct.verification import VerifyContext
 from flows.families.refutebench import FAMILY, ready
 from flows.families.refutebench.dialogues import focus_of, strong_of
 from flows.families.refutebench.prompts import (

@@ -11,12 +11,13 @@ import pytest
 from pydantic import BaseModel
 
 from data.parquet import arrow_fields
-from flows.construct.engine import VerifyContext
 from flows.construct.stages import StageRef
+from flows.construct.verification import VerifyContext
 from flows.families.uraq import FAMILY, checks
-from flows.families.uraq.method import ANSWER_SHARES, UraqSettings, batches, expected_answers, messages
+from flows.families.uraq.method import batches, expected_answers, messages
 from flows.families.uraq.prompts import OTHER_TYPE, Manipulated, Question, ToAsk, ToManipulate
 from flows.families.uraq.rules import RULES
+from flows.families.uraq.settings import ANSWER_SHARES, UraqSettings
 from flows.llm.model import Invalid, Prompt, Text, Usage
 from flows.llm.rules import Rules
 from flows.project.output_files import write_outputs

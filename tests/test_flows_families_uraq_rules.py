@@ -13,11 +13,11 @@ from flows.construct.dedupe import deduplicate
 from flows.construct.embed import SentenceBert
 from flows.families.uraq import checks, conflicts
 from flows.families.uraq import prompts as asked_of
-from flows.families.uraq.facts import FILES, HERE, Fact, facts, people
-from flows.families.uraq.operations import Blocked
-from flows.families.uraq.programs import PROGRAMS
-from flows.families.uraq.questions import MAX_USES, Asked, assigned, pattern_of, patterns, questions
-from flows.families.uraq.rules import RULES, TOPICS
+from flows.families.uraq.rules import RULES
+from flows.families.uraq.rules.facts import KINDS, TABLES, Fact, facts, people, topics
+from flows.families.uraq.rules.operations import Blocked
+from flows.families.uraq.rules.programs import programs
+from flows.families.uraq.rules.questions import MAX_USES, ComputedQuestion, assigned, patterns, questions
 from flows.language import en
 from flows.llm.model import Invalid, Text
 from schemas.uraq import DONT_KNOW, NEEDS
@@ -29,7 +29,7 @@ ALL_HOPS = pytest.mark.parametrize("hops", HOPS)
 
 @cache
 def table(name: str) -> list[dict[str, str]]:
-    with (HERE / f"{name}.tsv").open(encoding="utf-8", newline="") as lines:
+    with (TABLES / f"{name}.tsv").open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
@@ -38,12 +38,12 @@ def cell(name: str, key: str, value: object, field: str) -> str:
     return found
 
 
-def asked(hops: int) -> list[Asked]:
+def asked(hops: int) -> list[ComputedQuestion]:
     """The questions of the table with so many steps: for a number or an entity, and for yes or no."""
     return [*assigned(hops, yes_no=False).values(), *assigned(hops, yes_no=True).values()]
 
 
-def ask(question: Asked) -> asked_of.Question:
+def ask(question: ComputedQuestion) -> asked_of.Question:
     """What the rules answer where a question of this type is wanted."""
     fact = question.fact
     wanted = question.pattern.program.answer_type
@@ -84,7 +84,7 @@ def test_every_name_in_the_table_is_known_to_its_reference_table() -> None:
         assert fact.value not in fact.others, fact.id
 
 
-@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("kind", KINDS)
 def test_statements_and_manipulated_variants_pass_the_checks(kind: str) -> None:
     for fact in (fact for fact in facts() if fact.kind == kind):
         assert checks.statement_refusal(fact.statement) is None, fact.id
@@ -98,7 +98,7 @@ def test_statements_and_manipulated_variants_pass_the_checks(kind: str) -> None:
 
 def test_all_topics_are_written_out_once_and_then_exhausted() -> None:
     written: list[str] = []
-    for topic in TOPICS:
+    for topic in topics():
         for round_ in range(1000):
             wanted = asked_of.StatementsWanted(topic=topic, count=7, round=round_)
             batch = RULES["write_statements"](wanted, RNG)
@@ -151,7 +151,7 @@ def test_no_step_can_be_taken_away(hops: int) -> None:
 
 
 def test_every_result_feeds_a_later_step() -> None:
-    for program in PROGRAMS:
+    for program in programs():
         used = {argument for step in program.steps for argument in step.args if isinstance(argument, int)}
         assert used == set(range(1, program.hops)), program.name
 
@@ -164,19 +164,19 @@ def test_the_fact_is_among_the_steps_and_changes_the_answer(hops: int) -> None:
         assert question.results(fact.value)[-1] != question.results(fact.wrong)[-1]
 
 
-def year(question: Asked, slot: str) -> int:
+def year(question: ComputedQuestion, slot: str) -> int:
     other = question.slots[slot]
     assert isinstance(other, Fact)
     return int(other.value)
 
 
-def name(question: Asked, slot: str) -> str:
+def name(question: ComputedQuestion, slot: str) -> str:
     other = question.slots[slot]
     assert isinstance(other, str)
     return other
 
 
-def told(question: Asked, slot: str) -> str:
+def told(question: ComputedQuestion, slot: str) -> str:
     other = question.slots[slot]
     assert isinstance(other, Fact)
     return other.value
@@ -217,12 +217,12 @@ def first_of(which: str, column: str, country: str) -> int:
     return min(int(row["year"]) for row in table(f"known_{which}") if row[column] == country)
 
 
-def held(question: Asked) -> int:
+def held(question: ComputedQuestion) -> int:
     return int(cell("known_holders", "clue", name(question, "h"), "number"))
 
 
 PLANETS = ("Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune")
-ORACLES: Mapping[str, Callable[[Asked, str], object]] = {
+ORACLES: Mapping[str, Callable[[ComputedQuestion, str], object]] = {
     "count-players-more": lambda q, v: int(v) - held(q),
     "count-players-fewer": lambda q, v: held(q) - int(v),
     "count-teeth-fewer": lambda q, v: held(q) - int(v),
@@ -297,7 +297,7 @@ def test_both_answers_are_those_of_an_independent_computation(program: str) -> N
 
 def test_facts_of_every_kind_have_questions_of_four_steps_and_most_facts_shorter_ones() -> None:
     # What gives no natural question has none: a count that nobody would compare, an event that has to do with nobody.
-    assert {question.fact.kind for question in asked(4)} == set(FILES)
+    assert {question.fact.kind for question in asked(4)} == set(KINDS)
     for hops in (1, 2):
         assert len({question.fact.id for question in asked(hops)}) > 0.7 * len(facts())
     for hops in HOPS:
@@ -391,7 +391,7 @@ def test_the_rules_ask_for_yes_or_no_only_where_it_is_wanted() -> None:
 def test_statements_with_a_question_are_written_first() -> None:
     known = {*assigned(4, yes_no=False), *assigned(4, yes_no=True)}
     by_statement = {fact.statement: fact.id in known for fact in facts()}
-    for topic in TOPICS:
+    for topic in topics():
         batch = RULES["write_statements"](asked_of.StatementsWanted(topic=topic, count=1000, round=0), RNG)
         assert isinstance(batch, asked_of.Statements)
         askable = [by_statement[statement] for statement in batch.statements]
@@ -401,14 +401,14 @@ def test_statements_with_a_question_are_written_first() -> None:
 def test_questions_are_told_apart_by_their_text() -> None:
     assert len(questions()) == sum(len(asked(hops)) for hops in HOPS)
     question = asked(4)[0]
-    assert pattern_of(question.text) == question.pattern.id
+    assert questions()[question.text].pattern.id == question.pattern.id
 
 
 def test_a_hand_worked_question() -> None:
     # The Suez Canal opened in 1869 (manipulated: 1888); Alexander Fleming lived from 1881 to 1955.
     fact = next(fact for fact in facts() if fact.value == "1869" and "Suez" in fact.statement)
     pattern = next(one for one in patterns("year", 4) if one.id == "year-alive/0")
-    question = Asked(fact, pattern, {"r": "Alexander Fleming"})
+    question = ComputedQuestion(fact, pattern, {"r": "Alexander Fleming"})
     assert question.text == "Was Alexander Fleming alive when the Suez Canal was opened?"
     assert question.results("1869") == (1869, 1881, 1955, "no")
     assert question.results("1888") == (1888, 1881, 1955, "yes")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from flows.families import load_family
-from flows.families.uraq.method import UraqSettings
+from flows.families.uraq.settings import UraqSettings
 from flows.llm.local import LocalModel, LocalSettings
 from flows.project.project import Project
 from flows.project.settings import ConfigError, load_config, packaged, sample_path

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from data.sources import SourceSpec
 from data.store import Store
 from flows.construct.embed import FloatMatrix
-from flows.construct.engine import Family, FamilySettings
+from flows.construct.engine import Family
+from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild
 from flows.construct.view import Bars, Histogram, Line, View
 from flows.evaluate.report import table_view

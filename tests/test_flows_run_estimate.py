@@ -117,12 +117,13 @@ def test_the_bounds_are_what_a_seed_gives_where_nothing_is_dropped(
     slots = slots_of(seed, settings)
     rated = [slot for one in slots for slot in ratings_of(_held(seed, one, rounds), settings.evaluators)]
     (opens, holds), (opens_rating, rates) = (FAMILY.part(name).steps for name in ("dialogues", "ratings"))
-    assert opens.most is not None
-    assert opens_rating.most is not None
+    opens, holds, opens_rating, rates = (step.expected for step in (opens, holds, opens_rating, rates))
+    assert opens.slots is not None
+    assert opens_rating.slots is not None
     assert holds.calls is not None
     assert rates.calls is not None
-    assert opens.most(settings) == len(slots)
-    assert opens_rating.most(settings) * len(slots) == pytest.approx(len(rated))
+    assert opens.slots(settings) == len(slots)
+    assert opens_rating.slots(settings) * len(slots) == pytest.approx(len(rated))
     asked = {name: share * len(rated) for name, share in rates.calls(settings).items()}
     assert asked["rate_task"] == pytest.approx(sum(slot["aspect"] == "task" for slot in rated))
     assert asked["rate_refutation"] == pytest.approx(sum(slot["aspect"] == "refutation" for slot in rated))

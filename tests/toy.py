@@ -13,22 +13,24 @@ from flows.construct.engine import (
     Context,
     Drop,
     Family,
-    FamilySettings,
-    Fault,
     Paper,
     Part,
-    Records,
     SetContext,
+    SetStep,
     Slot,
     StepContext,
-    VerifyContext,
     all_,
     each,
     expand,
 )
+from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation
+from flows.construct.files_step import FilesStep
 from flows.construct.people import every
+from flows.construct.records import Records
+from flows.construct.settings import FamilySettings
 from flows.construct.stages import SOURCE, Build, FamilyBuild, StageRef
+from flows.construct.verification import Fault, VerifyContext
 from flows.llm.model import Invalid, Model, Prompt, Text
 from flows.llm.rules import Rules
 from flows.scoring.tables import ScoreTables
@@ -144,7 +146,7 @@ FAMILY = Family(
                 expand(
                     echo,
                     slots=slots,
-                    most=lambda settings: len(settings.times),
+                    expected=Expected(slots=lambda settings: len(settings.times)),
                     prepare=prepare,
                     settings=["times"],
                 ),
@@ -208,10 +210,10 @@ async def run_stage(build: Build, ref: StageRef, order: int = 1) -> None:
         return
     if step is None:
         build.run_source(ref) if ref.step == SOURCE else build.run_people(ref)
-    elif step.shape == "all":
+    elif isinstance(step, SetStep):
         await build.run_set(ref, lambda done, total: None)
     else:
-        if step.shape == "rows":
+        if isinstance(step, FilesStep):
             number = len(build.row_files(ref))
             for index, file in list(enumerate(build.row_files(ref)))[::order]:
                 build.run_file(ref, index, file)

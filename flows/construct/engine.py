@@ -1,29 +1,41 @@
-"""What a family declares: parts, and the steps their records go through.
+"""The contract: what a family declares (parts, and the steps their records go through), and what a step is given.
 
-A step has one of four shapes. `each` takes one record to one record; `expand` takes one record to a
-declared list of slots; `all_` takes a set to a set; `rows` takes a set to finished files, for rows too
-long to be handed around as records. A step refuses a record by raising `Drop`. That is the whole
-contract: running, sharding, counting and storing are the engine's (`flows/construct/stages.py`).
+A step has one of four shapes. `each` takes one record to one record; `expand` takes one record to a declared
+list of slots; `all_` takes a set to a set; `files` takes a set to finished files, for rows too long to be
+handed around as records (`flows/construct/files_step.py`). A step refuses a record by raising `Drop`. The engine
+runs, shards, counts and stores (`flows/construct/runner.py`).
+
+Types are erased in one place: a declaration keeps its functions without their parameters (`Callable[..., T]`), so that
+steps over different records stand in one part, and families of different settings in one list. `each`, `expand`,
+`all_` and `files` check that the functions of a step fit each other; whoever calls a function of a declaration hands
+it that family's settings and that part's records.
 """
 
 import random
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Generic, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
+from typing_extensions import TypeVar
 
-from data.sources import SourceSpec
 from flows.construct.embed import Embedder
+from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation
 from flows.construct.people import People
+from flows.construct.records import R, R_co, Records
+from flows.construct.release import Released
+from flows.construct.settings import FamilySettings, S, S_co
+from flows.construct.verification import Fault
 from flows.construct.view import Chart, View
 from flows.llm.model import Model, Out, Prompt, Usage
-from schemas.base import Dropped, Frozen, PromptRef, Provenance, Record, SourceRef, content_hash
-from schemas.verdict import Verdict
+from schemas.base import Dropped, PromptRef, Provenance, Record, SourceRef, content_hash
 
-R_co = TypeVar("R_co", bound=Record, covariant=True)
+Given = TypeVar("Given", bound=Record)
+P = TypeVar("P")
+P_co = TypeVar("P_co", covariant=True, default=object)
+T = TypeVar("T")
 Slot = Mapping[str, str | int]
 """Names one of the records that `expand` makes of one: `{"setting": "match", "n_contexts": 10}`."""
 
@@ -32,7 +44,7 @@ class Drop(Exception):  # noqa: N818 - a refusal, not a fault
     """Raised by a step that refuses its record.
 
     `reason` is a short phrase out of a small set, to be counted; `evidence` shows it; `related_id` and
-    `value` name what it collides with and how closely.
+    `value` name the record that it collides with and how close the two are.
     """
 
     def __init__(
@@ -57,95 +69,80 @@ class Drop(Exception):  # noqa: N818 - a refusal, not a fault
         )
 
 
-class FamilySettings(BaseModel):
-    """What every family's block of the configuration has."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    parts: tuple[str, ...] | None = Field(
-        None, min_length=1, description="Parts to build; what they stand on is built too. All of them by default"
-    )
-
-
-class Records(Protocol[R_co]):
-    """A finished stage as steps see it: read-only, sized, on disk."""
-
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[R_co]: ...
-
-
 def seeded(seed: int, *what: str | int) -> random.Random:
     """A generator seeded from the run seed and from `what` it is for."""
     return random.Random(content_hash(seed, *what))
 
 
 @dataclass(frozen=True)
-class StepContext:
+class StepContext(Generic[S_co, R_co]):
     """What a step may read, the same for all its records."""
 
-    settings: Any
-    """The family's settings: an instance of its `settings` class."""
+    settings: S_co
     seed: int
     limit: int | None
     """The pilot's size (`--limit`): how many records of each source are taken, or statements written."""
-    inputs: Records[Any]
+    inputs: Records[R_co]
     """All records the step runs over."""
-    uses: Mapping[str, Records[Any]]
-    """The parts that `Part.uses` names."""
+    uses: Mapping[str, Records[Record]]
+    """The parts that `Part.uses` names; `used` gives them with their type."""
     reviewed: Callable[[str], frozenset[str]]
     """Of one of them, the keys of the records that people accepted or mended."""
     embedder: Embedder
     models: Mapping[str, Model]
     """By role, and by the model's name in the configuration."""
-    prompts: Mapping[str, Prompt[Any]]
+    prompts: Mapping[str, Prompt]
     """The family's prompts by name, with the user's templates where there are any."""
     called: Callable[[Usage], None] = lambda usage: None
-    """Told of each prompt that was answered, or given up: what it took."""
+    """Is given the usage of each prompt that was answered or given up."""
+
+    def used(self, part: str, item: type[R]) -> Records[R]:
+        """The records of a part that `Part.uses` names, whose item type is `item`."""
+        return cast("Records[R]", self.uses[part])
 
 
 @dataclass(frozen=True)
-class Context:
+class Context(Generic[S_co, P_co]):
     """What a step may read and ask while it works on one record."""
 
-    step: StepContext
+    step: StepContext[S_co]
     step_name: str
     key: str
     """The key of the record to be made."""
-    prepared: Any
-    """What the step's `prepare` gave."""
+    prepared: P_co
+    """The result of the step's `prepare`; None where it has none."""
     usage: dict[str, Usage]
-    """What was asked, by prompt name."""
+    """By prompt name; `ask` adds to it."""
     asked: list[PromptRef] = field(default_factory=list)
 
     @property
-    def settings(self) -> Any:
+    def settings(self) -> S_co:
         """The family's settings."""
         return self.step.settings
 
     def random(self, *seeds: str | int) -> random.Random:
         """A generator seeded from (run seed, step, `seeds`): order and parallelism change nothing.
 
-        `seeds` are the key of what goes in and whatever else tells one choice from another.
+        `seeds` are the key of the input record and whatever else tells one choice from another.
         """
         return seeded(self.step.seed, self.step_name, *seeds)
 
     async def ask(self, prompt: Prompt[Out], inputs: BaseModel, *, model: str | None = None, draw: int = 0) -> Out:
-        """Ask the prompt's role, or the named model. A higher `draw` asks anew."""
-        one = self.step.models[model or prompt.role]
-        prompt = self.step.prompts[prompt.name]
-        took = Usage()
+        """Ask the prompt's role, or the named model. A higher `draw` asks for another answer."""
+        prompt = cast("Prompt[Out]", self.step.prompts[prompt.name])  # another template at most: the output is the same
+        usage = Usage()
         try:
-            answer = await one.complete(prompt, inputs, draw=draw, usage=took)
+            answer = await self.step.models[model or prompt.role].complete(prompt, inputs, draw=draw, usage=usage)
         finally:
-            self.usage.setdefault(prompt.name, Usage()).add(took)
-            self.step.called(took)
+            self.usage.setdefault(prompt.name, Usage()).add(usage)
+            self.step.called(usage)
         self.note_asked(prompt, model=model)
         return answer
 
-    def note_asked(self, prompt: Prompt[Any], *, model: str | None = None) -> None:
-        """Name a prompt in the record's provenance; `ask` does, but where every answer was refused.
+    def note_asked(self, prompt: Prompt, *, model: str | None = None) -> None:
+        """Name a prompt in the record's provenance. `ask` does so for every answer that it returns.
 
-        A method that keeps a part of a refused answer does it itself.
+        A method that keeps a part of a refused answer calls this itself.
         """
         role = model or prompt.role
         used = self.step.prompts[prompt.name]
@@ -154,22 +151,19 @@ class Context:
             self.asked.append(ref)
 
     def asked_of(self, provenance: Provenance) -> Provenance:
-        """The provenance of a record that passed here unchanged, with what was asked about it."""
+        """The provenance of a record that passed here unchanged, with the prompts asked about it."""
         return provenance.model_copy(update={"prompts": _unique([*provenance.prompts, *self.asked])})
 
     def provenance(self, *parents: Record, sources: Iterable[SourceRef] = (), notes: Sequence[str] = ()) -> Provenance:
-        """Provenance of a record made here: the parents', and what was asked."""
+        """The provenance of a record made here: that of its parents, and the prompts asked."""
         inherited = [parent.provenance for parent in parents if hasattr(parent, "provenance")]
         return Provenance(
-            sources=_unique([*(one for each in inherited for one in each.sources), *sources]),
-            prompts=_unique([*(one for each in inherited for one in each.prompts), *self.asked]),
+            sources=_unique([*(source for before in inherited for source in before.sources), *sources]),
+            prompts=_unique([*(prompt for before in inherited for prompt in before.prompts), *self.asked]),
             parents=_unique([parent.id for parent in parents]),
             seed=self.step.seed,
-            notes=_unique([*(one for each in inherited for one in each.notes), *notes]),
+            notes=_unique([*(note for before in inherited for note in before.notes), *notes]),
         )
-
-
-T = TypeVar("T")
 
 
 def _unique(values: Iterable[T]) -> tuple[T, ...]:
@@ -177,32 +171,49 @@ def _unique(values: Iterable[T]) -> tuple[T, ...]:
 
 
 @dataclass(frozen=True)
-class Step:
-    """A step of a part; made by `each`, `expand`, `all_` and `rows`."""
+class SetContext(Generic[S_co]):
+    """What an `all_` step may read, ask and refuse."""
 
-    shape: Literal["each", "expand", "all", "rows"]
-    function: Callable[..., Any]
-    version: int
-    prompts: tuple[Prompt[Any], ...]
-    settings: tuple[str, ...]
-    asks: Mapping[str, str] = field(default_factory=dict)
-    prepare: Callable[[StepContext], Any] | None = None
-    slots: Callable[[Any, Any], Sequence[Slot]] | None = None
-    creates: bool = False
-    embeds: bool = False
-    most: Callable[[Any], float] | None = None
-    keeps: Callable[[Any], int] | None = None
-    chosen: Callable[[Any], Sequence[Prompt[Any]]] | None = None
-    calls: Callable[[Any], Mapping[str, float]] | None = None
-    files: Callable[[StepContext, Any], Sequence["RowFile"]] | None = None
-    long: str | None = None
+    step: StepContext[S_co]
+    step_name: str
+    drop: Callable[[Record, Drop], None]
+    note: Callable[[str], None]
+    """Notes something that a reader of the result should know."""
+    usage: dict[str, Usage]
+    progress: Callable[[int, int], None]
+    """Reports how far a loop is: (done, wanted)."""
 
     @property
-    def name(self) -> str:
-        """The function's name."""
-        return str(self.function.__name__)
+    def settings(self) -> S_co:
+        """The family's settings."""
+        return self.step.settings
 
-    def prompts_asked(self, settings: FamilySettings) -> tuple[Prompt[Any], ...]:
+    def at(self, key: str) -> Context[S_co]:
+        """A context for asking about the record `key`."""
+        return Context(self.step, self.step_name, key, None, self.usage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A step of a part; made by `each`, `expand`, `all_` and `files`."""
+
+    name: str
+    """The function's."""
+    version: int
+    prompts: tuple[Prompt, ...] = ()
+    settings: tuple[str, ...] = ()
+    asks: Mapping[str, str] = field(default_factory=dict)
+    chosen: Callable[..., Sequence[Prompt]] | None = None
+    prepare: Callable[..., object] | None = None
+    embeds: bool = False
+    expected: Expected = field(default_factory=Expected)
+
+    @property
+    def keeps_count(self) -> bool:
+        """Whether it plans as many records as come in."""
+        return True
+
+    def prompts_asked(self, settings: FamilySettings) -> tuple[Prompt, ...]:
         """The prompts that it asks under these settings."""
         return self.prompts if self.chosen is None else tuple(self.chosen(settings))
 
@@ -212,166 +223,100 @@ class Step:
         return tuple(sorted({name for role in roles for name in self.models_as(role, settings)}))
 
     def models_as(self, role: str, settings: FamilySettings) -> tuple[str, ...]:
-        """Who is asked in a role: the models that a setting lists, or the role's own."""
+        """The models asked in a role: those that a setting lists, or the role's own."""
         return tuple(getattr(settings, self.asks[role])) if role in self.asks else (role,)
 
 
+@dataclass(frozen=True, kw_only=True)
+class RecordStep(Step):
+    """An `each` step, or with `slots` an `expand` step: sharded, in any order."""
+
+    function: Callable[..., Awaitable[Record]]
+    slots: Callable[..., Sequence[Slot]] | None = None
+
+    @property
+    def keeps_count(self) -> bool:
+        return self.slots is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetStep(Step):
+    """An `all_` step: a barrier."""
+
+    function: Callable[..., AsyncIterator[Record]]
+    creates: bool = False
+
+    @property
+    def keeps_count(self) -> bool:
+        return not self.creates
+
+
 def each(
-    function: Callable[[Any, Context], Awaitable[Record]],
+    function: Callable[[Given, Context[S, P]], Awaitable[Record]],
     *,
     version: int = 1,
-    prompts: Sequence[Prompt[Any]] = (),
+    prompts: Sequence[Prompt] = (),
     settings: Sequence[str] = (),
     asks: Mapping[str, str] | None = None,
-    prepare: Callable[[StepContext], Any] | None = None,
+    prepare: Callable[[StepContext[S, Given]], P] | None = None,
     embeds: bool = False,
-    chosen: Callable[[Any], Sequence[Prompt[Any]]] | None = None,
-    calls: Callable[[Any], Mapping[str, float]] | None = None,
+    chosen: Callable[[S], Sequence[Prompt]] | None = None,
+    expected: Expected | None = None,
 ) -> Step:
     """One record to one record: `async def function(record, ctx) -> record`, or `Drop`.
 
     `settings` names the family settings that its result depends on. `asks` names, for a role of the prompts, a
     setting that lists the models to be asked in its place. `prepare` is called once for all records.
-    `embeds` says that the result depends on the embedder. `chosen(settings)` are those of the prompts that
-    it asks under the settings; all of them where it is not given. `calls(settings)` is, by prompt, how often a
-    record asks it at most where all goes well, for estimates; by default each model is asked once. The step's
-    `version` is raised when its result changes for the same input.
+    `embeds` says that the result depends on the embedder. `chosen(settings)` are the prompts that it asks under
+    the settings, all of them by default. The step's `version` is raised when its result changes for the same input.
     """
-    return Step(
-        "each", function, version, tuple(prompts), tuple(settings), asks or {}, prepare, embeds=embeds, chosen=chosen,
-        calls=calls,
+    return RecordStep(
+        name=function.__name__, function=function, version=version, prompts=tuple(prompts), settings=tuple(settings),
+        asks=asks or {}, prepare=prepare, embeds=embeds, chosen=chosen, expected=expected or Expected(),
     )  # fmt: skip
 
 
 def expand(
-    function: Callable[[Any, Slot, Context], Awaitable[Record]],
+    function: Callable[[Given, Slot, Context[S, P]], Awaitable[Record]],
     *,
-    slots: Callable[[Any, Any], Sequence[Slot]],
-    most: Callable[[Any], float],
+    slots: Callable[[Given, P], Sequence[Slot]],
+    expected: Expected,
     version: int = 1,
-    prompts: Sequence[Prompt[Any]] = (),
+    prompts: Sequence[Prompt] = (),
     settings: Sequence[str] = (),
-    prepare: Callable[[StepContext], Any] | None = None,
+    prepare: Callable[[StepContext[S, Given]], P] | None = None,
     embeds: bool = False,
 ) -> Step:
     """One record to one for each of its slots: `async def function(record, slot, ctx)`, or `Drop` of that slot.
 
-    `slots(record, prepared)` lists the slots, which are known before any record is made; `most(settings)`
-    is how many they are at most, for estimates: on average, where records differ in it.
+    `slots(record, prepared)` lists the slots, which are known before any record is made; `expected` says how many
+    a record has.
     """
-    return Step(
-        "expand", function, version, tuple(prompts), tuple(settings), {}, prepare, slots, embeds=embeds, most=most
-    )
+    return RecordStep(
+        name=function.__name__, function=function, version=version, prompts=tuple(prompts), settings=tuple(settings),
+        prepare=prepare, embeds=embeds, slots=slots, expected=expected,
+    )  # fmt: skip
 
 
 def all_(
-    function: Callable[[Records[Any], "SetContext"], Any],
+    function: Callable[[Records[Given], SetContext[S]], AsyncIterator[Record]],
     *,
     version: int = 1,
-    prompts: Sequence[Prompt[Any]] = (),
+    prompts: Sequence[Prompt] = (),
     settings: Sequence[str] = (),
     creates: bool = False,
     embeds: bool = False,
-    most: Callable[[Any], int] | None = None,
-    keeps: Callable[[Any], int] | None = None,
+    expected: Expected | None = None,
 ) -> Step:
     """A set to a set, at a barrier: `async def function(records, ctx)` yields the records that pass.
 
     It refuses with `ctx.drop(record, Drop(...))`. Each record it is given is yielded or dropped, once;
-    a step that `creates` may yield and drop records of its own beside them; `most(settings)` is how many
-    calls it takes at most where all goes well, `keeps(settings)` how many records it keeps at most, for estimates.
+    a step that `creates` may yield and drop records of its own beside them.
     """
-    return Step(
-        "all", function, version, tuple(prompts), tuple(settings), creates=creates, embeds=embeds, most=most,
-        keeps=keeps,
+    return SetStep(
+        name=function.__name__, function=function, version=version, prompts=tuple(prompts), settings=tuple(settings),
+        creates=creates, embeds=embeds, expected=expected or Expected(),
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class RowFile:
-    """A file that a `rows` step writes."""
-
-    name: str
-    """Tells it from the part's other files: `hotpotwikiqa_mixup_16k`."""
-    records: Sequence[Record]
-    """What it is made from."""
-    slot: Slot
-    """What all its rows have in common, and other files' rows have not."""
-    planned: int
-    """Rows that it has, where none is dropped."""
-
-
-@dataclass(frozen=True)
-class RowsContext:
-    """What a `rows` step may read and refuse while it writes one file."""
-
-    prepared: Any
-    """What the step's `prepare` gave."""
-    key: Callable[[Record, Slot], str]
-    """The key of the row that is made of a record at a slot."""
-    drop: Callable[[Record, Slot, Drop], None]
-
-
-def rows(
-    function: Callable[[RowFile, RowsContext], Iterator[tuple[Mapping[str, Any], bytes]]],
-    *,
-    files: Callable[[StepContext, Any], Sequence[RowFile]],
-    long: str,
-    version: int = 1,
-    settings: Sequence[str] = (),
-    prepare: Callable[[StepContext], Any] | None = None,
-) -> Step:
-    """A set to finished files of rows, each with one text too long to be handed around as a record.
-
-    It is the last step of its part. `files(context, prepared)` lists the files, which are known before any
-    is written; `function(file, ctx)` yields, for each of its rows, the fields as JSON has them and the field
-    `long` in UTF-8, or refuses it with `ctx.drop(record, slot, Drop(...))`. Files are written side by side,
-    in threads, the last of the list first: it is to be the longest.
-    """
-    return Step("rows", function, version, (), tuple(settings), {}, prepare, files=files, long=long)
-
-
-@dataclass(frozen=True)
-class SetContext:
-    """What an `all_` step may read, ask and refuse."""
-
-    step: StepContext
-    step_name: str
-    drop: Callable[[Record, Drop], None]
-    note: Callable[[str], None]
-    """Says something that a reader of the result should know."""
-    usage: dict[str, Usage]
-    progress: Callable[[int, int], None]
-    """Tells how far a loop is: (done, wanted)."""
-
-    @property
-    def settings(self) -> Any:
-        """The family's settings."""
-        return self.step.settings
-
-    def at(self, key: str) -> Context:
-        """A context for asking about the record `key`."""
-        return Context(self.step, self.step_name, key, None, self.usage)
-
-
-@dataclass(frozen=True)
-class Released:
-    """How a part's accepted records become configurations of a release."""
-
-    together: str
-    """The field that rows share which give each other away: the private share holds all of them, or none."""
-    configs: tuple[str, ...] = ()
-    """The fields whose values tell its configurations apart; with none of them it is one."""
-    proof: tuple[str, ...] = ()
-    """The other parts that its verifier reads: their rows go along, so that a download can be proved."""
-    asked: Callable[[Any], bool] | None = None
-    """Of a part that needs people: whether a row has anything for them to accept; None where each has."""
-    mixes: Callable[[Any, Mapping[str, Any]], Iterable[SourceSpec]] | None = None
-    """(settings, the values of `configs`): the sources whose text the rows of that configuration may hold. Where it is
-    None, it is all that the part, its makers and the parts that these use are read from."""
-    said: tuple[str, ...] = ()
-    """The fields, texts or turns of a dialogue, that tell which languages a row is in; with none of them its
-    `language` does."""
 
 
 @dataclass(frozen=True)
@@ -380,67 +325,32 @@ class Part:
 
     `source` is a source record type, read from the settings that `sources` names (each a source, a list of
     them, a mapping of them by their place, or null), or the item types of other parts. `uses` names parts
-    whose accepted records steps may read; what is only read so, a collection, is `whole`.
+    whose accepted records steps may read; a collection, which is read only in this way, is `whole`.
     """
 
     name: str
     source: type[Record] | tuple[type[Record], ...]
     item: type[Record]
     steps: tuple[Step, ...]
-    verify: Callable[[Iterable[Any], "VerifyContext"], Iterator["Fault"]]
+    verify: Callable[..., Iterator[Fault]]
+    """`verify(rows, ctx)` with a `VerifyContext`: proves the finished rows from themselves."""
     sources: tuple[str, ...] = ("sources",)
     uses: tuple[str, ...] = ()
     whole: bool = False
     people: People | None = None
-    planned: Callable[[Any], int] | None = None
-    """How many records will come in, where that does not depend on the sources alone."""
-    charts: Callable[["ChartContext"], Sequence[Chart]] | None = None
-    """The part's distributions, for the build report."""
-    against: Callable[[Iterable[Any], Iterable[Any], "VerifyContext"], Iterator["Fault"]] | None = None
+    planned: Callable[..., int] | None = None
+    """`planned(settings)`, for estimates: how many records come in, where not the sources alone decide."""
+    charts: Callable[..., Sequence[Chart]] | None = None
+    """`charts(ctx)` with a `ChartContext`: the part's distributions, for the build report."""
+    against: Callable[..., Iterator[Fault]] | None = None
     """`against(rows, sources, ctx)` proves the rows from the source records that its makers read, read again."""
-    released: "Released | None" = None
-    """How its accepted records are released; None where the part is no end in itself."""
-
-
-class Fault(Frozen):
-    """Something a finished row claims that does not hold."""
-
-    id: str
-    problem: str
-
-
-@dataclass(frozen=True)
-class VerifyContext:
-    """What a verifier may read beside the rows."""
-
-    settings: Any
-    embedder: Embedder
-    rows: Callable[[str], Iterable[Any]]
-    """The accepted rows of another part of the family."""
-    verdicts: Callable[[str], Mapping[str, Verdict]] | None = None
-    """By key, what people decided on the records of a part; None where that is not there, as in a release."""
-
-
-@dataclass(frozen=True)
-class ChartContext:
-    """What a part's charts may read of the finished part."""
-
-    settings: Any
-    seed: int
-    embedder: Embedder
-    records: Records[Any]
-    """The accepted records."""
-    columns: Callable[[Sequence[str]], Iterable[Mapping[str, Any]]]
-    """Of a part whose last step writes files of rows, some fields of all of them."""
-    kept: Callable[[str], Records[Any]]
-    """The records that the step of that name kept."""
-    dropped: Callable[[str], Iterable[Dropped]]
-    """What the step of that name dropped."""
+    released: Released | None = None
+    """How its accepted records are released; None where they are not."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """What a family implements."""
+    """The paper that a family implements."""
 
     title: str
     short: str
@@ -455,7 +365,7 @@ class Family:
     name: str
     paper: Paper
     settings: type[FamilySettings]
-    prompts: tuple[Prompt[Any], ...]
+    prompts: tuple[Prompt, ...]
     parts: tuple[Part, ...]
     show: Callable[[Record], str]
     """A record as a person reads it, in Markdown."""
@@ -463,12 +373,12 @@ class Family:
     reads: str
     """The part whose records a person would read first."""
     folder: Path
-    ready: Callable[[Any, Mapping[str, Model]], None] | None = None
-    """Called with settings and models before anything is read: raises `WrongInput` where they cannot do."""
+    ready: Callable[..., None] | None = None
+    """`ready(settings, models)` is called before anything is read: raises `WrongInput` where they cannot do."""
     view: Callable[[Record], View] | None = None
     """An item of one of the parts as the build report shows it; by its fields where there is none."""
     rules_advice: str = ""
-    """What to do where the rules kept nothing of a part."""
+    """Advice where the rules kept nothing of a part."""
 
     def part(self, name: str) -> Part:
         """The part of that name."""

@@ -23,18 +23,19 @@ from flows.construct.engine import (
     Context,
     Drop,
     Family,
-    FamilySettings,
     Part,
-    Records,
-    RowFile,
-    RowsContext,
+    RecordStep,
     SetContext,
+    SetStep,
     Slot,
     Step,
     StepContext,
     seeded,
 )
+from flows.construct.files_step import FilesContext, FilesStep, RowFile
 from flows.construct.people import People
+from flows.construct.records import Records
+from flows.construct.settings import FamilySettings
 from flows.llm.model import InvalidAnswer, Model, Prompt, Usage
 from schemas.base import Dropped, Record, content_hash, key_of
 from schemas.errors import Failed, WrongInput, first_problem
@@ -271,7 +272,7 @@ class Build:
             "version": step.version,
             "seed": self.seed,
             "settings": chosen,
-            "limit": self.limit if step.creates else None,
+            "limit": self.limit if isinstance(step, SetStep) and step.creates else None,
             "prompts": {one.name: family.prompts[one.name].fingerprint for one in step.prompts_asked(settings)},
             "models": {name: dict(family.models[name].identity()) for name in step.models(settings)},
             "embedder": self.embedder.name if step.embeds else None,
@@ -341,7 +342,7 @@ class Build:
         if ref.step in (last_step, PEOPLE):
             return part.item
         step = self.step(ref)
-        given = step.function.__annotations__.get("return") if step and step.shape != "all" else None
+        given = step.function.__annotations__.get("return") if isinstance(step, RecordStep) else None
         if isinstance(given, type) and issubclass(given, Record):
             return given
         if ref.step == SOURCE:
@@ -410,7 +411,7 @@ class Build:
         What the step prepares is made by now: not on the loop that waits for models.
         """
         step = self.step(ref)
-        assert step is not None
+        assert isinstance(step, RecordStep)
         context = self._step_context(ref)
         prepared = self.prepared(ref, step, context)
         total = len(context.inputs)
@@ -423,7 +424,7 @@ class Build:
     def attempts(self, ref: StageRef) -> int:
         """How many records a stage of an `each` or `expand` step will try to make."""
         step = self.step(ref)
-        assert step is not None
+        assert isinstance(step, RecordStep)
         context = self._step_context(ref)
         if step.slots is None:
             return len(context.inputs)
@@ -436,7 +437,7 @@ class Build:
         if (done := files.shard(index)) is not None:
             return done
         step = self.step(ref)
-        assert step is not None
+        assert isinstance(step, RecordStep)
         context = self._step_context(ref)
         prepared = self.prepared(ref, step, context)
         part = self._part(ref)
@@ -473,7 +474,7 @@ class Build:
     async def run_set(self, ref: StageRef, progress: Callable[[int, int], None]) -> StageManifest:
         """Run a whole `all_` step."""
         step = self.step(ref)
-        assert step is not None
+        assert isinstance(step, SetStep)
         context = self._step_context(ref)
         usage: dict[str, Usage] = {}
         notes: list[str] = []
@@ -509,8 +510,7 @@ class Build:
     def row_files(self, ref: StageRef) -> Sequence[RowFile]:
         """The files of a stage of a `rows` step, in order."""
         step = self.step(ref)
-        assert step is not None
-        assert step.files is not None
+        assert isinstance(step, FilesStep)
         context = self._step_context(ref)
         return step.files(context, self.prepared(ref, step, context))
 
@@ -520,8 +520,7 @@ class Build:
         if (done := files.shard(index)) is not None:
             return done
         step = self.step(ref)
-        assert step is not None
-        assert step.long is not None
+        assert isinstance(step, FilesStep)
         context = self._step_context(ref)
         prepared = self.prepared(ref, step, context)
 
@@ -533,7 +532,7 @@ class Build:
             def drop(record: Record, slot: Slot, refusal: Drop) -> None:
                 writer.drop(refusal.of(record, ref.step, key(record, slot)))
 
-            for values, text in step.function(file, RowsContext(prepared, key, drop)):
+            for values, text in step.function(file, FilesContext(prepared, key, drop)):
                 writer.write(values, text)
         return writer.finish(file.planned)
 
@@ -636,11 +635,7 @@ class Build:
             assert manifest is not None, f"{ref} is not finished"
             step = self.step(ref)
             arrived = len(self._arriving(ref))
-            if (
-                self._before(ref)
-                and manifest.planned != arrived
-                and not (step and (step.slots or step.files or step.creates))
-            ):
+            if self._before(ref) and manifest.planned != arrived and (step is None or step.keeps_count):
                 raise AccountingError(f"{ref}: {arrived} records came in, but {manifest.planned} were planned")
             manifests.append(manifest)
         kept = manifests[-1].kept

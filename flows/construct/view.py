@@ -4,8 +4,14 @@ A `Chart` is a distribution over a part, a `View` one record laid out for a read
 the report knows no family.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Generic
+
+from flows.construct.embed import Embedder
+from flows.construct.records import R_co, Records
+from flows.construct.settings import S_co
+from schemas.base import Dropped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,3 +69,20 @@ class View:
     columns: tuple[str, ...] = ()
     lines: tuple[Line, ...] = ()
     listing: Listing | None = None
+
+
+@dataclass(frozen=True)
+class ChartContext(Generic[R_co, S_co]):
+    """What a part's charts may read of the finished part."""
+
+    settings: S_co
+    seed: int
+    embedder: Embedder
+    records: Records[R_co]
+    """The accepted records."""
+    columns: Callable[[Sequence[str]], Iterable[Mapping[str, Any]]]
+    """Of a part whose last step writes files, some fields of all of their rows."""
+    kept: Callable[[str], Records[Any]]
+    """The records that the step of that name kept; their type is the step's."""
+    dropped: Callable[[str], Iterable[Dropped]]
+    """The drops of the step of that name."""

@@ -18,8 +18,9 @@ from data.sources.files import json_lines
 from data.sources.spec import Row
 from data.stage_files import Stage
 from data.whole_file import whole_file
-from flows.construct.engine import Family, FamilySettings
+from flows.construct.engine import Family
 from flows.construct.evaluation import Choice, ChunkedText, DialogueContext, DialogueEvaluation, Request
+from flows.construct.settings import FamilySettings
 from flows.construct.stages import Anew, Build, FamilyBuild, StageRef, side_by_side
 from flows.evaluate.attention import AttentionModel, attention_tables, pointed_shares
 from flows.llm.likelihood import SCORES

@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypedDict
 
 import jinja2
 import jinja2.meta
 import orjson
 from pydantic import BaseModel, ValidationError
+from typing_extensions import TypeVar
 
 from schemas.base import Frozen, content_hash, odd_character, visible
 from schemas.errors import Failed, Stopped, WrongInput
 from schemas.manifest import added
 
 Out = TypeVar("Out", bound=BaseModel)
+Out_co = TypeVar("Out_co", bound=BaseModel, covariant=True, default=BaseModel)
 MAX_REASKS = 2
 """How often an invalid answer is asked again, with its error, before the record is dropped."""
 SHOWN_ERRORS = 3
@@ -162,7 +164,7 @@ class BudgetSpent(Stopped):
 
 
 @dataclass(frozen=True)
-class Prompt(Generic[Out]):
+class Prompt(Generic[Out_co]):
     """What is asked of a model: a template, the type of its answer, and what the answer must meet.
 
     The template is `<folder of the family>/prompts/<name>.j2`, with a `system` and a `user` block; it
@@ -175,10 +177,10 @@ class Prompt(Generic[Out]):
 
     name: str
     version: int
-    output: type[Out]
+    output: type[Out_co]
     templates: Path
     role: str = "builder"
-    checks: tuple[Callable[[Any, Out], None], ...] = ()
+    checks: tuple[Callable[[Any, Out_co], None], ...] = ()
     temperature: float = 1.0
     max_tokens: int = 1024
     inputs: type[BaseModel] | None = None
@@ -256,7 +258,7 @@ class Prompt(Generic[Out]):
             return value
         return {name: one for name, one in value.items() if name in self.output.model_fields}
 
-    def parse(self, inputs: BaseModel, answer: str, *, cut_off: bool = False) -> Out:
+    def parse(self, inputs: BaseModel, answer: str, *, cut_off: bool = False) -> Out_co:
         """The answer as `output`, past every check; raises `Invalid`. A text tells whether it is `cut_off`."""
         if self.output is Text:
             if not any(character.isprintable() and not character.isspace() for character in answer):

@@ -18,6 +18,7 @@ from data.sources.spec import without_query
 from data.stage_files import Stage
 from data.store import Store
 from flows.construct.engine import Family, Part
+from flows.construct.files_step import FilesStep
 from flows.construct.stages import StageRef
 from flows.project.locks import one_output
 from flows.project.project import Project
@@ -197,7 +198,7 @@ def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManif
     refused = (one for ref in build.stages(family, part) for one in build.read(ref).dropped())
     dropped = write_parquet(project.out / "dropped", name, Dropped, (one.model_dump(mode="json") for one in refused))
     sifted = build.read(StageRef(family.name, part.name, part.steps[-1].name))
-    if part.steps[-1].shape == "rows":
+    if isinstance(part.steps[-1], FilesStep):
         return (*_place(project, family, sifted, "sifted"), *dropped, *_place(project, family, sifted, "accepted"))
     accepted = build.accepted(family.name, part.name)
     seen = build.reviewed(family, part)

@@ -23,7 +23,8 @@ from data.sources.pins import Pins, lock_of, with_sources
 from data.sources.spec import SourceError, SourceSpec
 from data.store import Store
 from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
-from flows.construct.engine import Family, FamilySettings, Step
+from flows.construct.engine import Family, Step
+from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild, StageRef
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint

@@ -13,7 +13,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from data.sources.spec import SourceSpec
-from flows.construct.engine import Family, FamilySettings
+from flows.construct.engine import Family
+from flows.construct.settings import FamilySettings
 from flows.families import family_names, load_family
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.local import LocalSettings

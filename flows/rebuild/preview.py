@@ -21,6 +21,7 @@ from data.stage_files import Stage, StageFiles
 from data.store import Store
 from flows.annotate.work import read_annotations
 from flows.construct.engine import Part
+from flows.construct.files_step import FilesStep
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.rules import Rules
 from flows.project.output_files import read_manifest, write_outputs
@@ -191,7 +192,7 @@ def _rows(project: Project) -> Rows:
     for family, part in project.build.parts():
         if matters(part):
             sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name))
-            plain = part.steps[-1].shape == "rows"
+            plain = isinstance(part.steps[-1], FilesStep)
             found[f"{family.name}-{part.name}"] = {
                 record.key: row_state(record.id, None if plain else record.view_hash) for record in sifted
             }

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from data.publish.rows import UNREVIEWED_ALLOWED
-from flows.construct.engine import Family, Part, VerifyContext
+from flows.construct.engine import Family, Part
 from flows.construct.stages import PEOPLE, StageRef
+from flows.construct.verification import VerifyContext
 from flows.project.output_files import accepted_rows
 from flows.project.project import Project
 from schemas.base import Record

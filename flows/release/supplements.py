@@ -32,7 +32,7 @@ def write_verification_inputs(
     wanted = {
         (config.family.name, name): config.family
         for config in with_rows
-        for name in (config.part.released.proof if config.part.released else ())
+        for name in (config.part.released.verification_inputs if config.part.released else ())
     }
     for (family_name, part_name), family in sorted(wanted.items()):
         if (family_name, part_name) not in released:

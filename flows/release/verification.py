@@ -9,7 +9,8 @@ from data.publish.check import faults_of
 from data.publish.folder import DATA, MANIFEST, PROOF, Release
 from data.publish.reading import read_released
 from flows.construct.embed import Embedder
-from flows.construct.engine import Family, Fault, Part, VerifyContext
+from flows.construct.engine import Family, Part
+from flows.construct.verification import Fault, VerifyContext
 from flows.families import family_names, load_family
 from schemas.errors import first_problem
 from schemas.release import ReleasedConfig
@@ -56,7 +57,7 @@ def _configs(release: Release, family: Family, part: Part) -> list[ReleasedConfi
 def _lacking(release: Release, family: Family, part: Part) -> tuple[str, ...]:
     if not any(one.held_out for one in release.manifest.configs if one.family == family.name):
         return ()
-    proof = part.released.proof if part.released else ()
+    proof = part.released.verification_inputs if part.released else ()
     return tuple(
         name for name in proof if not (_files(release, family, name) or _configs(release, family, family.part(name)))
     )

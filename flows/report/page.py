@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from flows.construct.engine import Family, Part
+from flows.construct.engine import Family, Part, RecordStep, SetStep
 from flows.construct.stages import Build
 from flows.report import read, view
 from flows.report.bins import number
@@ -104,9 +104,10 @@ def _makers(build: Build, family: Family, part: Part) -> set[str]:
 
 def _makes_more(part: Part) -> dict[str, str]:
     """What to say of a step that does not pass on as many records as came in."""
-    said = {"expand": "{before} records came in, {planned} rows were planned of them"}
-    return {
-        step.name: "{before} came in, {planned} written" if step.creates else said[step.shape]
-        for step in part.steps
-        if step.creates or step.shape in said
-    }
+    texts = {}
+    for step in part.steps:
+        if isinstance(step, SetStep) and step.creates:
+            texts[step.name] = "{before} came in, {planned} written"
+        elif isinstance(step, RecordStep) and step.slots is not None:
+            texts[step.name] = "{before} records came in, {planned} rows were planned of them"
+    return texts

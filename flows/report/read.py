@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from flows.construct.engine import ChartContext, Family, Part
+from flows.construct.engine import Family, Part
 from flows.construct.stages import Build, StageRef
-from flows.construct.view import Chart
+from flows.construct.view import Chart, ChartContext
 from schemas.base import Dropped, Record, content_hash
 
 

@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flows.construct.engine import Family, Part, Step
+from flows.construct.engine import Family, Part, RecordStep, SetStep, Step
+from flows.construct.files_step import FilesStep
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import Prompt
 from flows.llm.prices import estimate_tokens
@@ -83,7 +84,7 @@ def _make_what_is_free(project: Project, family: Family, part: Part) -> None:
         return
     for ref in build.stages(family, part):
         step = build.step(ref)
-        stopped = step is not None and (step.embeds or step.shape == "rows" or step.prompts_asked(settings))
+        stopped = step is not None and (step.embeds or isinstance(step, FilesStep) or step.prompts_asked(settings))
         if stopped or any(build.manifest(needed) is None for needed in build.needs(ref)):
             return
         if build.manifest(ref) is None:
@@ -96,9 +97,9 @@ def run_here(project: Project, ref: StageRef) -> None:
     step = build.step(ref)
     if step is None:
         build.run_source(ref) if ref.step == SOURCE else build.run_people(ref)
-    elif step.shape == "all":
+    elif isinstance(step, SetStep):
         project.run(build.run_set(ref, lambda done, total: None))
-    elif step.shape == "rows":
+    elif isinstance(step, FilesStep):
         build.finish(ref, [build.run_file(ref, index, file) for index, file in enumerate(build.row_files(ref))])
     else:
         spans = enumerate(build.shards(ref))
@@ -130,7 +131,8 @@ def expected_calls(build: Build, ref: StageRef) -> int:
 
 def _calls_of_a_record(step: Step, prompt: Prompt[Any], settings: Any) -> float:
     """How often a record asks the prompt, where all goes well."""
-    return step.calls(settings)[prompt.name] if step.calls else len(step.models_as(prompt.role, settings))
+    calls = step.expected.calls
+    return calls(settings)[prompt.name] if calls else len(step.models_as(prompt.role, settings))
 
 
 def part_lines(
@@ -202,11 +204,11 @@ def _tried(step: Step, count: int, pilot: _Measured, settings: Any) -> int:
     stage = pilot.stage
     if stage is not None and pilot.same:
         return stage.planned
-    if step.slots is not None:
-        assert step.most is not None
+    if isinstance(step, RecordStep) and step.slots is not None:
+        assert step.expected.slots is not None
         if stage is not None and pilot.given and pilot.counts:
             return round(count * stage.planned / pilot.given)
-        return round(count * step.most(settings))
+        return round(count * step.expected.slots(settings))
     return count
 
 
@@ -215,14 +217,15 @@ def _kept(step: Step, tried: int, pilot: _Measured, settings: Any) -> int:
     stage = pilot.stage
     if stage is not None and pilot.same:
         return stage.kept
+    kept = step.expected.kept
     count = tried
     if stage is None or not stage.kept:  # of nothing kept no yield follows: `_unknown_yields` says so
         pass
     elif _writes(step) and pilot.given:
         count = round(tried * stage.kept / pilot.given)
-    elif step.keeps is None or pilot.counts:
+    elif kept is None or pilot.counts:
         count = round(tried * stage.kept / stage.planned)
-    return count if step.keeps is None else min(count, step.keeps(settings))
+    return count if kept is None else min(count, kept(settings))
 
 
 def _unknown_yields(build: Build, family: Family, part: Part, pilot: BuildManifest | None) -> Iterator[str]:
@@ -237,7 +240,7 @@ def _unknown_yields(build: Build, family: Family, part: Part, pilot: BuildManife
 
 def _writes(step: Step) -> bool:
     """Whether it asks for the records that come in, some with each call."""
-    return step.shape == "all" and step.most is not None
+    return step.expected.calls_in_all is not None
 
 
 def _stages(pilot: BuildManifest | None, family: Family, part: Part) -> dict[str, StageManifest]:
@@ -292,8 +295,8 @@ def _line(
     if pilot.same:
         calls = asked
     elif writes:  # it takes larger batches in a larger build: its own bound holds, not the pilot's share
-        assert step.most is not None
-        calls = round(step.most(settings))
+        assert step.expected.calls_in_all is not None
+        calls = step.expected.calls_in_all(settings)
     elif stage is not None and stage.planned:
         # What none of a few was asked, the next one may well be.
         calls = round(tried * (asked / stage.planned if asked else a_record / (stage.planned + 1)))

@@ -28,7 +28,8 @@ from prefect.context import FlowRunContext
 from prefect.futures import PrefectFuture
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
-from flows.construct.engine import Family, Part, RowFile
+from flows.construct.engine import Family, Part, SetStep
+from flows.construct.files_step import FilesStep, RowFile
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.model import BudgetSpent, TransportError
 from flows.llm.rules import Rules
@@ -197,13 +198,13 @@ def _make(project: Project, family: Family, part: Part, ref: StageRef, watcher: 
         if step is None:
             watcher.started(ref, None)
             run_rows(project, ref)
-        elif step.shape == "all":
+        elif isinstance(step, SetStep):
             watcher.started(ref, None)
             run_set(project, ref, watcher)
         else:
             fingerprint = builder.fingerprint(ref)
             submits: list[Callable[[], PrefectFuture[None]]]
-            if step.shape == "rows":
+            if isinstance(step, FilesStep):
                 files_of_rows = reversed(list(enumerate(builder.row_files(ref))))
                 submits = [partial(run_file.submit, project, ref, fingerprint, *one) for one in files_of_rows]
             else:

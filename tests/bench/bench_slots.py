@@ -19,6 +19,7 @@ from pydantic import BaseModel
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from flows.construct.engine import Context, Slot, expand
+from flows.construct.estimates import Expected
 from flows.construct.stages import SOURCE, Build, StageRef, side_by_side
 from flows.llm.model import Out, Prompt, Usage
 from schemas.source import Statement
@@ -56,7 +57,9 @@ async def shout_at(statement: Statement, slot: Slot, ctx: Context) -> Word:
 
 def build_of(folder: Path, count: int) -> Build:
     """A build of so many words, made by one step with one slot a record."""
-    step = expand(shout_at, slots=lambda record, prepared: [{}], most=lambda settings: 1, prompts=[SHOUT])
+    step = expand(
+        shout_at, slots=lambda record, prepared: [{}], expected=Expected(slots=lambda settings: 1), prompts=[SHOUT]
+    )
     build = toy_build(folder, [f"word{number}" for number in range(count)], model=Sleeper())
     part = replace(FAMILY.part("words"), steps=(step,))
     build.families["toy"] = replace(build.families["toy"], family=replace(FAMILY, parts=(part,)))

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
+from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.estimates import Expected
 from flows.construct.evaluation import Authorship, Evaluation, Request
+from flows.construct.release import Released
 from flows.families.charpeval.charts import authored_charts, item_charts, pair_charts
 from flows.families.charpeval.inference import choices, chunks
 from flows.families.charpeval.method import (
@@ -71,7 +73,7 @@ FAMILY = Family(
             verify=verify_authored,
             charts=authored_charts,
             steps=(
-                expand(open_authoring, version=2, slots=when_ready, most=lambda settings: 1),
+                expand(open_authoring, version=2, slots=when_ready, expected=Expected(slots=lambda settings: 1)),
                 each(draft_distractors, version=2, prompts=[DRAFT_DISTRACTORS], prepare=collect_facts),
             ),
         ),
@@ -81,8 +83,8 @@ FAMILY = Family(
             item=CharpEvalItem,
             verify=verify_items,
             charts=item_charts,
-            released=Released("dialogue_id", configs=("subset",), proof=("distractors",)),
-            steps=(expand(make_item, slots=when_written, most=lambda settings: len(SUBSETS)),),
+            released=Released("dialogue_id", configs=("subset",), verification_inputs=("distractors",)),
+            steps=(expand(make_item, slots=when_written, expected=Expected(slots=lambda settings: len(SUBSETS))),),
         ),
     ),
     show=show,

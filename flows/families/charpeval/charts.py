@@ -3,16 +3,15 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.construct.engine import ChartContext
-from flows.construct.view import Bars, Chart, Histogram
+from flows.construct.view import Bars, Chart, ChartContext, Histogram
 from flows.families.charpeval.checks import problems_of
 from flows.language import en
-from schemas.charpeval import DISTRACTOR_TYPES, OPTION_TYPES, SUBSETS
+from schemas.charpeval import DISTRACTOR_TYPES, OPTION_TYPES, SUBSETS, Authored, CharpEvalItem, UtterancePair
 
 READY = "nothing: ready for distractors"
 
 
-def pair_charts(ctx: ChartContext) -> Sequence[Chart]:
+def pair_charts(ctx: ChartContext[UtterancePair]) -> Sequence[Chart]:
     """What the pairs wait for, turns before the last utterance, and length of knowledge and response."""
     states: Counter[str] = Counter()
     turns: Counter[float] = Counter()
@@ -29,7 +28,7 @@ def pair_charts(ctx: ChartContext) -> Sequence[Chart]:
     ]
 
 
-def authored_charts(ctx: ChartContext) -> Sequence[Chart]:
+def authored_charts(ctx: ChartContext[Authored]) -> Sequence[Chart]:
     """How many distractors of each type are written, how many were suggested, and how many suggestions left out."""
     written: Counter[str] = Counter()
     suggested: Counter[str] = Counter()
@@ -44,7 +43,7 @@ def authored_charts(ctx: ChartContext) -> Sequence[Chart]:
     ]
 
 
-def item_charts(ctx: ChartContext) -> Sequence[Chart]:
+def item_charts(ctx: ChartContext[CharpEvalItem]) -> Sequence[Chart]:
     """Items a subset, and the length of the options by type."""
     subsets: Counter[str] = Counter()
     lengths: dict[str, Counter[float]] = {kind: Counter() for kind in OPTION_TYPES}

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
-from flows.construct.engine import Context, Drop, FamilySettings, Records, SetContext, Slot, StepContext
+from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
+from flows.construct.records import Records
+from flows.construct.settings import FamilySettings
 from flows.families.charpeval import checks
 from flows.families.charpeval.checks import said
 from flows.families.charpeval.facts import LEAST_UNUSED, beyond, defined, main_entities, name_of, others
@@ -152,7 +154,9 @@ def _require_support(source: Dialogue, last: str) -> None:
         raise Drop("response not attributable", f"it asks: {source.response}", value=share)
 
 
-async def join_subsets(pairs: Records[UtterancePair], ctx: SetContext) -> AsyncIterator[UtterancePair]:
+async def join_subsets(
+    pairs: Records[UtterancePair], ctx: SetContext[CharpEvalSettings]
+) -> AsyncIterator[UtterancePair]:
     """Section 2.2: dialogues that differ in the last utterance alone, one hard and one easy, are one pair.
 
     The one that brought the hard utterance is kept, whichever comes first.
@@ -183,7 +187,9 @@ def _both(pair: UtterancePair, other: UtterancePair) -> Provenance:
     return one.model_copy(update={"sources": (*one.sources, *two.sources), "parents": (*one.parents, *two.parents)})
 
 
-async def drop_duplicates(pairs: Records[UtterancePair], ctx: SetContext) -> AsyncIterator[UtterancePair]:
+async def drop_duplicates(
+    pairs: Records[UtterancePair], ctx: SetContext[CharpEvalSettings]
+) -> AsyncIterator[UtterancePair]:
     """One pair of each dialogue and knowledge, whatever its case and punctuation, whoever responds to it."""
     seen: dict[str, str] = {}
     for pair in pairs:
@@ -288,7 +294,7 @@ class FactPool:
         return tuple(fresh[:MOST_FACTS])
 
 
-def collect_facts(step: StepContext) -> FactPool:
+def collect_facts(step: StepContext[CharpEvalSettings, Authored]) -> FactPool:
     """The facts of the dialogues that authors get."""
     return facts_of(record.knowledge for record in step.inputs if not record.published)
 
@@ -306,7 +312,7 @@ def facts_of(knowledge: Iterable[str]) -> FactPool:
     return FactPool(subjects, others)
 
 
-async def draft_distractors(record: Authored, ctx: Context) -> Authored:
+async def draft_distractors(record: Authored, ctx: Context[CharpEvalSettings, FactPool]) -> Authored:
     """Sections 2.3.1 to 2.3.5 as suggestions: those that break no rule that would send them back.
 
     Those that do are asked for again with what is wrong; what is left out in the end is told with the reason.
@@ -314,7 +320,7 @@ async def draft_distractors(record: Authored, ctx: Context) -> Authored:
     """
     if record.published:
         return record
-    pool: FactPool = ctx.prepared
+    pool = ctx.prepared
     drafts: dict[DistractorType, str] = {}
     refused: tuple[RefusedDraft, ...] = ()
     left_out: dict[str, str] = dict.fromkeys(DISTRACTOR_TYPES, NO_DRAFT)

@@ -6,7 +6,7 @@ own code.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from flows.construct.engine import Fault, VerifyContext
+from flows.construct.verification import Fault, VerifyContext
 from flows.language import en
 from schemas.charpeval import DISTRACTOR_TYPES, SUBSETS, Authored, CharpEvalItem, DistractorType, UtterancePair
 

@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.construct.engine import ChartContext
-from flows.construct.view import Bars, Chart, Histogram
+from flows.construct.view import Bars, Chart, ChartContext, Histogram
 from flows.families.lveval.datasets import BY_RELEASED
-from flows.families.lveval.library import count
+from flows.families.lveval.distractor_index import count
 from flows.language import language_of
+from schemas.lveval import ConfusingFact, Pair, PoolDocument, Replacements
 
 
-def pair_charts(ctx: ChartContext) -> Sequence[Chart]:
+def pair_charts(ctx: ChartContext[Pair]) -> Sequence[Chart]:
     """Pairs of each dataset, and the length of their supporting documents."""
     pairs: Counter[str] = Counter()
     lengths: dict[str, Counter[float]] = {}
@@ -24,7 +24,7 @@ def pair_charts(ctx: ChartContext) -> Sequence[Chart]:
     ]
 
 
-def document_charts(ctx: ChartContext) -> Sequence[Chart]:
+def document_charts(ctx: ChartContext[PoolDocument]) -> Sequence[Chart]:
     """Words of each dataset's documents together: what its longest level can be."""
     words: Counter[str] = Counter()
     lengths: dict[str, Counter[float]] = {}
@@ -38,7 +38,7 @@ def document_charts(ctx: ChartContext) -> Sequence[Chart]:
     ]
 
 
-def fact_charts(ctx: ChartContext) -> Sequence[Chart]:
+def fact_charts(ctx: ChartContext[ConfusingFact]) -> Sequence[Chart]:
     """How many content words a confusing fact shares with the question."""
     shared: dict[str, Counter[float]] = {"subject changed": Counter(), "object changed": Counter()}
     for fact in ctx.records:
@@ -48,7 +48,7 @@ def fact_charts(ctx: ChartContext) -> Sequence[Chart]:
     return [Histogram(title="Words shared with the question", series=shared, unit="content words")]
 
 
-def rule_charts(ctx: ChartContext) -> Sequence[Chart]:
+def rule_charts(ctx: ChartContext[Replacements]) -> Sequence[Chart]:
     """Rules a pair."""
     rules: dict[str, Counter[float]] = {}
     for one in ctx.records:

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
+from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation
 from flows.construct.people import sample
+from flows.construct.release import Released
 from flows.families.reeval.charts import enriched_charts, passage_charts, swap_charts
 from flows.families.reeval.inference import ANSWERS, STYLES, requests
 from flows.families.reeval.method import (
@@ -57,7 +59,7 @@ MERGES = len(EXPANSIONS) * 1.25
 """How often a case is merged and read: of 56 merged texts of a strong model, a reader objected to 14. For estimates."""
 SELECTS: dict[str, Any] = {
     "prompts": ANSWERS,
-    "calls": lambda settings: {prompt.name: 1 for prompt in ANSWERS},
+    "expected": Expected(calls=lambda settings: {prompt.name: 1 for prompt in ANSWERS}),
     "chosen": _asked,
     "settings": ["seeds", "right", "entailment", "style"],
     "asks": {"pivot": "pivots"},
@@ -68,7 +70,7 @@ FILTERED = (
         filter_source,
         version=3,
         slots=for_each_pivot,
-        most=lambda settings: len(settings.pivots),
+        expected=Expected(slots=lambda settings: len(settings.pivots)),
         prepare=pivots_of,
         settings=["pivots"],
     ),
@@ -115,7 +117,7 @@ FAMILY = Family(
                     version=7,
                     prompts=[ALTERNATIVE_ANSWER, REPLACE_ANSWER],
                     asks={"pivot": "pivots"},
-                    calls=lambda settings: {ALTERNATIVE_ANSWER.name: 1, REPLACE_ANSWER.name: 1},
+                    expected=Expected(calls=lambda settings: {ALTERNATIVE_ANSWER.name: 1, REPLACE_ANSWER.name: 1}),
                     prepare=pool_answers,
                 ),
             ),
@@ -128,7 +130,7 @@ FAMILY = Family(
             people=sample(SUPPORT, tasks, validation_tasks),
             verify=verify_enriched,
             charts=enriched_charts,
-            released=Released("question", proof=("passages",)),
+            released=Released("question", verification_inputs=("passages",)),
             steps=(
                 *FILTERED,
                 each(select_unknown, **SELECTS),
@@ -137,13 +139,15 @@ FAMILY = Family(
                     version=12,
                     prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE, READ_PASSAGE],
                     asks={"pivot": "pivots"},
-                    calls=lambda settings: {
-                        SELECT_SENTENCE.name: 1,
-                        RESOLVE_SENTENCE.name: RESOLVED,
-                        CONDENSE.name: len(EXPANSIONS),
-                        MERGE.name: MERGES,
-                        READ_PASSAGE.name: MERGES,
-                    },
+                    expected=Expected(
+                        calls=lambda settings: {
+                            SELECT_SENTENCE.name: 1,
+                            RESOLVE_SENTENCE.name: RESOLVED,
+                            CONDENSE.name: len(EXPANSIONS),
+                            MERGE.name: MERGES,
+                            READ_PASSAGE.name: MERGES,
+                        }
+                    ),
                     prepare=retrieve,
                     embeds=True,
                 ),

@@ -3,14 +3,15 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.construct.engine import ChartContext
-from flows.construct.view import Bars, Chart, Histogram
+from flows.construct.view import Bars, Chart, ChartContext, Histogram
 from flows.language import language_of
+from schemas.reeval import EnrichedCase, SwapCase
+from schemas.source import Passage
 
 POSITIONS = ("first", "middle", "last")
 
 
-def swap_charts(ctx: ChartContext) -> Sequence[Chart]:
+def swap_charts(ctx: ChartContext[SwapCase]) -> Sequence[Chart]:
     """Types of the answers, where the new one starts, mentions replaced, length of the evidence."""
     types: Counter[str] = Counter()
     positions: Counter[str] = Counter()
@@ -35,7 +36,7 @@ def swap_charts(ctx: ChartContext) -> Sequence[Chart]:
     ]
 
 
-def enriched_charts(ctx: ChartContext) -> Sequence[Chart]:
+def enriched_charts(ctx: ChartContext[EnrichedCase]) -> Sequence[Chart]:
     """Length of the evidence before and after, and how many passages both expansions share."""
     lengths: dict[str, Counter[float]] = {
         name: Counter() for name in ("original", "question-focused", "evidence-focused")
@@ -54,7 +55,7 @@ def enriched_charts(ctx: ChartContext) -> Sequence[Chart]:
     ]
 
 
-def passage_charts(ctx: ChartContext) -> Sequence[Chart]:
+def passage_charts(ctx: ChartContext[Passage]) -> Sequence[Chart]:
     """Length of the passages."""
     lengths: dict[str, Counter[float]] = {}
     for passage in ctx.records:

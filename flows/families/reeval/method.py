@@ -12,8 +12,10 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
-from flows.construct.engine import Context, Drop, FamilySettings, Records, SetContext, Slot, StepContext
+from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
 from flows.construct.entailment import DEFAULT_MODEL, Entailment, Judge, premise_and_hypothesis
+from flows.construct.records import Records
+from flows.construct.settings import FamilySettings
 from flows.families.reeval import checks, filters
 from flows.families.reeval.alternatives import AnswerPool, pool_of
 from flows.families.reeval.inference import STYLES, answering
@@ -136,10 +138,9 @@ def for_each_pivot(source: QASource, pivots: Sequence[str]) -> Sequence[Slot]:
     return [{"pivot": pivot} for pivot in pivots]
 
 
-def pivots_of(step: StepContext) -> Sequence[str]:
+def pivots_of(step: StepContext[ReEvalSettings]) -> Sequence[str]:
     """The configured pivots."""
-    pivots: Sequence[str] = step.settings.pivots
-    return pivots
+    return step.settings.pivots
 
 
 async def filter_source(source: QASource, slot: Slot, ctx: Context) -> Case:
@@ -164,7 +165,7 @@ async def filter_source(source: QASource, slot: Slot, ctx: Context) -> Case:
     )
 
 
-async def drop_duplicates(cases: Records[Case], ctx: SetContext) -> AsyncIterator[Case]:
+async def drop_duplicates(cases: Records[Case], ctx: SetContext[ReEvalSettings]) -> AsyncIterator[Case]:
     """Section 4.1, 1: one instance of each question, evidence and answer, whichever sources they are of.
 
     Taken last, when the answer is settled: two sources may give a question different answers beside it.
@@ -200,29 +201,31 @@ class Grader:
         return await self.judge.entails(premise_and_hypothesis(case.question, output, case.answer))
 
 
-def grader(step: StepContext) -> Grader | None:
+def grader(step: StepContext[ReEvalSettings]) -> Grader | None:
     """What seed selection grades with; None where it does not select."""
-    settings: ReEvalSettings = step.settings
+    settings = step.settings
     if settings.seeds == "all":
         return None
     return Grader(settings.right, None if settings.right == "em" else Judge(entailment_model(settings.entailment)))
 
 
-async def select_seed(case: Case, ctx: Context) -> Case:
+async def select_seed(case: Case, ctx: Context[ReEvalSettings, Grader | None]) -> Case:
     """Section 3: the pivot answers rightly with the evidence before it, zero-shot."""
     return await _selected(case, ctx, case.evidence, wanted=True, refusal="pivot is wrong with the evidence")
 
 
-async def select_unknown(case: Case, ctx: Context) -> Case:
+async def select_unknown(case: Case, ctx: Context[ReEvalSettings, Grader | None]) -> Case:
     """Section 3.2: of category 2, only what the pivot does not answer rightly without the evidence."""
     return await _selected(case, ctx, None, wanted=False, refusal="pivot is right without the evidence")
 
 
-async def _selected(case: Case, ctx: Context, evidence: str | None, *, wanted: bool, refusal: str) -> Case:
+async def _selected(
+    case: Case, ctx: Context[ReEvalSettings, Grader | None], evidence: str | None, *, wanted: bool, refusal: str
+) -> Case:
     if ctx.prepared is None:
         return case
-    graded: Grader = ctx.prepared
-    settings: ReEvalSettings = ctx.settings
+    graded = ctx.prepared
+    settings = ctx.settings
     asked = answering(case.question, evidence, case.language)
     output = (await ctx.ask(STYLES[settings.style], asked, model=case.pivot)).text
     if await graded.right(case, output) != wanted:
@@ -233,12 +236,12 @@ async def _selected(case: Case, ctx: Context, evidence: str | None, *, wanted: b
 # ---- category 1: answer swapping (section 3.1) ----
 
 
-def pool_answers(step: StepContext) -> AnswerPool:
+def pool_answers(step: StepContext[ReEvalSettings, Case]) -> AnswerPool:
     """The numbers and dates that the cases ask for, for the rules to take alternatives from."""
     return pool_of(list(step.inputs))
 
 
-async def swap_answer(case: Case, ctx: Context) -> SwapCase:
+async def swap_answer(case: Case, ctx: Context[ReEvalSettings, AnswerPool]) -> SwapCase:
     """Section 3.1 and table 8: another answer, and the evidence rewritten so that it supports that one.
 
     Departures: the paper swaps every answer. Where the passage explains the answer's name, or has it within other
@@ -246,7 +249,7 @@ async def swap_answer(case: Case, ctx: Context) -> SwapCase:
     the model rewrites as it comes; ours must pass `checks.swap_problem`: a rewrite that fails is asked again, then the
     answer's mentions are replaced one by one, which must pass the same checks.
     """
-    pool: AnswerPool = ctx.prepared
+    pool = ctx.prepared
     names = names_of(case.language, case.answer, case.aliases, case.evidence)
     if (told := explanation(case.language, case.evidence, case.answer, names)) is not None:
         raise Drop("passage explains the answer's name", evidence=told)
@@ -308,7 +311,9 @@ def _span_replaced(case: Case, names: tuple[str, ...], alternative: str, invalid
 # ---- category 2: context enriching (section 3.2) ----
 
 
-async def drop_duplicate_passages(passages: Records[Passage], ctx: SetContext) -> AsyncIterator[Passage]:
+async def drop_duplicate_passages(
+    passages: Records[Passage], ctx: SetContext[ReEvalSettings]
+) -> AsyncIterator[Passage]:
     """One of each passage, whichever sources they are of; as long as an evidence may be, so headings are none."""
     seen: dict[str, str] = {}
     for passage in passages:
@@ -331,17 +336,17 @@ async def drop_duplicate_passages(passages: Records[Passage], ctx: SetContext) -
             yield passage
 
 
-def retrieve(step: StepContext) -> Collection:
+def retrieve(step: StepContext[ReEvalSettings, Case]) -> Collection:
     """Section 3.2: ranks the collection's passages for every case, question-focused and evidence-focused.
 
     Departures: English passages are ranked by the configured embedder (the packaged all-MiniLM-L6-v2
     unless another is named; the paper's is all-mpnet-base-v2), Chinese ones by BM25; the collection is
     what is configured and the sources' own passages, where the paper has all of Wikipedia.
     """
-    return collect(list(step.inputs), step.uses["passages"], step.embedder)
+    return collect(list(step.inputs), step.used("passages", Passage), step.embedder)
 
 
-async def enrich(case: Case, ctx: Context) -> EnrichedCase:
+async def enrich(case: Case, ctx: Context[ReEvalSettings, Collection]) -> EnrichedCase:
     """Section 3.2 and table 9: the supporting sentence among what other pages say on the matter.
 
     Departures: a sentence with words that may need the text before it is resolved by a prompt of its own
@@ -360,7 +365,7 @@ async def enrich(case: Case, ctx: Context) -> EnrichedCase:
     together what does not belong together, which no check of words tells.
     Both expansions must succeed, and say different things.
     """
-    collection: Collection = ctx.prepared
+    collection = ctx.prepared
     quoted = (await ctx.ask(SELECT_SENTENCE, ToSelect.of(case), model=case.pivot)).sentence
     if not quoted.strip():
         raise Drop("no single sentence supports the answer", evidence=f"{case.question} {case.answer}")

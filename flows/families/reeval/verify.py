@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
 
-from flows.construct.engine import Fault, VerifyContext
 from flows.construct.retrieve import ngram_cosine
+from flows.construct.verification import Fault, VerifyContext
 from flows.language import Language, language_of, names_of
 from flows.language.agreement import contradiction, foreign_number, unexplained
 from flows.language.explained import explanation, only_within_names

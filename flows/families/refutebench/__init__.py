@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from data.sources import SourceSpec
-from flows.construct.engine import Family, Paper, Part, Released, Slot, all_, each, expand
+from flows.construct.engine import Family, Paper, Part, Slot, all_, each, expand
+from flows.construct.estimates import Expected
 from flows.construct.evaluation import DialogueEvaluation, Evaluation
 from flows.construct.people import sample
+from flows.construct.release import Released
 from flows.families.refutebench.cases import cases
 from flows.families.refutebench.charts import dialogue_charts, rating_charts, seed_charts
 from flows.families.refutebench.dialogues import (
@@ -135,11 +137,11 @@ FAMILY = Family(
                 expand(
                     make_seed,
                     slots=tasks_of,
-                    most=_tasks_of_a_record,
+                    expected=Expected(slots=_tasks_of_a_record),
                     prepare=tasks_of_sources,
                     settings=["sources"],
                 ),
-                all_(choose_seeds, settings=["seeds_per_task"], embeds=True, keeps=_seeds_wanted),
+                all_(choose_seeds, settings=["seeds_per_task"], embeds=True, expected=Expected(kept=_seeds_wanted)),
             ),
         ),
         Part(
@@ -165,13 +167,13 @@ FAMILY = Family(
             item=RefutationDialogue,
             verify=verify_dialogues,
             charts=dialogue_charts,
-            released=Released("seed", proof=("seeds",), mixes=_nothing, said=("turns",)),
+            released=Released("seed", verification_inputs=("seeds",), mixes=_nothing, said=("turns",)),
             steps=(
                 expand(
                     open_dialogue,
                     version=4,
                     slots=dialogues_of,
-                    most=_dialogues_of_a_seed,
+                    expected=Expected(slots=_dialogues_of_a_seed),
                     prepare=pool_seeds,
                     settings=["evaluated", "refuters", "style", "unrelated"],
                 ),
@@ -183,7 +185,7 @@ FAMILY = Family(
                     settings=["rounds", "style", "lexicon", "forgetting", "ignoring"],
                     prepare=pool_seeds,
                     embeds=True,
-                    calls=_calls,
+                    expected=Expected(calls=_calls),
                 ),
             ),
         ),
@@ -196,7 +198,7 @@ FAMILY = Family(
             charts=rating_charts,
             released=Released(
                 "dialogue",
-                proof=("dialogues",),
+                verification_inputs=("dialogues",),
                 mixes=_nothing,
                 said=("query", "earlier", "previous", "refutation", "response"),
             ),
@@ -204,7 +206,7 @@ FAMILY = Family(
                 expand(
                     open_rating,
                     slots=ratings_of,
-                    most=_ratings_of_a_dialogue,
+                    expected=Expected(slots=_ratings_of_a_dialogue),
                     prepare=who_rate,
                     settings=["evaluators"],
                 ),
@@ -212,7 +214,7 @@ FAMILY = Family(
                     rate,
                     prompts=[RATE_REFUTATION, RATE_TASK],
                     asks={RATE_REFUTATION.role: "evaluators"},
-                    calls=_ratings,
+                    expected=Expected(calls=_ratings),
                 ),
             ),
         ),

@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from flows.construct.engine import ChartContext
-from flows.construct.view import Bars, Chart, Histogram
+from flows.construct.view import Bars, Chart, ChartContext, Histogram
 from flows.language import language_of
-from schemas.refutebench import FOCUSES, RATINGS, TASKS
+from schemas.refutebench import FOCUSES, RATINGS, TASKS, Rating, RefutationDialogue, Seed
 
 
-def seed_charts(ctx: ChartContext) -> Sequence[Chart]:
+def seed_charts(ctx: ChartContext[Seed]) -> Sequence[Chart]:
     """Seeds a task and kind, and how long they are."""
     kinds: Counter[str] = Counter()
     lengths: dict[str, Counter[float]] = {task: Counter() for task in TASKS}
@@ -22,7 +21,7 @@ def seed_charts(ctx: ChartContext) -> Sequence[Chart]:
     ]
 
 
-def dialogue_charts(ctx: ChartContext) -> Sequence[Chart]:
+def dialogue_charts(ctx: ChartContext[RefutationDialogue]) -> Sequence[Chart]:
     """What refutations are about, which dialogues are whole, and what was cut of prompts and answers."""
     focuses: Counter[str] = Counter()
     cut_off: Counter[str] = Counter()
@@ -41,7 +40,7 @@ def dialogue_charts(ctx: ChartContext) -> Sequence[Chart]:
     ]
 
 
-def rating_charts(ctx: ChartContext) -> Sequence[Chart]:
+def rating_charts(ctx: ChartContext[Rating]) -> Sequence[Chart]:
     """Ratings of answers to a refutation, of later answers, and of the task."""
     given: dict[str, Counter[float]] = {}
     for one in ctx.records:

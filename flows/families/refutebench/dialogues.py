@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from random import Random
 
-from flows.construct.engine import Context, Drop, Records, SetContext, Slot, StepContext
+from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
+from flows.construct.records import Records
 from flows.families.refutebench import templates
 from flows.families.refutebench.lexicon import packaged
 from flows.families.refutebench.prompts import (
@@ -55,15 +56,17 @@ class Pool:
     by_key: Mapping[str, Seed]
 
 
-def pool_seeds(step: StepContext) -> Pool:
+def pool_seeds(step: StepContext[RefuteBenchSettings]) -> Pool:
     """All seeds, for the unrelated queries and what goes with a query."""
-    seeds = sorted(step.uses["seeds"], key=lambda seed: seed.key)
+    seeds = sorted(step.used("seeds", Seed), key=lambda seed: seed.key)
     return Pool(step.settings, {seed.query: seed for seed in seeds}, {seed.key: seed for seed in seeds})
 
 
-async def state_protocol(records: Records[Assignment], ctx: SetContext) -> AsyncIterator[ProtocolSettings]:
+async def state_protocol(
+    records: Records[Assignment], ctx: SetContext[RefuteBenchSettings]
+) -> AsyncIterator[ProtocolSettings]:
     """One record: what the protocols leave to be chosen, as it was chosen."""
-    settings: RefuteBenchSettings = ctx.settings
+    settings = ctx.settings
     yield ProtocolSettings(
         key=key_of("refutebench", "protocol", ""),
         rounds=settings.rounds,
@@ -104,15 +107,15 @@ def protocols_of(settings: RefuteBenchSettings) -> Sequence[Slot]:
     return [{"protocol": "transient", "unrelated": 0}, *persistent]
 
 
-async def open_dialogue(seed: Seed, slot: Slot, ctx: Context) -> RefutationDialogue:
+async def open_dialogue(seed: Seed, slot: Slot, ctx: Context[RefuteBenchSettings, Pool]) -> RefutationDialogue:
     """The dialogue before anything is answered: the queries that are known in advance.
 
     The paper leaves open what is asked in between: C seeds of other tasks, drawn from the query and from theirs alone,
     so that they are the same for every model and refuter, in this build or in another one of the same seeds; those of a
     smaller C are the first of a larger one's.
     """
-    settings: RefuteBenchSettings = ctx.settings
-    pool: Pool = ctx.prepared
+    settings = ctx.settings
+    pool = ctx.prepared
     turns = [DialogueTurn(role="user", kind="query", text=seed.query)]
     between: list[Seed] = []
     count = int(slot["unrelated"])
@@ -142,9 +145,9 @@ async def open_dialogue(seed: Seed, slot: Slot, ctx: Context) -> RefutationDialo
 # ---- how they are held ----
 
 
-async def hold_dialogue(opened: RefutationDialogue, ctx: Context) -> RefutationDialogue:
+async def hold_dialogue(opened: RefutationDialogue, ctx: Context[RefuteBenchSettings, Pool]) -> RefutationDialogue:
     """Section 3, to the last turn; what the evaluated model or the refuter cannot say drops the dialogue."""
-    settings: RefuteBenchSettings = ctx.settings
+    settings = ctx.settings
     talk = Talk(opened, ctx)
     if opened.protocol == "transient":
         await talk.ask(opened.query)
@@ -163,7 +166,7 @@ class Talk:
     """A dialogue as far as it has come."""
 
     opened: RefutationDialogue
-    ctx: Context
+    ctx: Context[RefuteBenchSettings, Pool]
     turns: list[DialogueTurn] = field(default_factory=list)
 
     async def ask(self, query: str, *, unrelated: bool = False) -> None:
@@ -220,8 +223,8 @@ class Talk:
 
     def _by_template(self, standing: bool) -> tuple[str, str]:
         """Version 1.0, on the same seeds."""
-        settings: RefuteBenchSettings = self.ctx.settings
-        seed: Seed = self.ctx.prepared.by_key[self.opened.seed]
+        settings = self.ctx.settings
+        seed = self.ctx.prepared.by_key[self.opened.seed]
         lexicon = settings.lexicon or packaged()
         rng = Random(content_hash("template", self.opened.query, self.turns[-1].text, len(self._earlier)))
         return templates.refute(seed.text, seed.task, self.turns[-1].text, self._earlier, lexicon, rng, standing)
@@ -233,7 +236,7 @@ class Talk:
         certain aspect; one is asked for. It names no check: a refutation that does not pass is asked for again with the
         reason, and after `MOST_TRIES` the dialogue is dropped.
         """
-        settings: RefuteBenchSettings = self.ctx.settings
+        settings = self.ctx.settings
         focus = focus_of(self.opened.query, len(self._earlier))
         refused: list[tuple[str, str]] = []
         for draw in range(MOST_TRIES):

@@ -8,9 +8,9 @@ from flows.families.refutebench.settings import RefuteBenchSettings
 from schemas.refutebench import Protocol, Rating, RefutationDialogue
 
 
-def who_rate(step: StepContext) -> Sequence[str]:
+def who_rate(step: StepContext[RefuteBenchSettings]) -> Sequence[str]:
     """The evaluators."""
-    settings: RefuteBenchSettings = step.settings
+    settings = step.settings
     return settings.evaluators
 
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from flows.construct.dedupe import deduplicate
 from flows.construct.embed import Embedder
-from flows.construct.engine import Context, Drop, Records, SetContext, Slot, StepContext
+from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
+from flows.construct.records import Records
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.language import LANGUAGES, language_of
 from schemas.base import content_hash
@@ -45,9 +46,9 @@ FORMS: Mapping[tuple[SeedTask, str], Form] = {
 """(task, what is given) -> the query."""
 
 
-def tasks_of_sources(step: StepContext) -> Tasks:
+def tasks_of_sources(step: StepContext[RefuteBenchSettings]) -> Tasks:
     """Which tasks read which source."""
-    settings: RefuteBenchSettings = step.settings
+    settings = step.settings
     found: dict[tuple[str, str], list[SeedTask]] = defaultdict(list)
     for task in TASKS:
         for spec in settings.sources.get(task, ()):
@@ -88,14 +89,14 @@ async def make_seed(source: Assignment, slot: Slot, ctx: Context) -> Seed:
     )
 
 
-async def choose_seeds(seeds: Records[Seed], ctx: SetContext) -> AsyncIterator[Seed]:
+async def choose_seeds(seeds: Records[Seed], ctx: SetContext[RefuteBenchSettings]) -> AsyncIterator[Seed]:
     """As many of each task as are wanted, in an order that is the run seed's: a new source row moves few of them.
 
     No query stands twice; no two seeds of a task have one text, and none are near in meaning (in a language that the
     embedder does not read, equal texts alone are found): for a duplicate the next in order comes in, so that no more
     are compared than are taken.
     """
-    settings: RefuteBenchSettings = ctx.settings
+    settings = ctx.settings
     queries: dict[str, Seed] = {}
     by_task: dict[str, list[Seed]] = defaultdict(list)
     for seed in seeds:
@@ -122,7 +123,7 @@ async def choose_seeds(seeds: Records[Seed], ctx: SetContext) -> AsyncIterator[S
             ctx.note(f"{task}: {settings.seeds_per_task - missing} seeds; {settings.seeds_per_task} are wanted")
 
 
-def _without(queries: Mapping[str, Seed], seeds: Sequence[Seed], ctx: SetContext) -> list[Seed]:
+def _without(queries: Mapping[str, Seed], seeds: Sequence[Seed], ctx: SetContext[RefuteBenchSettings]) -> list[Seed]:
     """The seeds whose query is none of another task's."""
     for seed in seeds:
         if (same := queries.get(seed.query)) is not None:
@@ -130,7 +131,7 @@ def _without(queries: Mapping[str, Seed], seeds: Sequence[Seed], ctx: SetContext
     return [seed for seed in seeds if seed.query not in queries]
 
 
-def _each_text_once(seeds: Sequence[Seed], ctx: SetContext) -> Iterator[Seed]:
+def _each_text_once(seeds: Sequence[Seed], ctx: SetContext[RefuteBenchSettings]) -> Iterator[Seed]:
     first: dict[str, Seed] = {}
     for seed in seeds:
         same = first.setdefault(" ".join(seed.text.lower().split()), seed)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
-from flows.construct.engine import FamilySettings
+from flows.construct.settings import FamilySettings
 from schemas.refutebench import Refuter, SeedTask
 
 Name = Annotated[str, Field(min_length=1)]

@@ -6,7 +6,7 @@ It shares nothing with the builder but the schemas: what it finds out again, it 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from flows.construct.engine import Fault, VerifyContext
+from flows.construct.verification import Fault, VerifyContext
 from schemas.refutebench import FOCUSES, DialogueTurn, ProtocolSettings, Rating, RefutationDialogue, Seed
 
 

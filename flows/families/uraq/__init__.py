@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from flows.construct.engine import Family, Paper, Part, Released, all_, each, expand
+from flows.construct.engine import Family, Paper, Part, all_, each, expand
+from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation, Request, Selection
 from flows.construct.people import sample
+from flows.construct.release import Released
 from flows.families.uraq.charts import conflict_charts, evaluation_charts, item_charts, statement_charts
+from flows.families.uraq.contexts import URAQ, draw_contexts
 from flows.families.uraq.method import (
-    URAQ,
-    UraqSettings,
     arrange_contexts,
     ask_question,
     batches,
@@ -16,7 +17,6 @@ from flows.families.uraq.method import (
     deduplicate,
     make_conflict,
     manipulate,
-    pool_contexts,
     prescreen,
     to_read,
     wish_types,
@@ -33,6 +33,7 @@ from flows.families.uraq.prompts import (
 )
 from flows.families.uraq.rubric import CHECK, tasks
 from flows.families.uraq.score import ScoredRow, score
+from flows.families.uraq.settings import UraqSettings
 from flows.families.uraq.show import show
 from flows.families.uraq.verify import verify_conflicts, verify_evaluation, verify_items, verify_statements
 from flows.families.uraq.view import view
@@ -62,7 +63,7 @@ FAMILY = Family(
                     settings=["statements", "topics", "cosine_above", "dedupe"],
                     creates=True,
                     embeds=True,
-                    most=batches,
+                    expected=Expected(calls_in_all=batches),
                 ),
                 all_(deduplicate, settings=["cosine_above", "dedupe"], embeds=True),
                 each(manipulate, version=2, prompts=[MANIPULATE]),
@@ -94,7 +95,7 @@ FAMILY = Family(
             people=sample(CHECK, tasks),
             verify=verify_items,
             charts=item_charts,
-            released=Released("id", proof=("statements",)),
+            released=Released("id", verification_inputs=("statements",)),
         ),
         Part(
             "conflicts",
@@ -115,15 +116,15 @@ FAMILY = Family(
                     arrange_contexts,
                     version=2,
                     slots=context_slots,
-                    most=lambda settings: len(SETTINGS) * len(settings.context_counts),
-                    prepare=pool_contexts,
+                    expected=Expected(slots=lambda settings: len(SETTINGS) * len(settings.context_counts)),
+                    prepare=draw_contexts,
                     settings=["context_counts", "related_above"],
                     embeds=True,
                 ),
             ),
             verify=verify_evaluation,
             charts=evaluation_charts,
-            released=Released("item_id", proof=("statements", "items", "conflicts")),
+            released=Released("item_id", verification_inputs=("statements", "items", "conflicts")),
         ),
     ),
     show=show,

@@ -8,12 +8,13 @@ from itertools import islice
 import numpy as np
 
 from flows.construct.embed import Embedder
-from flows.construct.engine import ChartContext, Records
-from flows.construct.view import Bars, Chart, Histogram
+from flows.construct.records import Records
+from flows.construct.view import Bars, Chart, ChartContext, Histogram
+from flows.families.uraq.settings import UraqSettings
 from flows.language import en
 from schemas.base import content_hash
 from schemas.source import Statement
-from schemas.uraq import SETTINGS
+from schemas.uraq import SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
 
 COMPARED = 4_000
 """Survivors whose nearest survivor is looked up; of more, as many are drawn and the caption says so."""
@@ -23,7 +24,7 @@ _TILE = 4_096
 """Statements embedded at once."""
 
 
-def statement_charts(ctx: ChartContext) -> Sequence[Chart]:
+def statement_charts(ctx: ChartContext[StatementPair, UraqSettings]) -> Sequence[Chart]:
     """Length, manipulation and topic of the pairs, and how close the statements are to each other."""
     words: Counter[float] = Counter()
     manipulations: Counter[str] = Counter()
@@ -40,7 +41,7 @@ def statement_charts(ctx: ChartContext) -> Sequence[Chart]:
     return [*charts, Bars(title="Topics", counts=_by_count(topics))] if len(topics) > 1 else charts
 
 
-def item_charts(ctx: ChartContext) -> Sequence[Chart]:
+def item_charts(ctx: ChartContext[UraqItem]) -> Sequence[Chart]:
     """Length and hops of the questions, kinds of their steps and answers."""
     words: Counter[float] = Counter()
     hops: Counter[int] = Counter()
@@ -62,7 +63,7 @@ def item_charts(ctx: ChartContext) -> Sequence[Chart]:
     ]
 
 
-def conflict_charts(ctx: ChartContext) -> Sequence[Chart]:
+def conflict_charts(ctx: ChartContext[Conflict]) -> Sequence[Chart]:
     """Answer types and sources of the conflicts."""
     answers: Counter[str] = Counter()
     sources: Counter[str] = Counter()
@@ -75,7 +76,7 @@ def conflict_charts(ctx: ChartContext) -> Sequence[Chart]:
     ]
 
 
-def evaluation_charts(ctx: ChartContext) -> Sequence[Chart]:
+def evaluation_charts(ctx: ChartContext[EvaluationRow]) -> Sequence[Chart]:
     """Settings and contexts of the rows, and where among its contexts the relevant one stands."""
     settings: Counter[str] = Counter()
     contexts: Counter[int] = Counter()
@@ -97,7 +98,7 @@ def evaluation_charts(ctx: ChartContext) -> Sequence[Chart]:
     ]
 
 
-def _similarity(ctx: ChartContext) -> Histogram:
+def _similarity(ctx: ChartContext[StatementPair, UraqSettings]) -> Histogram:
     """Dropped statements by the cosine they were dropped for, kept ones by that to the nearest kept one."""
     dropped: Counter[float] = Counter(
         round(one.value, DECIMALS) for one in ctx.dropped("deduplicate") if one.value is not None

@@ -7,18 +7,14 @@ procedure), B and C (the prompts), sections 3 and 4 (the evaluation).
 import asyncio
 import math
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import asdict
 from itertools import count, cycle, islice
-from typing import Annotated, Literal
 
-import numpy as np
-from pydantic import Field, field_validator
-
-from data.sources import SourceSpec
 from flows.construct.dedupe import deduplicate as independent_set
-from flows.construct.engine import Context, Drop, FamilySettings, Records, SetContext, Slot, StepContext, seeded
+from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext, seeded
+from flows.construct.records import Records
 from flows.families.uraq import checks, conflicts
-from flows.families.uraq.bearing import IntArray, Pool, unrelated
+from flows.families.uraq.contexts import DrawnContexts, dataset_of
 from flows.families.uraq.prompts import (
     ANSWER_SINGLE_HOP,
     ANSWER_WITH_CONTEXT,
@@ -33,12 +29,12 @@ from flows.families.uraq.prompts import (
     ToManipulate,
     ToRead,
 )
+from flows.families.uraq.settings import UraqSettings
 from flows.llm.model import InvalidAnswer, Message
 from schemas.base import key_of
 from schemas.source import QASource, Statement
 from schemas.uraq import (
     DONT_KNOW,
-    MAX_HOPS,
     SETTINGS,
     AnswerType,
     Conflict,
@@ -49,75 +45,26 @@ from schemas.uraq import (
     UraqItem,
 )
 
-Count = Annotated[int, Field(strict=True, ge=1, le=10**9)]
-
-COSINE_ABOVE = 0.5  # appendix A.2: "cosine similarity above 0.5"
-HOPS = (4,)  # appendix A.5: "those requiring 4-hop reasoning were chosen"
-ANSWER_SHARES: Mapping[AnswerType, float] = {"number": 0.4, "entity": 0.35, "boolean": 0.25}
-"""Types of answers that are asked for. The paper gives no shares; a yes/no question is half guessed."""
-CONTEXT_COUNTS = (1, 10, 25, 50, 100, 250, 500, 1000)  # table 1, "Synthetic"
-
-TOPICS = (
-    "animals", "plants", "the human body", "food and drink", "astronomy", "physics", "chemistry", "geology and weather",
-    "geography", "countries and capitals", "history", "inventions", "buildings and monuments", "literature", "painting",
-    "music", "film and theatre", "sports", "games", "mathematics", "time and calendars", "language and writing",
-    "transport", "computers", "everyday objects", "religion and mythology",
-)  # fmt: skip
-"""What statements are asked about. The paper names no topics, only "general facts" (appendix A.1)."""
 BATCH = 20
 """Statements asked for in one call, at most."""
 USUAL_SURVIVORS = 0.9
-"""Share of the statements written that are no near-duplicates, for estimates: what is missing is asked for again."""
-SHARES_WITHIN = 1e-6
+"""For estimates: the share of written statements that are no near-duplicates. The rest is asked for again."""
 DRY_TURNS = 3
 DRY_YIELD = 0.01
-"""The yield has dried up when every topic was asked `DRY_TURNS` times on end, in rounds of which fewer than
-this share of the statements asked for survived dedupe."""
-
-
-class UraqSettings(FamilySettings):
-    """URAQ's block of the configuration."""
-
-    statements: Count = Field(400, description="Statements wanted after dedupe; of a file, all are taken")
-    statements_from: SourceSpec | None = Field(None, description="Take the statements from here and ask for none")
-    topics: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
-        TOPICS, min_length=1, description="What statements are asked about"
-    )
-    cosine_above: float = Field(COSINE_ABOVE, gt=0, lt=1, description="Near-duplicates are above it (appendix A.2)")
-    dedupe: Literal["independent-set", "paper"] = Field(
-        "independent-set", description="`paper`: both statements of a pair above the threshold go"
-    )
-    hops: tuple[Annotated[int, Field(strict=True, ge=1, le=MAX_HOPS)], ...] = Field(
-        HOPS, min_length=1, description="Steps of the questions that are kept, 1 to 5"
-    )
-    answer_shares: dict[AnswerType, Annotated[float, Field(ge=0, le=1)]] = Field(
-        dict(ANSWER_SHARES), description="Share of questions that ask for each type of answer; one of none is not asked"
-    )
-    context_counts: tuple[Count, ...] = Field(CONTEXT_COUNTS, min_length=1, description="Contexts in an evaluation row")
-    related_above: float = Field(
-        0.5, gt=0, lt=1, description="Contexts with a cosine above it to question, pair or a step are related to it"
-    )
-    prescreen: tuple[str, ...] = Field((), description="Models (of `models`) that must know the single-hop answer")
-    qa_sources: tuple[SourceSpec, ...] = Field((), description="Question answering data made to conflict")
-
-    @field_validator("answer_shares")
-    @classmethod
-    def _add_up(cls, shares: dict[AnswerType, float]) -> dict[AnswerType, float]:
-        if abs(sum(shares.values()) - 1) > SHARES_WITHIN:
-            raise ValueError(f"the shares add up to {sum(shares.values()):g}; they must to 1")
-        return shares
+"""The yield has dried up when every topic was asked `DRY_TURNS` times in a row in rounds of which less than this share
+of the statements asked for survived dedupe."""
 
 
 # ---- A.1 knowledge generation ----
 
 
-async def write_statements(statements: Records[Statement], ctx: SetContext) -> AsyncIterator[Statement]:
+async def write_statements(statements: Records[Statement], ctx: SetContext[UraqSettings]) -> AsyncIterator[Statement]:
     """A.1: short general facts, asked of the builder over topics, or taken from a file.
 
-    Asked in numbered rounds until the wanted number survives dedupe, or the yield dries up. Each round
-    asks for what is missing, spread over the topics, and shows what is written on a topic already.
+    The builder is asked in rounds until the wanted number survives dedupe, or the yield dries up. Each round asks for
+    what is missing, spread over the topics, and shows what is written on a topic already.
     """
-    settings: UraqSettings = ctx.settings
+    settings = ctx.settings
     for statement in statements:
         if ctx.step.embedder.reads(statement.text):
             yield statement
@@ -131,19 +78,11 @@ async def write_statements(statements: Records[Statement], ctx: SetContext) -> A
     asked_about: set[str] = set()
     survivors = dry = 0
     for round_ in count():
-        missing = wanted - survivors
-        size, number = _spread(missing, len(settings.topics))
+        size, number = _spread(wanted - survivors, len(settings.topics))
         topics = tuple(islice(turns, number))
         asked_about.update(topics)
-        asked = [_written(topic, size, round_, written, ctx) for topic in topics]
-        for statement in (one for batch in await asyncio.gather(*asked) for one in batch):
-            if (refusal := checks.statement_refusal(statement.text)) is not None:
-                ctx.drop(statement, refusal)
-            elif (same := written.get(statement.text)) is not None:
-                ctx.drop(statement, Drop("repeats a statement word for word", related_id=same.id))
-            else:
-                written[statement.text] = statement
-        before, survivors = survivors, len(_independent(list(written.values()), ctx)) if written else 0
+        await _write_round(topics, size, round_, written, ctx)
+        before, survivors = survivors, len(_independent(list(written.values()), ctx))
         ctx.progress(min(survivors, wanted), wanted)
         if survivors >= wanted:
             break
@@ -151,22 +90,30 @@ async def write_statements(statements: Records[Statement], ctx: SetContext) -> A
         if dry >= DRY_TURNS * len(settings.topics):
             ctx.note(f"the yield dried up after {round_ + 1} rounds: {survivors} statements of {wanted} wanted")
             break
-    _tell_silent(asked_about, written.values(), ctx)
+    _note_silent_topics(asked_about, written.values(), ctx)
     for statement in written.values():
         yield statement
 
 
-def _tell_silent(topics: Set[str], written: Iterable[Statement], ctx: SetContext) -> None:
-    """Note the topics on which nothing was written: the packaged rules know some topics alone."""
-    for topic in sorted(topics - {statement.topic for statement in written}):
-        ctx.note(f"the builder wrote no statement on {topic!r}")
+async def _write_round(
+    topics: Sequence[str], size: int, round_: int, written: dict[str, Statement], ctx: SetContext[UraqSettings]
+) -> None:
+    """Ask for a batch on each topic, and add the new statements to `written`."""
+    batches = await asyncio.gather(*(_write_batch(topic, size, round_, written, ctx) for topic in topics))
+    for statement in (statement for batch in batches for statement in batch):
+        if (refusal := checks.statement_refusal(statement.text)) is not None:
+            ctx.drop(statement, refusal)
+        elif (same := written.get(statement.text)) is not None:
+            ctx.drop(statement, Drop("repeats a statement word for word", related_id=same.id))
+        else:
+            written[statement.text] = statement
 
 
-async def _written(
-    topic: str, size: int, round_: int, written: Mapping[str, Statement], ctx: SetContext
+async def _write_batch(
+    topic: str, size: int, round_: int, written: Mapping[str, Statement], ctx: SetContext[UraqSettings]
 ) -> list[Statement]:
-    """One batch; none where every answer was invalid, which is a drop of its own."""
-    known = tuple(one.text for one in written.values() if one.topic == topic)
+    """One batch; empty, and a drop of its own, if every answer was invalid."""
+    known = tuple(statement.text for statement in written.values() if statement.topic == topic)
     wanted = StatementsWanted(topic=topic, count=size, round=round_, known=known)
     asking = ctx.at(topic)
     try:
@@ -183,8 +130,14 @@ async def _written(
     ]
 
 
+def _note_silent_topics(topics: Set[str], written: Iterable[Statement], ctx: SetContext[UraqSettings]) -> None:
+    """Note the topics on which nothing was written: the packaged rules know only some topics."""
+    for topic in sorted(topics - {statement.topic for statement in written}):
+        ctx.note(f"the builder wrote no statement on {topic!r}")
+
+
 def batches(settings: UraqSettings) -> int:
-    """Calls that writing takes if `USUAL_SURVIVORS` of what is written survive, round by round."""
+    """Calls that writing takes if `USUAL_SURVIVORS` of the statements survive each round."""
     missing = 0 if settings.statements_from is not None else settings.statements
     calls = 0
     while missing > 0:
@@ -195,7 +148,7 @@ def batches(settings: UraqSettings) -> int:
 
 
 def _spread(missing: int, topics: int) -> tuple[int, int]:
-    """How many statements a round asks for at once, and of how many topics."""
+    """How many statements a round asks for in a call, and on how many topics."""
     size = min(BATCH, math.ceil(missing / topics))
     return size, min(topics, math.ceil(missing / size))
 
@@ -203,11 +156,11 @@ def _spread(missing: int, topics: int) -> tuple[int, int]:
 # ---- A.2 redundancy filtering ----
 
 
-async def deduplicate(statements: Records[Statement], ctx: SetContext) -> AsyncIterator[Statement]:
+async def deduplicate(statements: Records[Statement], ctx: SetContext[UraqSettings]) -> AsyncIterator[Statement]:
     """A.2: no two statements above the cosine threshold remain.
 
-    Departure: the paper says that any pair above it "was removed", which read literally loses both. We
-    keep a maximal independent set (`flows/construct/dedupe.py`); `dedupe: paper` gives the paper's words.
+    Departure: the paper says that any pair above it "was removed", which read literally loses both. We keep a maximal
+    independent set (`flows/construct/dedupe.py`); `dedupe: paper` does what the paper says.
     """
     everything = list(statements)
     kept = _independent(everything, ctx, drop=True)
@@ -216,23 +169,22 @@ async def deduplicate(statements: Records[Statement], ctx: SetContext) -> AsyncI
             yield statement
 
 
-def _independent(statements: Sequence[Statement], ctx: SetContext, *, drop: bool = False) -> frozenset[str]:
-    """Ids of the statements that survive; the others are dropped where `drop` is set."""
-    settings: UraqSettings = ctx.settings
+def _independent(
+    statements: Sequence[Statement], ctx: SetContext[UraqSettings], *, drop: bool = False
+) -> frozenset[str]:
+    """Ids of the statements that survive; the others are dropped if `drop` is set."""
+    settings = ctx.settings
     if not statements:
         return frozenset()
+    by_id = {statement.id: statement for statement in statements}
     vectors = ctx.step.embedder.embed([statement.text for statement in statements])
     result = independent_set(
         [statement.id for statement in statements], vectors, cosine_above=settings.cosine_above, rule=settings.dedupe
     )
-    if drop:
-        by_id = {statement.id: statement for statement in statements}
-        for removed in result.removed:
-            related = by_id[removed.related_id]
-            ctx.drop(
-                by_id[removed.id],
-                Drop("near-duplicate", evidence=related.text, related_id=related.id, value=removed.cosine),
-            )
+    for removed in result.removed if drop else ():
+        related = by_id[removed.related_id]
+        refusal = Drop("near-duplicate", evidence=related.text, related_id=related.id, value=removed.cosine)
+        ctx.drop(by_id[removed.id], refusal)
     return frozenset(result.kept)
 
 
@@ -240,9 +192,9 @@ def _independent(statements: Sequence[Statement], ctx: SetContext, *, drop: bool
 
 
 async def manipulate(statement: Statement, ctx: Context) -> StatementPair:
-    """A.3: one manipulated variant of each statement, a key element substituted or a negation added.
+    """A.3: a manipulated variant of each statement, with a key element substituted or a negation added.
 
-    Which of the two it is, the words tell; the builder's own label is not gone by.
+    The words tell which of the two it is; the builder's own label is ignored.
     """
     answer = await ctx.ask(MANIPULATE, ToManipulate(statement=statement.text))
     provenance = ctx.provenance(statement, sources=[statement.source] if statement.source else [])
@@ -266,17 +218,17 @@ SUITED: Mapping[str | None, tuple[AnswerType, ...]] = {
     "number": ("number", "boolean", "entity"),
     "entity": ("entity", "number", "boolean"),
 }
-"""By what a pair differs in, the types of answer that questions on it can ask for, the most natural first."""
+"""By the detail that a pair differs in: the types of answer that suit a question on it, the most natural first."""
 
 
-def wish_types(step: StepContext) -> Mapping[str, AnswerType]:
-    """By pair, the type of answer to be asked for, so that `answer_shares` hold over the lot.
+def wish_types(step: StepContext[UraqSettings, StatementPair]) -> Mapping[str, AnswerType]:
+    """By pair, the type of answer to ask for, so that `answer_shares` hold over all pairs.
 
-    The paper leaves the type to the builder, which left to itself asks for yes or no more often than not, and a yes/no
-    question is half guessed. Which pair gets which type follows from what it differs in (`checks.carries`): a number,
-    a thing, or neither. Of the last kind yes or no is asked, even where that makes more of it than its share.
+    The paper leaves the type to the builder. Left to itself it asks for yes or no more often than not, and a yes/no
+    question is half guessed. The type follows from the detail that the pair differs in (`checks.carries`): a number, a
+    thing, or neither. Of the last kind yes or no is asked, even if that exceeds its share.
     """
-    settings: UraqSettings = step.settings
+    settings = step.settings
     shares = {type_: share for type_, share in settings.answer_shares.items() if share > 0}
     pairs = sorted(step.inputs, key=lambda pair: seeded(step.seed, "answer type", pair.key).random())
     by_detail: dict[str | None, list[str]] = {None: [], "number": [], "entity": []}
@@ -287,22 +239,21 @@ def wish_types(step: StepContext) -> Mapping[str, AnswerType]:
     for detail, keys in by_detail.items():
         suited = [type_ for type_ in SUITED[detail] if type_ in shares]
         for key in keys:
-            type_ = next((one for one in suited if left[one] >= 0.5), suited[0])  # the nearest whole number of each
+            type_ = next((type_ for type_ in suited if left[type_] >= 0.5), suited[0])  # each share, rounded
             left[type_] -= 1
             wished[key] = type_
     return wished
 
 
-async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
+async def ask_question(pair: StatementPair, ctx: Context[UraqSettings, Mapping[str, AnswerType]]) -> UraqItem:
     """A.4 and A.5: a question of several steps with one answer from either statement.
 
-    Departure: the paper asks for one to five steps and keeps the questions of four. We ask for a number
-    that will be kept (drawn where several are), so that no call is spent on a question to be thrown away.
-    The type of the answer is wished for (`wish_types`). A wish for a number or an entity binds, since the pair differs
-    in a detail that carries one; where yes or no is wished for, another type will do unless no other is wanted.
-    The original's answer is the ground truth (A.6).
+    Departure: the paper asks for one to five steps and keeps the questions of four. We ask for a number that will be
+    kept (drawn if there are several), so that no call is spent on a question to be thrown away. A wish for a number or
+    an entity (`wish_types`) binds, since the pair differs in a detail that carries one; where yes or no is wished for,
+    another type will do unless no other is wanted. The original's answer is the ground truth (A.6).
     """
-    settings: UraqSettings = ctx.settings
+    settings = ctx.settings
     hops = ctx.random(pair.key).choice(sorted(set(settings.hops)))
     asked = ToAsk(
         original=pair.original,
@@ -317,22 +268,16 @@ async def ask_question(pair: StatementPair, ctx: Context) -> UraqItem:
         original=pair.original,
         manipulated=pair.manipulated,
         manipulation=pair.manipulation,
-        question=answer.question,
         hops=hops,
-        steps=answer.steps,
-        answer_type=answer.answer_type,
-        answer_original=answer.answer_original,
-        answer_manipulated=answer.answer_manipulated,
-        single_hop_question=answer.single_hop_question,
-        single_hop_answer=answer.single_hop_answer,
         topic=pair.topic,
         provenance=ctx.provenance(pair),
+        **dict(answer),
     )
 
 
-async def prescreen(item: UraqItem, ctx: Context) -> UraqItem:
+async def prescreen(item: UraqItem, ctx: Context[UraqSettings]) -> UraqItem:
     """Section 4.1: only questions whose fact every named model knows, asked in a single hop."""
-    settings: UraqSettings = ctx.settings
+    settings = ctx.settings
     for name in settings.prescreen:
         reply = await ctx.ask(ANSWER_SINGLE_HOP, ToAnswer(question=item.single_hop_question), model=name)
         if not checks.knows(reply.text, item.single_hop_answer, item.single_hop_question):
@@ -340,135 +285,65 @@ async def prescreen(item: UraqItem, ctx: Context) -> UraqItem:
     return item.revised(provenance=ctx.asked_of(item.provenance))
 
 
-# ---- other question answering data (section 4.1) ----
+# ---- section 4.1: other question answering data ----
 
 
 async def make_conflict(source: QASource, ctx: Context) -> Conflict:
     """Section 4.1: question answering data "augmented with conflicted knowledge".
 
-    Where the source brings two sides, the one that agrees with the ground truth is the original.
-    Elsewhere the conflicting answer and evidence are asked for; the paper takes them from other work.
+    Where the source has two sides, the side that agrees with the ground truth is the original. Elsewhere the builder
+    writes the conflicting answer and evidence; the paper takes them from other work.
     """
     if source.sides:
         sides = conflicts.take_sides(source)
-        original, manipulated = sides.original, sides.manipulated
-        answers, answer_type = (sides.answer_original, sides.answer_manipulated), sides.answer_type
     else:
         answer = conflicts.answer_to_contradict(source)
         assert source.evidence is not None
-        asked = ToContradict(question=source.question, answer=answer, evidence=source.evidence)
-        other = await ctx.ask(CONTRADICT, asked)
-        original, manipulated = source.evidence, other.evidence
-        answers, answer_type = (answer, other.answer), conflicts.answer_type_of(source.question, answer)
+        other = await ctx.ask(
+            CONTRADICT, ToContradict(question=source.question, answer=answer, evidence=source.evidence)
+        )
+        answer_type = conflicts.answer_type_of(source.question, answer)
+        sides = conflicts.Sides(source.evidence, other.evidence, answer, other.answer, answer_type)
     return Conflict(
         key=ctx.key,
         question=source.question,
-        original=original,
-        manipulated=manipulated,
-        answer_original=answers[0],
-        answer_manipulated=answers[1],
-        answer_type=answer_type,
         source=f"{source.format}:{source.source.source}",
         provenance=ctx.provenance(source, sources=[source.source]),
+        **asdict(sides),
     )
 
 
-# ---- evaluation rows (sections 3, 4.2; table 1) ----
+# ---- sections 3 and 4.2: evaluation rows (table 1) ----
 
 
-@dataclass(frozen=True)
-class ContextPools:
-    """The contexts drawn for every question, and what could not be filled."""
-
-    texts: Mapping[str, tuple[str, ...]]
-    """By kind of question, what its contexts are drawn from."""
-    counts: Mapping[str, tuple[int, ...]]
-    """By kind of question, the context counts that some question of the kind can fill."""
-    drawn: Mapping[str, IntArray]
-    """By question, the places in `texts` of its unrelated contexts in the order drawn; at most the largest count."""
-    notes: tuple[str, ...]
-
-
-def pool_contexts(step: StepContext) -> ContextPools:
-    """Section 4.2: draws each question's contexts out of what has nothing to do with it, without replacement.
-
-    Items draw on every statement kept by dedupe and its manipulated variant; conflicts on the evidence,
-    both ways, of the conflicts of the same source, so that the contexts of a row are of one kind, as in
-    table 1 (whose DisentQA rows hold 59,000 tokens at 64 contexts: documents, not statements). What bears on a
-    question, with every fact that its steps use, is told in `bearing.py`. A count that no question
-    of a kind can fill is left out; where some can, the rows of the others are dropped.
-    """
-    settings: UraqSettings = step.settings
-    kinds: dict[str, list[UraqItem | Conflict]] = {}
-    for record in step.inputs:
-        kinds.setdefault(_kind(record), []).append(record)
-    pools = ContextPools({}, {}, {}, ())
-    for kind, records in sorted(kinds.items()):
-        stock = step.uses["statements"] if kind == URAQ else _of_source(step.uses["conflicts"], kind)
-        wanted = sorted(set(settings.context_counts if kind == URAQ else conflicts.context_counts(kind)))
-        pool = Pool(list(stock), step.embedder, settings.related_above)
-        places = unrelated(pool, records, step.embedder)
-        most = max(map(len, places))
-        filled = tuple(number for number in wanted if number <= most)
-        largest = max(filled, default=0)
-        drawn = {
-            record.id: np.array(
-                seeded(step.seed, "contexts", record.key).sample(own.tolist(), min(len(own), largest)), dtype=np.int32
-            )
-            for record, own in zip(records, places, strict=True)
-        }
-        left_out = [str(number) for number in wanted if number > most]
-        note = (
-            f"context counts left out for {kind}: {', '.join(left_out)} "
-            f"(of the pool of {len(pool.texts)}, at most {most} contexts are unrelated to a question)"
-        )
-        pools = ContextPools(
-            {**pools.texts, kind: pool.texts},
-            {**pools.counts, kind: filled},
-            {**pools.drawn, **drawn},
-            (*pools.notes, *([note] if left_out else [])),
-        )
-    return pools
-
-
-URAQ = "uraq"
-
-
-def _kind(record: UraqItem | Conflict) -> str:
-    return URAQ if isinstance(record, UraqItem) else record.source
-
-
-def _of_source(stock: Iterable[Conflict], source: str) -> list[Conflict]:
-    return [one for one in stock if one.source == source]
-
-
-def context_slots(record: UraqItem | Conflict, prepared: ContextPools) -> list[Slot]:
+def context_slots(record: UraqItem | Conflict, prepared: DrawnContexts) -> list[Slot]:
     """Each setting at each context count."""
-    counts = prepared.counts[_kind(record)]
+    counts = prepared.counts[dataset_of(record)]
     return [{"setting": setting, "n_contexts": number} for setting in SETTINGS for number in counts]
 
 
-async def arrange_contexts(item: UraqItem | Conflict, slot: Slot, ctx: Context) -> EvaluationRow:
+async def arrange_contexts(
+    item: UraqItem | Conflict, slot: Slot, ctx: Context[UraqSettings, DrawnContexts]
+) -> EvaluationRow:
     """Section 4.2: one relevant context (none in irrelevant) at a random place among unrelated ones.
 
-    The unrelated contexts are drawn once a question, without replacement: its three settings share
-    them and the relevant context's place, and a longer row begins with the draw of the shorter one, so
-    that nothing but setting and length differs between the rows of a question. (The paper says no more
-    than "randomly".)
+    The unrelated contexts are drawn once for a question (`contexts.draw_contexts`). Its three settings share them and
+    the place of the relevant context, and a longer row begins with the draw of the shorter one, so that the rows of a
+    question differ in setting and length alone. (The paper says no more than "randomly".)
     """
     setting: Setting = slot["setting"]  # type: ignore[assignment] # the slots are made above
     number = int(slot["n_contexts"])
-    prepared: ContextPools = ctx.prepared
-    texts = prepared.texts[_kind(item)]
-    if (there := len(prepared.drawn[item.id])) < number:
-        raise Drop("too few unrelated contexts", evidence=f"{there} of {number}", value=float(there))
-    drawn = [texts[place] for place in prepared.drawn[item.id][:number]]
+    prepared = ctx.prepared
+    texts = prepared.texts[dataset_of(item)]
+    available = len(prepared.drawn[item.id])
+    if available < number:
+        raise Drop("too few unrelated contexts", evidence=f"{available} of {number}", value=float(available))
+    contexts = [texts[place] for place in prepared.drawn[item.id][:number]]
     relevant = {"match": item.original, "conflict": item.manipulated, "irrelevant": None}[setting]
     place = None
-    contexts = drawn
     if relevant is not None:
         place = ctx.random(item.key, "place", number).randrange(number)
-        contexts = [*drawn[:place], relevant, *drawn[place : number - 1]]
+        contexts = [*contexts[:place], relevant, *contexts[place : number - 1]]
     return EvaluationRow(
         key=ctx.key,
         item_id=item.id,
@@ -478,7 +353,7 @@ async def arrange_contexts(item: UraqItem | Conflict, slot: Slot, ctx: Context) 
         relevant_index=place,
         question=item.question,
         answer_type=item.answer_type,
-        dataset=_kind(item),
+        dataset=dataset_of(item),
         expected=expected_answers(item, setting),
         provenance=ctx.provenance(item),
     )
@@ -488,14 +363,10 @@ def expected_answers(item: UraqItem | Conflict, setting: Setting) -> dict[Need, 
     """Figure 2: the right answer under each user need."""
     original, manipulated = item.answer_original, item.answer_manipulated
     return {
-        "match": _by_need(original, original, original),
-        "conflict": _by_need(manipulated, manipulated, original),
-        "irrelevant": _by_need(DONT_KNOW, original, original),
-    }[setting]
-
-
-def _by_need(context_exclusive: str, context_first: str, memory_first: str) -> dict[Need, str]:
-    return {"context-exclusive": context_exclusive, "context-first": context_first, "memory-first": memory_first}
+        "context-exclusive": {"match": original, "conflict": manipulated, "irrelevant": DONT_KNOW}[setting],
+        "context-first": manipulated if setting == "conflict" else original,
+        "memory-first": original,
+    }
 
 
 def messages(row: EvaluationRow, need: Need) -> list[Message]:

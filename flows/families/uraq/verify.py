@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from flows.construct.engine import Fault, VerifyContext
+from flows.construct.verification import Fault, VerifyContext
 from flows.language import en
 from schemas.uraq import DONT_KNOW, NEEDS, SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
 

@@ -7,22 +7,13 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from data.sources import SourceSpec
-from flows.construct.engine import (
-    Context,
-    Drop,
-    Family,
-    FamilySettings,
-    Fault,
-    Paper,
-    Part,
-    Released,
-    Slot,
-    VerifyContext,
-    each,
-    expand,
-)
+from flows.construct.engine import Context, Drop, Family, Paper, Part, Slot, each, expand
+from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation
 from flows.construct.people import every, sample
+from flows.construct.release import Released
+from flows.construct.settings import FamilySettings
+from flows.construct.verification import Fault, VerifyContext
 from flows.scoring.tables import ScoreTables
 from schemas.base import Provenance, Record
 from schemas.rubric import Choice, Rubric, Shown, Written
@@ -161,7 +152,7 @@ FAMILY = Family(
             item=Shadow,
             steps=(each(shade),),
             verify=verify_shadows,
-            released=Released("line_id", proof=("lines",)),
+            released=Released("line_id", verification_inputs=("lines",)),
         ),
         Part(
             "words",
@@ -176,9 +167,9 @@ FAMILY = Family(
             "echoes",
             source=Word,
             item=Echo,
-            steps=(expand(echo, slots=slots, most=lambda settings: 2),),
+            steps=(expand(echo, slots=slots, expected=Expected(slots=lambda settings: 2)),),
             verify=verify_echoes,
-            released=Released("text", configs=("times",), proof=("words",)),
+            released=Released("text", configs=("times",), verification_inputs=("words",)),
         ),
     ),
     show=str,

@@ -1,0 +1,69 @@
+"""The `files` step: a set to finished files of rows, each with one text too long to be handed around as a record."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+from flows.construct.engine import Drop, Given, P, P_co, Slot, Step, StepContext
+from flows.construct.settings import S
+from schemas.base import Record
+
+
+@dataclass(frozen=True)
+class RowFile:
+    """A file that a `files` step writes."""
+
+    name: str
+    """Tells it from the part's other files: `hotpotwikiqa_mixup_16k`."""
+    records: Sequence[Record]
+    """The records that it is made from."""
+    slot: Slot
+    """Shared by all its rows, and by those of no other file."""
+    planned: int
+    """Rows that it has where none is dropped."""
+
+
+@dataclass(frozen=True)
+class FilesContext(Generic[P_co]):
+    """What a `files` step may read and refuse while it writes one file."""
+
+    prepared: P_co
+    """The result of the step's `prepare`."""
+    key: Callable[[Record, Slot], str]
+    """The key of the row that is made of a record at a slot."""
+    drop: Callable[[Record, Slot, Drop], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilesStep(Step):
+    """A `files` step."""
+
+    function: Callable[..., Iterator[tuple[Mapping[str, object], bytes]]]
+    files: Callable[..., Sequence[RowFile]]
+    long: str
+
+    @property
+    def keeps_count(self) -> bool:
+        return False
+
+
+def files(
+    function: Callable[[RowFile, FilesContext[P]], Iterator[tuple[Mapping[str, object], bytes]]],
+    *,
+    files: Callable[[StepContext[S, Given], P], Sequence[RowFile]],
+    prepare: Callable[[StepContext[S, Given]], P],
+    long: str,
+    version: int = 1,
+    settings: Sequence[str] = (),
+) -> Step:
+    """A set to finished files of rows, each with one text too long to be handed around as a record.
+
+    It is the last step of its part. `files(context, prepared)` lists the files, which are known before any
+    is written; `function(file, ctx)` yields, for each of its rows, the fields as JSON has them and the field
+    `long` in UTF-8, or refuses it with `ctx.drop(record, slot, Drop(...))`. Files are written side by side,
+    in threads, the last of the list first, so list the longest last.
+    """
+    return FilesStep(
+        name=function.__name__, function=function, version=version, settings=tuple(settings), prepare=prepare,
+        files=files, long=long,
+    )  # fmt: skip

@@ -1,0 +1,18 @@
+"""Records on disk as steps and charts read them, and the type variables of what is generic over records."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from typing_extensions import TypeVar
+
+from schemas.base import Record
+
+R = TypeVar("R", bound=Record)
+R_co = TypeVar("R_co", bound=Record, covariant=True, default=Record)
+
+
+class Records(Protocol[R_co]):
+    """A finished stage: read-only, sized, on disk."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[R_co]: ...

@@ -1,0 +1,18 @@
+"""The settings that every family has, and the type variables of declarations that are generic over a family's own."""
+
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypeVar
+
+
+class FamilySettings(BaseModel):
+    """The base of a family's block in the configuration."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    parts: tuple[str, ...] | None = Field(
+        None, min_length=1, description="Parts to build; what they stand on is built too. All of them by default"
+    )
+
+
+S = TypeVar("S", bound=FamilySettings)
+S_co = TypeVar("S_co", bound=FamilySettings, covariant=True, default=FamilySettings)

@@ -1,0 +1,194 @@
+"""The documents that may distract in a dataset's contexts: counted once, and searched once for all pairs together.
+
+A document is worked on once, however many contexts hold it: it is encoded, counted, and one pass over all of
+them finds which hold which phrase (answers, keywords, substitutes) of any pair.
+"""
+
+import threading
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, cached_property
+from itertools import chain, pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from flows.language.boundaries import boundaries
+from flows.language.keywords import PhraseFinder
+from flows.language.zh.script import script
+from schemas.lveval import PoolDocument
+
+Numbers = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.uint64]
+
+WINDOW = 48
+"""Bytes of text that two documents share where a fingerprint of theirs is the same: about 8 words, 16 Chinese ones."""
+BATCH = 1 << 16
+"""Bytes of text that are looked at together: some ten times as much memory, which stays in the processor's cache."""
+ONE_IN = 8
+"""Windows of which one is kept as a fingerprint, chosen by its content (Schleimer et al. 2003)."""
+NEAR_DUPLICATE = 0.4
+"""Share of the fingerprints of the shorter of two texts that the other has as well, from which they are one text."""
+
+BETWEEN = "\n\x1e\n"
+"""Between documents that are looked at together: no document holds it, and no word or phrase goes across it."""
+
+_BASE = 0x9E3779B97F4A7C15
+"""Odd, so that it has an inverse modulo 2^64."""
+
+
+def count(text: str, language: str) -> int:
+    """Words between white space; in Chinese, characters that are not white space (table 1)."""
+    return len(text.split()) if language != "zh" else sum(map(len, text.split()))
+
+
+def plain(text: str, language: str) -> str:
+    """The form in which spellings of a Chinese answer meet: one width, no white space; an English text as it is."""
+    return text if language != "zh" else "".join(unicodedata.normalize("NFKC", text).split())
+
+
+class DistractorIndex:
+    """The documents of one dataset, in the order given."""
+
+    def __init__(self, documents: Sequence[PoolDocument], language: str, header: str = "") -> None:
+        """`header` is what stands before each document in a context, where no rule may replace anything."""
+        self.language = language
+        self.header = header
+        self.texts = [document.text.encode() for document in documents]
+        self.counts: Numbers = np.fromiter((count(one.text, language) for one in documents), np.int64, len(documents))
+        self.lengths: Numbers = np.fromiter((len(one.text) for one in documents), np.int64, len(documents))
+        self._holding: dict[str, Numbers] = {}
+        # An English answer is looked for as any phrase is, so one pass finds both.
+        self._answering: dict[str, Numbers] = {} if language == "zh" else self._holding
+        self._ends: dict[int, list[int]] = {}
+        self._lock = threading.Lock()
+        self.unfit: dict[str, Numbers] = {}
+        """By keyword, where it was looked for: the documents in which it stands inside a longer name."""
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def text(self, number: int) -> str:
+        """The document as text."""
+        return self.texts[number].decode()
+
+    def search(self, phrases: Iterable[str], answers: Iterable[str] = ()) -> None:
+        """Find all documents that hold a phrase or an answer as whole words; in one pass, in Chinese in two."""
+        if self._answering is self._holding:
+            phrases, answers = chain(phrases, answers), ()
+        self._find(self._holding, phrases, lambda text: text)
+        self._find(self._answering, answers, lambda text: plain(text, self.language))
+
+    def _find(self, known: dict[str, Numbers], phrases: Iterable[str], form: Callable[[str], str]) -> None:
+        wanted = sorted({phrase for phrase in phrases if phrase.strip()} - known.keys())
+        if not wanted:
+            return
+        finder = PhraseFinder([form(phrase) for phrase in wanted], self.language)
+        found = finder.holding([form(text.decode()) for text in self.texts])
+        for place, phrase in enumerate(wanted):
+            known[phrase] = np.asarray(found.get(place, ()), np.int64)
+
+    def holding(self, phrase: str) -> Numbers:
+        """The documents that hold the phrase as whole words, whatever the case, in order."""
+        if phrase not in self._holding:
+            with self._lock:
+                self.search([phrase])
+        return self._holding[phrase]
+
+    def answering(self, answer: str) -> Numbers:
+        """The documents that hold the answer as whole words, in any case; in Chinese in any width and spacing."""
+        if answer not in self._answering:
+            with self._lock:
+                self.search((), [answer])
+        return self._answering[answer]
+
+    def boundaries(self, number: int) -> list[int]:
+        """The offsets in the document at which a sentence begins after another."""
+        if number not in self._ends:
+            self._ends[number] = boundaries(self.text(number), self.language)
+        return self._ends[number]
+
+    def in_other_script(self, text: str) -> Numbers:
+        """The Chinese documents in Traditional characters where the text is in Simplified ones, or the other way."""
+        own = script(text) if self.language == "zh" else None
+        if own is None:
+            return np.empty(0, np.int64)
+        found: Numbers = np.flatnonzero((self._scripts != own) & (self._scripts != ""))
+        return found
+
+    @cached_property
+    def _scripts(self) -> npt.NDArray[np.str_]:
+        """The script of each document, empty where it is not told."""
+        return np.array([script(text.decode()) or "" for text in self.texts])
+
+    @cached_property
+    def _fingerprints(self) -> tuple[Marks, Numbers, Numbers]:
+        """All fingerprints sorted, the document of each, and how many each document has."""
+        marks, documents = fingerprints(self.texts)
+        order = np.argsort(marks)
+        return marks[order], documents[order], np.bincount(documents, minlength=len(self.texts))
+
+    def near_duplicates(self, texts: Sequence[bytes]) -> list[Numbers]:
+        """The documents that are nearly one of the texts, hold nearly all of it, or are nearly all held by it."""
+        marks, documents, sizes = self._fingerprints
+        own, owners = fingerprints(texts)
+        first, last = np.searchsorted(marks, own, "left"), np.searchsorted(marks, own, "right")
+        found: list[Numbers] = []
+        for start, end in pairwise(np.searchsorted(owners, np.arange(len(texts) + 1)).tolist()):
+            hits = [documents[first[mark] : last[mark]] for mark in range(start, end) if first[mark] < last[mark]]
+            shared = np.bincount(np.concatenate([np.empty(0, np.int64), *hits]), minlength=len(sizes))
+            found.append(np.flatnonzero(shared >= NEAR_DUPLICATE * np.maximum(1, np.minimum(sizes, end - start))))
+        return found
+
+
+def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
+    """Hashes of some windows of each text, each once a text: the same ones wherever the same words stand.
+
+    Beside each, the number of its text. White space and ASCII case do not count.
+    """
+    marks, documents = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+    for first, batch in batches(texts):
+        plain = [b" ".join(text.lower().split()) for text in batch]
+        ends = np.cumsum([len(text) for text in plain])
+        letters = np.frombuffer(b"".join(plain), np.uint8).astype(np.uint64)
+        if len(letters) < WINDOW:
+            continue
+        powers, inverses = _powers(len(letters))
+        sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum((letters + np.uint64(1)) * powers, dtype=np.uint64)))
+        windows = (sums[WINDOW:] - sums[:-WINDOW]) * inverses[: len(letters) - WINDOW + 1]
+        windows ^= windows >> np.uint64(29)
+        starts = np.flatnonzero(windows & np.uint64(ONE_IN - 1) == 0)
+        owner = np.searchsorted(ends, starts, side="right")
+        inside = starts + WINDOW <= ends[owner]
+        owner, found = owner[inside], windows[starts[inside]]
+        order = np.lexsort((found, owner))
+        owner, found = owner[order], found[order]
+        fresh = np.ones(len(found), np.bool_)
+        fresh[1:] = (found[1:] != found[:-1]) | (owner[1:] != owner[:-1])
+        documents.append(owner[fresh] + first)
+        marks.append(found[fresh])
+    return np.concatenate(marks), np.concatenate(documents)
+
+
+def batches(texts: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
+    """Texts of about `BATCH` bytes together, with the number of the first."""
+    start = held = 0
+    for number, text in enumerate(texts):
+        held += len(text)
+        if held >= BATCH or number + 1 == len(texts):
+            yield start, texts[start : number + 1]
+            start, held = number + 1, 0
+
+
+def _powers(length: int) -> tuple[Marks, Marks]:
+    """Powers of the base and of its inverse modulo 2^64, so many of them."""
+    powers, inverses = _table(1 << max(12, (length - 1).bit_length()))
+    return powers[:length], inverses[:length]
+
+
+@cache
+def _table(size: int) -> tuple[Marks, Marks]:
+    bases = (np.uint64(base) for base in (_BASE, pow(_BASE, -1, 1 << 64)))
+    one = np.ones(1, np.uint64)
+    powers, inverses = (np.cumprod(np.concatenate((one, np.full(size - 1, base))), dtype=np.uint64) for base in bases)
+    return powers, inverses

@@ -1,0 +1,183 @@
+"""The contexts of evaluation rows: drawn from what has nothing to do with a question (section 4.2).
+
+The paper draws contexts from knowledge "that excludes any information directly related to the current question". A
+question of four steps rests on more facts than the one that its pair states: beside a question that needs the storming
+of the Bastille, "Parisian crowds stormed the Bastille in 1816" is a second relevant context.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flows.construct.embed import Embedder
+from flows.construct.engine import StepContext, seeded
+from flows.families.uraq import conflicts
+from flows.families.uraq.settings import UraqSettings
+from flows.language import en
+from schemas.uraq import Conflict, StatementPair, UraqItem
+
+IntArray = NDArray[np.int32]
+
+NEARBY = 0.3
+"""Above this cosine a statement is related to a question that it shares a word with (our choice; by the packaged
+model, unrelated statements mostly stay below it)."""
+DIGITS_OF_A_NAME = 3
+"""A number of so many digits (a year, say) identifies a fact as a name does."""
+URAQ = "uraq"
+"""The data set of URAQ's own items; that of a conflict is its source."""
+
+
+def dataset_of(record: UraqItem | Conflict) -> str:
+    """The data set that a question belongs to."""
+    return URAQ if isinstance(record, UraqItem) else record.source
+
+
+# ---- drawing ----
+
+
+@dataclass(frozen=True)
+class DrawnContexts:
+    """The contexts drawn for every question, and the counts that cannot be filled."""
+
+    texts: Mapping[str, tuple[str, ...]]
+    """By data set, the texts that its contexts are drawn from."""
+    counts: Mapping[str, tuple[int, ...]]
+    """By data set, the context counts that some question of it can fill."""
+    drawn: Mapping[str, IntArray]
+    """By question, the places in `texts` of its contexts in the order drawn; at most the largest count."""
+    notes: tuple[str, ...]
+
+
+def draw_contexts(step: StepContext[UraqSettings, UraqItem | Conflict]) -> DrawnContexts:
+    """Section 4.2: draw each question's contexts from unrelated texts, without replacement.
+
+    Items draw on every statement kept by dedupe and its manipulated variant; conflicts on the evidence, both ways, of
+    the conflicts of the same source. So the contexts of a row are of one kind, as in table 1 (whose DisentQA rows hold
+    59,000 tokens at 64 contexts: documents, not statements). A count that no question of a data set can fill is left
+    out; where some can, the rows of the others are dropped.
+    """
+    settings = step.settings
+    by_dataset: dict[str, list[UraqItem | Conflict]] = defaultdict(list)
+    for record in step.inputs:
+        by_dataset[dataset_of(record)].append(record)
+    texts: dict[str, tuple[str, ...]] = {}
+    counts: dict[str, tuple[int, ...]] = {}
+    drawn: dict[str, IntArray] = {}
+    notes: list[str] = []
+    for dataset, records in sorted(by_dataset.items()):
+        pairs: Iterable[StatementPair | Conflict] = (
+            step.used("statements", StatementPair)
+            if dataset == URAQ
+            else [conflict for conflict in step.used("conflicts", Conflict) if conflict.source == dataset]
+        )
+        wanted = sorted(set(settings.context_counts if dataset == URAQ else conflicts.context_counts(dataset)))
+        candidates = ContextCandidates(list(pairs), step.embedder, settings.related_above)
+        unrelated = candidates.unrelated_to(records, step.embedder)
+        most = max(map(len, unrelated))
+        texts[dataset] = candidates.texts
+        counts[dataset] = tuple(count for count in wanted if count <= most)
+        largest = max(counts[dataset], default=0)
+        for record, places in zip(records, unrelated, strict=True):
+            rng = seeded(step.seed, "contexts", record.key)
+            drawn[record.id] = np.array(rng.sample(places.tolist(), min(len(places), largest)), dtype=np.int32)
+        if left_out := [str(count) for count in wanted if count > most]:
+            notes.append(
+                f"context counts left out for {dataset}: {', '.join(left_out)} "
+                f"(of the pool of {len(candidates.texts)}, at most {most} contexts are unrelated to a question)"
+            )
+    return DrawnContexts(texts, counts, drawn, tuple(notes))
+
+
+# ---- relatedness ----
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The texts, names and words that a question rests on."""
+
+    texts: tuple[str, ...]
+    """The question, both sides, and each step with its result on either side: a related context is close to one."""
+    names: frozenset[str]
+    """Words of its names, and its long numbers: they identify a fact that is worded otherwise."""
+    words: frozenset[str]
+    """Its content words; of documents none, since two documents always share some."""
+
+    @classmethod
+    def of(cls, record: UraqItem | Conflict) -> "Basis":
+        """The basis of an item with all its steps; of a question of other data, as far as it is known."""
+        sides = (record.question, record.original, record.manipulated)
+        if isinstance(record, Conflict):
+            answers = () if record.answer_type == "boolean" else (record.answer_original, record.answer_manipulated)
+            return cls(sides, _names([record.question], answers), frozenset())
+        results = [result for step in record.steps for result in (step.original, step.manipulated)]
+        texts = [*sides, *(step.text for step in record.steps), *results]
+        steps = [f"{step.text}: {result}" for step in record.steps for result in (step.original, step.manipulated)]
+        return cls(
+            tuple(dict.fromkeys([*sides, *steps])),
+            _names(texts, results),
+            frozenset().union(*map(en.content_words, texts)),
+        )
+
+
+def _names(texts: Iterable[str], results: Iterable[str]) -> frozenset[str]:
+    """The words of the names in `texts`, the capitalised words of `results`, and the long numbers of both."""
+    names = [entity.text for text in texts for entity in en.entities(text) if entity.is_name]
+    names += [word for result in results for word in result.split() if word[:1].isupper()]
+    numbers = {word for text in (*texts, *results) for word in en.words(text) if word.isdigit()}
+    return frozenset(
+        {word for name in names for word in en.words(name) if word not in en.STOP_WORDS}
+        | {number for number in numbers if len(number) >= DIGITS_OF_A_NAME}
+    )
+
+
+class ContextCandidates:
+    """Pairs of texts that contexts are drawn from.
+
+    A pair is related to a question if either of its texts is: what the manipulated variant of a fact does not reveal,
+    the original may, and the other way round.
+    """
+
+    def __init__(self, pairs: Sequence[StatementPair | Conflict], embedder: Embedder, related_above: float) -> None:
+        self._related_above = related_above
+        self.texts = tuple(dict.fromkeys(text for pair in pairs for text in (pair.original, pair.manipulated)))
+        places = {text: place for place, text in enumerate(self.texts)}
+        sides = [(places[pair.original], places[pair.manipulated]) for pair in pairs]
+        self._sides = np.array(sides, np.int32).reshape(-1, 2)
+        self._vectors = embedder.embed(self.texts)
+        self._by_word: dict[str, list[int]] = defaultdict(list)
+        self._by_content_word: dict[str, list[int]] = defaultdict(list)
+        for number, pair in enumerate(pairs):
+            both = pair.original, pair.manipulated
+            for word in frozenset().union(*map(en.words, both)):
+                self._by_word[word].append(number)
+            for word in frozenset().union(*map(en.content_words, both)):
+                self._by_content_word[word].append(number)
+
+    def unrelated_to(self, records: Sequence[UraqItem | Conflict], embedder: Embedder) -> list[IntArray]:
+        """For each question, the places of the texts that are unrelated to it."""
+        bases = [Basis.of(record) for record in records]
+        vectors = embedder.embed([text for basis in bases for text in basis.texts])
+        ends = np.cumsum([len(basis.texts) for basis in bases]).tolist()
+        return [
+            self._unrelated(basis, vectors[end - len(basis.texts) : end])
+            for basis, end in zip(bases, ends, strict=True)
+        ]
+
+    def _unrelated(self, basis: Basis, vectors: NDArray[np.float32]) -> IntArray:
+        cosines = np.round((self._vectors @ vectors.T).max(axis=1), 5)[self._sides].max(axis=1)
+        related = cosines > self._related_above
+        related |= self._with_any(self._by_word, basis.names)
+        related |= (cosines > NEARBY) & self._with_any(self._by_content_word, basis.words)
+        left = np.ones(len(self.texts), bool)
+        left[self._sides[related].ravel()] = False
+        return np.flatnonzero(left).astype(np.int32)
+
+    def _with_any(self, index: dict[str, list[int]], words: frozenset[str]) -> NDArray[np.bool_]:
+        """Which of the pairs have one of the words."""
+        matches = np.zeros(len(self._sides), bool)
+        for word in words:
+            matches[index.get(word, [])] = True
+        return matches

@@ -1,0 +1,19 @@
+"""The model without a model for URAQ: statements, questions and answers computed from packaged facts.
+
+Texts outside the table of facts are handled by surface rules where these suffice (`manipulate`, `contradict`), and
+refused elsewhere.
+"""
+
+from flows.families.uraq.rules.answers import answer_single_hop, answer_with_context, ask_question
+from flows.families.uraq.rules.contradictions import contradict
+from flows.families.uraq.rules.statements import manipulate, write_statements
+from flows.llm.model import RuleSet
+
+RULES: RuleSet = {
+    "write_statements": write_statements,
+    "manipulate": manipulate,
+    "ask_question": ask_question,
+    "answer_single_hop": answer_single_hop,
+    "contradict": contradict,
+    "answer_with_context": answer_with_context,
+}
