@@ -113,10 +113,10 @@ def _begins_another(alias: str, names: Sequence[str], text: str) -> bool:
     import re
 
     longer = [name.casefold() for name in names if len(name) > len(alias)]
-    for found in re.finditer(rf"(?<!\w){re.escape(alias)}\s+(?:(?:of|for)\s+)?(?:the\s+)?[A-Z]", text, re.IGNORECASE):
-        rest = text[found.start() :].casefold()
-        goes_on = found[0][-1].isupper() and not any(rest.startswith(name) for name in longer)
-        if goes_on and (" of " in found[0][len(alias) :] or " for " in found[0][len(alias) :]):
+    for match in re.finditer(rf"(?<!\w){re.escape(alias)}\s+(?:(?:of|for)\s+)?(?:the\s+)?[A-Z]", text, re.IGNORECASE):
+        rest = text[match.start() :].casefold()
+        goes_on = match[0][-1].isupper() and not any(rest.startswith(name) for name in longer)
+        if goes_on and (" of " in match[0][len(alias) :] or " for " in match[0][len(alias) :]):
             return True
     return False
 

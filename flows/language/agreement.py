@@ -223,11 +223,11 @@ def _of_title(code: str, text: str, answer: str, alternative: str) -> Contradict
     for mention in en.mentions(text, alternative):
         title = _TITLE_BEFORE.search(text, 0, mention.start)
         called = _CALLED.match(text, mention.end)
-        for found, known in ((title, _TITLES & _NOUNS[was]), (called, _SAID[was])):
-            if found is not None and (word := found[1].casefold()) in known:
+        for match, known in ((title, _TITLES & _NOUNS[was]), (called, _SAID[was])):
+            if match is not None and (word := match[1].casefold()) in known:
                 should = next(one[now == "female"] for one in _PAIRS if word in one)
-                should = should.capitalize() if found[1][0].isupper() else should
-                return Contradiction(found[1], _around(text, found.start(1)), should)
+                should = should.capitalize() if match[1][0].isupper() else should
+                return Contradiction(match[1], _around(text, match.start(1)), should)
     return None
 
 
@@ -241,14 +241,14 @@ def _of_gender(code: str, text: str, answer: str, alternative: str) -> Contradic
     others = [
         span for span in _people(code, text, was) if not any(span[0] < end and start < span[1] for start, end in own)
     ]
-    for found in WORD.finditer(text):
-        if found[0].casefold() not in _PERSONAL[was] or text.startswith("们", found.end()):
+    for match in WORD.finditer(text):
+        if match[0].casefold() not in _PERSONAL[was] or text.startswith("们", match.end()):
             continue
-        if any(end <= found.start() for _, end in others):
+        if any(end <= match.start() for _, end in others):
             return None
-        named = max((span for span in own if span[1] <= found.start()), default=None)
-        if named is not None and text[named[1] : found.start()] != " as ":  # "with Abercrombie as his second"
-            return Contradiction(found[0], _around(text, found.start()), _counterpart(found[0].casefold(), now))
+        named = max((span for span in own if span[1] <= match.start()), default=None)
+        if named is not None and text[named[1] : match.start()] != " as ":  # "with Abercrombie as his second"
+            return Contradiction(match[0], _around(text, match.start()), _counterpart(match[0].casefold(), now))
     return None
 
 
@@ -257,11 +257,11 @@ def _people(code: str, text: str, gender: str) -> list[tuple[int, int]]:
     spans = language_of(code).spans_of_type(text, "person")
     named = [(start, end) for start, end in spans if _gender(code, text[start:end]) in (gender, None)]
     spoken = (
-        found
-        for found in WORD.finditer(text)
-        if found[0].casefold() in _NOUNS[gender] or (code == "en" and _may_be_name(text, found, gender))
+        match
+        for match in WORD.finditer(text)
+        if match[0].casefold() in _NOUNS[gender] or (code == "en" and _may_be_name(text, match, gender))
     )
-    return [*named, *((found.start(), found.end()) for found in spoken)]
+    return [*named, *((match.start(), match.end()) for match in spoken)]
 
 
 def _may_be_name(text: str, word: re.Match[str], gender: str) -> bool:

@@ -54,9 +54,9 @@ def is_plausible(answer: str, other: str) -> bool:
 def moved(answer: str, numbers: re.Pattern[str], rng: random.Random) -> str:
     """The answer with its number changed to another as long; a year moves by `YEARS` at most, as does a decade."""
 
-    def other(found: re.Match[str]) -> str:
-        digits = found[0]
-        if answer[found.end() :].startswith("s"):
+    def other(match: re.Match[str]) -> str:
+        digits = match[0]
+        if answer[match.end() :].startswith("s"):
             return str(int(digits) + 10 * rng.choice([-1, 1]))
         if len(digits) == 4 and digits.isdigit() and 1000 <= int(digits) <= 2100:
             year = int(digits) + rng.choice([-1, 1]) * rng.randint(1, YEARS)

@@ -27,9 +27,9 @@ def speaks_of_another(code: str, question: str, text: str) -> bool:
     """
     if code == "zh":
         return any(
-            len(lead := text[: found.start()].strip("”」』》")[-_LEAST:]) == _LEAST and lead in question
-            for found in _ZH.finditer(text)
-            if found[0] not in question
+            len(lead := text[: match.start()].strip("”」』》")[-_LEAST:]) == _LEAST and lead in question
+            for match in _ZH.finditer(text)
+            if match[0] not in question
         )
     return _belongs(question, text) and not _belongs(question, question)
 
@@ -37,6 +37,6 @@ def speaks_of_another(code: str, question: str, text: str) -> bool:
 def _belongs(question: str, text: str) -> bool:
     asked = {word.casefold().removesuffix("'s") for word in _WORD.findall(question)}
     return any(
-        found[0].casefold().removesuffix("'s").rstrip(".") in asked and _EN.search(text[: found.start()])
-        for found in _WORD.finditer(text)
+        match[0].casefold().removesuffix("'s").rstrip(".") in asked and _EN.search(text[: match.start()])
+        for match in _WORD.finditer(text)
     )

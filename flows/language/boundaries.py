@@ -24,12 +24,12 @@ def boundaries(text: str, language: str) -> list[int]:
     or an initial ("J.", also "J .") do not count, nor do any before a word in lower case.
     """
     if language == "zh":
-        return [found.end() for found in _END_ZH.finditer(text)]
-    return [found.end() for found in _END_EN.finditer(text) if _ends(text, found)]
+        return [match.end() for match in _END_ZH.finditer(text)]
+    return [match.end() for match in _END_EN.finditer(text) if _ends(text, match)]
 
 
-def _ends(text: str, found: re.Match[str]) -> bool:
-    if found[0][0] != ".":
+def _ends(text: str, match: re.Match[str]) -> bool:
+    if match[0][0] != ".":
         return True
-    before = _LAST_WORD.search(text, max(0, found.start() - _LONGEST_ABBREVIATION), found.start())
+    before = _LAST_WORD.search(text, max(0, match.start() - _LONGEST_ABBREVIATION), match.start())
     return before is None or (len(before[1]) > 1 and before[1].lower() not in _ABBREVIATED)

@@ -73,9 +73,9 @@ def explanation(code: str, text: str, answer: str, aliases: Sequence[str] = ()) 
         (_ZH_FORWARD, _ZH_BRACKET, _ZH_BACKWARD) if code == "zh" else (_FORWARD, _BRACKET, _BACKWARD)
     )
     for mention in _named(code, text, answer, aliases):
-        found = bracket.match(text, mention.end) or forward.match(text, mention.end)
-        if found is not None:
-            return text[mention.start : found.end()]
+        match = bracket.match(text, mention.end) or forward.match(text, mention.end)
+        if match is not None:
+            return text[mention.start : match.end()]
         said = text[max(0, mention.start - _SHOWN) : mention.start]
         if (before := backward.search(said)) is not None or (code == "en" and _is_namesake(text, mention)):
             return said[before.start() if before else 0 :] + text[mention.start : mention.end]
@@ -129,17 +129,17 @@ def _name_around(question: str, text: str, mention: Mention) -> str | None:
     said = text[mention.start : mention.end]
     if said.islower() and (joined := _COMPOUND.match(text, mention.end)) is not None:
         return f"{said}{joined[0]}"
-    found = _GOES_ON.match(text, mention.end)
-    if found is None or not said[:1].isupper():
+    match = _GOES_ON.match(text, mention.end)
+    if match is None or not said[:1].isupper():
         return None
-    head = found[1].casefold()
+    head = match[1].casefold()
     known = classes("head")
     if head not in known and head.removesuffix("s") not in known:
         return None
     asked = question.casefold()
     if head in _SAME_THING or head in asked or head.removesuffix("s") in asked:
         return None
-    return f"{said}{found[0]}"
+    return f"{said}{match[0]}"
 
 
 def _title_around(text: str, mention: Mention) -> str | None:

@@ -38,11 +38,11 @@ def matter_of(
     """
     page = page_name(title)
     in_text = _in_chinese if code == "zh" else _in_english
-    found = in_text(question, evidence)
+    in_question = in_text(question, evidence)
     if page and language_of(code).contains(question, page):
-        found = []
-    begins = [name for name in in_text(sentence, evidence)[:1] if not any(name in longer for longer in found)]
-    names = [name for name in [*found, page, *begins] if name]
+        in_question = []
+    begins = [name for name in in_text(sentence, evidence)[:1] if not any(name in longer for longer in in_question)]
+    names = [name for name in [*in_question, page, *begins] if name]
     names = [name for name in dict.fromkeys(names) if not _is_answer(code, name, answer)]
     narrow = [name for name in names if not _is_wide(code, name)] or names
     if narrow or code == "zh":
@@ -86,9 +86,9 @@ def _in_chinese(text: str, evidence: str) -> list[str]:
     while words and words[0][1][0] in "xpucdr":
         words.pop(0)
     stretch = max(_SIGNS.split("".join(word for word, _ in words)), key=len)
-    found = [*_TITLED.findall(said), *([stretch] if len(stretch) >= _SHARED else [])]
+    names = [*_TITLED.findall(said), *([stretch] if len(stretch) >= _SHARED else [])]
     others = (word for word, tag in tagged(said) if tag in _CHINESE_NAMES and len(word) > 1)
-    return [*found, *(word for word in others if not any(word in longer for longer in found))]
+    return [*names, *(word for word in others if not any(word in longer for longer in names))]
 
 
 def _is_answer(code: str, name: str, answer: str) -> bool:

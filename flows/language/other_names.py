@@ -32,7 +32,7 @@ def other_names(text: str, name: str, code: str) -> Iterator[tuple[int, int]]:
     """Where the text says, right behind the name, how else its bearer is called."""
     pattern = _CHINESE if code == "zh" else _ENGLISH
     whole = re.escape(name) if code == "zh" else rf"(?<!\w){re.escape(name)}(?!\w)"
-    for found in re.finditer(whole, text):
-        said = pattern.match(text, found.end())
+    for match in re.finditer(whole, text):
+        said = pattern.match(text, match.end())
         if said is not None:
             yield said.span("name")

@@ -87,17 +87,17 @@ class PhraseFinder:
 
         In order of start, end and phrase index; a phrase that is given twice is found twice.
         """
-        found = self.locate(text)
-        return zip(found.phrases.tolist(), found.starts.tolist(), found.ends.tolist(), strict=True)
+        located = self.locate(text)
+        return zip(located.phrases.tolist(), located.starts.tolist(), located.ends.tolist(), strict=True)
 
     def holding(self, documents: Sequence[str]) -> dict[int, list[int]]:
         """Phrase index -> numbers of the documents it stands in, in order, each once; phrases of none are left out."""
         held: dict[int, list[int]] = {}
         for first, starts, ends, text in _batches(documents):
-            found = self.locate(text)
-            numbers = np.searchsorted(starts, found.starts, side="right") - 1
-            within = found.ends <= ends[numbers]
-            pairs = np.unique(found.phrases[within] * len(starts) + numbers[within])
+            located = self.locate(text)
+            numbers = np.searchsorted(starts, located.starts, side="right") - 1
+            within = located.ends <= ends[numbers]
+            pairs = np.unique(located.phrases[within] * len(starts) + numbers[within])
             phrases, numbers = np.divmod(pairs, len(starts))
             borders = np.flatnonzero(np.diff(phrases, prepend=-1))
             for phrase, theirs in zip(phrases[borders].tolist(), np.split(numbers, borders)[1:], strict=True):
@@ -113,8 +113,8 @@ class PhraseFinder:
         """What `find` finds, as arrays."""
         if not (text and len(self._phrases)):
             return Found(*(np.zeros(0, np.int64) for _ in range(3)))
-        found = [self._starting(text, first, first + _STRETCH) for first in range(0, len(text), _STRETCH)]
-        return Found(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        parts_found = [self._starting(text, first, first + _STRETCH) for first in range(0, len(text), _STRETCH)]
+        return Found(*(np.concatenate(parts) for parts in zip(*parts_found, strict=True)))
 
     def _starting(self, text: str, first: int, last: int) -> Found:
         """What starts between the two places, of which the text has the first."""
@@ -124,8 +124,8 @@ class PhraseFinder:
         while last + beyond < len(text) and read.codes_from(last - begin) < needed:
             beyond *= 2  # a long run of white space that folding has made one space
             read = self._script.read(text[begin : last + beyond])
-        found = [self._compared(read, starts, sums) for starts, _, sums in self._script.windows(read)]
-        which, starts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        compared = [self._compared(read, starts, sums) for starts, _, sums in self._script.windows(read)]
+        which, starts = (np.concatenate(parts) for parts in zip(*compared, strict=True))
         ends = starts + self._lengths[which]
         kept = ~self._script.cut(read, starts + MARGIN, ends + MARGIN)
         places = read.place(starts) + begin

@@ -70,6 +70,6 @@ _LINKS = {
 def unlinked(language_code: str, sentence: str) -> str:
     """The sentence without the words at its beginning that tie it to the one before: "Yet, with time, ..."."""
     bare = sentence
-    while (found := _LINKS[language_code].match(bare)) is not None:
-        bare = bare[found.end() :]
+    while (match := _LINKS[language_code].match(bare)) is not None:
+        bare = bare[match.end() :]
     return bare if bare == sentence else bare[:1].upper() + bare[1:]

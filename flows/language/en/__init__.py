@@ -52,18 +52,18 @@ def sentences(text: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """The lower-cased words of `text` in order; contractions are undone ("can't" gives "can", "not")."""
-    found: list[str] = []
+    listed: list[str] = []
     for match in _WORD.finditer(text.replace("’", "'").lower()):
         word = match.group()
         if word in _IRREGULAR_NEGATIONS:
-            found.extend(_IRREGULAR_NEGATIONS[word])
+            listed.extend(_IRREGULAR_NEGATIONS[word])
         elif word.endswith("n't"):
-            found.extend((word.removesuffix("n't"), "not"))
+            listed.extend((word.removesuffix("n't"), "not"))
         else:
             for clitic in _CLITICS:
                 word = word.removesuffix(clitic)
-            found.append(word)
-    return found
+            listed.append(word)
+    return listed
 
 
 @cache

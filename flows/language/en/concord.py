@@ -2,11 +2,11 @@
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 import lemminflect
 
 from flows.language import CannotReplace
+from flows.language.edits import Edit
 from flows.language.en.forms import New
 from flows.language.en.names import SUFFIXES, gender, is_first_name
 from flows.language.en.persons import Found
@@ -27,18 +27,6 @@ from flows.language.en.tokens import Tokens, word_set
 from flows.language.en.types import answer_type
 
 _KEPT = 8192
-
-
-class Edit(NamedTuple):
-    """A stretch of the text and what replaces it; `mention` tells a mention from a word beside one."""
-
-    start: int
-    end: int
-    new: str
-    mention: bool
-
-
-# The words beside a mention
 
 
 def with_article(
@@ -190,7 +178,7 @@ _MALE = {"he": "she", "him": "her", "his": "her", "himself": "herself"}
 _FEMALE = {"she": "he", "herself": "himself", "hers": "his"}
 
 
-def pronouns(words: Tokens, found: tuple[Found, ...], answer: str, new: str) -> list[Edit]:
+def pronouns(words: Tokens, mentions: tuple[Found, ...], answer: str, new: str) -> list[Edit]:
     """Pronouns for a person of another gender, where the text speaks of one person only."""
     was, now = gender(core(answer)), gender(core(new))
     if was is None or now is None or was == now or answer_type(answer) != "person":
@@ -199,13 +187,13 @@ def pronouns(words: Tokens, found: tuple[Found, ...], answer: str, new: str) -> 
     places = sorted(place for form in wanted for place in words.places(form))
     if not places:
         return []
-    if _others_named(words, found):
+    if _others_named(words, mentions):
         raise CannotReplace("a pronoun may speak of somebody else")
     return [Edit(words.starts[at], words.ends[at], _other_pronoun(words, at, was == "male"), False) for at in places]
 
 
-def _others_named(words: Tokens, found: tuple[Found, ...]) -> bool:
-    covered = {place for mention in found for place in range(mention.first, mention.last + 1)}
+def _others_named(words: Tokens, mentions: tuple[Found, ...]) -> bool:
+    covered = {place for mention in mentions for place in range(mention.first, mention.last + 1)}
     return any(
         place not in covered and words.capitalised(place) and words.capitalised(place + 1) and words.adjacent(place)
         and is_first_name(words.word(place)) and words.normals[place + 1] not in SUFFIXES

@@ -24,11 +24,11 @@ class Country(NamedTuple):
 @cache
 def countries() -> dict[str, Country]:
     """By name, and by each word made from it."""
-    found: dict[str, Country] = {}
+    by_name: dict[str, Country] = {}
     for code, name, adjectives, region, people in rows("en", "countries"):
         country = Country(code, name, tuple(_ADJECTIVES.findall(adjectives)), region, people)
-        found |= dict.fromkeys((name, *country.adjectives), country)
-    return found
+        by_name |= dict.fromkeys((name, *country.adjectives), country)
+    return by_name
 
 
 _ADJECTIVES = re.compile(r"South \w+|\w+")
@@ -42,7 +42,7 @@ def _named() -> re.Pattern[str]:
 
 def named_in(text: str) -> list[Country]:
     """The countries that a text names, or whose people or things it speaks of, in order."""
-    return [countries()[found] for found in _named().findall(text)]
+    return [countries()[name] for name in _named().findall(text)]
 
 
 def country_of_city(name: str) -> Country | None:

@@ -71,22 +71,22 @@ def shape(answer: str, question: str = "") -> str:
 
 def _number_shape(answer: str, question: str) -> str | None:
     inner = unintroduced(answer)
-    found = tokens(inner)
-    forms = found.normals
+    words = tokens(inner)
+    forms = words.normals
     start = 0
     while start < len(forms) - 1 and forms[start] in APPROXIMATE:
         start += 1
     approximate = " ".join(forms[:start])
     ordinal = ordinal_value(forms[start])
     if ordinal is not None:
-        return f"ordinal:{len(str(ordinal))}:{_tail(found, start + 1)}:{approximate}"
+        return f"ordinal:{len(str(ordinal))}:{_tail(words, start + 1)}:{approximate}"
     end = start
     while end < len(forms) and (value_of((forms[end],)) is not None or forms[end] in SCALES):
         end += 1
     value = value_of(tuple(forms[start:end]))
     if value is None or "–" in inner or any(form[0].isdigit() for form in forms[end:]):
         return None
-    unit = _tail(found, end) or ("%" if "%" in inner else "")
+    unit = _tail(words, end) or ("%" if "%" in inner else "")
     unit = {"percent": "%", "per cent": "%"}.get(unit, unit)
     money = next((sign for sign in "$£€¥" if sign in inner), "")
     size = "one" if value == 1 else len(f"{value:.0f}")
@@ -102,17 +102,17 @@ def _asked_noun(question: str) -> str:
     return "old" if match and "old" in match.group() else ""
 
 
-def _tail(found: Tokens, place: int) -> str:
-    return " ".join(found.word(at).lower() for at in range(place, len(found)))
+def _tail(words: Tokens, place: int) -> str:
+    return " ".join(words.word(at).lower() for at in range(place, len(words)))
 
 
 def _date_shape(answer: str, question: str) -> str | None:
     """The expression with its figures left out, and the century it lies in."""
     inner = unintroduced(answer)
-    found = tokens(inner)
+    words = tokens(inner)
     pattern, century = [], ""
-    for place, form in enumerate(found.normals):
-        word = found.word(place).lower()
+    for place, form in enumerate(words.normals):
+        word = words.word(place).lower()
         if form in MONTHS:
             pattern.append("month")
         elif is_year(form):
@@ -138,16 +138,16 @@ def _date_shape(answer: str, question: str) -> str | None:
 
 def _person_shape(answer: str, question: str) -> str | None:
     inner = core(answer)
-    found = tokens(inner)
+    words = tokens(inner)
     if is_list(inner):
-        return f"list:{len(found)}"
+        return f"list:{len(words)}"
     if not all(
-        found.capitalised(place) or found.normals[place] in PARTICLES | {"of", "the"} for place in range(len(found))
+        words.capitalised(place) or words.normals[place] in PARTICLES | {"of", "the"} for place in range(len(words))
     ):
         return None
-    titled = found.normals[0] if is_titled(found) else ""
+    titled = words.normals[0] if is_titled(words) else ""
     titled = titled if titled in ("", "king", "queen", "pope", "saint", "emperor", "prince", "princess") else "titled"
-    length = "single" if len(found) == 1 else "of" if "of" in found.normals else "full"
+    length = "single" if len(words) == 1 else "of" if "of" in words.normals else "full"
     return f"{gender(inner) or asked_gender(question)}:{titled or length}:{_comma(inner)}"
 
 
@@ -157,9 +157,9 @@ def _comma(inner: str) -> str:
 
 def _place_shape(answer: str, question: str) -> str | None:
     inner = core(answer)
-    found = tokens(inner)
-    known, asked, of_head = place_class(inner), focus(question), class_of_name(inner, found)
-    if is_list(inner) or not found.capitalised(0) or len(found) > 6 or any(form[0].isdigit() for form in found.normals):
+    words = tokens(inner)
+    known, asked, of_head = place_class(inner), focus(question), class_of_name(inner, words)
+    if is_list(inner) or not words.capitalised(0) or len(words) > 6 or any(form[0].isdigit() for form in words.normals):
         return None
     if known is not None:
         group: str = known
@@ -169,7 +169,7 @@ def _place_shape(answer: str, question: str) -> str | None:
         group = asked.group
     else:
         group = "town" if "," in inner else ""
-    if known is None and _is_of_people(found):
+    if known is None and _is_of_people(words):
         group = "people"
     group = _parted(group, inner, asked)
     if not group:
@@ -245,18 +245,18 @@ _LONGEST_PHRASE = 4
 
 def _other_shape(answer: str, question: str) -> str | None:
     inner = core(answer)
-    found = tokens(inner)
-    if not len(found) or len(found) > _LONGEST_PHRASE + 2 or "," in inner or "(" in inner:
+    words = tokens(inner)
+    if not len(words) or len(words) > _LONGEST_PHRASE + 2 or "," in inner or "(" in inner:
         return None
     if is_proper(answer):
         return _proper_shape(answer, inner, question)
-    if is_list(inner) or not _is_common_noun_phrase(found):
-        return _adjective_shape(found, question)
+    if is_list(inner) or not _is_common_noun_phrase(words):
+        return _adjective_shape(words, question)
     noun = head(inner)
-    if len(found) == 1 and "ADJ" in parts_of_speech(noun) and not split_article(unintroduced(answer))[0]:
-        return _adjective_shape(found, question)
+    if len(words) == 1 and "ADJ" in parts_of_speech(noun) and not split_article(unintroduced(answer))[0]:
+        return _adjective_shape(words, question)
     number = "plural" if is_plural(inner) else _countability(noun)
-    if len(found) == 1 and found.capitalised(0):
+    if len(words) == 1 and words.capitalised(0):
         number = f"{number} or name"
     group = classes("common").get(noun.lower(), ("", ""))[1]
     ending = _by_ending(noun)
@@ -309,41 +309,41 @@ def _is_a_people(answer: str, inner: str) -> bool:
 
 def _described(inner: str) -> str:
     """Marks a name with words of description ("rock band Scorpions")."""
-    found = tokens(inner)
+    words = tokens(inner)
     small = any(
-        not found.capitalised(place) and found.normals[place] not in SMALL_WORDS and not found.word(place)[0].isdigit()
-        for place in range(len(found))
+        not words.capitalised(place) and words.normals[place] not in SMALL_WORDS and not words.word(place)[0].isdigit()
+        for place in range(len(words))
     )
     return "described:" if small else ""
 
 
-def _can_be_team(inner: str, found: Tokens) -> bool:
+def _can_be_team(inner: str, words: Tokens) -> bool:
     """Whether a name may be a team's: a place's, a plural, or one that ends in a word of the dictionary."""
-    last = found.word(len(found) - 1)
+    last = words.word(len(words) - 1)
     if is_familiar_place(inner) or place_class(inner) is not None or is_plural_name(last):
         return True
-    return len(found) > 1 and is_dictionary_word(last) and not is_first_name(found.word(0))
+    return len(words) > 1 and is_dictionary_word(last) and not is_first_name(words.word(0))
 
 
 _PEOPLE = re.compile(r"(?:ist|ian|ish|ese|ists|ians)$")
 
 
-def _is_of_people(found: Tokens) -> bool:
+def _is_of_people(words: Tokens) -> bool:
     """Whether the word says to what people or creed somebody belongs ("Jordanian"), and names no place or body."""
-    return len(found) == 1 and _PEOPLE.search(found.normals[0]) is not None
+    return len(words) == 1 and _PEOPLE.search(words.normals[0]) is not None
 
 
-def _adjective_shape(found: Tokens, question: str) -> str | None:
+def _adjective_shape(words: Tokens, question: str) -> str | None:
     """A single adjective shares a kind with those that answer the same sort of question."""
     asked = focus(question)
-    if len(found) == 1 and "ADJ" in parts_of_speech(found.word(0)) and asked is not None:
+    if len(words) == 1 and "ADJ" in parts_of_speech(words.word(0)) and asked is not None:
         return f"adjective:{asked.noun}:"
     return None
 
 
-def _is_common_noun_phrase(found: Tokens) -> bool:
+def _is_common_noun_phrase(phrase_words: Tokens) -> bool:
     """Adjectives and nouns that end in a noun, at most `_LONGEST_PHRASE` of them, and no clause."""
-    words = [found.word(place) for place in range(len(found))]
+    words = [phrase_words.word(place) for place in range(len(phrase_words))]
     if len(words) > _LONGEST_PHRASE or "NOUN" not in parts_of_speech(words[-1]):
         return False
     if words[-1].lower().endswith("ing") or (len(words) > 1 and words[0].lower().endswith("ing")):

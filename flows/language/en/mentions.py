@@ -14,7 +14,7 @@ _KEPT_RESULTS = 512
 
 def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
     """Every mention of the answer in `text`, in order, without overlap (longest first)."""
-    return [Mention(found.start, found.end, found.form) for found in find(text, answer, tuple(aliases))]
+    return [Mention(mention.start, mention.end, mention.form) for mention in find(text, answer, tuple(aliases))]
 
 
 @lru_cache(_KEPT_RESULTS)
@@ -23,10 +23,10 @@ def find(text: str, answer: str, aliases: tuple[str, ...] = ()) -> tuple[Found, 
     plan = plan_of(answer, aliases)
     words = tokens(text)
     candidates = [
-        found
+        mention
         for variant in plan.variants
         if not variant.explained or f"({''.join(variant.forms).upper()})" in text
-        for found in _of_variant(words, variant, plan)
+        for mention in _of_variant(words, variant, plan)
     ]
     for acronym in plan.acronyms:
         candidates.extend(_explained(words, acronym))
@@ -34,18 +34,18 @@ def find(text: str, answer: str, aliases: tuple[str, ...] = ()) -> tuple[Found, 
     chosen = _longest_first(candidates, taken)
     if plan.person is not None:
         chosen.extend(of_person(words, plan.person, chosen, taken))
-    chosen.sort(key=lambda found: found.start)
+    chosen.sort(key=lambda mention: mention.start)
     return tuple(chosen)
 
 
 def _longest_first(candidates: list[Found], taken: set[int]) -> list[Found]:
-    candidates.sort(key=lambda found: (found.first - found.last, found.start))
+    candidates.sort(key=lambda mention: (mention.first - mention.last, mention.start))
     chosen = []
-    for found in candidates:
-        places = range(found.first, found.last + 1)
+    for mention in candidates:
+        places = range(mention.first, mention.last + 1)
         if taken.isdisjoint(places):
             taken.update(places)
-            chosen.append(found)
+            chosen.append(mention)
     return chosen
 
 

@@ -45,14 +45,14 @@ def _first_names() -> dict[str, Gender | None]:
     for gender in genders:
         for name, share, *_ in _census(f"dist.{gender}.first"):
             shares.setdefault(name.lower(), {})[gender] = float(share)
-    found: dict[str, Gender | None] = {}
+    genders_told: dict[str, Gender | None] = {}
     for name, of in shares.items():
         male, female = of.get("male", 0.0001), of.get("female", 0.0001)
-        found[name] = "male" if male > _SURE * female else "female" if female > _SURE * male else None
+        genders_told[name] = "male" if male > _SURE * female else "female" if female > _SURE * male else None
     own: dict[str, Gender | None] = {"m": "male", "f": "female"}
     for name, letter in rows("en", "first_names"):
-        found[normal(name)] = own[letter]
-    return {name: gender for name, gender in found.items() if name not in _NOT_FIRST_NAMES}
+        genders_told[normal(name)] = own[letter]
+    return {name: gender for name, gender in genders_told.items() if name not in _NOT_FIRST_NAMES}
 
 
 @cache
@@ -120,8 +120,8 @@ def place_key(name: str) -> str:
 @lru_cache(_KEPT)
 def place_class(name: str) -> PlaceClass | None:
     """Whether a country, a state, a continent or a city is called so; towns of a common name included."""
-    found = _places().get(place_key(name))
-    return found[0] if found and name[:1].isupper() else None
+    place = _places().get(place_key(name))
+    return place[0] if place and name[:1].isupper() else None
 
 
 @lru_cache(_KEPT)

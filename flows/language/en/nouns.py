@@ -67,16 +67,16 @@ def entities(text: str) -> tuple[Entity, ...]:
     for entity, described in every:
         if described:
             kinds[entity.head].add(described)
-    found: dict[tuple[str, bool], Entity] = {}
+    named: dict[tuple[str, bool], Entity] = {}
     for entity, described in every:
         if entity.is_name:
-            found.setdefault((entity.text.casefold(), True), entity)
+            named.setdefault((entity.text.casefold(), True), entity)
         elif len(kinds[entity.head]) <= 1:
-            found.setdefault((entity.head, False), entity)
+            named.setdefault((entity.head, False), entity)
         elif described:
             own = entity._replace(text=f"{described} {entity.text.split()[-1]}", kind=described)
-            found.setdefault((f"{described} {entity.head}", False), own)
-    return tuple(found.values())
+            named.setdefault((f"{described} {entity.head}", False), own)
+    return tuple(named.values())
 
 
 def _described(words: Tokens, place: int, entity: Entity) -> str:

@@ -81,16 +81,16 @@ def _is_name_of_person(answer: str, words: Tokens, places: list[int]) -> bool:
 
 def of_person(words: Tokens, name: PersonalName, chosen: list[Found], taken: set[int]) -> list[Found]:
     """Mentions of the person by a part of the name that nobody else in the text bears."""
-    found = _by_surname(words, name, taken) if name.last else []
-    for one in found:
+    partial = _by_surname(words, name, taken) if name.last else []
+    for one in partial:
         taken.update(range(one.first, one.last + 1))
-    if (chosen or found) and not is_dictionary_word(name.first) and len(name.first) > 1:
-        found = found + _by_first_name(words, name, taken)
-    return found
+    if (chosen or partial) and not is_dictionary_word(name.first) and len(name.first) > 1:
+        partial = partial + _by_first_name(words, name, taken)
+    return partial
 
 
 def _by_surname(words: Tokens, name: PersonalName, taken: set[int]) -> list[Found]:
-    found: list[Found] = []
+    mentions: list[Found] = []
     common = is_dictionary_word(name.last)
     for place in words.places(name.last):
         if place in taken or not words.capitalised(place):
@@ -99,10 +99,10 @@ def _by_surname(words: Tokens, name: PersonalName, taken: set[int]) -> list[Foun
         if bearer == "another":
             return []
         if bearer == "same":
-            found.append(Found(begin, place, words.starts[begin], words.ends[place], "part", "whole"))
+            mentions.append(Found(begin, place, words.starts[begin], words.ends[place], "part", "whole"))
         elif not _goes_on(words, place) and not (common and words.opens_sentence(begin) and not _acts(words, place)):
-            found.append(Found(begin, place, words.starts[begin], words.ends[place], "part", "surname"))
-    return found
+            mentions.append(Found(begin, place, words.starts[begin], words.ends[place], "part", "surname"))
+    return mentions
 
 
 def _name_before(words: Tokens, place: int, name: PersonalName, taken: set[int]) -> tuple[int, str]:
@@ -164,7 +164,7 @@ _AFTER_ANOTHERS_NAME = PARTICLES | {"of", "the", "i", "ii", "iii", "iv"}
 
 
 def _by_first_name(words: Tokens, name: PersonalName, taken: set[int]) -> list[Found]:
-    found: list[Found] = []
+    mentions: list[Found] = []
     for place in words.places(name.first):
         if place in taken:
             continue
@@ -173,8 +173,8 @@ def _by_first_name(words: Tokens, name: PersonalName, taken: set[int]) -> list[F
         follows = normal(words.word(place + 1)) if words.adjacent(place) else ""
         if _goes_on(words, place) or follows in _AFTER_ANOTHERS_NAME or _is_second_name(words, place):
             return []
-        found.append(Found(place, place, words.starts[place], words.ends[place], "part", "first name"))
-    return found
+        mentions.append(Found(place, place, words.starts[place], words.ends[place], "part", "first name"))
+    return mentions
 
 
 def _is_second_name(words: Tokens, place: int) -> bool:

@@ -54,9 +54,9 @@ def _is_abbreviation(phrase: str) -> bool:
 @lru_cache(_KEPT)
 def split_article(phrase: str) -> tuple[str, str]:
     """The leading article ("the ", with its white space) and the rest of the trimmed phrase."""
-    found = tokens(phrase)
-    if len(found) > 1 and found.starts[0] == 0 and found.word(0).lower() in ARTICLES and found.adjacent(0):
-        return phrase[: found.starts[1]], phrase[found.starts[1] :]
+    words = tokens(phrase)
+    if len(words) > 1 and words.starts[0] == 0 and words.word(0).lower() in ARTICLES and words.adjacent(0):
+        return phrase[: words.starts[1]], phrase[words.starts[1] :]
     return "", phrase
 
 
@@ -68,12 +68,12 @@ _INTRODUCED_WORD = re.compile(r"(?:the\s+)?(?:[A-Z0-9$£€]|early|late|mid)")
 def unintroduced(answer: str) -> str:
     """The trimmed phrase without a preposition or approximation before a name, a date or a number."""
     phrase = trimmed(answer)
-    found = tokens(phrase)
-    if len(found) > 1 and found.starts[0] == 0 and found.word(0).islower() and found.normals[0] in _INTRODUCING:
-        rest = phrase[found.starts[1] :]
-        signed = re.search(r"[$£€~]\s*$", found.gap(0))
+    words = tokens(phrase)
+    if len(words) > 1 and words.starts[0] == 0 and words.word(0).islower() and words.normals[0] in _INTRODUCING:
+        rest = phrase[words.starts[1] :]
+        signed = re.search(r"[$£€~]\s*$", words.gap(0))
         rest = signed.group() + rest if signed else rest
-        if _INTRODUCED_WORD.match(rest) or found.normals[1][0].isdigit():
+        if _INTRODUCED_WORD.match(rest) or words.normals[1][0].isdigit():
             return rest
     return phrase
 
@@ -87,10 +87,12 @@ def core(answer: str) -> str:
 @lru_cache(_KEPT)
 def head(phrase: str) -> str:
     """The head noun: the last word before a preposition or relative ("type of engine" gives "type")."""
-    found = tokens(core(phrase))
-    words = [found.word(place) for place in range(len(found))]
+    phrase_words = tokens(core(phrase))
+    words = [phrase_words.word(place) for place in range(len(phrase_words))]
     for place, word in enumerate(words):
-        if place and (word.lower() in _COMPLEMENT or "(" in found.gap(place - 1) or "," in found.gap(place - 1)):
+        if place and (
+            word.lower() in _COMPLEMENT or "(" in phrase_words.gap(place - 1) or "," in phrase_words.gap(place - 1)
+        ):
             return words[place - 1]
     return words[-1] if words else ""
 
@@ -138,8 +140,8 @@ def is_plural(phrase: str) -> bool:
 
 def is_list(phrase: str) -> bool:
     """Whether the phrase names several things joined by "and" or a comma ("France and Spain")."""
-    found = tokens(phrase)
-    return any(found.normals[place] in ("and", "or") or "&" in found.gap(place - 1) for place in range(1, len(found)))
+    words = tokens(phrase)
+    return any(words.normals[place] in ("and", "or") or "&" in words.gap(place - 1) for place in range(1, len(words)))
 
 
 @lru_cache(_KEPT)
@@ -209,8 +211,8 @@ def _is_spelt_out(letters: str) -> bool:
 def is_proper(phrase: str) -> bool:
     """Whether the phrase is a name: its words of content are capitalised, and not for a sentence's start only."""
     lead, inner = split_article(unintroduced(phrase))
-    found = tokens(inner)
-    content = [found.word(place) for place in range(len(found)) if found.word(place).lower() not in SMALL_WORDS]
+    words = tokens(inner)
+    content = [words.word(place) for place in range(len(words)) if words.word(place).lower() not in SMALL_WORDS]
     letters = [word for word in content if word[0].isalpha()]
     if not letters or not _has_capital(letters[0]):
         return False
@@ -243,11 +245,11 @@ def within_sentence(phrase: str) -> str:
 def takes_the(name: str) -> bool | None:  # noqa: PLR0911 - one for each form of a name
     """Whether a name stands with "the" where it is a noun phrase; None where its form does not tell."""
     inner = core(name)
-    found = tokens(inner)
-    if not len(found):
+    words = tokens(inner)
+    if not len(words):
         return None
     noun = head(inner).lower()
-    forms = [found.word(place).lower() for place in range(len(found))]
+    forms = [words.word(place).lower() for place in range(len(words))]
     if forms[-1] in ("states", "netherlands", "kingdom", "philippines", "emirates") or inner in (
         "US",
         "UK",
@@ -259,7 +261,7 @@ def takes_the(name: str) -> bool | None:  # noqa: PLR0911 - one for each form of
         return True
     if place_class(inner) is not None and noun not in classes("the") and not split_article(unintroduced(name))[0]:
         return False
-    if found.word(0)[:1].isupper() and (forms[0] in TITLES or (is_first_name(found.word(0)) and len(found) > 1)):
+    if words.word(0)[:1].isupper() and (forms[0] in TITLES or (is_first_name(words.word(0)) and len(words) > 1)):
         return noun in _TAKES_THE_WORDS and noun not in SUFFIXES and forms[0] not in PARTICLES
     if "of" in forms[1:-1]:
         return noun[:1].isalpha() and inner[:1].isupper()

@@ -181,17 +181,17 @@ def _names_in(question: str, answer: str = "") -> list[set[str]]:
 
 def this(text: str) -> str | None:
     """ "This" or "these" with a noun, in the first clause; of the same noun before it, or of a time, it is clear."""
-    found = _THIS.search(text)
-    if found is None or text[: found.start()].count('"') % 2:
+    match = _THIS.search(text)
+    if match is None or text[: match.start()].count('"') % 2:
         return None
-    if _CLAUSE.search(text, len(text.split(maxsplit=1)[0]), found.start()):
+    if _CLAUSE.search(text, len(text.split(maxsplit=1)[0]), match.start()):
         return None
-    first, *more = found[2].split()
+    first, *more = match[2].split()
     noun = more[0] if more and not parts_of_speech(first.lower()) & {"NOUN"} else first
     of = parts_of_speech(noun.lower())
     if {first.lower().partition("'")[0], noun.lower()} & _TEMPORAL or ("NOUN" not in of and of) or noun[:1].isupper():
         return None
-    return None if noun.lower() in text[: found.start()].lower() else f"{found[1]} {found[2]}"
+    return None if noun.lower() in text[: match.start()].lower() else f"{match[1]} {match[2]}"
 
 
 def unnamed(words: Tokens) -> str | None:

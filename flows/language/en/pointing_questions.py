@@ -62,8 +62,8 @@ def _in_sentence_case(question: str) -> str | None:
 
 
 def _match(pattern: re.Pattern[str], text: str, group: int) -> str | None:
-    found = pattern.search(text.strip())
-    return found[group] if found else None
+    match = pattern.search(text.strip())
+    return match[group] if match else None
 
 
 def _is_title(question: str, pointing: str, evidence: str) -> bool:

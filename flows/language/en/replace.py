@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from flows.language import CannotReplace, Change, Replaced
-from flows.language.en.concord import Edit, pronouns, with_article
+from flows.language import CannotReplace, Replaced
+from flows.language.edits import Edit, edited
+from flows.language.en.concord import pronouns, with_article
 from flows.language.en.forms import New, described, in_form
 from flows.language.en.mentions import find
 from flows.language.en.names import TITLES
@@ -17,19 +18,18 @@ from flows.language.en.tokens import Tokens, tokens
 def replace(text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Replaced:
     """`text` with every mention of `answer` naming `new` instead, in the form the mention has."""
     names = tuple(aliases)
-    found = find(text, answer, names)
-    if not found:
+    mentions = find(text, answer, names)
+    if not mentions:
         return Replaced(text, (), ())
     if find(new, answer, names):
         raise CannotReplace("the new answer names the old one")
     words = tokens(text)
     edits: list[Edit] = []
-    for mention in found:
+    for mention in mentions:
         own = _edits_at(words, mention, answer, new)
         edits += [*own, *_possessive(text, own)]
-    edits.extend(pronouns(words, found, answer, new))
-    edits.sort()
-    result = _apply(text, edits)
+    edits.extend(pronouns(words, mentions, answer, new))
+    result = edited(text, edits)
     if find(result.text, answer, names):
         raise CannotReplace("a mention of the old answer is left")
     return result
@@ -44,28 +44,10 @@ QUOTED_WITHIN = 80
 def _possessive(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
     """ "Thornley's" for "Rawls'": a name without an s at its end is given one. Not at the end of a quotation."""
     for edit in edits:
-        found = _BARE_POSSESSIVE.match(text, edit.end)
+        match = _BARE_POSSESSIVE.match(text, edit.end)
         quoted = _OPENING_QUOTE.search(text, max(0, edit.start - QUOTED_WITHIN), edit.start)
-        if found and not quoted and text[edit.start : edit.end].endswith("s") and not edit.new.endswith("s"):
-            yield Edit(found.start(), found.end(), f"{found[0]}s", mention=False)
-
-
-def _apply(text: str, edits: list[Edit]) -> Replaced:
-    pieces: list[str] = []
-    at = 0
-    replacements: list[Change] = []
-    agreement: list[Change] = []
-    for edit in edits:
-        if edit.start < at:
-            raise CannotReplace("two changes meet")
-        pieces += [text[at : edit.start], edit.new]
-        (replacements if edit.mention else agreement).append(Change(text[edit.start : edit.end], edit.new))
-        at = edit.end
-    pieces.append(text[at:])
-    return Replaced("".join(pieces), tuple(replacements), tuple(agreement))
-
-
-# One mention
+        if match and not quoted and text[edit.start : edit.end].endswith("s") and not edit.new.endswith("s"):
+            yield Edit(match.start(), match.end(), f"{match[0]}s", mention=False)
 
 
 def _edits_at(words: Tokens, mention: Found, answer: str, new: str) -> list[Edit]:

@@ -33,16 +33,16 @@ def _type_of(name: str) -> AnswerType:
 
 def _dates(words: Tokens) -> list[tuple[int, int]]:
     """Stretches of day, month, year, decade and century."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     place = 0
     while place < len(words):
         last = _date_end(words, place)
         if last is None:
             place += 1
         else:
-            found.append((place, last))
+            spans.append((place, last))
             place = last + 1
-    return found
+    return spans
 
 
 def _date_end(words: Tokens, place: int) -> int | None:
@@ -81,16 +81,16 @@ def _beside_figure(words: Tokens, place: int) -> bool:
 def _numbers(words: Tokens) -> list[tuple[int, int]]:
     """Figures and number words that are in no date, with their scale and sign."""
     dated = {place for first, last in _dates(words) for place in range(first, last + 1)}
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     place = 0
     while place < len(words):
         last = place
         while last < len(words) and last not in dated and _counts(words, last, place):
             last += 1
         if last > place:
-            found.append(_signed(words, place, last - 1))
+            spans.append(_signed(words, place, last - 1))
         place = max(last, place + 1)
-    return found
+    return spans
 
 
 def _counts(words: Tokens, place: int, first: int) -> bool:
@@ -113,7 +113,7 @@ def _signed(words: Tokens, first: int, last: int) -> tuple[int, int]:
 
 def _names(words: Tokens) -> list[tuple[int, int]]:
     """Rows of capitalised words, joined by small ones; the first word of a sentence only where it is no common word."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     place = 0
     while place < len(words):
         if not words.capitalised(place) or (words.opens_sentence(place) and _is_common(words, place)):
@@ -122,9 +122,9 @@ def _names(words: Tokens) -> list[tuple[int, int]]:
         last = place
         while (end := _next_of_name(words, last)) is not None:
             last = end
-        found.append((place, last))
+        spans.append((place, last))
         place = last + 1
-    return found
+    return spans
 
 
 def _is_common(words: Tokens, place: int) -> bool:

@@ -65,15 +65,15 @@ def dangling_subject(sentence: str) -> str | None:  # noqa: PLR0911 - one for ea
 
 def _leaning(words: Tokens, place: int) -> str | None:
     """A part of what was named before; a name on the way to it may be what it is a part of."""
-    found = _LEANING.match(words.text, words.starts[place])
-    if found is None:
+    match = _LEANING.match(words.text, words.starts[place])
+    if match is None:
         return None
-    inside = [at for at in range(place + 1, len(words)) if words.ends[at] <= found.end()]
+    inside = [at for at in range(place + 1, len(words)) if words.ends[at] <= match.end()]
     before = {words.word(at).lower() for at in inside} - _PRECEDING
     said = (parts_of_speech(word) for word in before)
     if any(words.capitalised(at) for at in inside) or any("AUX" in of or of == {"VERB"} for of in said):
         return None
-    return found.group()
+    return match.group()
 
 
 def _bare_quantity(words: Tokens, place: int, form: str) -> str | None:

@@ -123,9 +123,9 @@ def gap_fits(gap: str, wanted: str, before: str, after: str) -> bool:
         return True
     if gap.count("\n") > 1:
         return False
-    found, asked = gap.translate(_NEUTRAL_IN_GAP), wanted.translate(_NEUTRAL_IN_GAP)
+    actual, asked = gap.translate(_NEUTRAL_IN_GAP), wanted.translate(_NEUTRAL_IN_GAP)
     if "." in asked or len(before) <= _ABBREVIATED:
-        found, asked = found.replace(".", ""), asked.replace(".", "")
+        actual, asked = actual.replace(".", ""), asked.replace(".", "")
     if "," in asked or before[:1].isdigit() or after[:1].isdigit():
-        found, asked = found.replace(",", ""), asked.replace(",", "")
-    return found == asked
+        actual, asked = actual.replace(",", ""), asked.replace(",", "")
+    return actual == asked

@@ -46,23 +46,23 @@ ACRONYM = re.compile(r"[A-Z][A-Z0-9&]{1,6}")
 def answer_type(answer: str, question: str = "") -> AnswerType:
     """What `answer` names; the question helps where the answer alone does not tell."""
     inner = core(answer)
-    found = tokens(inner)
-    if not len(found):
+    words = tokens(inner)
+    if not len(words):
         return "other"
-    if _is_date(found, question):
+    if _is_date(words, question):
         return "date"
-    if _is_number(inner, found, question):
+    if _is_number(inner, words, question):
         return "number"
     if not is_proper(answer):
         return "other"
-    return _name_type(_Name(answer, inner, found, question))
+    return _name_type(_Name(answer, inner, words, question))
 
 
-def _is_date(found: Tokens, question: str) -> bool:
-    forms = tuple(found.normals)
+def _is_date(words: Tokens, question: str) -> bool:
+    forms = tuple(words.normals)
     counted = NUMBER_QUESTION.search(question) is not None
     if date_of(forms) is not None:
-        return not (counted and len(forms) == 1 and forms[0] not in MONTHS) and _reads_as_date(found, question)
+        return not (counted and len(forms) == 1 and forms[0] not in MONTHS) and _reads_as_date(words, question)
     strong = [form for form in forms if DATE_STRONG.match(form) or is_year(form) or form in MONTHS]
     if not strong or counted or value_of(forms) is not None:
         return False
@@ -72,17 +72,17 @@ def _is_date(found: Tokens, question: str) -> bool:
     return DATE_QUESTION.search(question) is not None and len(forms) <= 6
 
 
-def _reads_as_date(found: Tokens, question: str) -> bool:
+def _reads_as_date(words: Tokens, question: str) -> bool:
     """Whether a lone word that could be a month or a year is one."""
-    if len(found) > 1:
+    if len(words) > 1:
         return True
-    if found.normals[0] in ("march", "may"):
-        return found.capitalised(0) and (DATE_QUESTION.search(question) is not None or "month" in question)
-    return "," not in found.word(0)
+    if words.normals[0] in ("march", "may"):
+        return words.capitalised(0) and (DATE_QUESTION.search(question) is not None or "month" in question)
+    return "," not in words.word(0)
 
 
-def _is_number(inner: str, found: Tokens, question: str) -> bool:
-    forms = found.normals
+def _is_number(inner: str, words: Tokens, question: str) -> bool:
+    forms = words.normals
     start = 0
     while start < len(forms) - 1 and forms[start] in APPROXIMATE:
         start += 1
@@ -90,7 +90,7 @@ def _is_number(inner: str, found: Tokens, question: str) -> bool:
     numeric = first[0].isdigit() or first in SCALES or first in _FRACTIONS
     if not numeric:
         return False
-    rest = [found.word(place) for place in range(start + 1, len(forms))]
+    rest = [words.word(place) for place in range(start + 1, len(forms))]
     if any(word[0].isupper() and not word.isupper() for word in rest):
         return False
     return len(rest) <= 3 or NUMBER_QUESTION.search(question) is not None
@@ -188,18 +188,18 @@ def _is_personal(name: _Name) -> bool:
 _PLACE_HEADS = frozenset(("river", "water", "mountain", "island", "street", "building", "region", "settlement"))
 
 
-def class_of_name(inner: str, found: Tokens) -> tuple[str, str] | None:
+def class_of_name(inner: str, words: Tokens) -> tuple[str, str] | None:
     """Type and class of a name by its head, or by a first word such as "Museum" or "Lake"."""
-    if len(found) < 2:
+    if len(words) < 2:
         return classes("the").get(inner.lower())
-    if found.normals[0] in ("house", "chamber") and found.normals[1] == "of":
+    if words.normals[0] in ("house", "chamber") and words.normals[1] == "of":
         return "organisation", "body"
     of_head = classes("head").get(head(inner).lower())
-    of_first = classes("head").get(found.normals[0])
+    of_first = classes("head").get(words.normals[0])
     if of_head is not None or of_first is None:
         return of_head
     natural = of_first[1] in ("water", "mountain")
-    built = of_first[1] in ("building", "school", "street", "team") and not is_surname(found.word(0))
+    built = of_first[1] in ("building", "school", "street", "team") and not is_surname(words.word(0))
     return of_first if natural or built else None
 
 
@@ -215,44 +215,44 @@ def _as_type(name: str) -> AnswerType:
     return next((kind for kind in types if kind == name), "other")
 
 
-def is_titled(found: Tokens) -> bool:
+def is_titled(words: Tokens) -> bool:
     """ "Queen Victoria", "Pope John", "Governor Vaudreuil"."""
-    if len(found) < 2 or found.normals[0] not in TITLES or not found.capitalised(0) or found.normals[0] == "st":
+    if len(words) < 2 or words.normals[0] not in TITLES or not words.capitalised(0) or words.normals[0] == "st":
         return False
-    return found.normals[1] != "of" or found.normals[0] in _TITLES_OF_PLACES
+    return words.normals[1] != "of" or words.normals[0] in _TITLES_OF_PLACES
 
 
 _TITLES_OF_PLACES = word_set("king queen prince princess duke duchess earl count countess emperor empress")
 
 
-def _is_personal_name(found: Tokens) -> bool:
+def _is_personal_name(words: Tokens) -> bool:
     """A first name and a family name, with what may stand between and after them."""
-    if len(found) == 2 and not found.adjacent(0):
+    if len(words) == 2 and not words.adjacent(0):
         return False
-    if not 2 <= len(found) <= 5 or not is_first_name(found.word(0)) or not found.capitalised(0):
+    if not 2 <= len(words) <= 5 or not is_first_name(words.word(0)) or not words.capitalised(0):
         return False
-    last = found.word(len(found) - 1)
-    if (is_plural_name(last) and is_dictionary_word(last)) or found.normals[0] in ("house", "court"):
+    last = words.word(len(words) - 1)
+    if (is_plural_name(last) and is_dictionary_word(last)) or words.normals[0] in ("house", "court"):
         return False
-    if found.normals[-1] in ("catholic", "orthodox"):  # "Roman Catholic"
+    if words.normals[-1] in ("catholic", "orthodox"):  # "Roman Catholic"
         return False
-    if found.normals[-1] in classes("head") and not (is_common_surname(last) and len(found) == 2):
+    if words.normals[-1] in classes("head") and not (is_common_surname(last) and len(words) == 2):
         return False
     return all(
-        found.capitalised(place) or found.normals[place] in PARTICLES or found.normals[place] == "of"
-        for place in range(1, len(found))
-    ) and (not is_dictionary_word(last) or is_surname(last) or found.normals[-1] in SUFFIXES)
+        words.capitalised(place) or words.normals[place] in PARTICLES or words.normals[place] == "of"
+        for place in range(1, len(words))
+    ) and (not is_dictionary_word(last) or is_surname(last) or words.normals[-1] in SUFFIXES)
 
 
-def _can_be_person(found: Tokens, inner: str) -> bool:
+def _can_be_person(words: Tokens, inner: str) -> bool:
     """Whether a capitalised answer to "who" can be one person, and not a people, a band or a company."""
-    if is_list(inner) or len(found) > 6 or not found.capitalised(0) or any(form[0].isdigit() for form in found.normals):
+    if is_list(inner) or len(words) > 6 or not words.capitalised(0) or any(form[0].isdigit() for form in words.normals):
         return False
-    last = found.word(len(found) - 1)
+    last = words.word(len(words) - 1)
     no_surname = (is_dictionary_word(last) and not is_surname(last)) or is_familiar_place(last)
-    if len(found) > 1 and not is_first_name(found.word(0)) and no_surname:
+    if len(words) > 1 and not is_first_name(words.word(0)) and no_surname:
         return False
-    known = is_first_name(found.word(0)) and not is_dictionary_word(last)
+    known = is_first_name(words.word(0)) and not is_dictionary_word(last)
     return (
         (known or not is_plural_name(last))
         and not (ACRONYM.fullmatch(inner) and len(inner) > 1)

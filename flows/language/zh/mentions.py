@@ -47,7 +47,7 @@ class _Plan(NamedTuple):
 
 def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
     """Every mention of the answer in `text`, in order, without overlap (longest first)."""
-    return [Mention(found.start, found.end, found.form) for found in find(text, answer, tuple(aliases))]
+    return [Mention(mention.start, mention.end, mention.form) for mention in find(text, answer, tuple(aliases))]
 
 
 @lru_cache(_KEPT_RESULTS)

@@ -23,11 +23,11 @@ def zh_question_points_outside(question: str) -> str | None:
 
 def _demonstrative_in_chinese(question: str) -> str | None:
     """该 or 这个 at the beginning, unless a name follows it ("该雅芳河")."""
-    found = _CHINESE.match(question)
-    if found is None:
+    match = _CHINESE.match(question)
+    if match is None:
         return None
-    following = tagged(normal(question[found.end() :]).text)
-    return None if following and following[0][1] in _NAMES else found[0]
+    following = tagged(normal(question[match.end() :]).text)
+    return None if following and following[0][1] in _NAMES else match[0]
 
 
 _NAMES = ("nr", "nrt", "nrfg", "ns", "nt", "nz", "eng")
@@ -42,13 +42,13 @@ _DEMONSTRATIVE = re.compile(
 def demonstrative_without_name(question: str, answer: str, sentence: str) -> str | None:
     """A Chinese phrase such as 该站 before which the sentence names nothing of the question, and nothing else."""
     said = normal(sentence).text
-    found = _DEMONSTRATIVE.search(said)
-    if found is None:
+    match = _DEMONSTRATIVE.search(said)
+    if match is None:
         return None
-    before = said[: found.start()]
+    before = said[: match.start()]
     asked = zh.content_words(question) - zh.content_words(answer)
     names = [word for word, tag in tagged(before) if tag in _NAMES and len(word) > 1 and word not in answer]
-    return None if names or asked & zh.content_words(before) else found[0]
+    return None if names or asked & zh.content_words(before) else match[0]
 
 
 def _unnamed_in_chinese(text: str) -> str | None:

@@ -78,12 +78,12 @@ def is_unnamed(page: str) -> bool:
 
 def about(page: str) -> str:
     """What a page begins with: what it is about; empty where it does not begin with a name."""
-    found = _NAME.match(page)
-    if found is None or (_NO_NAME.search(found[0]) and page[found.end() : found.end() + 1] not in ("（", "(")):
+    match = _NAME.match(page)
+    if match is None or (_NO_NAME.search(match[0]) and page[match.end() : match.end() + 1] not in ("（", "(")):
         return ""
     if name := re.match(r"[A-Za-z0-9]+(?: [A-Za-z0-9.]+)+(?![A-Za-z])", page):
         return name[0]
-    return re.sub("(?<=..)(?:教授|博士|先生|女士)$", "", found[0].strip())
+    return re.sub("(?<=..)(?:教授|博士|先生|女士)$", "", match[0].strip())
 
 
 def aliases(page: str) -> tuple[str, ...]:

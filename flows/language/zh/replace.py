@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from flows.language import CannotReplace, Change, Replaced
+from flows.language import CannotReplace, Replaced
+from flows.language.edits import Edit, edited
 from flows.language.zh.mentions import Found, find
 from flows.language.zh.numbers import NUMBER, Date, date_of, like, value_of
 from flows.language.zh.text import normal, occurrences
@@ -16,32 +17,17 @@ _PRONOUNS = {"male": "他", "female": "她"}
 def replace(text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Replaced:
     """`text` with every mention of `answer` naming `new` instead, in the form the mention has."""
     names = tuple(aliases)
-    found = find(text, answer, names)
-    if not found:
+    mentions = find(text, answer, names)
+    if not mentions:
         return Replaced(text, (), ())
     if find(new, answer, names) or occurrences(normal(new).text, normal(trimmed(answer)).text):
         raise CannotReplace("the new answer names the old one")
-    edits = [(mention.start, mention.end, _said(text, mention, new), True) for mention in found]
-    edits.extend((at, at + 1, to, False) for at, to in _pronouns(text, answer, new))
-    result = _apply(text, sorted(edits))
+    edits = [Edit(mention.start, mention.end, _said(text, mention, new), mention=True) for mention in mentions]
+    edits.extend(Edit(at, at + 1, to, mention=False) for at, to in _pronouns(text, answer, new))
+    result = edited(text, edits)
     if find(result.text, answer, names):
         raise CannotReplace("a mention of the old answer is left")
     return result
-
-
-def _apply(text: str, edits: list[tuple[int, int, str, bool]]) -> Replaced:
-    pieces: list[str] = []
-    replacements: list[Change] = []
-    agreement: list[Change] = []
-    at = 0
-    for start, end, piece, is_mention in edits:
-        if start < at:
-            raise CannotReplace("two changes meet")
-        pieces += [text[at:start], piece]
-        (replacements if is_mention else agreement).append(Change(text[start:end], piece))
-        at = end
-    pieces.append(text[at:])
-    return Replaced("".join(pieces), tuple(replacements), tuple(agreement))
 
 
 def _said(text: str, mention: Found, new: str) -> str:

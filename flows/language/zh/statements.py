@@ -60,18 +60,18 @@ def unexplained(question: str) -> str | None:
 def _timed(asked: str, said: str) -> str | None:
     said = f"{said}年" if re.fullmatch(r"\d{4}", said) else said
     is_date = answer_type(said) == "date" or _DATED.search(said)
-    if len(found := list(_TIME.finditer(asked))) != 1 or not is_date:
+    if len(matches := list(_TIME.finditer(asked))) != 1 or not is_date:
         return None
-    lead = asked[found[0].start()] if asked[found[0].start()] in "在于" else ""
-    return asked[: found[0].start()] + lead + said + asked[found[0].end() :]
+    lead = asked[matches[0].start()] if asked[matches[0].start()] in "在于" else ""
+    return asked[: matches[0].start()] + lead + said + asked[matches[0].end() :]
 
 
 def _placed(asked: str, said: str) -> str | None:
-    found = list(_PLACE.finditer(asked))
-    if len(found) != 1:
+    matches = list(_PLACE.finditer(asked))
+    if len(matches) != 1:
         return None
-    rest = asked[found[0].end() :]
-    return asked[: found[0].start()] + said + (rest[1:] if rest and said.endswith(rest[0]) else rest)
+    rest = asked[matches[0].end() :]
+    return asked[: matches[0].start()] + said + (rest[1:] if rest and said.endswith(rest[0]) else rest)
 
 
 def _who(asked: str, said: str) -> str | None:
@@ -79,31 +79,31 @@ def _who(asked: str, said: str) -> str | None:
 
 
 def _how_long(asked: str, said: str) -> str | None:
-    found = _HOW_LONG.search(asked)
-    return asked[: found.start()] + said if found and re.search(r"[\d一二三四五六七八九十百千万两]", said) else None
+    match = _HOW_LONG.search(asked)
+    return asked[: match.start()] + said if match and re.search(r"[\d一二三四五六七八九十百千万两]", said) else None
 
 
 def _counted(asked: str, said: str) -> str | None:
     """A number in place of its question word; its unit stands once, and none stands beside another."""
-    found = list(_COUNT.finditer(asked))
-    if len(found) != 1 or not re.match(r"第?大?[约近]?[\d一二三四五六七八九十百千万两]", said):
+    matches = list(_COUNT.finditer(asked))
+    if len(matches) != 1 or not re.match(r"第?大?[约近]?[\d一二三四五六七八九十百千万两]", said):
         return None
-    rest = asked[found[0].end() :]
+    rest = asked[matches[0].end() :]
     both = next((length for length in range(len(said), 0, -1) if rest.startswith(said[-length:])), 0)
     if both and tagged(rest)[0][0] == rest[: both + 1] != rest[:both]:
-        return asked[: found[0].start()] + said + rest
+        return asked[: matches[0].start()] + said + rest
     if not both and rest[:1] not in ("", "的", "了"):
         said = re.sub(r"(?<=\d)[^\d万亿千百%％]$", "", said)
         if not re.search(r"[\d一二三四五六七八九十百千万两亿]$", said):
             return None
-    return asked[: found[0].start()] + said + rest[both:]
+    return asked[: matches[0].start()] + said + rest[both:]
 
 
 def _which(asked: str, said: str) -> str | None:
-    found = list(_WHICH.finditer(asked))
-    if len(found) != 1:
+    matches = list(_WHICH.finditer(asked))
+    if len(matches) != 1:
         return None
-    lead, rest = asked[: found[0].start()], asked[found[0].end() :]
+    lead, rest = asked[: matches[0].start()], asked[matches[0].end() :]
     end = 0
     is_clause = re.match("现?[为是由须应]", said) or (lead.endswith("有") and "，" in said)
     if is_clause or rest.startswith("最"):

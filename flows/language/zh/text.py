@@ -68,15 +68,15 @@ def _continues(left: str, right: str, beyond: str, forward: bool = False) -> boo
 
 def occurrences(text: str, phrase: str) -> list[tuple[int, int]]:
     """Where `phrase` stands in `text`, both normal, without cutting a number or Latin word."""
-    found, at = [], text.find(phrase)
+    spans, at = [], text.find(phrase)
     while at >= 0 and phrase:
         end = at + len(phrase)
         if whole(text, at, end):
-            found.append((at, end))
+            spans.append((at, end))
             at = text.find(phrase, end)
         else:
             at = text.find(phrase, at + 1)
-    return found
+    return spans
 
 
 @cache

@@ -203,16 +203,16 @@ def kind(answer: str, question: str = "") -> str:
     of = answer_type(answer, question)
     phrase = normal(trimmed(answer)).text
     if of == "number":
-        found = _number_shape(phrase)
+        told = _number_shape(phrase)
     elif of == "date":
-        found = _date_shape(phrase)
+        told = _date_shape(phrase)
     elif of == "person":
-        found = _person_shape(phrase)
+        told = _person_shape(phrase)
     elif of in ("place", "organisation"):
-        found = _group_shape(phrase, question)
+        told = _group_shape(phrase, question)
     else:
-        found = _other_shape(phrase, question)
-    return f"{of}:{found or 'alone:' + answer}"
+        told = _other_shape(phrase, question)
+    return f"{of}:{told or 'alone:' + answer}"
 
 
 def shape(answer: str, question: str = "") -> str:
@@ -340,15 +340,15 @@ _NUMBERS_IN_TEXT = re.compile(
 
 def _spans_of_tags(text: str, wanted: tuple[str, ...]) -> list[tuple[int, int]]:
     """Stretches of words with one of the tags; names that a dot joins are one."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     at = 0
     for word, tag in tagged(text):
         end = at + len(word)
         if tag in wanted:
-            joined = found and wanted[0] == "nr" and text[found[-1][1] : at] in ("·", "•", "・", "‧")
+            joined = spans and wanted[0] == "nr" and text[spans[-1][1] : at] in ("·", "•", "・", "‧")
             if joined:
-                found[-1] = (found[-1][0], end)
+                spans[-1] = (spans[-1][0], end)
             else:
-                found.append((at, end))
+                spans.append((at, end))
         at = end
-    return found
+    return spans
