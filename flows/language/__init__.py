@@ -104,9 +104,9 @@ def names_of(code: str, answer: str, aliases: Sequence[str], text: str = "") -> 
         return ()
     if code != "en":
         return tuple(aliases)
-    own = tuple(alias for alias in aliases if not _begins_another(alias, (answer, *aliases), text))
+    usable = tuple(alias for alias in aliases if not _begins_another(alias, (answer, *aliases), text))
     further = (_title_after(answer), _without_first_name(answer, text))
-    return (*own, *(name for name in further if name is not None and name not in own))
+    return (*usable, *(name for name in further if name is not None and name not in usable))
 
 
 def _begins_another(alias: str, names: Sequence[str], text: str) -> bool:

@@ -50,7 +50,9 @@ boyfriend:girlfriend fiancé:fiancée gentleman:lady monk:nun alumnus:alumna ste
 godfather:godmother priest:priestess wives:husbands actresses:actors duchesses:dukes
 """
 _PAIRS = [pair.split(":") for pair in _GENDERED.split()]
-_COUNTERPARTS = frozenset(frozenset((one + ending, other + ending)) for one, other in _PAIRS for ending in ("", "s"))
+_COUNTERPARTS = frozenset(
+    frozenset((male + ending, female + ending)) for male, female in _PAIRS for ending in ("", "s")
+)
 _NOUNS = {"male": frozenset(male for male, _ in _PAIRS), "female": frozenset(female for _, female in _PAIRS)}
 _PERSONAL = {
     "male": frozenset(["he", "him", "his", "himself", "他"]),
@@ -91,7 +93,7 @@ def unexplained(code: str, old: str, new: str, answer: str, alternative: str) ->
     shared = gone & come
     gone, come = gone - shared, come - shared
     for word in list(gone.elements()):
-        partner = next((one for one in come if _agrees(code, answer, word, one)), None)
+        partner = next((other for other in come if _agrees(code, answer, word, other)), None)
         if partner is not None:
             gone -= Counter([word])
             come -= Counter([partner])
@@ -123,24 +125,24 @@ _MANY = 1000
 
 def _own_numbers(name: str) -> Counter[str]:
     """The numbers of a name, and those that its years give: 1895 is in the 1890s, the 90s and the 19th century."""
-    own = set(_NUMBER.findall(name))
-    years = {year for year in own if len(year) == len("1895")}
-    own |= {f"{year[:3]}0" for year in years} | {year[2:] for year in years} | {f"{year[2]}0" for year in years}
-    own |= {str(int(year) // 100 + 1) for year in years} | {f"{year[:2]}00" for year in years}
-    return Counter(dict.fromkeys(own, _MANY))
+    numbers = set(_NUMBER.findall(name))
+    years = {year for year in numbers if len(year) == len("1895")}
+    numbers |= {f"{year[:3]}0" for year in years} | {year[2:] for year in years} | {f"{year[2]}0" for year in years}
+    numbers |= {str(int(year) // 100 + 1) for year in years} | {f"{year[:2]}00" for year in years}
+    return Counter(dict.fromkeys(numbers, _MANY))
 
 
 def _apart(text: str, name: str) -> tuple[Counter[str], int]:
     """The words of a text that are not of the name, and how many are; articles and signs are neither."""
     words, initials = _family(name)
     others: Counter[str] = Counter()
-    own = 0
+    of_name = 0
     for word in map(str.casefold, WORD.findall(text)):
         if word in words or _stands_for(word, words, initials):
-            own += word not in _SIGNS
+            of_name += word not in _SIGNS
         elif word not in _UNCOUNTED and word not in _SIGNS:
             others[word] += 1
-    return others, own
+    return others, of_name
 
 
 @lru_cache(_KEPT)
@@ -157,9 +159,9 @@ def _stands_for(word: str, words: frozenset[str], initials: str) -> bool:
     return (len(word) > 1 and word in initials) or any(_akin(word, other) for other in words)
 
 
-def _akin(one: str, other: str) -> bool:
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-    return shared >= _STEM and shared >= _STEM_SHARE * max(len(one), len(other))
+def _akin(word: str, other: str) -> bool:
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
+    return shared >= _STEM and shared >= _STEM_SHARE * max(len(word), len(other))
 
 
 def _agrees(code: str, answer: str, gone: str, come: str) -> bool:
@@ -173,9 +175,9 @@ def _agrees(code: str, answer: str, gone: str, come: str) -> bool:
     return any({gone, come} <= group for group in _CHINESE)
 
 
-def _in_number(one: str, other: str) -> bool:
+def _in_number(word: str, other: str) -> bool:
     """Whether two words are the singular and plural of a noun, or a verb of each."""
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((word, other), key=len)
     return long in (f"{short}s", f"{short}es") or (short.endswith("y") and long == f"{short[:-1]}ies")
 
 
@@ -225,7 +227,7 @@ def _of_title(code: str, text: str, answer: str, alternative: str) -> Contradict
         called = _CALLED.match(text, mention.end)
         for match, known in ((title, _TITLES & _NOUNS[was]), (called, _SAID[was])):
             if match is not None and (word := match[1].casefold()) in known:
-                should = next(one[now == "female"] for one in _PAIRS if word in one)
+                should = next(pair[now == "female"] for pair in _PAIRS if word in pair)
                 should = should.capitalize() if match[1][0].isupper() else should
                 return Contradiction(match[1], _around(text, match.start(1)), should)
     return None
@@ -235,18 +237,20 @@ def _of_gender(code: str, text: str, answer: str, alternative: str) -> Contradic
     was, now = _gender(code, answer), _gender(code, alternative)
     if was is None or now is None or was == now:
         return None
-    mentions = [(one.start, one.end) for one in language_of(code).mentions(text, alternative)]
+    mentions = [(mention.start, mention.end) for mention in language_of(code).mentions(text, alternative)]
     # In brackets stands who plays somebody: "the Snow Queen (Elizabeth Mitchell) ... she".
-    own = [span for span in mentions if text.rfind("(", 0, span[0]) <= text.rfind(")", 0, span[0])]
+    named_at = [span for span in mentions if text.rfind("(", 0, span[0]) <= text.rfind(")", 0, span[0])]
     others = [
-        span for span in _people(code, text, was) if not any(span[0] < end and start < span[1] for start, end in own)
+        span
+        for span in _people(code, text, was)
+        if not any(span[0] < end and start < span[1] for start, end in named_at)
     ]
     for match in WORD.finditer(text):
         if match[0].casefold() not in _PERSONAL[was] or text.startswith("们", match.end()):
             continue
         if any(end <= match.start() for _, end in others):
             return None
-        named = max((span for span in own if span[1] <= match.start()), default=None)
+        named = max((span for span in named_at if span[1] <= match.start()), default=None)
         if named is not None and text[named[1] : match.start()] != " as ":  # "with Abercrombie as his second"
             return Contradiction(match[0], _around(text, match.start()), _counterpart(match[0].casefold(), now))
     return None
@@ -304,7 +308,7 @@ def _of_number(code: str, text: str, answer: str, alternative: str) -> Contradic
     plural = en.is_plural(alternative)
     if plural == en.is_plural(answer) or _is_counted(code, answer) or _is_counted(code, alternative):
         return None
-    wrong = _VERBS if plural else {many: one for one, many in _VERBS.items()}
+    wrong = _VERBS if plural else {many: singular for singular, many in _VERBS.items()}
     for mention in en.mentions(text, alternative):
         opens = re.search(r"(?:^|[.!?]\s+)(?:The\s+)?$", text[: mention.start])
         verb = re.match(r"\s+(\w+)", text[mention.end :])

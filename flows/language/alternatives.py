@@ -35,19 +35,23 @@ def counted_anew(answer: str, rng: random.Random) -> Iterator[str]:
         at = [place for place, word in enumerate(words) if word in series]
         if len(at) == 1:
             others = rng.sample(series, len(series))
-            near = [one for one in others if 0 < abs(series.index(one) - series.index(words[at[0]])) <= NEIGHBOURS]
-            yield from (" ".join([*words[: at[0]], one, *words[at[0] + 1 :]]) for one in near)
+            near = [
+                neighbour
+                for neighbour in others
+                if 0 < abs(series.index(neighbour) - series.index(words[at[0]])) <= NEIGHBOURS
+            ]
+            yield from (" ".join([*words[: at[0]], neighbour, *words[at[0] + 1 :]]) for neighbour in near)
 
 
 def is_plausible(answer: str, other: str) -> bool:
     """Whether a number could stand for the answer's: a year near it, a quantity of its order. Other texts could."""
-    years = [YEAR.findall(one) for one in (answer, other)]
-    if all(len(one) == 1 for one in years):
+    years = [YEAR.findall(side) for side in (answer, other)]
+    if all(len(side) == 1 for side in years):
         return abs(int(years[0][0]) - int(years[1][0])) <= YEARS
-    sizes = [NUMBER.findall(one) for one in (answer, other)]
-    if any(years) or not all(len(one) == 1 and _QUANTITY.fullmatch(one[0]) for one in sizes):
+    sizes = [NUMBER.findall(side) for side in (answer, other)]
+    if any(years) or not all(len(side) == 1 and _QUANTITY.fullmatch(side[0]) for side in sizes):
         return True
-    first, second = (float(one[0].replace(",", "")) for one in sizes)
+    first, second = (float(side[0].replace(",", "")) for side in sizes)
     return second <= MOST_TIMES * first and first <= MOST_TIMES * second
 
 
@@ -72,12 +76,10 @@ def _near(digits: str, rng: random.Random) -> str:
     figures = plain.rstrip("0") or plain
     value, length = int(figures), len(figures)
     reach = max(1, round(value * NEAR))
-    values = [
-        one for one in range(max(1, value - reach), value + reach + 1) if one != value and len(str(one)) == length
-    ]
-    values = [one for one in values if one % 10] or [value]
+    near = range(max(1, value - reach), value + reach + 1)
+    values = [number for number in near if number != value and len(str(number)) == length and number % 10] or [value]
     figure = iter(str(rng.choice(values)).zfill(length) + plain[len(figures) :])
-    return "".join(next(figure) if one.isdigit() else one for one in digits)
+    return "".join(next(figure) if sign.isdigit() else sign for sign in digits)
 
 
 # ---- invented names ----

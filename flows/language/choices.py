@@ -29,20 +29,20 @@ def is_choice(code: str, question: str, answer: str) -> bool:
 def other_choice(question: str, answer: str, text: str) -> str | None:
     """A word of what an English question offers in place of the answer, where the text speaks of that; else None."""
     words = language_of("en").content_words
-    own = words(answer)
+    answer_words = words(answer)
     connective = _OR.search(question)
-    if connective is None or len(own & words(question)) < max(1, LEAST_OFFERED * len(own)):
+    if connective is None or len(answer_words & words(question)) < max(1, LEAST_OFFERED * len(answer_words)):
         return None
     between = connective[0][:1].casefold() == "b"
     before = _in_order(connective[0] if between else question[: connective.start()])[-NEAREST:]
     after = _in_order(question[connective.end() :])[:NEAREST]
-    if before and before[-1] in own:
+    if before and before[-1] in answer_words:
         offered = after
-    elif after and own.intersection(after):
+    elif after and answer_words.intersection(after):
         offered = before
     else:
         return None
-    spoken_of = (word for word in offered if word not in own and word in words(text))
+    spoken_of = (word for word in offered if word not in answer_words and word in words(text))
     return next(spoken_of, None)
 
 

@@ -76,9 +76,9 @@ def explanation(code: str, text: str, answer: str, aliases: Sequence[str] = ()) 
         match = bracket.match(text, mention.end) or forward.match(text, mention.end)
         if match is not None:
             return text[mention.start : match.end()]
-        said = text[max(0, mention.start - _SHOWN) : mention.start]
-        if (before := backward.search(said)) is not None or (code == "en" and _is_namesake(text, mention)):
-            return said[before.start() if before else 0 :] + text[mention.start : mention.end]
+        lead = text[max(0, mention.start - _SHOWN) : mention.start]
+        if (before := backward.search(lead)) is not None or (code == "en" and _is_namesake(text, mention)):
+            return lead[before.start() if before else 0 :] + text[mention.start : mention.end]
     return None
 
 
@@ -86,7 +86,9 @@ def _named(code: str, text: str, answer: str, aliases: Sequence[str]) -> Iterabl
     """Where the text has the answer's whole name."""
     if language_of(code).answer_type(answer) in ("number", "date"):
         return ()
-    return (one for one in language_of(code).mentions(text, answer, aliases) if one.form in ("full", "alias"))
+    return (
+        mention for mention in language_of(code).mentions(text, answer, aliases) if mention.form in ("full", "alias")
+    )
 
 
 def _is_namesake(text: str, mention: Mention) -> bool:
@@ -94,10 +96,11 @@ def _is_namesake(text: str, mention: Mention) -> bool:
     if _NAMESAKE.search(text[max(0, mention.start - _SHOWN) : mention.start]) is None:
         return False
     start = max(text.rfind(". ", 0, mention.start), 0)
-    own = [word.casefold() for word in re.findall(r"[^\W\d_]+", text[mention.start : mention.end])]
+    answer_words = [word.casefold() for word in re.findall(r"[^\W\d_]+", text[mention.start : mention.end])]
     named = re.findall(r"[A-ZÀ-Þ][^\W\d_]+", text[start : mention.start])
     return any(
-        len(word) >= _STEM and any(word.casefold()[:_STEM] == one[:_STEM] for one in own if len(one) >= _STEM)
+        len(word) >= _STEM
+        and any(word.casefold()[:_STEM] == part[:_STEM] for part in answer_words if len(part) >= _STEM)
         for word in named
     )
 
@@ -126,11 +129,11 @@ _COMPOUND = re.compile(r"[-‐‑][a-z]+")
 
 
 def _name_around(question: str, text: str, mention: Mention) -> str | None:
-    said = text[mention.start : mention.end]
-    if said.islower() and (joined := _COMPOUND.match(text, mention.end)) is not None:
-        return f"{said}{joined[0]}"
+    name = text[mention.start : mention.end]
+    if name.islower() and (joined := _COMPOUND.match(text, mention.end)) is not None:
+        return f"{name}{joined[0]}"
     match = _GOES_ON.match(text, mention.end)
-    if match is None or not said[:1].isupper():
+    if match is None or not name[:1].isupper():
         return None
     head = match[1].casefold()
     known = classes("head")
@@ -139,7 +142,7 @@ def _name_around(question: str, text: str, mention: Mention) -> str | None:
     asked = question.casefold()
     if head in _SAME_THING or head in asked or head.removesuffix("s") in asked:
         return None
-    return f"{said}{match[0]}"
+    return f"{name}{match[0]}"
 
 
 def _title_around(text: str, mention: Mention) -> str | None:

@@ -129,7 +129,9 @@ class _Tables:
 class _English(_Tables):
     """Windows are words: letters, digits, marks and underscores without anything between."""
 
-    _CLITICS = np.array([_CODES * ord(one[0]) + sum(map(ord, one[1:])) for one in ("s", "d", "m", "re", "ve", "ll")])
+    _CLITICS = np.array(
+        [_CODES * ord(ending[0]) + sum(map(ord, ending[1:])) for ending in ("s", "d", "m", "re", "ve", "ll")]
+    )
 
     def __init__(self) -> None:
         kinds = np.full(_CODES, _OTHER, np.uint8)

@@ -47,26 +47,28 @@ def matter_of(
     narrow = [name for name in names if not _is_wide(code, name)] or names
     if narrow or code == "zh":
         return tuple(Entity(name, name.rpartition(" ")[2].lower(), is_name=True) for name in narrow)
-    return tuple(one for one in en.entities(question) if not (one.is_name or _is_answer(code, one.text, answer)))
+    return tuple(
+        entity for entity in en.entities(question) if not (entity.is_name or _is_answer(code, entity.text, answer))
+    )
 
 
 def speaks_of(code: str, passage: str, matter: Sequence[Entity]) -> bool:
     """Whether a passage names one of what a question is about, or half of its nouns; without either, any does."""
-    named = sum(_is_named(code, passage, one) for one in matter)
+    named = sum(_is_named(code, passage, entity) for entity in matter)
     return not matter or (named > 0 if matter[0].is_name else 2 * named >= len(matter))
 
 
-def _is_named(code: str, passage: str, one: Entity) -> bool:
+def _is_named(code: str, passage: str, entity: Entity) -> bool:
     if code == "zh":
-        return language_of(code).contains(passage, one.text)
-    if one.is_name and en.answer_type(one.text) == "person":
-        return bool(en.mentions(passage, one.text))  # no other person of the last name
-    return en.names(passage, one)
+        return language_of(code).contains(passage, entity.text)
+    if entity.is_name and en.answer_type(entity.text) == "person":
+        return bool(en.mentions(passage, entity.text))  # no other person of the last name
+    return en.names(passage, entity)
 
 
 def _in_english(text: str, evidence: str) -> list[str]:
     """The names of a text; a lone word of the dictionary ("the Parliament") where there is no other."""
-    names = (one.text for one in en.entities(text) if one.is_name and date_of(one.text) is None)
+    names = (entity.text for entity in en.entities(text) if entity.is_name and date_of(entity.text) is None)
     return [
         name
         for name in names
@@ -76,25 +78,25 @@ def _in_english(text: str, evidence: str) -> list[str]:
 
 def _in_chinese(text: str, evidence: str) -> list[str]:
     """What stands in signs for titles, the words that a question shares with its evidence in a row, other names."""
-    said = normal(text).text
-    shared = SequenceMatcher(None, said, normal(evidence).text, autojunk=False).find_longest_match()
+    plain = normal(text).text
+    shared = SequenceMatcher(None, plain, normal(evidence).text, autojunk=False).find_longest_match()
     if text in evidence:
         shared = shared._replace(size=0)  # a sentence of the evidence shares all
-    words = list(tagged(said[shared.a : shared.a + shared.size]))
+    words = list(tagged(plain[shared.a : shared.a + shared.size]))
     while words and words[-1][1][0] not in _NOMINAL:
         words.pop()
     while words and words[0][1][0] in "xpucdr":
         words.pop(0)
     stretch = max(_SIGNS.split("".join(word for word, _ in words)), key=len)
-    names = [*_TITLED.findall(said), *([stretch] if len(stretch) >= _SHARED else [])]
-    others = (word for word, tag in tagged(said) if tag in _CHINESE_NAMES and len(word) > 1)
+    names = [*_TITLED.findall(plain), *([stretch] if len(stretch) >= _SHARED else [])]
+    others = (word for word, tag in tagged(plain) if tag in _CHINESE_NAMES and len(word) > 1)
     return [*names, *(word for word in others if not any(word in longer for longer in names))]
 
 
 def _is_answer(code: str, name: str, answer: str) -> bool:
     language = language_of(code)
-    own = language.content_words(name)
-    return own <= language.content_words(answer) or language.contains(name, answer)
+    name_words = language.content_words(name)
+    return name_words <= language.content_words(answer) or language.contains(name, answer)
 
 
 def _is_wide(code: str, name: str) -> bool:

@@ -33,6 +33,6 @@ def other_names(text: str, name: str, code: str) -> Iterator[tuple[int, int]]:
     pattern = _CHINESE if code == "zh" else _ENGLISH
     whole = re.escape(name) if code == "zh" else rf"(?<!\w){re.escape(name)}(?!\w)"
     for match in re.finditer(whole, text):
-        said = pattern.match(text, match.end())
-        if said is not None:
-            yield said.span("name")
+        naming = pattern.match(text, match.end())
+        if naming is not None:
+            yield naming.span("name")

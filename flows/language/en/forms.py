@@ -70,28 +70,28 @@ def _first_and_surname(inner: str) -> tuple[str, str]:
     return first, inner[words.starts[begin] : words.ends[last]]
 
 
-def in_form(words: Tokens, mention: Found, first: int, said: str, answer: str, new: str, of: New) -> str:
+def in_form(words: Tokens, mention: Found, first: int, old_text: str, answer: str, new: str, of: New) -> str:
     """The new answer as the mention says the old one: part for part, number for number, letter for letter."""
     if mention.role == "surname":
         piece = of.surname or of.inner
     elif mention.role == "first name":
         piece = of.first or of.inner
     elif mention.role == "initials":
-        piece = _abbreviated(said, of)
+        piece = _abbreviated(old_text, of)
     elif mention.role == "plural":
         piece = _in_other_number(of.inner)
     elif mention.role == "city":
         piece = of.inner.partition(",")[0]
     else:
-        piece = _figures(words, first, mention, said, new) or of.inner
-    return _cased(words, first, said, answer, piece)
+        piece = _figures(words, first, mention, old_text, new) or of.inner
+    return _cased(words, first, old_text, answer, piece)
 
 
-def _abbreviated(said: str, of: New) -> str:
+def _abbreviated(old_text: str, of: New) -> str:
     if len(of.initials) < 2:
         return of.inner
-    plural = said.endswith("s")
-    short = "".join(f"{letter}." for letter in of.initials) if "." in said else of.initials
+    plural = old_text.endswith("s")
+    short = "".join(f"{letter}." for letter in of.initials) if "." in old_text else of.initials
     return f"{short}s" if plural else short
 
 
@@ -111,7 +111,7 @@ def _in_other_number(inner: str) -> str:
 _DATE_PARTS = ("date part", "year")
 
 
-def _figures(words: Tokens, first: int, mention: Found, said: str, new: str) -> str | None:
+def _figures(words: Tokens, first: int, mention: Found, old_text: str, new: str) -> str | None:
     """A new date or number in the way the mention writes the old one; None where it is neither."""
     inner = core(new)
     forms = tuple(tokens(inner).normals)
@@ -121,7 +121,7 @@ def _figures(words: Tokens, first: int, mention: Found, said: str, new: str) -> 
         return _dated(words, first, mention, date)
     if date is None and (mention.role in _DATE_PARTS or (old is not None and old.month)):
         raise CannotReplace("the new answer lacks a part of the date")
-    return _numbered(said, inner)
+    return _numbered(old_text, inner)
 
 
 def _dated(words: Tokens, first: int, mention: Found, date: Date) -> str:
@@ -150,13 +150,13 @@ def _month(month: str, written: str) -> str:
     return name[: len(written)] if len(written) in (3, 4) and written.lower() not in MONTHS else name
 
 
-def _numbered(said: str, inner: str) -> str | None:
+def _numbered(old_text: str, inner: str) -> str | None:
     """A new number in words or in figures, as the mention has it, with its own unit."""
-    old, new = tokens(said), tokens(inner)
+    old, new = tokens(old_text), tokens(inner)
     if not len(old) or not len(new):
         return None
-    if len(old) == 1 and len(new) == 1 and (ordinal := ordinal_value(new.word(0))) and ordinal_value(said):
-        return _ordinal_like(ordinal, said)
+    if len(old) == 1 and len(new) == 1 and (ordinal := ordinal_value(new.word(0))) and ordinal_value(old_text):
+        return _ordinal_like(ordinal, old_text)
     value = value_of((new.normals[0],))
     was = value_of((old.normals[0],))
     if value is None or was is None or (is_year(new.normals[0]) and not new.word(0).count(",")):
@@ -175,17 +175,17 @@ def _ordinal_like(value: int, written: str) -> str:
     return spelt_ordinal(value) or f"{value}{ordinal_ending(value)}"
 
 
-def _cased(words: Tokens, first: int, said: str, answer: str, piece: str) -> str:
+def _cased(words: Tokens, first: int, old_text: str, answer: str, piece: str) -> str:
     """The new words in the capitals of the old ones."""
     inner = core(answer)
-    letters = [letter for letter in said if letter.isalpha()]
-    if len(letters) > 3 and said.isupper() and not inner.isupper():
+    letters = [letter for letter in old_text if letter.isalpha()]
+    if len(letters) > 3 and old_text.isupper() and not inner.isupper():
         return piece.upper()
-    if said[:1].isupper() and piece[:1].islower():
+    if old_text[:1].isupper() and piece[:1].islower():
         opens = words.opens_sentence(first)
         if opens or _is_common(answer):
             return piece[:1].upper() + piece[1:]
-    if said[:1].islower() and said[:1].isalpha() and inner[:1].isupper() and piece[:1].isupper():
+    if old_text[:1].islower() and old_text[:1].isalpha() and inner[:1].isupper() and piece[:1].isupper():
         first_word = tokens(piece).word(0)
         if is_dictionary_word(first_word) and not is_proper(piece):
             return piece[:1].lower() + piece[1:]

@@ -233,9 +233,9 @@ def _parted(group: str, inner: str, asked: Focus | None) -> str:
     if group not in _PARTS:
         return group
     words = tokens(inner).normals
-    for own in ((words[-1], words[0], head(inner).lower()), (asked.noun,) if asked else ()):
+    for nouns in ((words[-1], words[0], head(inner).lower()), (asked.noun,) if asked else ()):
         for part in _PARTS[group]:
-            if set(own) & set(part.split()):
+            if set(nouns) & set(part.split()):
                 return part.split()[0]
     return asked.noun if asked and asked.group == group and asked.noun not in (group, "place", "area") else ""
 

@@ -49,9 +49,9 @@ def _first_names() -> dict[str, Gender | None]:
     for name, of in shares.items():
         male, female = of.get("male", 0.0001), of.get("female", 0.0001)
         genders_told[name] = "male" if male > _SURE * female else "female" if female > _SURE * male else None
-    own: dict[str, Gender | None] = {"m": "male", "f": "female"}
+    by_letter: dict[str, Gender | None] = {"m": "male", "f": "female"}
     for name, letter in rows("en", "first_names"):
-        genders_told[normal(name)] = own[letter]
+        genders_told[normal(name)] = by_letter[letter]
     return {name: gender for name, gender in genders_told.items() if name not in _NOT_FIRST_NAMES}
 
 
@@ -151,7 +151,7 @@ def is_of_a_people(word: str) -> bool:
 
 def same_name(word: str, other: str) -> bool:
     """Whether two words are one name: but for accents, and one letter of a long one ("Celeron", "Céloron")."""
-    one, two = normal(word), normal(other)
-    if one == two or len(one) != len(two) or len(one) < _LEAST_SPELT or one[0] != two[0]:
-        return one == two
-    return sum(a != b for a, b in zip(one, two, strict=True)) <= 1
+    first, second = normal(word), normal(other)
+    if first == second or len(first) != len(second) or len(first) < _LEAST_SPELT or first[0] != second[0]:
+        return first == second
+    return sum(a != b for a, b in zip(first, second, strict=True)) <= 1

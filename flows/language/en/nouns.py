@@ -74,8 +74,8 @@ def entities(text: str) -> tuple[Entity, ...]:
         elif len(kinds[entity.head]) <= 1:
             named.setdefault((entity.head, False), entity)
         elif described:
-            own = entity._replace(text=f"{described} {entity.text.split()[-1]}", kind=described)
-            named.setdefault((f"{described} {entity.head}", False), own)
+            distinct = entity._replace(text=f"{described} {entity.text.split()[-1]}", kind=described)
+            named.setdefault((f"{described} {entity.head}", False), distinct)
     return tuple(named.values())
 
 
@@ -95,7 +95,7 @@ def names(text: str, entity: Entity) -> bool:
         return bool(mentions(text, entity.text)) or _names_by_its_own_word(text, entity)
     if entity.kind:
         described = rf"(?<![\w-]){re.escape(entity.kind)}[\s-]+(\w+)"
-        return any(_base(one.group(1)) == entity.head for one in re.finditer(described, text, re.IGNORECASE))
+        return any(_base(match.group(1)) == entity.head for match in re.finditer(described, text, re.IGNORECASE))
     return entity.head in _noun_forms(text)
 
 

@@ -82,8 +82,8 @@ def _is_name_of_person(answer: str, words: Tokens, places: list[int]) -> bool:
 def of_person(words: Tokens, name: PersonalName, chosen: list[Found], taken: set[int]) -> list[Found]:
     """Mentions of the person by a part of the name that nobody else in the text bears."""
     partial = _by_surname(words, name, taken) if name.last else []
-    for one in partial:
-        taken.update(range(one.first, one.last + 1))
+    for mention in partial:
+        taken.update(range(mention.first, mention.last + 1))
     if (chosen or partial) and not is_dictionary_word(name.first) and len(name.first) > 1:
         partial = partial + _by_first_name(words, name, taken)
     return partial

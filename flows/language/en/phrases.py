@@ -87,14 +87,12 @@ def core(answer: str) -> str:
 @lru_cache(_KEPT)
 def head(phrase: str) -> str:
     """The head noun: the last word before a preposition or relative ("type of engine" gives "type")."""
-    phrase_words = tokens(core(phrase))
-    words = [phrase_words.word(place) for place in range(len(phrase_words))]
-    for place, word in enumerate(words):
-        if place and (
-            word.lower() in _COMPLEMENT or "(" in phrase_words.gap(place - 1) or "," in phrase_words.gap(place - 1)
-        ):
-            return words[place - 1]
-    return words[-1] if words else ""
+    words = tokens(core(phrase))
+    for place in range(1, len(words)):
+        gap = words.gap(place - 1)
+        if words.word(place).lower() in _COMPLEMENT or "(" in gap or "," in gap:
+            return words.word(place - 1)
+    return words.word(len(words) - 1)
 
 
 @lru_cache(_KEPT)

@@ -34,8 +34,8 @@ def _is_clear_subject(sentence: str, subject: str) -> bool:
     """Whether a subject means something general, or what the introduction named: "As the French empire grew, the new
     empire", "Although Hart played minor roles, he".
     """
-    words, said = tokens(sentence), re.search(rf"\b{re.escape(subject)}\b", sentence)
-    start = said.start() if said is not None else 0
+    words, match = tokens(sentence), re.search(rf"\b{re.escape(subject)}\b", sentence)
+    start = match.start() if match is not None else 0
     if _EMPTY_SUBJECT.match(sentence, start) or is_complete(sentence, start, subject):
         return True
     if subject in ("he", "she"):
@@ -147,9 +147,9 @@ def _that(words: Tokens, place: int) -> str | None:
 
 
 def names_what_is_asked(question: str, answer: str, sentence: str) -> bool:
-    said = set(re.findall(r"[^\W_]+", sentence))
+    sentence_words = set(re.findall(r"[^\W_]+", sentence))
     if _names_in(question):
-        return all(name & said for name in _names_in(question, answer))  # the sentence holds the answer's
+        return all(name & sentence_words for name in _names_in(question, answer))  # the sentence holds the answer's
     nouns = {word for word in en.content_words(question) - en.content_words(answer) if "NOUN" in parts_of_speech(word)}
     return not nouns or bool(nouns & en.content_words(sentence))
 
@@ -160,7 +160,7 @@ _IN_NAMES = word_set("van von der den de del della da di la le du")
 def _names_in(question: str, answer: str = "") -> list[set[str]]:
     """The names of a question, each by its words with capitals; without the answer's own."""
     words = tokens(question)
-    own = {word.casefold() for word in re.findall(r"[^\W_]+", answer)}
+    answer_words = {word.casefold() for word in re.findall(r"[^\W_]+", answer)}
     names: list[set[str]] = []
     last = None
     for place in range(len(words)):
@@ -175,7 +175,7 @@ def _names_in(question: str, answer: str = "") -> list[set[str]]:
             names.append(set())
         names[-1] |= {part for part in re.findall(r"[^\W_]+", word) if len(part) > 1}
         last = place
-    without = ({part for part in name if part.casefold() not in own} for name in names)
+    without = ({part for part in name if part.casefold() not in answer_words} for name in names)
     return [name for name in without if name]
 
 

@@ -26,8 +26,8 @@ def replace(text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Re
     words = tokens(text)
     edits: list[Edit] = []
     for mention in mentions:
-        own = _edits_at(words, mention, answer, new)
-        edits += [*own, *_possessive(text, own)]
+        changes = _edits_at(words, mention, answer, new)
+        edits += [*changes, *_possessive(text, changes)]
     edits.extend(pronouns(words, mentions, answer, new))
     result = edited(text, edits)
     if find(result.text, answer, names):
@@ -55,10 +55,10 @@ def _edits_at(words: Tokens, mention: Found, answer: str, new: str) -> list[Edit
     _check_alias(words, mention, answer, of)
     inside, core_first = _article_inside(words, mention)
     start = words.starts[core_first] if inside else mention.start
-    said = words.text[start : mention.end]
-    if said.count('"') % 2 or said.count("(") != said.count(")"):
+    old_text = words.text[start : mention.end]
+    if old_text.count('"') % 2 or old_text.count("(") != old_text.count(")"):
         raise CannotReplace("a quotation mark or bracket would be left over")
-    piece = in_form(words, mention, core_first, said, answer, new, of)
+    piece = in_form(words, mention, core_first, old_text, answer, new, of)
     piece = _without_doubled(words, mention, core_first, piece)
     _check_range(words, core_first, mention.last, piece)
     return with_article(words, mention, inside, core_first, start, piece, answer, of)
@@ -68,8 +68,8 @@ def _check_alias(words: Tokens, mention: Found, answer: str, of: New) -> None:
     """Refuse an alias with another head than the answer's ("power source" of "power"): the new answer has its form."""
     if mention.form != "alias" or mention.role != "whole" or of.proper or of.type != "other":
         return
-    said = head(words.text[mention.start : mention.end]).lower()
-    if said != head(answer).lower() and not is_proper(answer):
+    alias_head = head(words.text[mention.start : mention.end]).lower()
+    if alias_head != head(answer).lower() and not is_proper(answer):
         raise CannotReplace("an alias of another form")
 
 

@@ -31,8 +31,8 @@ def statement(question: str, answer: str, sentence: str = "") -> str | None:
     asked = _ASKS.fullmatch(question.strip().rstrip("?").strip())
     if asked is None or _CLAUSE.search(asked["rest"]):
         return None
-    said = answer.strip(" .") if WORK_ASKED.search(question) else _with_article(answer, sentence)
-    made = _asked_by(asked, said)
+    filler = answer.strip(" .") if WORK_ASKED.search(question) else _with_article(answer, sentence)
+    made = _asked_by(asked, filler)
     return None if made is None else _finished(made)
 
 
@@ -107,13 +107,13 @@ def _counted(words: list[str], answer: str) -> str | None:
     plain = re.fullmatch(r"(?:(?:about|over|around|nearly|at least) )?[\d.,]*\d(?: (?:m|b|tr)illion)?|[a-z]+", number)
     if plain is None or at > LONGEST_COUNTED or PREPOSITIONS & set(noun):
         return None
-    said = " ".join((number, *noun))
+    counted = " ".join((number, *noun))
     if rest[0] in ("did", "does", "do"):
-        return _object(rest, said)
+        return _object(rest, counted)
     if rest[1:2] == ["there"]:
-        return " ".join(("there", rest[0], said, *rest[2:]))
+        return " ".join(("there", rest[0], counted, *rest[2:]))
     alone = rest[0] in _AUX and (len(rest) == 1 or rest[1][:1].isupper() or rest[1] in ("the", "a", "an"))
-    return None if alone or rest[0] in ("has", "have", "had") else " ".join((said, *rest))
+    return None if alone or rest[0] in ("has", "have", "had") else " ".join((counted, *rest))
 
 
 LONGEST_COUNTED = 4

@@ -70,8 +70,8 @@ def _leaning(words: Tokens, place: int) -> str | None:
         return None
     inside = [at for at in range(place + 1, len(words)) if words.ends[at] <= match.end()]
     before = {words.word(at).lower() for at in inside} - _PRECEDING
-    said = (parts_of_speech(word) for word in before)
-    if any(words.capitalised(at) for at in inside) or any("AUX" in of or of == {"VERB"} for of in said):
+    kinds = (parts_of_speech(word) for word in before)
+    if any(words.capitalised(at) for at in inside) or any("AUX" in of or of == {"VERB"} for of in kinds):
         return None
     return match.group()
 

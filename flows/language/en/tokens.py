@@ -64,7 +64,7 @@ class Tokens:
     __slots__ = ("ends", "normals", "starts", "text")
 
     def __init__(self, text: str) -> None:
-        spans = [one.span() for one in TOKEN.finditer(text)]
+        spans = [match.span() for match in TOKEN.finditer(text)]
         self.text = text
         self.starts = [start for start, _ in spans]
         self.ends = [end for _, end in spans]

@@ -102,8 +102,8 @@ def _is_name_too(alias: str, answer: str) -> bool:
     around = f" {_key(answer)} " in f" {_key(alias)} " and _key(alias) != _key(answer)
     if not around:
         return True
-    said, more = tokens(answer).normals, tokens(alias)
-    added = [more.word(place) for place in range(len(more)) if more.normals[place] not in said]
+    answer_forms, more = tokens(answer).normals, tokens(alias)
+    added = [more.word(place) for place in range(len(more)) if more.normals[place] not in answer_forms]
     if all(word.lower() in PREPOSITIONS or word.lower() in ARTICLES for word in added):
         return False
     described = any(word.islower() and word not in SMALL_WORDS for word in added)

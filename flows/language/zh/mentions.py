@@ -68,7 +68,7 @@ def find(text: str, answer: str, aliases: tuple[str, ...] = ()) -> tuple[Found, 
 
 
 def _longest_first(body: Normal, candidates: list[tuple[int, int, _Variant]]) -> list[Found]:
-    candidates.sort(key=lambda one: (one[0] - one[1], one[0]))
+    candidates.sort(key=lambda candidate: (candidate[0] - candidate[1], candidate[0]))
     chosen: list[Found] = []
     spans: list[tuple[int, int]] = []
     for start, end, variant in candidates:
@@ -181,11 +181,13 @@ def _of_person(text: str, name: str) -> Iterator[tuple[int, int, _Variant]]:
     if "·" in name:
         yield from _of_foreigner(text, name, family)
         return
-    given = given_name(name)
-    if len(given) == 2 and name in text and not is_known_word(given):
-        alone = _Variant(given, "part", "given name")
+    personal = given_name(name)
+    if len(personal) == 2 and name in text and not is_known_word(personal):
+        alone = _Variant(personal, "part", "given name")
         yield from (
-            (start, end, alone) for start, end in occurrences(text, given) if not surname(text[max(0, start - 1) : end])
+            (start, end, alone)
+            for start, end in occurrences(text, personal)
+            if not surname(text[max(0, start - 1) : end])
         )
     for courtesy in _COURTESY:
         for start, end in occurrences(text, family + courtesy):

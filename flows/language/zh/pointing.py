@@ -41,11 +41,11 @@ _DEMONSTRATIVE = re.compile(
 
 def demonstrative_without_name(question: str, answer: str, sentence: str) -> str | None:
     """A Chinese phrase such as 该站 before which the sentence names nothing of the question, and nothing else."""
-    said = normal(sentence).text
-    match = _DEMONSTRATIVE.search(said)
+    plain = normal(sentence).text
+    match = _DEMONSTRATIVE.search(plain)
     if match is None:
         return None
-    before = said[: match.start()]
+    before = plain[: match.start()]
     asked = zh.content_words(question) - zh.content_words(answer)
     names = [word for word, tag in tagged(before) if tag in _NAMES and len(word) > 1 and word not in answer]
     return None if names or asked & zh.content_words(before) else match[0]

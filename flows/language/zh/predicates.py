@@ -92,7 +92,7 @@ def aliases(page: str) -> tuple[str, ...]:
     short = re.search("简称[为「“]*([一-龥]{2,10})", page[:120])
     titled = re.match("《[^》]+》", name)
     others = (name.rpartition("·")[2], titled[0] if titled else "", short[1] if short else "")
-    return tuple(dict.fromkeys(one for one in (name, *others) if one))
+    return tuple(dict.fromkeys(alias for alias in (name, *others) if alias))
 
 
 def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
@@ -106,43 +106,43 @@ def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
     steady = _OF_IT_ALONE.search(page[:200]) is not None
     on_it = is_unnamed(page)
     for at, sentence in enumerate(sentences(_ASIDE.sub("", page)) if names else ()):
-        said = re.sub(f"，(?:{points_to_it.pattern})", "，", sentence.lstrip("，").rstrip("。；;"))
-        said = _ITS.sub("的", said) if on_it else said
-        pointing = (points_to_it.match(said) or ITSELF.match(said)) if on_it else None
-        if begins := named.match(said):
+        text = re.sub(f"，(?:{points_to_it.pattern})", "，", sentence.lstrip("，").rstrip("。；;"))
+        text = _ITS.sub("的", text) if on_it else text
+        pointing = (points_to_it.match(text) or ITSELF.match(text)) if on_it else None
+        if begins := named.match(text):
             on_it = not begins["joined"]
-            yield from _clauses(said[begins.end() :], begins["time"].strip("，"), first=at == 0) if on_it else ()
-        elif inside := re.search(f"，(?:{'|'.join(map(re.escape, names))})(?![和与及跟、的])", said):
-            yield from _clauses(said[inside.end() :])
-        elif on_it and said.startswith("的"):
-            yield from _clauses(said)
+            yield from _clauses(text[begins.end() :], begins["time"].strip("，"), first=at == 0) if on_it else ()
+        elif inside := re.search(f"，(?:{'|'.join(map(re.escape, names))})(?![和与及跟、的])", text):
+            yield from _clauses(text[inside.end() :])
+        elif on_it and text.startswith("的"):
+            yield from _clauses(text)
         elif pointing:
-            rest = said[pointing.end() :]
+            rest = text[pointing.end() :]
             if "，" in rest and rest[0] != "的" and _is_said(rest) and _is_whole(rest, LONGEST_SENTENCE):
                 yield rest
             yield from _clauses(rest)
-        elif on_it and not _NO_SAYING.match(said) and (_VERB.match(said) or _after_a_time(said) or _is_had(said)):
-            yield from _clauses(said)
-        elif on_it and at == 1 and _is_nominal(said.partition("，")[0]):
-            yield from _clauses(f"，{said}", first=True)
+        elif on_it and not _NO_SAYING.match(text) and (_VERB.match(text) or _after_a_time(text) or _is_had(text)):
+            yield from _clauses(text)
+        elif on_it and at == 1 and _is_nominal(text.partition("，")[0]):
+            yield from _clauses(f"，{text}", first=True)
         else:
             on_it = (
                 on_it
                 and steady
-                and not re.match("[父母]", said)
-                and not tagged(said[:8] or "，")[0][1].startswith("nr")
+                and not re.match("[父母]", text)
+                and not tagged(text[:8] or "，")[0][1].startswith("nr")
             )
 
 
-def _after_a_time(said: str) -> bool:
+def _after_a_time(text: str) -> bool:
     """Whether a verb follows a time at the beginning: "1974年受白景瑞导演赏识"."""
-    time = _TIME.match(said)
-    return time is not None and _is_said(said[time.end() :].lstrip("，"))
+    time = _TIME.match(text)
+    return time is not None and _is_said(text[time.end() :].lstrip("，"))
 
 
-def _clauses(said: str, time: str = "", *, first: bool = False) -> Iterator[str]:
+def _clauses(text: str, time: str = "", *, first: bool = False) -> Iterator[str]:
     """The clauses of a sentence, as far as they are of its subject, each with the time before it."""
-    parts = said.split("，")
+    parts = text.split("，")
     for at, part in enumerate(parts):
         clause = _ONE_LACKING_A_WORD.sub("", _JOINING.sub("", part.strip()))
         if not clause or _ALIAS.search(part.strip()):

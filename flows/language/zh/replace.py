@@ -62,21 +62,21 @@ def _given_as_written(phrase: str) -> str:
     return phrase[len(surname(phrase)) :] or phrase
 
 
-def _dated(said: str, new: str) -> str | None:
+def _dated(old_text: str, new: str) -> str | None:
     """The new date with the parts that the mention has; None where the mention is no date."""
     date = date_of(new)
     if date is None and re.fullmatch(r"\d{4}", new):
         date = Date("", new, "", "")
     if date is None:
-        if re.fullmatch(r"\d{4}", said):
+        if re.fullmatch(r"\d{4}", old_text):
             raise CannotReplace("the new answer lacks a part of the date")
         return None
-    if re.fullmatch(r"\d{4}", said):
+    if re.fullmatch(r"\d{4}", old_text):
         return _part(date.year)
-    old = date_of(said)
+    old = date_of(old_text)
     if old is None:
         return None
-    day = "号" if said.endswith("号") else "日"
+    day = "号" if old_text.endswith("号") else "日"
     pieces = [
         (old.era, date.era),
         (old.year, date.year and f"{date.year}年"),
@@ -92,9 +92,9 @@ def _part(part: str) -> str:
     return part
 
 
-def _numbered(said: str, phrase: str) -> str | None:
+def _numbered(old_text: str, phrase: str) -> str | None:
     """A new number in Arabic or Chinese figures, as the mention has it; None where either is no number."""
-    old, new = NUMBER.fullmatch(said), NUMBER.fullmatch(normal(phrase).text)
+    old, new = NUMBER.fullmatch(old_text), NUMBER.fullmatch(normal(phrase).text)
     if old is None or new is None:
         return None
     value = value_of(new.group(2))

@@ -26,10 +26,11 @@ def script(text: str) -> Script | None:
     alike in both, 97 % are told. Of Japanese or any other language it says nothing that means anything.
     """
     characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    _, here, there = np.bincount(_telling()[characters], minlength=3).tolist()
-    if here == there or max(here, there) < _SURE * min(here, there):
+    _, simplified, traditional = np.bincount(_telling()[characters], minlength=3).tolist()
+    more, fewer = max(simplified, traditional), min(simplified, traditional)
+    if more == fewer or more < _SURE * fewer:
         return None
-    return "simplified" if here > there else "traditional"
+    return "simplified" if simplified > traditional else "traditional"
 
 
 @cache

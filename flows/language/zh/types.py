@@ -187,8 +187,8 @@ def gender(name: str) -> Gender | None:
     """The gender that the characters of a Chinese given name tell; None where they tell none."""
     if "·" in name or not surname(name):
         return None
-    given = set(name[len(surname(name)) :])
-    female, male = bool(given & _FEMALE_SIGNS), bool(given & _MALE_SIGNS)
+    characters = set(name[len(surname(name)) :])
+    female, male = bool(characters & _FEMALE_SIGNS), bool(characters & _MALE_SIGNS)
     return None if female == male else "female" if female else "male"
 
 
