@@ -1,4 +1,4 @@
-"""What may, and what must, change in a text beside an answer that was exchanged for another.
+"""The changes that a text needs when its answer is exchanged for another.
 
 Two questions, for English and Chinese: how many words of an edit the exchange does not explain, and where a
 text still speaks of the new answer as it could of the old one alone.
@@ -82,7 +82,7 @@ class Contradiction(NamedTuple):
 
 
 def unexplained(code: str, old: str, new: str, answer: str, alternative: str) -> int:
-    """Words of the edit from `old` to `new` that the exchange of `answer` for `alternative` does not explain.
+    """Count the words of the edit from `old` to `new` that exchanging `answer` for `alternative` does not explain.
 
     Explained are words of the names: whole, in part, as initials, of the same family ("alchemists" beside
     "alchemy"), and what took the place of one; articles; verbs and nouns that agree in number; and, unless
@@ -153,7 +153,7 @@ def _family(name: str) -> tuple[frozenset[str], str]:
 
 
 def _stands_for(word: str, words: frozenset[str], initials: str) -> bool:
-    """Whether a word is the initials of a name, or of a family with one of its words."""
+    """True if a word is the initials of a name, or of a family with one of its words."""
     if not (word.isalpha() and word.isascii()):
         return False
     return (len(word) > 1 and word in initials) or any(_akin(word, other) for other in words)
@@ -165,7 +165,7 @@ def _akin(word: str, other: str) -> bool:
 
 
 def _agrees(code: str, answer: str, gone: str, come: str) -> bool:
-    """Whether a word took another's place so as to agree with the new answer."""
+    """True if a word took another's place so as to agree with the new answer."""
     if any({gone, come} <= group for group in _EXCHANGED) or _in_number(gone, come):
         return True
     if _is_counted(code, answer):
@@ -176,7 +176,7 @@ def _agrees(code: str, answer: str, gone: str, come: str) -> bool:
 
 
 def _in_number(word: str, other: str) -> bool:
-    """Whether two words are the singular and plural of a noun, or a verb of each."""
+    """True if two words are the singular and plural of a noun, or a verb of each."""
     short, long = sorted((word, other), key=len)
     return long in (f"{short}s", f"{short}es") or (short.endswith("y") and long == f"{short[:-1]}ies")
 
@@ -189,7 +189,7 @@ def _is_counted(code: str, answer: str) -> bool:
 
 
 def contradiction(code: str, text: str, answer: str, alternative: str) -> Contradiction | None:
-    """Where `text`, with `alternative` in the place of `answer`, speaks of it as it could of the old one alone.
+    """Return where `text`, with `alternative` in place of `answer`, still speaks of the old answer; else None.
 
     A title or "the first woman" right beside the new name; a pronoun of the old person's gender, where the new
     person is of the other and nobody else is named before it whom it could mean; a verb in the number of the old
@@ -209,7 +209,7 @@ _SAID = {
     "male": frozenset(["man", "boy", "king", "prince", "husband", "father", "son", "brother"]),
     "female": frozenset(["woman", "girl", "queen", "princess", "wife", "mother", "daughter", "sister", "actress"]),
 }
-"""What a person of the other gender is never called; women are hosts and heroes too."""
+"""Words never used for a person of the other gender. "Host" and "hero" are not among them: women are called so too."""
 _TITLE_BEFORE = re.compile(r"(?<!\w)([A-Z][a-z]+)\.?\s+$")
 _CALLED = re.compile(
     r",?\s+(?:(?:is|was|became|remains|remained)\s+)?(?:the|an?)\s+(?:(?!of\b|to\b|for\b|in\b|by\b|and\b)[\w-]+\s+)?(\w+)\b"
@@ -257,7 +257,7 @@ def _of_gender(code: str, text: str, answer: str, alternative: str) -> Contradic
 
 
 def _people(code: str, text: str, gender: str) -> list[tuple[int, int]]:
-    """Where somebody is named whom a pronoun of the gender could mean: by name, or as somebody's mother."""
+    """Return the mentions of people whom a pronoun of the gender could mean: by name, or as somebody's mother."""
     spans = language_of(code).spans_of_type(text, "person")
     named = [(start, end) for start, end in spans if _gender(code, text[start:end]) in (gender, None)]
     spoken = (
@@ -269,7 +269,7 @@ def _people(code: str, text: str, gender: str) -> list[tuple[int, int]]:
 
 
 def _may_be_name(text: str, word: re.Match[str], gender: str) -> bool:
-    """Whether a capitalised word may name somebody of the gender: its first name, or no known word and no place."""
+    """True if a capitalised word may name somebody of the gender: its first name, or no known word and no place."""
     if not word[0][:1].isupper() or len(word[0]) == 1 or _LOCATED.search(text, 0, word.start()):
         return False
     low = word[0].lower()

@@ -1,4 +1,4 @@
-"""What can stand in the place of an answer or a name: near years and quantities, and invented persons."""
+"""Substitutes for an answer or a name: near years and quantities, and invented persons."""
 
 import random
 import re
@@ -14,14 +14,14 @@ YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,–-])")
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _QUANTITY = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 YEARS = 3
-"""How far a year is moved at most, and never beyond `LAST_YEAR`."""
+"""Years by which a year is moved at most; never beyond `LAST_YEAR`."""
 LAST_YEAR = 2024
 MOST_TIMES = 1.1
-"""How many times another quantity may be as large, or as small."""
+"""Largest ratio between two plausible quantities."""
 NEAR = 0.05
 """Share of a quantity by which it is moved, at most."""
 NEIGHBOURS = 2
-"""How far a number in words is moved, at most."""
+"""Steps by which a number in words is moved, at most."""
 CENTURY = re.compile(r"\d+\s*(?:世纪|世紀|(?:st|nd|rd|th)\b)")
 """Ordinals run out: there is no 54th century yet."""
 _COUNTS = tuple(CARDINALS)[2:13]
@@ -44,7 +44,7 @@ def counted_anew(answer: str, rng: random.Random) -> Iterator[str]:
 
 
 def is_plausible(answer: str, other: str) -> bool:
-    """Whether a number could stand for the answer's: a year near it, a quantity of its order. Other texts could."""
+    """True if a number could stand for the answer's: a year near it, a quantity of its order. Other texts could."""
     years = [YEAR.findall(side) for side in (answer, other)]
     if all(len(side) == 1 for side in years):
         return abs(int(years[0][0]) - int(years[1][0])) <= YEARS

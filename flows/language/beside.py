@@ -1,4 +1,4 @@
-"""What is not what a question names, but belongs to it or is next to it: "a cousin of", "的续作"."""
+"""Texts about something that only belongs to what a question names: "a cousin of", "的续作"."""
 
 import re
 
@@ -21,7 +21,7 @@ _LEAST = 2
 
 
 def speaks_of_another(code: str, question: str, text: str) -> bool:
-    """Whether what the question names stands in the text only to tell whose cousin, or what's suburb, is meant.
+    """True if what the question names stands in the text only to tell whose cousin, or what's suburb, is meant.
 
     Not where the question asks of that one as well: "who is the brother of".
     """

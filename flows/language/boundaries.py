@@ -1,4 +1,4 @@
-"""Where a sentence surely ends and another begins: places at which a text can be cut, or something be put in.
+"""Certain ends of sentences: places at which a text can be cut, or something inserted.
 
 `sentences` of a language finds all sentences; here only those ends count that nothing speaks against, so
 that a place found in a whole text is found as well in what is left of it after a cut.

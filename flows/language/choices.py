@@ -16,12 +16,12 @@ LEAST_OFFERED = 0.5
 
 
 def is_yes_or_no(answer: str) -> bool:
-    """Whether the answer is a yes or a no."""
+    """True if the answer is a yes or a no."""
     return answer.strip(" .,!。，！").casefold() in YES_OR_NO
 
 
 def is_choice(code: str, question: str, answer: str) -> bool:
-    """Whether a question offers answers to choose from, the right one among them: "is it in north or south goa"."""
+    """True if a question offers answers to choose from, the right one among them: "is it in north or south goa"."""
     words = language_of(code).content_words
     return _OR.search(question) is not None and bool(words(answer) & words(question))
 

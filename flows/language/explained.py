@@ -30,7 +30,7 @@ _NAMING = (
     r"(?:got|gets|took|takes|owes?|derive[sd]|received?s?) (?:its|their) name|whose name (?:means|comes|derives|is)|"
     r"(?:gave|gives|lent|lends) (?:its|his|her|their) name|after whom\b|pronounced\b|(?:also )?spell?ed\b"
 )
-"""What goes on to say why something is called so."""
+"""Words that begin to say why something has its name."""
 _LINK = (
     r"(?:which|that|who|whose|this|it|is|was|are|were|be|has|had|been|being|a|an|the|word|name|term|title|phrase|itself|"
     r"also|in|and|or|often|sometimes|usually|commonly|most|more|probably|likely|possibly|perhaps|roughly|loosely|simply|"
@@ -83,7 +83,7 @@ def explanation(code: str, text: str, answer: str, aliases: Sequence[str] = ()) 
 
 
 def _named(code: str, text: str, answer: str, aliases: Sequence[str]) -> Iterable[Mention]:
-    """Where the text has the answer's whole name."""
+    """Return the mentions of the answer's whole name."""
     if language_of(code).answer_type(answer) in ("number", "date"):
         return ()
     return (
@@ -92,7 +92,7 @@ def _named(code: str, text: str, answer: str, aliases: Sequence[str]) -> Iterabl
 
 
 def _is_namesake(text: str, mention: Mention) -> bool:
-    """Whether something is named after the answer, in the same sentence, by a word that begins like it."""
+    """True if something is named after the answer, in the same sentence, by a word that begins like it."""
     if _NAMESAKE.search(text[max(0, mention.start - _SHOWN) : mention.start]) is None:
         return False
     start = max(text.rfind(". ", 0, mention.start), 0)

@@ -35,7 +35,7 @@ def folded(phrase: str) -> str:
 
 
 def readable(phrase: str) -> bool:
-    """Whether the phrase holds a letter or a digit."""
+    """True if the phrase holds a letter or a digit."""
     return any(character.isalnum() for character in phrase)
 
 
@@ -68,13 +68,13 @@ class Text(NamedTuple):
     sums: Sums
     """Of the weights before each code; one more for the end. Without margins."""
     places: Integers | None
-    """Where each code stands in the text as it is; None where they all stand where they did."""
+    """The place of each code in the original text; None if no place changed."""
 
     def inner(self) -> Codes:
         return self.codes[MARGIN:-MARGIN]
 
     def codes_from(self, place: int) -> int:
-        """How many codes there are from a place of the text on."""
+        """Return the number of codes from a place of the text to its end."""
         codes = len(self.sums) - 1
         return codes - (place if self.places is None else int(np.searchsorted(self.places, place)))
 
@@ -83,7 +83,7 @@ class Text(NamedTuple):
 
 
 class _Script(Protocol):
-    """What the search has to know of a language."""
+    """The facts about a language that the search needs."""
 
     def read(self, text: str) -> Text: ...
 
@@ -92,16 +92,16 @@ class _Script(Protocol):
         ...
 
     def may_anchor(self, windows: Integers, phrases: Integers) -> Mask:
-        """Whether a window of so many codes may be the anchor of a phrase of so many."""
+        """True if a window of so many codes may be the anchor of a phrase of so many."""
         ...
 
     def cut(self, text: Text, starts: Integers, ends: Integers) -> Mask:
-        """Whether the stretches cut a word in two. Places count the margin."""
+        """True if the stretches cut a word in two. Places count the margin."""
         ...
 
 
 class _Tables:
-    """What each character is folded to, weighs, and is. A character of weight 0 is in no window."""
+    """The fold, weight and kind of each character. A character of weight 0 is in no window."""
 
     def __init__(self, kinds: Kinds, weightless: Mask) -> None:
         folds = _folds()
@@ -159,7 +159,7 @@ class _English(_Tables):
         return cut
 
     def _goes_on(self, text: Text, inner: Integers, step: int) -> Mask:
-        """Whether the word of the code at `inner` goes on in the direction of the step."""
+        """True if the word of the code at `inner` goes on in the direction of the step."""
         inside, outside, beyond = (text.kinds[inner + step * far] for far in range(3))
         next_to = text.codes[inner + step]
         joined = (next_to == _APOSTROPHE) & (inside != _OTHER) & (beyond == _LETTER)
@@ -167,7 +167,7 @@ class _English(_Tables):
         return goes_on
 
     def _clitic(self, text: Text, ends: Integers) -> Mask:
-        """Whether an apostrophe and one of the endings that leave a word whole come next."""
+        """True if an apostrophe and one of the endings that leave a word whole come next."""
         first, second = text.codes[ends + 1], text.codes[ends + 2]
         longer = text.kinds[ends + 2] != _OTHER
         ending = _CODES * first.astype(np.int64) + np.where(longer, second, 0)
@@ -220,7 +220,7 @@ _POINTS = np.array([ord(point) for point in ".,．"])
 
 
 def _decimal(next_to: Codes, inside: Kinds, beyond: Kinds) -> Mask:
-    """Whether digits stand on both sides of a point or comma."""
+    """True if digits stand on both sides of a point or comma."""
     decimal: Mask = (inside == _DIGIT) & (beyond == _DIGIT) & _among(next_to, _POINTS)
     return decimal
 

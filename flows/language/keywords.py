@@ -51,7 +51,7 @@ class Edit(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What is wrong with a rule, and the rule it is in conflict with, if any (which can be the rule itself)."""
+    """A fault of a rule, and the rule that it conflicts with, if any (which can be the rule itself)."""
 
     name: ProblemName
     rule: Rule
@@ -99,11 +99,11 @@ class Replacer:
         return self._back.apply(text)
 
     def edits(self, text: str) -> list[Edit]:
-        """What `apply` does to `text`, in order, without overlap; also where the substitute looks like the keyword."""
+        """Return the edits that `apply` makes, in order, without overlap; also those that change no letter."""
         return self._forth.edits(text)
 
     def reversible(self, text: str) -> bool:
-        """Whether `undo(apply(text)) == text`."""
+        """True if `undo(apply(text)) == text`."""
         return self.undo(self.apply(text)) == text
 
     def unreturned(self, text: str) -> list[Rule]:
@@ -171,7 +171,7 @@ class _OneWay:
 
 
 class _Substitutes(dict[str, str]):
-    """What to put for each spelling of a keyword that was found; there are few, so they are kept."""
+    """The substitute for each spelling of a keyword in a text. There are few, so they are kept."""
 
     def __init__(self, put: Callable[[str], str]) -> None:
         super().__init__()
@@ -310,7 +310,7 @@ def met(text: str, rules: Sequence[Rule], language: str) -> list[Rule]:
 
 
 def problems(rules: Sequence[Rule], language: str) -> list[Problem]:
-    """What is ambiguous or cannot be undone among the rules, in their order; empty where they are sound.
+    """Return the rules that are ambiguous or cannot be undone, in their order; empty if all are sound.
 
     - "empty side", "no letter or digit": a side that cannot be found in a text. Such a rule is not looked at further.
     - "unchanged": keyword and substitute are the same whatever the case.

@@ -1,4 +1,4 @@
-"""What a question is about, and whether a passage speaks of it: a text on another mountain is on another matter."""
+"""The subject of a question, and the test that a passage is about it."""
 
 import re
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _TITLED = re.compile(r"[《「『“]([^《》「」『』“”]{2,20})[》」�
 def matter_of(
     code: str, question: str, answer: str, evidence: str, sentence: str, title: str | None
 ) -> tuple[Entity, ...]:
-    """What the question names beside its answer, the page of its evidence, and the first name of the sentence.
+    """Return the names in the question beside its answer, the page of its evidence, and the first name of the sentence.
 
     Of a question that names its page, the page alone: Vienna is not what one about Mozart in Vienna is about. A country
     or a people is named where nothing else is; the nouns of a question are, where it has no names.
@@ -53,7 +53,7 @@ def matter_of(
 
 
 def speaks_of(code: str, passage: str, matter: Sequence[Entity]) -> bool:
-    """Whether a passage names one of what a question is about, or half of its nouns; without either, any does."""
+    """True if a passage names one of what a question is about, or half of its nouns; without either, any does."""
     named = sum(_is_named(code, passage, entity) for entity in matter)
     return not matter or (named > 0 if matter[0].is_name else 2 * named >= len(matter))
 
@@ -77,7 +77,7 @@ def _in_english(text: str, evidence: str) -> list[str]:
 
 
 def _in_chinese(text: str, evidence: str) -> list[str]:
-    """What stands in signs for titles, the words that a question shares with its evidence in a row, other names."""
+    """Return titles in their marks, the longest run of words shared with the evidence, and other names."""
     plain = normal(text).text
     shared = SequenceMatcher(None, plain, normal(evidence).text, autojunk=False).find_longest_match()
     if text in evidence:

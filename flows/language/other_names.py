@@ -29,7 +29,7 @@ _CHINESE = re.compile(
 
 
 def other_names(text: str, name: str, code: str) -> Iterator[tuple[int, int]]:
-    """Where the text says, right behind the name, how else its bearer is called."""
+    """Yield the spans of other names that the text gives right after the name."""
     pattern = _CHINESE if code == "zh" else _ENGLISH
     whole = re.escape(name) if code == "zh" else rf"(?<!\w){re.escape(name)}(?!\w)"
     for match in re.finditer(whole, text):

@@ -1,4 +1,4 @@
-"""Where any of thousands of phrases stand in a text, in one pass, as whole words and whatever the case.
+"""Search of a text for thousands of phrases in one pass, as whole words and in any case.
 
 Texts and phrases are compared folded: every character in lower case where that is one character, every white space as
 a space and a run of it as one, ’ as '. Folding maps characters one to one and runs keep the place they had, so the
@@ -110,14 +110,14 @@ class PhraseFinder:
         return indices
 
     def locate(self, text: str) -> Found:
-        """What `find` finds, as arrays."""
+        """Return what `find` yields, as arrays."""
         if not (text and len(self._phrases)):
             return Found(*(np.zeros(0, np.int64) for _ in range(3)))
         parts_found = [self._starting(text, first, first + _STRETCH) for first in range(0, len(text), _STRETCH)]
         return Found(*(np.concatenate(parts) for parts in zip(*parts_found, strict=True)))
 
     def _starting(self, text: str, first: int, last: int) -> Found:
-        """What starts between the two places, of which the text has the first."""
+        """Return the phrases that start between the two places."""
         begin = max(first - MARGIN, 0)
         beyond = needed = self._longest + MARGIN
         read = self._script.read(text[begin : last + beyond])

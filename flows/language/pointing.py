@@ -1,4 +1,4 @@
-"""What in a sentence or a question points at something outside of it: "this attempt", "his manuscript"."""
+"""Words of a sentence or question that point at something outside it: "this attempt", "his manuscript"."""
 
 import re
 
@@ -38,7 +38,7 @@ def leans_on_what_is_asked(
 
 
 def names_page(code: str, title: str, sentence: str) -> bool:
-    """Whether a sentence names in full what the page of the title is about."""
+    """True if a sentence names in full what the page of the title is about."""
     name = page_name(title)
     return bool(name) and language_of(code).contains(sentence, name)
 
@@ -64,7 +64,7 @@ _LINKS = {
         "另一方面|与此同时)[，,]"
     ),
 }
-"""What ties a sentence to the one before it."""
+"""Words that tie a sentence to the one before it."""
 
 
 def unlinked(language_code: str, sentence: str) -> str:

@@ -31,7 +31,7 @@ def plain(text: str) -> str:
 
 
 def holds(language: Language, text: str, phrase: str) -> bool:
-    """Whether `phrase` stands in `text` as whole words."""
+    """True if `phrase` stands in `text` as whole words."""
     return language.contains(text, phrase) or language.contains(plain(text), plain(phrase))
 
 

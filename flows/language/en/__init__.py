@@ -38,7 +38,7 @@ def count(text: str) -> int:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of `text` in order, each a verbatim stretch of it without its outer white space."""
+    """Return the sentences of `text` in order, each verbatim without its outer white space."""
     starts = [
         sentence[0].offset
         for paragraph in syntok.segmenter.analyze(text)
@@ -89,7 +89,7 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def contains(text: str, phrase: str) -> bool:
-    """Whether `phrase` stands in `text` as whole words, whatever the case and the white space between.
+    """True if `phrase` stands in `text` as whole words, whatever the case and the white space between.
 
     A number is whole only with its decimals and thousands: "3" does not stand in "3.5". An empty phrase
     stands nowhere.
@@ -108,7 +108,7 @@ _AFTER = re.compile(r"(?![.,]?\d|\w)")
 
 
 def _stands(text: str, phrase: str) -> bool | None:
-    """Whether an ASCII phrase stands in an ASCII text letter for letter; None where that alone does not tell.
+    """True if an ASCII phrase stands in an ASCII text letter for letter; None where that alone does not tell.
 
     A pattern of its own for each phrase costs more than most texts are long.
     """

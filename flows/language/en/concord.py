@@ -65,7 +65,7 @@ def with_article(
 
 
 def said_plural(words: Tokens, mention: Found, answer: str) -> bool:
-    """Whether the mention stands in the plural."""
+    """True if the mention stands in the plural."""
     plural = is_plural(answer)
     return not plural if mention.role == "plural" else plural
 
@@ -99,7 +99,7 @@ def _check_bare(words: Tokens, mention: Found, first: int, heads: bool, answer: 
 
 
 def _ends_phrase(words: Tokens, last: int) -> bool:
-    """Whether the noun phrase ends with the word, so that an article before it belongs to it."""
+    """True if the noun phrase ends with the word, so that an article before it belongs to it."""
     if last + 1 >= len(words) or not words.adjacent(last):
         return not re.match(r"-\w", words.text[words.ends[last] : words.ends[last] + 2]) and not re.match(
             r"['’]s\b", words.text[words.ends[last] : words.ends[last] + 3]
@@ -117,7 +117,7 @@ def _ends_phrase(words: Tokens, last: int) -> bool:
 
 
 def _stands_free(words: Tokens, first: int) -> bool:
-    """Whether no determiner or adjective stands before the word at `first`."""
+    """True if no determiner or adjective stands before the word at `first`."""
     if words.opens_sentence(first) or not words.adjacent(first - 1):
         return True
     low = words.word(first - 1).lower()
@@ -214,7 +214,7 @@ def _other_pronoun(words: Tokens, place: int, male: bool) -> str:
 
 
 def _owns(words: Tokens, place: int) -> bool:
-    """Whether a noun phrase follows, so that "her" says whose it is."""
+    """True if a noun phrase follows, so that "her" says whose it is."""
     if place + 1 >= len(words) or not words.adjacent(place):
         return False
     low = words.word(place + 1).lower()

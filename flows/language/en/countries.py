@@ -14,7 +14,7 @@ class Country(NamedTuple):
     code: str
     name: str
     adjectives: tuple[str, ...]
-    """What is of it, and who: "Danish", "Danes"."""
+    """Words for what is from it, and for its people: "Danish", "Danes"."""
     region: str
     """Countries of one region may stand for each other; empty where there is no other like it."""
     people: str

@@ -44,7 +44,7 @@ def phrase_end(words: Tokens, place: int) -> int:
 
 
 def _is_unknown_noun(words: Tokens, place: int) -> bool:
-    """Whether a word that the dictionary lacks must be the noun of the adjective before it: "the new empire"."""
+    """True if a word that the dictionary lacks must be the noun of the adjective before it: "the new empire"."""
     word = words.word(place)
     if word in _COMPLETED_BY or len(word) <= _SHORTEST_NOUN or not word.islower() or parts_of_speech(word):
         return False
@@ -52,13 +52,13 @@ def _is_unknown_noun(words: Tokens, place: int) -> bool:
 
 
 def _noun_goes_on(words: Tokens, place: int) -> bool:
-    """Whether a word that can be noun and verb is the noun: a verb comes right after it."""
+    """True if a word that can be noun and verb is the noun: a verb comes right after it."""
     follows = words.word(place + 1).lower()
     return "AUX" in parts_of_speech(follows) or follows in ("is", "was", "are", "were", "has", "had", "of")
 
 
 def _is_one_of_several(words: Tokens, place: int) -> bool:
-    """Whether an adjective has another after its comma or hyphen: "the sweet, overtone-rich texture"."""
+    """True if an adjective has another after its comma or hyphen: "the sweet, overtone-rich texture"."""
     if place + 2 >= len(words) or words.gap(place) not in (", ", "-") or not words.word(place + 1).islower():
         return False
     follows = words.word(place + 1)
@@ -70,7 +70,7 @@ def _is_one_of_several(words: Tokens, place: int) -> bool:
 
 
 def _is_completed(words: Tokens, place: int, last: int) -> bool:
-    """Whether what follows the definite from `place` to `last`, or a superlative in it, says which is meant."""
+    """True if what follows the definite from `place` to `last`, or a superlative in it, says which is meant."""
     if words.word(place + 1).lower() == "most":
         return True
     if not words.adjacent(last):
@@ -130,7 +130,7 @@ luxuries of", "the withdrawal from Fort William Henry", "the quick and decisive 
 
 
 def is_complete(sentence: str, start: int, phrase: str) -> bool:
-    """Whether the phrase at `start` is a definite that needs nothing before it."""
+    """True if the phrase at `start` is a definite that needs nothing before it."""
     if not phrase.lower().startswith("the "):
         return False
     before, after = sentence[:start], sentence[start + len(phrase) :]

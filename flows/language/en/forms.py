@@ -25,7 +25,7 @@ _KEPT = 8192
 
 
 class New(NamedTuple):
-    """What is known of the new answer and does not change from mention to mention."""
+    """Facts about the new answer that are the same for every mention."""
 
     inner: str
     first: str
@@ -193,5 +193,5 @@ def _cased(words: Tokens, first: int, old_text: str, answer: str, piece: str) ->
 
 
 def _is_common(answer: str) -> bool:
-    """Whether the answer's first letter is small in the middle of a sentence."""
+    """True if the answer's first letter is small in the middle of a sentence."""
     return not is_proper(answer) and within_sentence(core(answer))[:1].islower()

@@ -49,7 +49,7 @@ _TWO_SENTENCES = re.compile(r"\w{4,}\s?[.!?;:]\s+\S")
 
 @lru_cache(_KEPT)
 def kind(answer: str, question: str = "") -> str:
-    """A name for the set of answers that can stand in this one's place, in grammar and in sense.
+    """Return a name for the set of answers that can take this one's place, in grammar and in sense.
 
     The type, then what it takes to exchange two answers of it: unit and size of a number, form and century
     of a date, gender and length of a personal name, what sort of place or organisation; of another noun
@@ -97,7 +97,7 @@ def _number_shape(answer: str, question: str) -> str | None:
 
 
 def _asked_noun(question: str) -> str:
-    """What kind of quantity the question asks for, so far as it limits what can be said."""
+    """Return "old" for a question about an age, else an empty text."""
     match = NUMBER_QUESTION.search(question)
     return "old" if match and "old" in match.group() else ""
 
@@ -178,7 +178,7 @@ def _place_shape(answer: str, question: str) -> str | None:
 
 
 def _article_class(answer: str) -> str:
-    """How the name stands in a sentence: with "the", without, or as it happens to be written."""
+    """Return the article that the name takes in a sentence: "the", none, or none for certain."""
     the = takes_the(answer)
     if the is None:
         inner = core(answer)
@@ -267,7 +267,7 @@ def _other_shape(answer: str, question: str) -> str | None:
 
 
 def _countability(noun: str) -> str:
-    """Whether a singular noun takes an article: never, always, or as its sense goes."""
+    """Return "mass", "count" or "either": a singular noun takes an article never, always, or in some senses."""
     if takes_no_article(noun):
         return "mass"
     return "either" if is_mass(noun) else "count"
@@ -286,7 +286,7 @@ _ENDINGS = (
 
 
 def _by_ending(noun: str) -> str:
-    """What sort of thing a noun's ending speaks of, so far as it tells."""
+    """Return the class that a noun's ending tells; "thing" if it tells none."""
     return next((sort for sort, ending in _ENDINGS if ending.search(noun.lower())), "thing")
 
 
@@ -318,7 +318,7 @@ def _described(inner: str) -> str:
 
 
 def _can_be_team(inner: str, words: Tokens) -> bool:
-    """Whether a name may be a team's: a place's, a plural, or one that ends in a word of the dictionary."""
+    """True if a name may be a team's: a place's, a plural, or one that ends in a word of the dictionary."""
     last = words.word(len(words) - 1)
     if is_familiar_place(inner) or place_class(inner) is not None or is_plural_name(last):
         return True
@@ -329,7 +329,7 @@ _PEOPLE = re.compile(r"(?:ist|ian|ish|ese|ists|ians)$")
 
 
 def _is_of_people(words: Tokens) -> bool:
-    """Whether the word says to what people or creed somebody belongs ("Jordanian"), and names no place or body."""
+    """True if the word says to what people or creed somebody belongs ("Jordanian"), and names no place or body."""
     return len(words) == 1 and _PEOPLE.search(words.normals[0]) is not None
 
 

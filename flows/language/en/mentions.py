@@ -1,4 +1,4 @@
-"""Where an English text names what an answer names, in whatever form."""
+"""Mentions of an answer in an English text, in any form."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -13,7 +13,7 @@ _KEPT_RESULTS = 512
 
 
 def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
-    """Every mention of the answer in `text`, in order, without overlap (longest first)."""
+    """Return every mention of the answer in `text`, in order, without overlap (longest first)."""
     return [Mention(mention.start, mention.end, mention.form) for mention in find(text, answer, tuple(aliases))]
 
 
@@ -70,7 +70,7 @@ def _of_variant(words: Tokens, variant: Variant, plan: Plan) -> Iterator[Found]:
 
 
 def _stands_before(words: Tokens, place: int, word: str) -> bool:
-    """Whether `word` and nothing but white space stands before the word at `place`."""
+    """True if `word` and nothing but white space stands before the word at `place`."""
     return place > 0 and words.normals[place - 1] == word and words.adjacent(place - 1)
 
 
@@ -111,7 +111,7 @@ def _with_signs(words: Tokens, variant: Variant, first: int, last: int) -> tuple
 
 
 def _is_day_of_month(words: Tokens, place: int) -> bool:
-    """Whether a lone figure is the day in a date, which no count or measure is named by."""
+    """True if a lone figure is the day in a date, which no count or measure is named by."""
     form = words.normals[place]
     if not (form.isdigit() and len(form) <= 2):
         return False
@@ -125,7 +125,7 @@ _BEFORE_YEAR = word_set("in since by until till during from late early mid of ar
 
 
 def _is_bare_year(words: Tokens, place: int) -> bool:
-    """Whether a year stands for a time by itself, and is no part of another date or of a name ("2018 Olympics")."""
+    """True if a year stands for a time by itself, and is no part of another date or of a name ("2018 Olympics")."""
     if place == 0 or words.normals[place - 1] not in _BEFORE_YEAR or not words.adjacent(place - 1):
         return False
     if place >= 2 and words.normals[place - 1] == "of" and words.normals[place - 2] in MONTHS:

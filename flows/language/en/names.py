@@ -19,7 +19,7 @@ _FAMILIAR_CITY = 100_000
 """Inhabitants from which a city's name means the city without more support."""
 _COMMON_SURNAMES = 5000
 _SURE = 4.0
-"""How many times commoner a first name must be for one gender to tell it."""
+"""A first name tells a gender if it is this many times commoner for it."""
 _KEPT = 16384
 _NOT_FIRST_NAMES = word_list("en", "no first names")
 _FURTHER_COUNTRIES = word_list("en", "further countries")
@@ -119,14 +119,14 @@ def place_key(name: str) -> str:
 
 @lru_cache(_KEPT)
 def place_class(name: str) -> PlaceClass | None:
-    """Whether a country, a state, a continent or a city is called so; towns of a common name included."""
+    """Return the class of the place with this name, or None; towns with common names are included."""
     place = _places().get(place_key(name))
     return place[0] if place and name[:1].isupper() else None
 
 
 @lru_cache(_KEPT)
 def is_familiar_place(name: str) -> bool:
-    """Whether the name alone means the place: a country, state, continent or large city."""
+    """True if the name alone means the place: a country, state, continent or large city."""
     kind, inhabitants = _places().get(place_key(name), (None, 0))
     return kind is not None and name[:1].isupper() and (kind != "city" or inhabitants >= _FAMILIAR_CITY)
 
@@ -145,12 +145,12 @@ _LEAST_SPELT = 6
 
 
 def is_of_a_people(word: str) -> bool:
-    """Whether a word in capitals names a people or a tongue, and nobody and nothing by itself ("English")."""
+    """True if a word in capitals names a people or a tongue, and nobody and nothing by itself ("English")."""
     return _PEOPLE.fullmatch(normal(word)) is not None
 
 
 def same_name(word: str, other: str) -> bool:
-    """Whether two words are one name: but for accents, and one letter of a long one ("Celeron", "Céloron")."""
+    """True if two words are one name: but for accents, and one letter of a long one ("Celeron", "Céloron")."""
     first, second = normal(word), normal(other)
     if first == second or len(first) != len(second) or len(first) < _LEAST_SPELT or first[0] != second[0]:
         return first == second

@@ -1,4 +1,4 @@
-"""What an English text speaks of: its names, and the heads of its noun phrases, lower-cased text included.
+"""The entities of an English text: its names, and the heads of its noun phrases, also in lower-cased text.
 
 There is no tagger behind it: what a word can be, the dictionary says; what it is where it stands, the words beside
 it. Of "Sugar and flour are used to make cake while bread is baked with water" the entities are sugar, flour, cake,
@@ -46,7 +46,7 @@ class Entity(NamedTuple):
     """The base form of a noun phrase's head, in lower case; of a name its last word."""
     is_name: bool
     kind: str = ""
-    """What tells it from another thing of the same head in its text, in lower case: "black" of "black tea"."""
+    """The word, in lower case, that tells it from others of the same head in its text: "black" of "black tea"."""
 
 
 @lru_cache(_KEPT)
@@ -80,7 +80,7 @@ def entities(text: str) -> tuple[Entity, ...]:
 
 
 def _described(words: Tokens, place: int, entity: Entity) -> str:
-    """What stands before the head of the noun phrase that begins at `place`: its other nouns, or an adjective."""
+    """Return the words before the head of the noun phrase at `place`: its other nouns, or an adjective."""
     if nouns := entity.text.split()[:-1]:
         return " ".join(nouns).lower()
     before = words.word(place - 1).lower() if place and words.adjacent(place - 1) else ""
@@ -90,7 +90,7 @@ def _described(words: Tokens, place: int, entity: Entity) -> str:
 
 @lru_cache(_KEPT)
 def names(text: str, entity: Entity) -> bool:
-    """Whether `text` names the entity: a name in full or in part, a noun in the singular or plural."""
+    """True if `text` names the entity: a name in full or in part, a noun in the singular or plural."""
     if entity.is_name:
         return bool(mentions(text, entity.text)) or _names_by_its_own_word(text, entity)
     if entity.kind:
@@ -100,7 +100,7 @@ def names(text: str, entity: Entity) -> bool:
 
 
 def _names_by_its_own_word(text: str, entity: Entity) -> bool:
-    """Whether the last word of a longer name stands there, where it is no common noun: "Etna" for Mount Etna."""
+    """True if the last word of a longer name stands there, where it is no common noun: "Etna" for Mount Etna."""
     *before, last = entity.text.split()
     is_own = bool(before) and last[:1].isupper() and not parts_of_speech(last.lower())
     return is_own and re.search(rf"(?<![\w-]){re.escape(last)}(?![\w-])", text) is not None
@@ -180,7 +180,7 @@ def _is_noun(words: Tokens, place: int) -> bool:  # noqa: PLR0911 - one for each
 
 
 def _is_verb(low: str, before: str, after: str) -> bool:  # noqa: PLR0911 - one for each form
-    """Whether a word that can be a noun or a verb is a verb between these two."""
+    """True if a word that can be a noun or a verb is a verb between these two."""
     if before in _BEFORE_VERBS or low.endswith("ed"):
         return True
     if _verb_form(low) in _MOSTLY_VERBS:
@@ -208,7 +208,7 @@ def _verb_form(low: str) -> str:
 
 
 def _describes(word: str) -> bool:
-    """Whether a word can only be an adjective."""
+    """True if a word can only be an adjective."""
     return bool(word) and word not in _CLOSED and parts_of_speech(word) == {"ADJ"}
 
 

@@ -1,4 +1,4 @@
-"""Where an English text names a person by a part of the name: the family name, the first name, a shorter name."""
+"""Mentions of a person by part of the name: the family name, the first name, a shorter name."""
 
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -11,7 +11,7 @@ from flows.language.en.types import answer_type
 from flows.language.tables import word_list
 
 Role = Literal["whole", "plural", "initials", "spelt out", "surname", "first name", "date part", "year", "city"]
-"""What of the answer a mention says; `flows.language.en.replace` says the same of the new answer."""
+"""The part of the answer that a mention says; `flows.language.en.replace` puts the same part of the new answer."""
 _KEPT_NAMES = 8192
 _MIDDLE_NAMES = 3
 FUNCTION_WORDS = word_list("en", "function words")
@@ -106,7 +106,7 @@ def _by_surname(words: Tokens, name: PersonalName, taken: set[int]) -> list[Foun
 
 
 def _name_before(words: Tokens, place: int, name: PersonalName, taken: set[int]) -> tuple[int, str]:
-    """Where the name that ends in the surname at `place` begins, and whose it is: "same", "another" or "bare"."""
+    """Return where the name that ends in the surname at `place` begins, and its bearer: "same", "another" or "bare"."""
     begin = place
     for particle in reversed(name.last_forms[:-1]):
         if begin and words.normals[begin - 1] == particle:
@@ -129,7 +129,7 @@ def _name_before(words: Tokens, place: int, name: PersonalName, taken: set[int])
 
 
 def _is_no_name(words: Tokens, place: int) -> bool:
-    """Whether a capitalised word before a surname is no first name: it opens the sentence, or is an adjective."""
+    """True if a capitalised word before a surname is no first name: it opens the sentence, or is an adjective."""
     word = words.word(place)
     if is_first_name(word) or len(word) == 1:
         return False
@@ -137,7 +137,7 @@ def _is_no_name(words: Tokens, place: int) -> bool:
 
 
 def _goes_on(words: Tokens, place: int) -> bool:
-    """Whether a name goes on after the word at `place` ("Churchill College", "Luther King")."""
+    """True if a name goes on after the word at `place` ("Churchill College", "Luther King")."""
     if place + 1 >= len(words) or not words.capitalised(place + 1):
         return False
     gap = words.gap(place)
@@ -150,7 +150,7 @@ _ADVERBS = frozenset(
 
 
 def _acts(words: Tokens, place: int) -> bool:
-    """Whether a name at a sentence's start is followed by what follows a person's name."""
+    """True if a name at a sentence's start is followed by what follows a person's name."""
     gap, follows = words.gap(place).strip(), words.word(place + 1).lower()
     if gap == "," or (gap in ("'", "’") and follows == "s"):
         return True
@@ -178,7 +178,7 @@ def _by_first_name(words: Tokens, name: PersonalName, taken: set[int]) -> list[F
 
 
 def _is_second_name(words: Tokens, place: int) -> bool:
-    """Whether another name stands before the word, so that both are one person's ("Mary Ada")."""
+    """True if another name stands before the word, so that both are one person's ("Mary Ada")."""
     before = place - 1
     if before < 0 or not words.adjacent(before) or words.opens_sentence(before):
         return False

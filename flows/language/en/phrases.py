@@ -97,7 +97,7 @@ def head(phrase: str) -> str:
 
 @lru_cache(_KEPT)
 def parts_of_speech(word: str) -> frozenset[str]:
-    """What a word can be by the dictionary ("NOUN", "VERB", "ADJ", "ADV", "AUX"), in its lower case."""
+    """Return the parts of speech of a word in the dictionary ("NOUN", "VERB", "ADJ", "ADV", "AUX")."""
     return frozenset(lemminflect.getAllLemmas(word.lower()))
 
 
@@ -108,7 +108,7 @@ def is_dictionary_word(word: str) -> bool:
 
 @lru_cache(_KEPT)
 def is_plural_noun(word: str) -> bool:
-    """Whether the noun is a plural by its form."""
+    """True if the noun is a plural by its form."""
     low = word.lower()
     if low in _IRREGULAR_PLURALS or low in _PLURAL_NAMES:
         return True
@@ -122,7 +122,7 @@ def is_plural_noun(word: str) -> bool:
 
 @lru_cache(_KEPT)
 def is_plural(phrase: str) -> bool:
-    """Whether the noun phrase takes a plural verb: several things, or a head in the plural."""
+    """True if the noun phrase takes a plural verb: several things, or a head in the plural."""
     inner = core(phrase)
     if is_list(inner):
         return True
@@ -137,14 +137,14 @@ def is_plural(phrase: str) -> bool:
 
 
 def is_list(phrase: str) -> bool:
-    """Whether the phrase names several things joined by "and" or a comma ("France and Spain")."""
+    """True if the phrase names several things joined by "and" or a comma ("France and Spain")."""
     words = tokens(phrase)
     return any(words.normals[place] in ("and", "or") or "&" in words.gap(place - 1) for place in range(1, len(words)))
 
 
 @lru_cache(_KEPT)
 def is_mass(noun: str) -> bool:
-    """Whether the dictionary knows the noun in the singular without an article ("oxygen")."""
+    """True if the dictionary knows the noun in the singular without an article ("oxygen")."""
     low = noun.lower()
     forms = lemminflect.getInflection(low, "NNS", inflect_oov=False)
     return low in forms or low.endswith(MASS_ENDINGS)
@@ -152,7 +152,7 @@ def is_mass(noun: str) -> bool:
 
 @lru_cache(_KEPT)
 def takes_no_article(noun: str) -> bool:
-    """Whether the noun hardly ever stands with "a": a substance, a field, a quality."""
+    """True if the noun hardly ever stands with "a": a substance, a field, a quality."""
     low = noun.lower()
     return low in classes("mass") or (low.endswith(MASS_ENDINGS) and is_mass(low))
 
@@ -199,7 +199,7 @@ def article(phrase: str) -> str:
 
 
 def _is_spelt_out(letters: str) -> bool:
-    """Whether an acronym is said letter by letter ("MVP"), not as a word ("NATO")."""
+    """True if an acronym is said letter by letter ("MVP"), not as a word ("NATO")."""
     if len(letters) <= 3:
         return len(letters) == 1 or not is_dictionary_word(letters) or letters in ("US", "UN", "EU")
     return re.search(r"[AEIOU]", letters[1:-1]) is None
@@ -207,7 +207,7 @@ def _is_spelt_out(letters: str) -> bool:
 
 @lru_cache(_KEPT)
 def is_proper(phrase: str) -> bool:
-    """Whether the phrase is a name: its words of content are capitalised, and not for a sentence's start only."""
+    """True if the phrase is a name: its words of content are capitalised, and not for a sentence's start only."""
     lead, inner = split_article(unintroduced(phrase))
     words = tokens(inner)
     content = [words.word(place) for place in range(len(words)) if words.word(place).lower() not in SMALL_WORDS]
@@ -227,7 +227,7 @@ def _has_capital(word: str) -> bool:
 
 @lru_cache(_KEPT)
 def is_name_word(word: str) -> bool:
-    """Whether a capitalised word can be a name although it is in the dictionary as well."""
+    """True if a capitalised word can be a name although it is in the dictionary as well."""
     return place_class(word) is not None or is_first_name(word) or (len(word) > 1 and word.isupper())
 
 
@@ -241,7 +241,7 @@ def within_sentence(phrase: str) -> str:
 
 @lru_cache(_KEPT)
 def takes_the(name: str) -> bool | None:  # noqa: PLR0911 - one for each form of a name
-    """Whether a name stands with "the" where it is a noun phrase; None where its form does not tell."""
+    """True if a name stands with "the" where it is a noun phrase; None where its form does not tell."""
     inner = core(name)
     words = tokens(inner)
     if not len(words):

@@ -1,4 +1,4 @@
-"""What in an English sentence points at something outside of it: "this attempt", "his manuscript"."""
+"""Words of an English sentence that point at something outside it: "this attempt", "his manuscript"."""
 
 import re
 from itertools import islice
@@ -18,7 +18,7 @@ _CLAUSE = re.compile(
     r"[,;:.!?–—]|\b(?:and|but|or|when|while|who|which|that|where|if|because|as|after|before|than)\b", re.I
 )
 _TEMPORAL = word_list("en", "of today")
-"""What a question of today may call this: "this year"."""
+"""Nouns that "this" fits without a text before: "this year"."""
 _THIS = re.compile(r"\b(this|these)\s+((?:[\w'’-]+\s+)?[\w'’-]+)", re.IGNORECASE)
 
 
@@ -31,7 +31,7 @@ def en_points_outside(sentence: str) -> str | None:
 
 
 def _is_clear_subject(sentence: str, subject: str) -> bool:
-    """Whether a subject means something general, or what the introduction named: "As the French empire grew, the new
+    """True if a subject means something general, or what the introduction named: "As the French empire grew, the new
     empire", "Although Hart played minor roles, he".
     """
     words, match = tokens(sentence), re.search(rf"\b{re.escape(subject)}\b", sentence)
@@ -45,7 +45,7 @@ def _is_clear_subject(sentence: str, subject: str) -> bool:
 
 
 def _persons(sentence: str) -> list[tuple[int, int]]:
-    """Where a sentence names persons; a small word that it opens with is none of a name ("Although John Hart")."""
+    """Return the spans that name persons; a small word that opens the sentence is not part of a name."""
     first = sentence.partition(" ")[0]
     opens = first.lower() in _GRAMMAR
     return en.spans_of_type(first.lower() + sentence[len(first) :] if opens else sentence, "person")
@@ -107,7 +107,7 @@ def vague_phrase(sentence: str, answer: str) -> str | None:
 
 
 def _begins_name(words: Tokens, place: int) -> bool:
-    """Whether a name begins there that may be a person's: not "the First World War", "in Paris"."""
+    """True if a name begins there that may be a person's: not "the First World War", "in Paris"."""
     before = words.word(place - 1)
     return (
         words.capitalised(place)
@@ -123,7 +123,7 @@ _EMPTY_IT = re.compile(r"it\s+(?:is|was|has|had|will|would|may|takes?|took|seems
 
 
 def _may_be_thing(words: Tokens, place: int) -> bool:
-    """Whether "it" may stand for the word at `place`: a noun in the singular or a name, not a person or date."""
+    """True if "it" may stand for the word at `place`: a noun in the singular or a name, not a person or date."""
     word = words.word(place)
     low = word.lower()
     if _is_person_noun(low) or date_of(word) is not None or low in _GRAMMAR or word[:1].isdigit():
@@ -211,7 +211,7 @@ _COMMA = re.compile(r",(?! \d)")
 
 
 def _names_after_comma(words: Tokens, place: int) -> bool:
-    """Whether the clause behind a pronoun's opens with whom it means: "By the time he died, Lincoln ..."."""
+    """True if the clause behind a pronoun's opens with whom it means: "By the time he died, Lincoln ..."."""
     comma = _COMMA.search(words.text, words.ends[place])
     following = (at for at in range(place + 1, len(words)) if comma is not None and words.starts[at] > comma.start())
     return any(_may_be_person(words, at) for at in islice(following, 1))
@@ -245,7 +245,7 @@ def _is_person_noun(word: str) -> bool:
 
 
 def _is_clear(definite: str, earlier: set[str]) -> bool:
-    """Whether the words before a definite name it, or that of which it can only be a part."""
+    """True if the words before a definite name it, or that of which it can only be a part."""
     noun = en.lemma(definite.rpartition(" ")[2].lower())
     return noun in earlier or bool(_WHOLES.get(noun, frozenset()) & earlier)
 

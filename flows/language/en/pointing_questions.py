@@ -1,4 +1,4 @@
-"""What in an English question points at something outside of it: "his manuscript", "the following"."""
+"""Words of an English question that point at something outside it: "his manuscript", "the following"."""
 
 import re
 
@@ -53,7 +53,7 @@ def en_question_points_outside(question: str, evidence: str) -> str | None:
 
 
 def _in_sentence_case(question: str) -> str | None:
-    """What points outside in a question that tells names by their capitals."""
+    """Return the words that point outside in a question with capitals for names."""
     named = any(sign.isupper() for sign in question[1:])
     pointing = unnamed(tokens(question)) if named else _match(_THINGS, question, 1)
     if pointing is None and en.dangling_subject(question) is not None:
@@ -67,7 +67,7 @@ def _match(pattern: re.Pattern[str], text: str, group: int) -> str | None:
 
 
 def _is_title(question: str, pointing: str, evidence: str) -> bool:
-    """Whether the evidence writes the words from `pointing` on with capitals, as a title."""
+    """True if the evidence writes the words from `pointing` on with capitals, as a title."""
     place = question.find(pointing)
     following = question[place:].split()[:3]
     titled = r"\W+".join(re.escape(word.strip("?.,")[:1].upper() + word.strip("?.,")[1:]) for word in following[:2])

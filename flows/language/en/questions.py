@@ -42,7 +42,7 @@ class Focus(NamedTuple):
 
 @lru_cache(_KEPT)
 def focus(question: str) -> Focus | None:
-    """What noun follows the question word; the first of them that tells a type, else the last one."""
+    """Return the noun after the question word: the first that tells a type, else the last."""
     match = _FOCUS.search(question)
     if match is None:
         return None
@@ -81,7 +81,7 @@ def asked_gender(question: str) -> str:
 
 
 def asked_sort(question: str) -> str:
-    """What sort of thing the question asks for: a class or a noun; empty where it does not tell."""
+    """Return the class or noun that the question asks for; empty if it names none."""
     asked = focus(question)
     if asked is not None:
         if asked.noun in _SAYS_NO_SORT or asked.type in ("number", "date"):

@@ -16,7 +16,7 @@ from flows.language.en.tokens import Tokens, tokens
 
 
 def replace(text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Replaced:
-    """`text` with every mention of `answer` naming `new` instead, in the form the mention has."""
+    """Return `text` with every mention of `answer` naming `new` instead, in the same form."""
     names = tuple(aliases)
     mentions = find(text, answer, names)
     if not mentions:
@@ -74,7 +74,7 @@ def _check_alias(words: Tokens, mention: Found, answer: str, of: New) -> None:
 
 
 def _article_inside(words: Tokens, mention: Found) -> tuple[bool, int]:
-    """Whether the mention begins with an article, and the first word after it."""
+    """Return True if the mention begins with an article, and the first word after it."""
     inside = mention.last > mention.first and words.word(mention.first).lower() in ("a", "an", "the")
     inside = inside and words.adjacent(mention.first)
     return inside, mention.first + 1 if inside else mention.first

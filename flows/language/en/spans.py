@@ -1,4 +1,4 @@
-"""Where an English text names something of a type: a first look for rivals of an answer."""
+"""Mentions of a type in an English text: a first look for rivals of an answer."""
 
 import re
 
@@ -14,7 +14,7 @@ _JOINING = SMALL_WORDS - {"in", "on", "at", "by", "with", "from", "to", "and", "
 
 
 def spans_of_type(text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
-    """Where `text` names something of the type, in order, without overlap."""
+    """Return the spans of `text` that name something of the type, in order, without overlap."""
     words = tokens(text)
     if answer_type == "date":
         return [(words.starts[first], words.ends[last]) for first, last in _dates(words)]
@@ -69,7 +69,7 @@ def _is_day(form: str) -> bool:
 
 
 def _leads_on(words: Tokens, place: int) -> bool:
-    """Whether the figure at `place` stands beside a month or before "century"."""
+    """True if the figure at `place` stands beside a month or before "century"."""
     near = [words.normals[at] for at in (place - 1, place + 1) if 0 <= at < len(words)]
     return any(form in MONTHS or form == "century" for form in near)
 

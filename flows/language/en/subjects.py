@@ -1,4 +1,4 @@
-"""Whether an English sentence needs the text before it: a pronoun or a bare definite as its subject."""
+"""English sentences that need the text before them: a pronoun or a bare definite as the subject."""
 
 import re
 
@@ -41,7 +41,7 @@ _LONGEST_PAIR = 12
 
 
 def dangling_subject(sentence: str) -> str | None:  # noqa: PLR0911 - one for each form
-    """What at the subject of `sentence` needs the text before it; else None.
+    """Return the words at the subject of `sentence` that need the text before it; else None.
 
     A pronoun, a bare definite, a part of what was named before ("most of them"), or a time counted from it.
     """
@@ -87,7 +87,7 @@ def _bare_quantity(words: Tokens, place: int, form: str) -> str | None:
 
 
 def _subject(words: Tokens) -> int | None:
-    """Where the subject begins: at the start, or after the comma of an introduction."""
+    """Return the place of the subject: at the start, or after the comma of an introduction."""
     if not len(words):
         return None
     place = 0

@@ -83,7 +83,7 @@ class Tokens:
         return self.text[self.starts[place] : self.ends[place]] if 0 <= place < len(self.starts) else ""
 
     def gap(self, place: int) -> str:
-        """What stands between the word at `place` and the next, or after the last, or (-1) before the first."""
+        """Return the text between the word at `place` and the next; after the last word, or (-1) before the first."""
         start = self.ends[place] if place >= 0 else 0
         end = self.starts[place + 1] if place + 1 < len(self.starts) else len(self.text)
         return self.text[start:end]
@@ -92,11 +92,11 @@ class Tokens:
         return 0 <= place < len(self.starts) and self.text[self.starts[place]].isupper()
 
     def adjacent(self, place: int) -> bool:
-        """Whether nothing but white space stands between the word at `place` and the next."""
+        """True if nothing but white space stands between the word at `place` and the next."""
         return 0 <= place < len(self.starts) - 1 and self.gap(place).isspace()
 
     def opens_sentence(self, place: int) -> bool:
-        """Whether a sentence begins with the word at `place`."""
+        """True if a sentence begins with the word at `place`."""
         if place <= 0:
             return True
         gap = self.gap(place - 1)
@@ -114,7 +114,7 @@ def tokens(text: str) -> Tokens:
 
 @lru_cache(_KEPT_WORDS)
 def gap_fits(gap: str, wanted: str, before: str, after: str) -> bool:
-    """Whether `gap` joins the words `before` and `after` of a text as `wanted` joins those of a phrase.
+    """True if `gap` joins the words `before` and `after` of a text as `wanted` joins those of a phrase.
 
     White space, hyphens and quotation marks do not count; a full stop only where neither has it after a
     short word; a comma may lack, or be added beside a number. A blank line parts everything.

@@ -44,7 +44,7 @@ ACRONYM = re.compile(r"[A-Z][A-Z0-9&]{1,6}")
 
 @lru_cache(_KEPT)
 def answer_type(answer: str, question: str = "") -> AnswerType:
-    """What `answer` names; the question helps where the answer alone does not tell."""
+    """Return the type of `answer`; the question helps where the answer alone does not tell."""
     inner = core(answer)
     words = tokens(inner)
     if not len(words):
@@ -73,7 +73,7 @@ def _is_date(words: Tokens, question: str) -> bool:
 
 
 def _reads_as_date(words: Tokens, question: str) -> bool:
-    """Whether a lone word that could be a month or a year is one."""
+    """True if a lone word that could be a month or a year is one."""
     if len(words) > 1:
         return True
     if words.normals[0] in ("march", "may"):
@@ -178,7 +178,7 @@ def _by_words(name: _Name) -> AnswerType | None:
 
 
 def _is_personal(name: _Name) -> bool:
-    """Whether the words are a person's name; that of a place with such a head only where a person is asked for."""
+    """True if the words are a person's name; that of a place with such a head only where a person is asked for."""
     if split_article(unintroduced(name.answer))[0] or not _is_personal_name(name.words):
         return False
     of_head = class_of_name(name.inner, name.words)
@@ -204,7 +204,7 @@ def class_of_name(inner: str, words: Tokens) -> tuple[str, str] | None:
 
 
 def _is_called_so_too(inner: str, asked: Focus | None) -> bool:
-    """Whether a city's name is a personal name as well, or the question asks for something else."""
+    """True if a city's name is a personal name as well, or the question asks for something else."""
     if place_class(inner) != "city":
         return False
     return (asked is not None and asked.type != "place") or is_first_name(inner)
@@ -245,7 +245,7 @@ def _is_personal_name(words: Tokens) -> bool:
 
 
 def _can_be_person(words: Tokens, inner: str) -> bool:
-    """Whether a capitalised answer to "who" can be one person, and not a people, a band or a company."""
+    """True if a capitalised answer to "who" can be one person, and not a people, a band or a company."""
     if is_list(inner) or len(words) > 6 or not words.capitalised(0) or any(form[0].isdigit() for form in words.normals):
         return False
     last = words.word(len(words) - 1)
@@ -261,7 +261,7 @@ def _can_be_person(words: Tokens, inner: str) -> bool:
 
 
 def is_plural_name(last: str) -> bool:
-    """Whether a name's last word is the plural of a people or a band ("Seljuk Turks", "Bee Gees")."""
+    """True if a name's last word is the plural of a people or a band ("Seljuk Turks", "Bee Gees")."""
     ends = re.search(r"[^aious']s$", last) is not None
     return ends and not is_first_name(last) and not is_common_surname(last)
 

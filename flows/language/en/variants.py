@@ -48,13 +48,13 @@ class Variant(NamedTuple):
     prefix: str = ""
     suffix: str = ""
     capitals: bool = False
-    """Whether the words must stand in capitals."""
+    """True if the words must stand in capitals."""
     explained: bool = False
-    """Whether the text must have it in brackets, too short as it is to mean the answer by itself."""
+    """True if the text must have it in brackets, too short as it is to mean the answer by itself."""
 
 
 class Plan(NamedTuple):
-    """All by which an answer may be named; made once for an answer."""
+    """All the ways to name an answer; made once for an answer."""
 
     variants: tuple[Variant, ...]
     article: str
@@ -96,7 +96,7 @@ def _same_names() -> tuple[dict[str, str], ...]:
 
 
 def _is_name_too(alias: str, answer: str) -> bool:
-    """Whether an alias is another name; not where it only says more around a number, a date or a name."""
+    """True if an alias is another name; not where it only says more around a number, a date or a name."""
     if not len(tokens(alias)):
         return False
     around = f" {_key(answer)} " in f" {_key(alias)} " and _key(alias) != _key(answer)
@@ -144,7 +144,7 @@ def _signs(words: Tokens) -> tuple[str, str]:
 
 
 def _needs_capitals(phrase: str, forms: tuple[str, ...]) -> bool:
-    """Whether the name is a word of the language when it is not in capitals ("US", "WHO")."""
+    """True if the name is a word of the language when it is not in capitals ("US", "WHO")."""
     letters = phrase.replace(".", "")
     return letters.isupper() and (
         len(letters) == 1 or "." in phrase or is_dictionary_word(letters) or len(letters) == 2

@@ -26,7 +26,7 @@ def count(text: str) -> int:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of `text` in order, each a verbatim stretch of it without its outer white space."""
+    """Return the sentences of `text` in order, each verbatim without its outer white space."""
     stretches = (match.group().strip() for match in _SENTENCE.finditer(text))
     return [stretch for stretch in stretches if stretch]
 
@@ -38,5 +38,5 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def contains(text: str, phrase: str) -> bool:
-    """Whether `phrase` stands in `text`; its numbers and Latin words whole, whatever the case and width."""
+    """True if `phrase` stands in `text`; its numbers and Latin words whole, whatever the case and width."""
     return bool(occurrences(normal(text).text, normal(phrase.strip()).text))

@@ -1,4 +1,4 @@
-"""Where a Chinese text names what an answer names, in whatever form."""
+"""Mentions of an answer in a Chinese text, in any form."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -42,11 +42,11 @@ class _Plan(NamedTuple):
     person: str
     """The person's name in normal form; empty for an answer that names none."""
     lone: bool
-    """Whether the answer is one character, which stands in many words that say something else."""
+    """True if the answer is one character, which stands in many words that say something else."""
 
 
 def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
-    """Every mention of the answer in `text`, in order, without overlap (longest first)."""
+    """Return every mention of the answer in `text`, in order, without overlap (longest first)."""
     return [Mention(mention.start, mention.end, mention.form) for mention in find(text, answer, tuple(aliases))]
 
 
@@ -80,7 +80,7 @@ def _longest_first(body: Normal, candidates: list[tuple[int, int, _Variant]]) ->
 
 
 def _is_word(text: str, body: Normal, start: int, end: int) -> bool:
-    """Whether a lone character is a word of its own, by the segmenter."""
+    """True if a lone character is a word of its own, by the segmenter."""
     if body.text[start:end].isdigit() or body.text[start:end].isascii():
         return True
     wanted, at = body.places[start], 0
@@ -112,7 +112,7 @@ def _plan(answer: str, aliases: tuple[str, ...]) -> _Plan:
 
 
 def _is_fuller_name(alias: str, main: str, answer: str) -> bool:
-    """Whether an alias around the answer names it more fully, and does not say something of it ("出售石油")."""
+    """True if an alias around the answer names it more fully, and does not say something of it ("出售石油")."""
     return answer_type(answer) not in ("other",) or (alias.endswith(main) and is_nominal(alias))
 
 
@@ -207,5 +207,5 @@ def _of_foreigner(text: str, name: str, family: str) -> Iterator[tuple[int, int,
 
 
 def _within(text: str, at: int, name: str) -> bool:
-    """Whether the place lies in a mention of the whole name."""
+    """True if the place lies in a mention of the whole name."""
     return name in text[max(0, at - len(name) + 1) : at + len(name)]

@@ -1,4 +1,4 @@
-"""What in a Chinese sentence or question points at something outside of it: 该站, 他."""
+"""Words of a Chinese sentence or question that point at something outside it: 该站, 他."""
 
 import re
 
@@ -33,7 +33,7 @@ def _demonstrative_in_chinese(question: str) -> str | None:
 _NAMES = ("nr", "nrt", "nrfg", "ns", "nt", "nz", "eng")
 """Tags of names."""
 _SPELT = ("尼", "拉", "那", "加")
-"""What follows 他 in foreign names: 巴吞他尼府."""
+"""Characters after 他 in foreign names: 巴吞他尼府."""
 _DEMONSTRATIVE = re.compile(
     r"(?:该|此(?!外|后|前|时|次|类|种)|这[个座部次些位本支项条]|那[个座部次位])[\u4e00-\u9fff]|本(?:站|片|剧|书|校|市|县|鱼|种|届|作|专辑|赛季)"
 )

@@ -15,7 +15,7 @@ _PRONOUNS = {"male": "他", "female": "她"}
 
 
 def replace(text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Replaced:
-    """`text` with every mention of `answer` naming `new` instead, in the form the mention has."""
+    """Return `text` with every mention of `answer` naming `new` instead, in the same form."""
     names = tuple(aliases)
     mentions = find(text, answer, names)
     if not mentions:

@@ -15,7 +15,7 @@ from flows.language.tables import rows
 
 Script = Literal["simplified", "traditional"]
 _SURE = 2
-"""How many times as many characters of the one script there must be as of the other, which a text may quote."""
+"""Least ratio between the characters of the two scripts: a text may quote the other script."""
 
 
 def script(text: str) -> Script | None:

@@ -25,14 +25,12 @@ _NOT_PLAIN = re.compile(
 )
 _SPACED = re.compile(r"(?<=[一-龥]) (?=\d)|(?<=\d) (?=[一-龥])")
 _DOUBLED = re.compile("的(?=的|分布[于在])")
-"""What a question has too much: "植物的分布于哪里"."""
-_END = re.compile("(?:什么|哪些|谁|哪里|哪儿)(?:[一-龥]{2})?$")
-"""Where the answer ends the statement, it may be of more than one clause."""
+"""A superfluous 的 in a question: "植物的分布于哪里"."""
 _END = re.compile("[呀呢吗啊？?。\\s]+$")
 
 
 def statement(question: str, answer: str) -> str | None:
-    """The statement that the answer makes of a plain question; None of any other."""
+    """Return the statement that the answer makes of a plain question; None for other questions."""
     asked, filler = _DOUBLED.sub("", _END.sub("", question)), _SPACED.sub("", answer.strip("。 "))
     if not asked or _NOT_PLAIN.search(asked):
         return None
@@ -50,7 +48,7 @@ def statement(question: str, answer: str) -> str | None:
 
 
 def unexplained(question: str) -> str | None:
-    """What a question for a reason takes for granted; None of any other."""
+    """Return what a question for a reason takes for granted; None for other questions."""
     asked = _END.sub("", question)
     if not _WHY.search(asked) or re.search("[此该这]|本[线站片剧鱼种]|^[当在]?[他她它牠]|什么.*什么", asked):
         return None

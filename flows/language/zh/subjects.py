@@ -1,4 +1,4 @@
-"""Whether a Chinese sentence needs the text before it: a pronoun, a bare demonstrative or no subject at all."""
+"""Chinese sentences that need the text before them: a pronoun, a bare demonstrative or no subject at all."""
 
 import re
 
@@ -19,7 +19,7 @@ _INTRODUCTION = re.compile(
 _TIME = re.compile(r"(?:公元前?)?\d{1,4}年代?(?:\d{1,2}月)?(?:\d{1,2}日)?[，,]?|\d{1,2}月(?:\d{1,2}日)?[，,]?")
 _WHOLE_POINTING = frozenset(["该", "其", "这", "那", "此", "本"])
 _DIRECTION = re.compile(r"[东西南北東]{1,2}(?:面|边|侧|部|方)?(?:起|至|临|臨|接|靠|连|連|邻|鄰|到|抵|与|與|距|濒|瀕)")
-"""What lies between: "西起大莱龙铁路…", of a road or a place that is not named."""
+"""The extent of a road or place that is not named: "西起大莱龙铁路…"."""
 _PROPERTIES = word_list("zh", "properties")
 """Words for something of a thing; at the subject without it nobody can tell whose: "体长可达46.5公分"."""
 _CLASSES = word_list("zh", "classes")
@@ -62,7 +62,7 @@ def _at_subject(text: str) -> str | None:
 
 
 def _drops_subject(words: tuple[tuple[str, str], ...]) -> bool:
-    """Whether a verb comes before any noun ("毕业于…", "曾任…", "并加入…"), or a noun that leans on another."""
+    """True if a verb comes before any noun ("毕业于…", "曾任…", "并加入…"), or a noun that leans on another."""
     first, tag = words[0]
     follows = words[1][1] if len(words) > 1 else ""
     if first in _SUBJECTLESS or (first in _PROPERTIES and follows[:1] not in ("n", "u")):

@@ -1,4 +1,4 @@
-"""What a Chinese answer names, and which answers can stand in one another's place."""
+"""The type and kind of a Chinese answer: answers of one kind can take each other's place."""
 
 import re
 from functools import lru_cache
@@ -50,7 +50,7 @@ def trimmed(answer: str) -> str:
 
 @lru_cache(_KEPT)
 def answer_type(answer: str, question: str = "") -> AnswerType:
-    """What `answer` names; the question helps where the answer alone does not tell."""
+    """Return the type of `answer`; the question helps where the answer alone does not tell."""
     phrase = normal(trimmed(answer)).text
     if not phrase:
         return "other"
@@ -178,7 +178,7 @@ def surname(name: str) -> str:
 
 @lru_cache(_KEPT)
 def given_name(name: str) -> str:
-    """What a Chinese name has after its surname; of a foreign one what stands before the first dot."""
+    """Return the part of a Chinese name after its surname; of a foreign name, the part before the first dot."""
     return name.partition("·")[0] if "·" in name else name[len(surname(name)) :]
 
 
@@ -194,7 +194,7 @@ def gender(name: str) -> Gender | None:
 
 @lru_cache(_KEPT)
 def kind(answer: str, question: str = "") -> str:
-    """A name for the set of answers that can stand in this one's place, in grammar and in sense.
+    """Return a name for the set of answers that can take this one's place, in grammar and in sense.
 
     The type, then measure word and size of a number, form and century of a date, sort of personal name (and
     gender), of place and organisation; of other nouns what the question asks for. An answer that is no name
@@ -261,7 +261,7 @@ def _person_shape(phrase: str) -> str | None:
 
 
 def _ends_in_noun(phrase: str) -> bool:
-    """Whether the last word is a common noun of two characters ("系统", "居民")."""
+    """True if the last word is a common noun of two characters ("系统", "居民")."""
     word, tag = tagged(phrase)[-1]
     return tag == "n" and len(word) > 1
 
@@ -291,7 +291,7 @@ def _other_shape(phrase: str, question: str) -> str | None:
 
 
 def is_nominal(phrase: str) -> bool:
-    """Whether the phrase consists of nouns and what stands before them, and ends in a noun."""
+    """True if the phrase consists of nouns and what stands before them, and ends in a noun."""
     tags = [tag for word, tag in tagged(phrase) if word.strip()]
     if not tags or any(tag[0] in "pcuydr" or tag.startswith(("ul", "uj")) for tag in tags):
         return False
@@ -314,7 +314,7 @@ def asked_noun(question: str) -> str:
 
 
 def spans_of_type(text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
-    """Where `text` names something of the type, in order, without overlap."""
+    """Return the spans of `text` that name something of the type, in order, without overlap."""
     if answer_type == "date":
         return [match.span() for match in _DATES_IN_TEXT.finditer(text)]
     if answer_type == "number":
