@@ -15,6 +15,7 @@ from flows.language import en, language_of, zh
 from flows.language.en.names import is_familiar_place
 from flows.language.en.numbers import date_of
 from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
+from flows.language.tables import lists, word_list
 from flows.language.zh.text import normal
 
 WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+|[^\w\s]|_")
@@ -40,16 +41,7 @@ _EXCHANGED = tuple(
     frozenset(group.split()) for group in (*_PLURALS.split(","), "who which that whom where", "in on at during")
 )
 """Words of which one may take another's place beside the new answer."""
-_GENDERED = """
-man:woman men:women boy:girl king:queen prince:princess duke:duchess emperor:empress lord:lady sir:dame mr:mrs mr:ms
-mr:miss husband:wife father:mother son:daughter brother:sister uncle:aunt nephew:niece grandfather:grandmother
-grandson:granddaughter actor:actress hero:heroine god:goddess widower:widow bridegroom:bride groom:bride
-chairman:chairwoman spokesman:spokeswoman businessman:businesswoman congressman:congresswoman policeman:policewoman
-sportsman:sportswoman host:hostess waiter:waitress heir:heiress baron:baroness count:countess male:female
-boyfriend:girlfriend fiancé:fiancée gentleman:lady monk:nun alumnus:alumna stepfather:stepmother stepson:stepdaughter
-godfather:godmother priest:priestess wives:husbands actresses:actors duchesses:dukes
-"""
-_PAIRS = [pair.split(":") for pair in _GENDERED.split()]
+_PAIRS = [pair.split(":") for pair in lists("en", "words")["of men and women"]]
 _COUNTERPARTS = frozenset(
     frozenset((male + ending, female + ending)) for male, female in _PAIRS for ending in ("", "s")
 )
@@ -285,9 +277,7 @@ def _may_be_name(text: str, word: re.Match[str], gender: str) -> bool:
     return en.gender(word[0]) is None
 
 
-_OPENERS = frozenset(
-    ["because", "although", "though", "unless", "until", "whereas", "however", "moreover", "furthermore", "therefore"]
-)
+_OPENERS = word_list("en", "openers")
 _LOCATED = re.compile(r"\b(?:in|at|near|from|to|of|the)\s+$")
 
 

@@ -7,22 +7,10 @@ import lemminflect
 
 from flows.language import CannotReplace
 from flows.language.edits import Edit
+from flows.language.en import phrases
 from flows.language.en.forms import New
 from flows.language.en.names import SUFFIXES, gender, is_first_name
 from flows.language.en.persons import Found
-from flows.language.en.phrases import (
-    AUXILIARIES,
-    PREPOSITIONS,
-    article,
-    core,
-    head,
-    is_dictionary_word,
-    is_mass,
-    is_plural,
-    parts_of_speech,
-    takes_no_article,
-    takes_the,
-)
 from flows.language.en.tokens import Tokens, word_set
 from flows.language.en.types import answer_type
 
@@ -39,10 +27,10 @@ def with_article(
     heads = _ends_phrase(words, mention.last)
     _check_bare(words, mention, first, heads, answer, of)
     name = of.proper and of.type not in ("number", "date")
-    was_the = takes_the(answer)
+    was_the = phrases.takes_the(answer)
     if before in ("a", "an"):
         _check_indefinite(mention, heads, of)
-        wanted = article(piece)
+        wanted = phrases.article(piece)
         if wanted != before:
             changed = wanted.capitalize() if words.capitalised(first - 1) else wanted
             at = words.starts[first - 1], words.ends[first - 1]
@@ -66,7 +54,7 @@ def with_article(
 
 def said_plural(words: Tokens, mention: Found, answer: str) -> bool:
     """True if the mention stands in the plural."""
-    plural = is_plural(answer)
+    plural = phrases.is_plural(answer)
     return not plural if mention.role == "plural" else plural
 
 
@@ -76,22 +64,31 @@ def _check_indefinite(mention: Found, heads: bool, of: New) -> None:
         return
     if of.plural != (mention.role == "plural"):
         raise CannotReplace("an article stands before a plural")
-    if of.proper and (of.type in ("person", "place", "organisation") or not is_dictionary_word(head(of.inner))):
+    if of.proper and (
+        of.type in ("person", "place", "organisation") or not phrases.is_dictionary_word(phrases.head(of.inner))
+    ):
         raise CannotReplace("an article stands before a name")
-    if not of.proper and takes_no_article(head(of.inner)):
+    if not of.proper and phrases.takes_no_article(phrases.head(of.inner)):
         raise CannotReplace("the new answer takes no article")
 
 
 def _check_bare(words: Tokens, mention: Found, first: int, heads: bool, answer: str, of: New) -> None:
     """Refuse a noun that needs an article where the mention stands without one ("into condenser")."""
-    if of.proper or of.type != "other" or not heads or mention.role != "whole" or of.plural or is_plural(answer):
+    if (
+        of.proper
+        or of.type != "other"
+        or not heads
+        or mention.role != "whole"
+        or of.plural
+        or phrases.is_plural(answer)
+    ):
         return
-    noun = head(of.inner)
-    if is_mass(noun) or not is_dictionary_word(noun) or "NOUN" not in parts_of_speech(noun):
+    noun = phrases.head(of.inner)
+    if phrases.is_mass(noun) or not phrases.is_dictionary_word(noun) or "NOUN" not in phrases.parts_of_speech(noun):
         return
     before = words.word(first - 1).lower() if first and words.adjacent(first - 1) else ""
-    of_word = parts_of_speech(before)
-    takes = before in PREPOSITIONS or ("VERB" in of_word and "ADJ" not in of_word)
+    of_word = phrases.parts_of_speech(before)
+    takes = before in phrases.PREPOSITIONS or ("VERB" in of_word and "ADJ" not in of_word)
     if before == "" and first and not words.opens_sentence(first):
         return
     if (takes and before not in ("of", "as", "is", "was")) or (before == "" and first == 0):
@@ -107,12 +104,12 @@ def _ends_phrase(words: Tokens, last: int) -> bool:
     word = words.word(last + 1)
     low = word.lower()
     if (
-        low in PREPOSITIONS
-        or low in AUXILIARIES
+        low in phrases.PREPOSITIONS
+        or low in phrases.AUXILIARIES
         or low in ("and", "or", "but", "who", "which", "that", "where", "when")
     ):
         return True
-    of = parts_of_speech(low)
+    of = phrases.parts_of_speech(low)
     return not (word[0].isupper() or "NOUN" in of or "ADJ" in of) or low.endswith("ed")
 
 
@@ -121,7 +118,12 @@ def _stands_free(words: Tokens, first: int) -> bool:
     if words.opens_sentence(first) or not words.adjacent(first - 1):
         return True
     low = words.word(first - 1).lower()
-    return low in PREPOSITIONS or low in AUXILIARIES or low in ("and", "or", "but") or parts_of_speech(low) == {"VERB"}
+    return (
+        low in phrases.PREPOSITIONS
+        or low in phrases.AUXILIARIES
+        or low in ("and", "or", "but")
+        or phrases.parts_of_speech(low) == {"VERB"}
+    )
 
 
 _VERB_PAIRS = (("is", "are"), ("was", "were"), ("has", "have"), ("does", "do"))
@@ -154,7 +156,7 @@ def _can_be_subject(words: Tokens, first: int) -> bool:
     low = words.word(first - 1).lower()
     if low in ("the", "a", "an"):
         return _can_be_subject(words, first - 1)
-    return low not in PREPOSITIONS and low not in AUXILIARIES
+    return low not in phrases.PREPOSITIONS and low not in phrases.AUXILIARIES
 
 
 @lru_cache(_KEPT)
@@ -169,7 +171,7 @@ def _other_present(verb: str, plural: bool) -> str | None:
     third: tuple[str, ...] = lemminflect.getInflection(base, "VBZ")
     if plural and verb in third:
         return base
-    if not plural and verb == base and third and verb not in PREPOSITIONS:
+    if not plural and verb == base and third and verb not in phrases.PREPOSITIONS:
         return third[0]
     return None
 
@@ -180,7 +182,7 @@ _FEMALE = {"she": "he", "herself": "himself", "hers": "his"}
 
 def pronouns(words: Tokens, mentions: tuple[Found, ...], answer: str, new: str) -> list[Edit]:
     """Pronouns for a person of another gender, where the text speaks of one person only."""
-    was, now = gender(core(answer)), gender(core(new))
+    was, now = gender(phrases.core(answer)), gender(phrases.core(new))
     if was is None or now is None or was == now or answer_type(answer) != "person":
         return []
     wanted = {"he", "him", "his", "himself"} if was == "male" else {"she", "her", "hers", "herself"}
@@ -219,9 +221,9 @@ def _owns(words: Tokens, place: int) -> bool:
         return False
     low = words.word(place + 1).lower()
     if (
-        low in PREPOSITIONS
-        or low in AUXILIARIES
+        low in phrases.PREPOSITIONS
+        or low in phrases.AUXILIARIES
         or low in ("and", "or", "but", "that", "who", "when", "a", "an", "the")
     ):
         return low == "own"
-    return bool(parts_of_speech(low) & {"NOUN", "ADJ"}) or not parts_of_speech(low)
+    return bool(phrases.parts_of_speech(low) & {"NOUN", "ADJ"}) or not phrases.parts_of_speech(low)

@@ -4,19 +4,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from flows.language import AnswerType, CannotReplace
+from flows.language.en import phrases
 from flows.language.en.numbers import Date, date_of, is_year, like, ordinal_value, spelt_ordinal, value_of
 from flows.language.en.persons import Found, personal_name
-from flows.language.en.phrases import (
-    core,
-    head,
-    is_dictionary_word,
-    is_plural,
-    is_proper,
-    other_number,
-    takes_no_article,
-    takes_the,
-    within_sentence,
-)
 from flows.language.en.tokens import MONTHS, Tokens, ordinal_ending, tokens
 from flows.language.en.types import answer_type
 from flows.language.en.variants import initials
@@ -39,19 +29,19 @@ class New(NamedTuple):
 
 @lru_cache(_KEPT)
 def described(new: str) -> New:
-    inner = core(new)
+    inner = phrases.core(new)
     first, surname = "", ""
     if personal_name(new) is not None:
         first, surname = _first_and_surname(inner)
     short = initials(inner)
     return New(
-        inner=inner if is_proper(new) else within_sentence(inner),
+        inner=inner if phrases.is_proper(new) else phrases.within_sentence(inner),
         first=first,
         surname=surname,
         initials=short[0] if short else "",
-        the=takes_the(new),
-        plural=is_plural(new),
-        proper=is_proper(new),
+        the=phrases.takes_the(new),
+        plural=phrases.is_plural(new),
+        proper=phrases.is_proper(new),
         type=answer_type(new),
     )
 
@@ -96,12 +86,12 @@ def _abbreviated(old_text: str, of: New) -> str:
 
 
 def _in_other_number(inner: str) -> str:
-    noun = head(inner)
-    other = other_number(noun)
+    noun = phrases.head(inner)
+    other = phrases.other_number(noun)
     if (
-        takes_no_article(noun)
+        phrases.takes_no_article(noun)
         or other is None
-        or (is_proper(inner) and not is_plural(inner) and len(tokens(inner)) > 1)
+        or (phrases.is_proper(inner) and not phrases.is_plural(inner) and len(tokens(inner)) > 1)
     ):
         raise CannotReplace("the new answer has no such number")
     begin = inner.rindex(noun) if inner.endswith(noun) else inner.index(noun)
@@ -113,7 +103,7 @@ _DATE_PARTS = ("date part", "year")
 
 def _figures(words: Tokens, first: int, mention: Found, old_text: str, new: str) -> str | None:
     """A new date or number in the way the mention writes the old one; None where it is neither."""
-    inner = core(new)
+    inner = phrases.core(new)
     forms = tuple(tokens(inner).normals)
     date = date_of(forms)
     old = date_of(tuple(form for form in words.normals[first : mention.last + 1] if form != "of"))
@@ -177,7 +167,7 @@ def _ordinal_like(value: int, written: str) -> str:
 
 def _cased(words: Tokens, first: int, old_text: str, answer: str, piece: str) -> str:
     """The new words in the capitals of the old ones."""
-    inner = core(answer)
+    inner = phrases.core(answer)
     letters = [letter for letter in old_text if letter.isalpha()]
     if len(letters) > 3 and old_text.isupper() and not inner.isupper():
         return piece.upper()
@@ -187,11 +177,11 @@ def _cased(words: Tokens, first: int, old_text: str, answer: str, piece: str) ->
             return piece[:1].upper() + piece[1:]
     if old_text[:1].islower() and old_text[:1].isalpha() and inner[:1].isupper() and piece[:1].isupper():
         first_word = tokens(piece).word(0)
-        if is_dictionary_word(first_word) and not is_proper(piece):
+        if phrases.is_dictionary_word(first_word) and not phrases.is_proper(piece):
             return piece[:1].lower() + piece[1:]
     return piece
 
 
 def _is_common(answer: str) -> bool:
     """True if the answer's first letter is small in the middle of a sentence."""
-    return not is_proper(answer) and within_sentence(core(answer))[:1].islower()
+    return not phrases.is_proper(answer) and phrases.within_sentence(phrases.core(answer))[:1].islower()

@@ -3,35 +3,9 @@
 import re
 from functools import lru_cache
 
+from flows.language.en import phrases, questions
 from flows.language.en.names import PARTICLES, classes, gender, is_familiar_place, is_first_name, place_class
 from flows.language.en.numbers import SCALES, is_year, ordinal_value, value_of
-from flows.language.en.phrases import (
-    PREPOSITIONS,
-    SMALL_WORDS,
-    core,
-    head,
-    is_dictionary_word,
-    is_list,
-    is_mass,
-    is_plural,
-    is_proper,
-    parts_of_speech,
-    split_article,
-    takes_no_article,
-    takes_the,
-    unintroduced,
-)
-from flows.language.en.questions import (
-    BAND_QUESTION,
-    NO_PART_OF_A_PHRASE,
-    NUMBER_QUESTION,
-    TEAM_QUESTION,
-    Focus,
-    asked_gender,
-    asked_sort,
-    asks_person,
-    focus,
-)
 from flows.language.en.tokens import CARDINALS, MONTHS, Tokens, tokens
 from flows.language.en.types import (
     ACRONYM,
@@ -42,6 +16,7 @@ from flows.language.en.types import (
     is_plural_name,
     is_titled,
 )
+from flows.language.tables import rows
 
 _KEPT = 65536
 _TWO_SENTENCES = re.compile(r"\w{4,}\s?[.!?;:]\s+\S")
@@ -70,7 +45,7 @@ def shape(answer: str, question: str = "") -> str:
 
 
 def _number_shape(answer: str, question: str) -> str | None:
-    inner = unintroduced(answer)
+    inner = phrases.unintroduced(answer)
     words = tokens(inner)
     forms = words.normals
     start = 0
@@ -98,7 +73,7 @@ def _number_shape(answer: str, question: str) -> str | None:
 
 def _asked_noun(question: str) -> str:
     """Return "old" for a question about an age, else an empty text."""
-    match = NUMBER_QUESTION.search(question)
+    match = questions.NUMBER_QUESTION.search(question)
     return "old" if match and "old" in match.group() else ""
 
 
@@ -108,7 +83,7 @@ def _tail(words: Tokens, place: int) -> str:
 
 def _date_shape(answer: str, question: str) -> str | None:
     """The expression with its figures left out, and the century it lies in."""
-    inner = unintroduced(answer)
+    inner = phrases.unintroduced(answer)
     words = tokens(inner)
     pattern, century = [], ""
     for place, form in enumerate(words.normals):
@@ -137,9 +112,9 @@ def _date_shape(answer: str, question: str) -> str | None:
 
 
 def _person_shape(answer: str, question: str) -> str | None:
-    inner = core(answer)
+    inner = phrases.core(answer)
     words = tokens(inner)
-    if is_list(inner):
+    if phrases.is_list(inner):
         return f"list:{len(words)}"
     if not all(
         words.capitalised(place) or words.normals[place] in PARTICLES | {"of", "the"} for place in range(len(words))
@@ -148,7 +123,7 @@ def _person_shape(answer: str, question: str) -> str | None:
     titled = words.normals[0] if is_titled(words) else ""
     titled = titled if titled in ("", "king", "queen", "pope", "saint", "emperor", "prince", "princess") else "titled"
     length = "single" if len(words) == 1 else "of" if "of" in words.normals else "full"
-    return f"{gender(inner) or asked_gender(question)}:{titled or length}:{_comma(inner)}"
+    return f"{gender(inner) or questions.asked_gender(question)}:{titled or length}:{_comma(inner)}"
 
 
 def _comma(inner: str) -> str:
@@ -156,10 +131,15 @@ def _comma(inner: str) -> str:
 
 
 def _place_shape(answer: str, question: str) -> str | None:
-    inner = core(answer)
+    inner = phrases.core(answer)
     words = tokens(inner)
-    known, asked, of_head = place_class(inner), focus(question), class_of_name(inner, words)
-    if is_list(inner) or not words.capitalised(0) or len(words) > 6 or any(form[0].isdigit() for form in words.normals):
+    known, asked, of_head = place_class(inner), questions.focus(question), class_of_name(inner, words)
+    if (
+        phrases.is_list(inner)
+        or not words.capitalised(0)
+        or len(words) > 6
+        or any(form[0].isdigit() for form in words.normals)
+    ):
         return None
     if known is not None:
         group: str = known
@@ -179,61 +159,45 @@ def _place_shape(answer: str, question: str) -> str | None:
 
 def _article_class(answer: str) -> str:
     """Return the article that the name takes in a sentence: "the", none, or none for certain."""
-    the = takes_the(answer)
+    the = phrases.takes_the(answer)
     if the is None:
-        inner = core(answer)
-        lone = len(tokens(inner)) == 1 and not inner.isupper() and not is_plural(inner)
+        inner = phrases.core(answer)
+        lone = len(tokens(inner)) == 1 and not inner.isupper() and not phrases.is_plural(inner)
         return "bare" if lone else "bare?"
     return "the" if the else "bare"
 
 
 def _name_shape(answer: str, question: str) -> str | None:
-    inner = core(answer)
-    asked, of_head = focus(question), class_of_name(inner, tokens(inner))
-    if is_list(inner) and of_head is None:
+    inner = phrases.core(answer)
+    asked, of_head = questions.focus(question), class_of_name(inner, tokens(inner))
+    if phrases.is_list(inner) and of_head is None:
         return None
     if of_head is not None:
         group = of_head[1]
     elif asked and asked.type == "organisation":
         group = str(asked.group)
     else:
-        group = "team" if TEAM_QUESTION.search(question) and _can_be_team(inner, tokens(inner)) else ""
-    if BAND_QUESTION.search(question):
+        group = "team" if questions.TEAM_QUESTION.search(question) and _can_be_team(inner, tokens(inner)) else ""
+    if questions.BAND_QUESTION.search(question):
         group = "band"
     group = _parted(group, inner, asked)
     if not group:
         return None
     group = f"people of {group}" if _is_of_people(tokens(inner)) else f"{_described(inner)}{group}"
     acronym = "acronym" if ACRONYM.fullmatch(inner) else "name"
-    return f"{group}:{acronym}:{_article_class(answer)}:{'plural' if is_plural(inner) else ''}"
+    return f"{group}:{acronym}:{_article_class(answer)}:{'plural' if phrases.is_plural(inner) else ''}"
 
 
-_PARTS = {
-    "building": (
-        "museum gallery library archive", "stadium arena pavilion gymnasium", "park garden gardens", "castle palace",
-        "theatre theater opera", "church cathedral abbey temple mosque", "airport station", "bridge", "tower", "hotel",
-        "prison", "house hall",
-    ),
-    "region": ("forest desert", "valley", "empire kingdom duchy", "district county province"),
-    "event": ("war", "battle siege", "revolution revolt uprising", "exhibition festival games", "crisis"),
-    "law": ("treaty", "act bill law", "directive"),
-    "agency": (
-        "council assembly", "commission committee", "department ministry", "agency authority bureau office service",
-    ),
-    "body": (
-        "court tribunal", "parliament congress house senate assembly council", "committee commission",
-        "association league union front alliance society", "government cabinet ministry",
-    ),
-}  # fmt: skip
+_PARTS = {group: parts for group, *parts in rows("en", "parts")}
 """Classes that hold things too different to stand for each other: the words by which their members are told apart."""
 
 
-def _parted(group: str, inner: str, asked: Focus | None) -> str:
+def _parted(group: str, inner: str, asked: questions.Focus | None) -> str:
     """The part of a class that a name is of, by its own words or by what is asked for; empty where neither tells."""
     if group not in _PARTS:
         return group
     words = tokens(inner).normals
-    for nouns in ((words[-1], words[0], head(inner).lower()), (asked.noun,) if asked else ()):
+    for nouns in ((words[-1], words[0], phrases.head(inner).lower()), (asked.noun,) if asked else ()):
         for part in _PARTS[group]:
             if set(nouns) & set(part.split()):
                 return part.split()[0]
@@ -244,33 +208,37 @@ _LONGEST_PHRASE = 4
 
 
 def _other_shape(answer: str, question: str) -> str | None:
-    inner = core(answer)
+    inner = phrases.core(answer)
     words = tokens(inner)
     if not len(words) or len(words) > _LONGEST_PHRASE + 2 or "," in inner or "(" in inner:
         return None
-    if is_proper(answer):
+    if phrases.is_proper(answer):
         return _proper_shape(answer, inner, question)
-    if is_list(inner) or not _is_common_noun_phrase(words):
+    if phrases.is_list(inner) or not _is_common_noun_phrase(words):
         return _adjective_shape(words, question)
-    noun = head(inner)
-    if len(words) == 1 and "ADJ" in parts_of_speech(noun) and not split_article(unintroduced(answer))[0]:
+    noun = phrases.head(inner)
+    if (
+        len(words) == 1
+        and "ADJ" in phrases.parts_of_speech(noun)
+        and not phrases.split_article(phrases.unintroduced(answer))[0]
+    ):
         return _adjective_shape(words, question)
-    number = "plural" if is_plural(inner) else _countability(noun)
+    number = "plural" if phrases.is_plural(inner) else _countability(noun)
     if len(words) == 1 and words.capitalised(0):
         number = f"{number} or name"
     group = classes("common").get(noun.lower(), ("", ""))[1]
     ending = _by_ending(noun)
-    sort = group or asked_sort(question) or (ending if ending in _TELLING else "")
-    if not sort and number.startswith("plural") and asks_person(question):
+    sort = group or questions.asked_sort(question) or (ending if ending in _TELLING else "")
+    if not sort and number.startswith("plural") and questions.asks_person(question):
         sort = "people"
     return f"common:{number}:{sort}:{ending}" if sort else None
 
 
 def _countability(noun: str) -> str:
     """Return "mass", "count" or "either": a singular noun takes an article never, always, or in some senses."""
-    if takes_no_article(noun):
+    if phrases.takes_no_article(noun):
         return "mass"
-    return "either" if is_mass(noun) else "count"
+    return "either" if phrases.is_mass(noun) else "count"
 
 
 _TELLING = frozenset(("doctrine", "disease", "field"))
@@ -291,14 +259,14 @@ def _by_ending(noun: str) -> str:
 
 
 def _proper_shape(answer: str, inner: str, question: str) -> str | None:
-    of_head = classes("head").get(head(inner).lower())
-    group = asked_sort(question)
+    of_head = classes("head").get(phrases.head(inner).lower())
+    group = questions.asked_sort(question)
     if of_head is not None and len(tokens(inner)) > 1:
         group = of_head[1]
-    elif not group and asks_person(question) and _is_a_people(answer, inner):
+    elif not group and questions.asks_person(question) and _is_a_people(answer, inner):
         group = "people"
-    group = _parted(group, inner, focus(question))
-    number = "plural" if is_plural(inner) else "one"
+    group = _parted(group, inner, questions.focus(question))
+    number = "plural" if phrases.is_plural(inner) else "one"
     return f"name:{number}:{_described(inner)}{group}:{_article_class(answer)}" if group else None
 
 
@@ -311,7 +279,9 @@ def _described(inner: str) -> str:
     """Marks a name with words of description ("rock band Scorpions")."""
     words = tokens(inner)
     small = any(
-        not words.capitalised(place) and words.normals[place] not in SMALL_WORDS and not words.word(place)[0].isdigit()
+        not words.capitalised(place)
+        and words.normals[place] not in phrases.SMALL_WORDS
+        and not words.word(place)[0].isdigit()
         for place in range(len(words))
     )
     return "described:" if small else ""
@@ -322,7 +292,7 @@ def _can_be_team(inner: str, words: Tokens) -> bool:
     last = words.word(len(words) - 1)
     if is_familiar_place(inner) or place_class(inner) is not None or is_plural_name(last):
         return True
-    return len(words) > 1 and is_dictionary_word(last) and not is_first_name(words.word(0))
+    return len(words) > 1 and phrases.is_dictionary_word(last) and not is_first_name(words.word(0))
 
 
 _PEOPLE = re.compile(r"(?:ist|ian|ish|ese|ists|ians)$")
@@ -335,8 +305,8 @@ def _is_of_people(words: Tokens) -> bool:
 
 def _adjective_shape(words: Tokens, question: str) -> str | None:
     """A single adjective shares a kind with those that answer the same sort of question."""
-    asked = focus(question)
-    if len(words) == 1 and "ADJ" in parts_of_speech(words.word(0)) and asked is not None:
+    asked = questions.focus(question)
+    if len(words) == 1 and "ADJ" in phrases.parts_of_speech(words.word(0)) and asked is not None:
         return f"adjective:{asked.noun}:"
     return None
 
@@ -344,15 +314,15 @@ def _adjective_shape(words: Tokens, question: str) -> str | None:
 def _is_common_noun_phrase(phrase_words: Tokens) -> bool:
     """Adjectives and nouns that end in a noun, at most `_LONGEST_PHRASE` of them, and no clause."""
     words = [phrase_words.word(place) for place in range(len(phrase_words))]
-    if len(words) > _LONGEST_PHRASE or "NOUN" not in parts_of_speech(words[-1]):
+    if len(words) > _LONGEST_PHRASE or "NOUN" not in phrases.parts_of_speech(words[-1]):
         return False
     if words[-1].lower().endswith("ing") or (len(words) > 1 and words[0].lower().endswith("ing")):
         return False
     for word in words:
         low = word.lower()
-        of = parts_of_speech(low)
-        if low in PREPOSITIONS or low in CARDINALS or not of & {"NOUN", "ADJ"}:
+        of = phrases.parts_of_speech(low)
+        if low in phrases.PREPOSITIONS or low in CARDINALS or not of & {"NOUN", "ADJ"}:
             return False
-        if low in NO_PART_OF_A_PHRASE:
+        if low in questions.NO_PART_OF_A_PHRASE:
             return False
     return True

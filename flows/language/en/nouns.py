@@ -21,8 +21,7 @@ from flows.language.tables import word_list
 _KEPT = 4096
 _DETERMINERS = word_list("en", "determiners")
 _PRONOUNS = word_set("i you he she it we they me him us them who whom which that there what one ones")
-_BEFORE_VERBS = word_set("i you he she we they who which to not can could will would shall should may might must "
-                         "do does did don didn doesn let also")  # fmt: skip
+_BEFORE_VERBS = word_list("en", "before verbs")
 _CLOSED = _DETERMINERS | _PRONOUNS | PREPOSITIONS | AUXILIARIES | word_list("en", "closed")
 _LIGHT = word_list("en", "light nouns")
 """Words that name nothing by themselves, or that stand in half of all idioms."""

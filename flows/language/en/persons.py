@@ -144,9 +144,7 @@ def _goes_on(words: Tokens, place: int) -> bool:
     return (gap.isspace() or gap == "-") and words.normals[place + 1] not in SUFFIXES
 
 
-_ADVERBS = frozenset(
-    ["also", "later", "then", "never", "soon", "still", "again", "often", "once", "himself", "herself"]
-)
+_ADVERBS = word_list("en", "adverbs")
 
 
 def _acts(words: Tokens, place: int) -> bool:

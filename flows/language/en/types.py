@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from flows.language import AnswerType
+from flows.language.en import questions
 from flows.language.en.names import (
     PARTICLES,
     SUFFIXES,
@@ -19,15 +20,6 @@ from flows.language.en.names import (
 )
 from flows.language.en.numbers import SCALES, date_of, is_year, ordinal_value, value_of
 from flows.language.en.phrases import core, head, is_dictionary_word, is_list, is_proper, split_article, unintroduced
-from flows.language.en.questions import (
-    DATE_QUESTION,
-    NUMBER_QUESTION,
-    PLACE_QUESTION,
-    TEAM_QUESTION,
-    Focus,
-    asks_person,
-    focus,
-)
 from flows.language.en.tokens import MONTHS, Tokens, tokens, word_set
 from flows.language.tables import word_list
 
@@ -60,7 +52,7 @@ def answer_type(answer: str, question: str = "") -> AnswerType:
 
 def _is_date(words: Tokens, question: str) -> bool:
     forms = tuple(words.normals)
-    counted = NUMBER_QUESTION.search(question) is not None
+    counted = questions.NUMBER_QUESTION.search(question) is not None
     if date_of(forms) is not None:
         return not (counted and len(forms) == 1 and forms[0] not in MONTHS) and _reads_as_date(words, question)
     strong = [form for form in forms if DATE_STRONG.match(form) or is_year(form) or form in MONTHS]
@@ -69,7 +61,7 @@ def _is_date(words: Tokens, question: str) -> bool:
     weak = (form for form in forms if form not in _DATE_WORDS and form not in strong)
     if all(form.isdigit() or ordinal_value(form) for form in weak):
         return len(forms) > 1 or bool(DATE_STRONG.match(forms[0]))
-    return DATE_QUESTION.search(question) is not None and len(forms) <= 6
+    return questions.DATE_QUESTION.search(question) is not None and len(forms) <= 6
 
 
 def _reads_as_date(words: Tokens, question: str) -> bool:
@@ -77,7 +69,7 @@ def _reads_as_date(words: Tokens, question: str) -> bool:
     if len(words) > 1:
         return True
     if words.normals[0] in ("march", "may"):
-        return words.capitalised(0) and (DATE_QUESTION.search(question) is not None or "month" in question)
+        return words.capitalised(0) and (questions.DATE_QUESTION.search(question) is not None or "month" in question)
     return "," not in words.word(0)
 
 
@@ -93,7 +85,7 @@ def _is_number(inner: str, words: Tokens, question: str) -> bool:
     rest = [words.word(place) for place in range(start + 1, len(forms))]
     if any(word[0].isupper() and not word.isupper() for word in rest):
         return False
-    return len(rest) <= 3 or NUMBER_QUESTION.search(question) is not None
+    return len(rest) <= 3 or questions.NUMBER_QUESTION.search(question) is not None
 
 
 class _Name(NamedTuple):
@@ -106,8 +98,8 @@ class _Name(NamedTuple):
     question: str
 
     @property
-    def asked(self) -> Focus | None:
-        return focus(self.question)
+    def asked(self) -> questions.Focus | None:
+        return questions.focus(self.question)
 
     @property
     def place(self) -> PlaceClass | None:
@@ -127,7 +119,7 @@ def _name_type(name: _Name) -> AnswerType:
 def _as_country(name: _Name) -> AnswerType | None:
     """A country or continent; a state, unless a person is asked for ("Who ...?": "Virginia")."""
     place = name.place
-    state = place == "state" and not asks_person(name.question)
+    state = place == "state" and not questions.asks_person(name.question)
     return "place" if state or place in ("country", "continent") else None
 
 
@@ -146,9 +138,13 @@ def _by_head(name: _Name) -> AnswerType | None:
 def _as_who(name: _Name) -> AnswerType | None:
     """A person for "who", or the team that won or plays."""
     words, question = name.words, name.question
-    if not asks_person(question) or name.asked is not None or not _can_be_person(words, unintroduced(name.answer)):
+    if (
+        not questions.asks_person(question)
+        or name.asked is not None
+        or not _can_be_person(words, unintroduced(name.answer))
+    ):
         return None
-    team = TEAM_QUESTION.search(question) and not is_first_name(words.word(0))
+    team = questions.TEAM_QUESTION.search(question) and not is_first_name(words.word(0))
     return "organisation" if team else "person"
 
 
@@ -161,7 +157,7 @@ def _by_noun_asked(name: _Name) -> AnswerType | None:
 
 def _as_where(name: _Name) -> AnswerType | None:
     """A place for "where", except a people and its like ("Where ...?": "with the Seljuk Turks")."""
-    if not PLACE_QUESTION.search(name.question) or ACRONYM.fullmatch(name.inner):
+    if not questions.PLACE_QUESTION.search(name.question) or ACRONYM.fullmatch(name.inner):
         return None
     return "other" if is_plural_name(name.last) and name.place is None else "place"
 
@@ -182,7 +178,7 @@ def _is_personal(name: _Name) -> bool:
     if split_article(unintroduced(name.answer))[0] or not _is_personal_name(name.words):
         return False
     of_head = class_of_name(name.inner, name.words)
-    return of_head is None or of_head[1] not in _PLACE_HEADS or asks_person(name.question)
+    return of_head is None or of_head[1] not in _PLACE_HEADS or questions.asks_person(name.question)
 
 
 _PLACE_HEADS = frozenset(("river", "water", "mountain", "island", "street", "building", "region", "settlement"))
@@ -203,7 +199,7 @@ def class_of_name(inner: str, words: Tokens) -> tuple[str, str] | None:
     return of_first if natural or built else None
 
 
-def _is_called_so_too(inner: str, asked: Focus | None) -> bool:
+def _is_called_so_too(inner: str, asked: questions.Focus | None) -> bool:
     """True if a city's name is a personal name as well, or the question asks for something else."""
     if place_class(inner) != "city":
         return False

@@ -6,22 +6,10 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from flows.language import MentionForm
+from flows.language.en import phrases
 from flows.language.en.names import place_class
 from flows.language.en.numbers import LARGEST_SPELT, SCALES, Date, date_of, ordinal_value, spelt, value_of
 from flows.language.en.persons import PersonalName, Role, personal_name
-from flows.language.en.phrases import (
-    ARTICLES,
-    PREPOSITIONS,
-    SMALL_WORDS,
-    head,
-    is_dictionary_word,
-    is_list,
-    is_proper,
-    other_number,
-    split_article,
-    trimmed,
-    unintroduced,
-)
 from flows.language.en.tokens import MONTHS, Tokens, normal, ordinal_ending, tokens
 from flows.language.en.types import answer_type
 
@@ -79,12 +67,12 @@ def plan_of(answer: str, aliases: tuple[str, ...]) -> Plan:
             key = variant.forms, variant.prefix, variant.suffix
             if key not in variants or variants[key].explained:
                 variants[key] = variant
-    inner = split_article(unintroduced(answer))
+    inner = phrases.split_article(phrases.unintroduced(answer))
     return Plan(
         tuple(variants.values()),
         normal(inner[0].strip()) if inner[0] else "",
         personal_name(answer),
-        tuple(dict.fromkeys(trimmed(name) for name, _ in names if _ACRONYM.fullmatch(trimmed(name)))),
+        tuple(dict.fromkeys(phrases.trimmed(name) for name, _ in names if _ACRONYM.fullmatch(phrases.trimmed(name)))),
         len(tokens(inner[1])) == 1 and inner[1][:1].isupper(),
     )
 
@@ -104,18 +92,18 @@ def _is_name_too(alias: str, answer: str) -> bool:
         return True
     answer_forms, more = tokens(answer).normals, tokens(alias)
     added = [more.word(place) for place in range(len(more)) if more.normals[place] not in answer_forms]
-    if all(word.lower() in PREPOSITIONS or word.lower() in ARTICLES for word in added):
+    if all(word.lower() in phrases.PREPOSITIONS or word.lower() in phrases.ARTICLES for word in added):
         return False
-    described = any(word.islower() and word not in SMALL_WORDS for word in added)
-    return not (answer_type(answer) in ("number", "date") or (is_proper(answer) and described))
+    described = any(word.islower() and word not in phrases.SMALL_WORDS for word in added)
+    return not (answer_type(answer) in ("number", "date") or (phrases.is_proper(answer) and described))
 
 
 def _key(name: str) -> str:
-    return " ".join(tokens(split_article(unintroduced(name))[1]).normals)
+    return " ".join(tokens(phrases.split_article(phrases.unintroduced(name))[1]).normals)
 
 
 def _variants(name: str, form: MentionForm) -> Iterator[Variant]:
-    phrase = split_article(unintroduced(name))[1]
+    phrase = phrases.split_article(phrases.unintroduced(name))[1]
     words = tokens(phrase)
     if not len(words):
         return
@@ -133,7 +121,7 @@ def _variants(name: str, form: MentionForm) -> Iterator[Variant]:
         yield from _initials(phrase)
     if of == "place" and (city := _city(words)):
         yield Variant(city, (" ",) * (len(city) - 1), "part", "city")
-    if of == "other" or not is_proper(phrase):
+    if of == "other" or not phrases.is_proper(phrase):
         yield from _other_numbers(words, forms, gaps)
 
 
@@ -147,17 +135,17 @@ def _needs_capitals(phrase: str, forms: tuple[str, ...]) -> bool:
     """True if the name is a word of the language when it is not in capitals ("US", "WHO")."""
     letters = phrase.replace(".", "")
     return letters.isupper() and (
-        len(letters) == 1 or "." in phrase or is_dictionary_word(letters) or len(letters) == 2
+        len(letters) == 1 or "." in phrase or phrases.is_dictionary_word(letters) or len(letters) == 2
     )
 
 
 def _other_numbers(words: Tokens, forms: tuple[str, ...], gaps: tuple[str, ...]) -> Iterator[Variant]:
     """The phrase with its head in the plural instead of the singular, or the other way round."""
-    noun = head(words.text)
+    noun = phrases.head(words.text)
     place = next((at for at in range(len(words)) if words.word(at) == noun), None)
-    if place is None or noun[0].isdigit() or is_list(words.text):
+    if place is None or noun[0].isdigit() or phrases.is_list(words.text):
         return
-    other = other_number(noun)
+    other = phrases.other_number(noun)
     if other is not None and other.lower() != noun.lower() and len(other) > 2:
         changed = (*forms[:place], normal(other), *forms[place + 1 :])
         yield Variant(changed, gaps, "plural", "plural")
@@ -168,7 +156,7 @@ def initials(phrase: str) -> tuple[str, ...]:
     words = tokens(phrase)
     of = [words.word(place) for place in range(len(words))]
     capital = [word for word in of if word[0].isupper()]
-    if len(capital) < 2 or any(word[0].islower() and word not in SMALL_WORDS for word in of) or "," in phrase:
+    if len(capital) < 2 or any(word[0].islower() and word not in phrases.SMALL_WORDS for word in of) or "," in phrase:
         return ()
     short = "".join(word[0] for word in capital)
     long = "".join(word[0].upper() for word in of)
