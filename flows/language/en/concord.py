@@ -21,7 +21,7 @@ def with_article(
     words: Tokens, mention: Found, inside: bool, first: int, start: int, piece: str, answer: str, of: New
 ) -> list[Edit]:
     """The edit of the mention, with the article before it put right."""
-    before = words.word(first - 1).lower() if first and words.adjacent(first - 1) else ""
+    before = words.before(first)
     article_edit: list[Edit] = []
     lead = words.text[mention.start : start]
     heads = _ends_phrase(words, mention.last)
@@ -86,7 +86,7 @@ def _check_bare(words: Tokens, mention: Found, first: int, heads: bool, answer: 
     noun = phrases.head(of.inner)
     if phrases.is_mass(noun) or not phrases.is_dictionary_word(noun) or "NOUN" not in phrases.parts_of_speech(noun):
         return
-    before = words.word(first - 1).lower() if first and words.adjacent(first - 1) else ""
+    before = words.before(first)
     of_word = phrases.parts_of_speech(before)
     takes = before in phrases.PREPOSITIONS or ("VERB" in of_word and "ADJ" not in of_word)
     if before == "" and first and not words.opens_sentence(first):

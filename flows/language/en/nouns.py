@@ -53,15 +53,9 @@ def entities(text: str) -> tuple[Entity, ...]:
     """The entities of `text`, each once, in the order in which they come up."""
     words = tokens(text)
     every: list[tuple[Entity, str]] = []
-    place = 0
-    while place < len(words):
-        last = _phrase(words, place)
-        if last is None:
-            place += 1
-            continue
-        if (entity := _entity(words, place, last)) is not None:
-            every.append((entity, "" if entity.is_name else _described(words, place, entity)))
-        place = last + 1
+    for first, last in words.stretches(_phrase):
+        if (entity := _entity(words, first, last)) is not None:
+            every.append((entity, "" if entity.is_name else _described(words, first, entity)))
     kinds: dict[str, set[str]] = defaultdict(set)
     for entity, described in every:
         if described:
@@ -82,7 +76,7 @@ def _described(words: Tokens, place: int, entity: Entity) -> str:
     """Return the words before the head of the noun phrase at `place`: its other nouns, or an adjective."""
     if nouns := entity.text.split()[:-1]:
         return " ".join(nouns).lower()
-    before = words.word(place - 1).lower() if place and words.adjacent(place - 1) else ""
+    before = words.before(place)
     can_describe = before.isalpha() and before not in _CLOSED | _SCALES | _LIGHT and "ADJ" in parts_of_speech(before)
     return before if can_describe else ""
 
@@ -135,8 +129,7 @@ def _phrase(words: Tokens, place: int) -> int | None:
 
 def _goes_on(words: Tokens, place: int) -> int | None:
     """The next word of the name that has reached `place`."""
-    gap = words.gap(place)
-    if not (gap.isspace() or gap == "-" or (gap.strip() == "." and words.ends[place] - words.starts[place] <= 2)):
+    if not words.joins_name(place):
         return None
     if _is_name(words, place + 1):
         return place + 1
@@ -168,8 +161,8 @@ def _is_noun(words: Tokens, place: int) -> bool:  # noqa: PLR0911 - one for each
         return False
     if kinds == {"NOUN"}:
         return True
-    before = words.word(place - 1).lower() if place and words.adjacent(place - 1) else ""
-    after = words.word(place + 1).lower() if words.adjacent(place) else ""
+    before = words.before(place)
+    after = words.after(place)
     if "VERB" in kinds and _is_verb(low, before, after):
         return False
     if kinds & {"ADJ", "ADV"}:

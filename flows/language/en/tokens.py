@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from flows.language.tables import lists
@@ -12,6 +13,8 @@ SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s*$|[\n:]\s*$|^\W*$")
 _KEPT_TEXTS = 256
 _KEPT_WORDS = 65536
 _NEUTRAL_IN_GAP = str.maketrans("", "", " \t\r\n\u00a0\u200b\u2009\u202f-‐‑‒–—'’‘´`\"“”")
+_INITIAL = 2
+"""Letters of an initial, at most ("Ch.")."""
 _ABBREVIATED = 3
 """Letters up to which a word may carry a full stop inside a name ("St.", "Jr.", "D.")."""
 
@@ -94,6 +97,28 @@ class Tokens:
     def adjacent(self, place: int) -> bool:
         """True if nothing but white space stands between the word at `place` and the next."""
         return 0 <= place < len(self.starts) - 1 and self.gap(place).isspace()
+
+    def before(self, place: int) -> str:
+        """The word before the one at `place`, in lower case; empty unless only white space parts them."""
+        return self.word(place - 1).lower() if self.adjacent(place - 1) else ""
+
+    def after(self, place: int) -> str:
+        """The word after the one at `place`, in lower case; empty unless only white space parts them."""
+        return self.word(place + 1).lower() if self.adjacent(place) else ""
+
+    def joins_name(self, place: int) -> bool:
+        """True if a name can go on after the word: white space, a hyphen, or a full stop after an initial follows."""
+        gap = self.gap(place)
+        return gap.isspace() or gap == "-" or (gap.strip() == "." and self.ends[place] - self.starts[place] <= _INITIAL)
+
+    def stretches(self, end: Callable[["Tokens", int], int | None]) -> Iterator[tuple[int, int]]:
+        """Yield first and last word of each stretch in order; `end` gives the last word of one that begins at a place."""
+        place = 0
+        while place < len(self):
+            last = end(self, place)
+            if last is not None:
+                yield place, last
+            place = 1 + (place if last is None else last)
 
     def opens_sentence(self, place: int) -> bool:
         """True if a sentence begins with the word at `place`."""
