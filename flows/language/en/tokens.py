@@ -112,7 +112,7 @@ class Tokens:
         return gap.isspace() or gap == "-" or (gap.strip() == "." and self.ends[place] - self.starts[place] <= _INITIAL)
 
     def stretches(self, end: Callable[["Tokens", int], int | None]) -> Iterator[tuple[int, int]]:
-        """Yield first and last word of each stretch in order; `end` gives the last word of one that begins at a place."""
+        """Yield the first and last word of each stretch; `end` gives the last word of one that begins at a place."""
         place = 0
         while place < len(self):
             last = end(self, place)
