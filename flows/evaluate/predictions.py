@@ -27,7 +27,7 @@ from flows.llm.likelihood import SCORES
 from flows.llm.model import CUT_OFF, TOO_LONG, BudgetSpent, InvalidAnswer, Model, NoAnswer, Out, Prompt, Usage
 from flows.llm.options import Likelihood, LikelihoodModel, Options, TooLong
 from flows.project.locks import one_evaluation, one_stage
-from flows.project.progress import Watcher
+from flows.project.progress import ProgressListener
 from flows.project.project import Project
 from flows.run.estimate import expected_calls
 from flows.scoring.tables import ScoreTables
@@ -303,7 +303,7 @@ def build_with(project: Project, family: Family, name: str, limit: int | None) -
     evaluated_rows(project, family, limit)
     one = project.build.families[family.name]
     settings = one.settings.model_copy(update={held.models: (name,)})
-    models = {**project.models_of(family, settings), name: project.model(name, family)}
+    models = {**project.models.of(family, settings), name: project.models.model(name, family)}
     if family.ready is not None:
         family.ready(settings, models)
     return _beside_build(project, FamilyBuild(family, settings, one.prompts, models), held, limit)
@@ -349,12 +349,12 @@ def as_paid(project: Project, family: Family, build: Build, limit: int | None) -
     """
     one, held = build.families[family.name], family.evaluation.dialogues
     assert held is not None
-    spent = project.cache.spent_usd()
+    spent = project.models.cache.spent_usd()
     models: dict[str, Model] = {name: _AsPaid(model, spent) for name, model in one.models.items()}
     return _beside_build(project, FamilyBuild(family, one.settings, one.prompts, models), held, limit)
 
 
-def hold(project: Project, family: Family, build: Build, watcher: Watcher, usage: Usage) -> None:
+def hold(project: Project, family: Family, build: Build, watcher: ProgressListener, usage: Usage) -> None:
     """Make what is not made yet of a build by `build_with`, shard by shard; what was asked for it now is in `usage`.
 
     What was finished when a run was killed is not run again; what was answered in the rest comes from the cache.
@@ -378,7 +378,7 @@ def hold(project: Project, family: Family, build: Build, watcher: Watcher, usage
         watcher.finished(ref, manifest, before=not is_new, example=None)
 
 
-def _make(project: Project, build: Build, ref: StageRef, watcher: Watcher) -> None:
+def _make(project: Project, build: Build, ref: StageRef, watcher: ProgressListener) -> None:
     """Make a stage; its shards that are there stay."""
     spans = build.shards(ref)
     watcher.started(ref, len(spans), expected_calls(build, ref))
@@ -386,7 +386,7 @@ def _make(project: Project, build: Build, ref: StageRef, watcher: Watcher) -> No
 
 
 async def _run_shards(
-    build: Build, ref: StageRef, spans: Sequence[tuple[int, int]], watcher: Watcher
+    build: Build, ref: StageRef, spans: Sequence[tuple[int, int]], watcher: ProgressListener
 ) -> list[ShardManifest]:
     """All shards of a stage, in order. The first failure ends the rest; those that are finished stay so."""
     room = asyncio.Semaphore(SHARDS_AT_ONCE)

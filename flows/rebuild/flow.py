@@ -23,7 +23,7 @@ from flows.annotate.server import connect_configured
 from flows.prefect_server.flow_runs import engine
 from flows.project.locks import one_rebuild
 from flows.project.output_files import REPORT, open_built, read_manifest
-from flows.project.progress import Watcher
+from flows.project.progress import ProgressListener
 from flows.project.project import COPIES, Project
 from flows.project.settings import load_config
 from flows.rebuild.changes import (
@@ -50,7 +50,7 @@ def rebuild(
     to: str | None = None,
     hub: str | None = None,
     refresh: bool = False,
-    watcher: Watcher | None = None,
+    watcher: ProgressListener | None = None,
 ) -> Rebuilt:
     """Make the dataset anew from its configuration as far as anything changed.
 
@@ -78,7 +78,7 @@ def rebuild(
     return done
 
 
-def _build(project: Project, watcher: Watcher | None) -> BuildManifest:
+def _build(project: Project, watcher: ProgressListener | None) -> BuildManifest:
     """Build, and write the report where anything is new."""
     before = read_manifest(project.out, missing_ok=True)
     runner = task_runner(project.config.runner)
@@ -92,7 +92,7 @@ def _build(project: Project, watcher: Watcher | None) -> BuildManifest:
     return built
 
 
-def _people(project: Project, built: BuildManifest, watcher: Watcher | None, done: Rebuilt) -> BuildManifest:
+def _people(project: Project, built: BuildManifest, watcher: ProgressListener | None, done: Rebuilt) -> BuildManifest:
     """Bring back what people did, apply it, and hand out what is to be done now."""
     try:
         connect_configured(project.config).close()
@@ -140,7 +140,7 @@ def _release(out: Path, to: str | None, hub: str | None, done: Rebuilt) -> None:
 
 
 def run_rebuild(
-    config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool, watcher: Watcher
+    config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool, watcher: ProgressListener
 ) -> Rebuilt:
     """Run `rebuild` here and now."""
     with engine():

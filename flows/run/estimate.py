@@ -16,8 +16,9 @@ from flows.construct.files_step import FilesStep
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import Prompt
 from flows.llm.prices import estimate_tokens
+from flows.project.models import Served
 from flows.project.output_files import models_of, read_manifest
-from flows.project.project import Project, Served
+from flows.project.project import Project
 from schemas.base import Dropped, Record
 from schemas.manifest import BuildManifest, StageManifest, UsageOfPrompt
 

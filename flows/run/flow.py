@@ -36,7 +36,7 @@ from flows.llm.rules import Rules
 from flows.prefect_server.flow_runs import engine
 from flows.project.locks import building, one_stage
 from flows.project.output_files import remember, write_outputs
-from flows.project.progress import Unwatched, Watcher
+from flows.project.progress import NoListener, ProgressListener
 from flows.project.project import Project
 from flows.project.settings import ConfigError
 from flows.project.stages_in_use import note_build
@@ -105,7 +105,7 @@ def _check_same(project: Project, ref: StageRef, fingerprint: str) -> None:
 
 
 @task(name="set", task_run_name="{ref}", **RETRIED)
-def run_set(project: Project, ref: StageRef, watcher: Watcher) -> None:
+def run_set(project: Project, ref: StageRef, watcher: ProgressListener) -> None:
     """A whole `all_` step. One that asks nothing keeps the loop free on which calls wait."""
     step = project.build.step(ref)
     assert step is not None
@@ -120,9 +120,9 @@ def run_rows(project: Project, ref: StageRef) -> None:
 
 
 @flow(name="build", validate_parameters=False)
-def build(config: str, out: str, limit: int | None = None, watcher: Watcher | None = None) -> BuildManifest:
+def build(config: str, out: str, limit: int | None = None, watcher: ProgressListener | None = None) -> BuildManifest:
     """Build every configured family into `out`."""
-    watching: Watcher = watcher or Unwatched()
+    watching: ProgressListener = watcher or NoListener()
     project = Project(Path(config), Path(out), limit)
     if project.config.runner == "dask":
         project = Project(Path(config), Path(out), limit, workers=_dask_workers(project))
@@ -141,7 +141,7 @@ def build(config: str, out: str, limit: int | None = None, watcher: Watcher | No
     return manifest
 
 
-def _stages(project: Project, watcher: Watcher) -> None:
+def _stages(project: Project, watcher: ProgressListener) -> None:
     """Run all stages, each as soon as those are finished that it needs. The first failure stops the others.
 
     Each has a thread of its own that hands out its shards; models, with their limits, are shared by all of them.
@@ -172,7 +172,7 @@ def _stages(project: Project, watcher: Watcher) -> None:
             raise
 
 
-def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher: Watcher) -> None:
+def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher: ProgressListener) -> None:
     """Run one stage, unless it is finished; where another run is at it, wait for that one."""
     builder = project.build
     if builder.manifest(ref) is None:
@@ -185,7 +185,7 @@ def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher:
     watcher.finished(ref, done, before=True, example=_example(project, family, part, ref))
 
 
-def _make(project: Project, family: Family, part: Part, ref: StageRef, watcher: Watcher) -> None:
+def _make(project: Project, family: Family, part: Part, ref: StageRef, watcher: ProgressListener) -> None:
     """Run a stage that is not finished."""
     builder = project.build
     step = builder.step(ref)
@@ -287,7 +287,7 @@ def _artifact_key(ref: StageRef, kind: str) -> str:
     return f"{ref.family}-{ref.part}-{ref.step}-{kind}".replace("_", "-").lower()
 
 
-def run_build(config: Path, out: Path, limit: int | None, watcher: Watcher, runner: str) -> BuildManifest:
+def run_build(config: Path, out: Path, limit: int | None, watcher: ProgressListener, runner: str) -> BuildManifest:
     """Run the build flow here and now."""
     with engine():
         return build.with_options(task_runner=task_runner(runner))(str(config), str(out), limit, watcher)

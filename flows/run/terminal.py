@@ -17,7 +17,7 @@ from flows.llm.model import Usage
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LogInterval, as_lines, make_console
 from flows.project.output_files import read_manifest
-from flows.project.progress import Unwatched
+from flows.project.progress import NoListener
 from flows.project.project import Project
 from flows.run.estimate import estimate
 from flows.run.summary import one_item, print_estimate, print_next, print_summary, total_usage, usage_by_prompt
@@ -124,9 +124,9 @@ class Terminal:
             disable=not console.is_terminal,
         )
 
-    def __reduce__(self) -> tuple[type[Unwatched], tuple[()]]:
+    def __reduce__(self) -> tuple[type[NoListener], tuple[()]]:
         """On another machine nobody watches."""
-        return Unwatched, ()
+        return NoListener, ()
 
     def __enter__(self) -> "Terminal":
         self._progress.start()
