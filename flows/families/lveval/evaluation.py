@@ -2,20 +2,20 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial as given
-from typing import Any, Literal, Protocol
+from typing import Any
 
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.evaluation import Evaluation, Scorer, Selection, columns
 from flows.families.lveval.inference import ANSWERS, requests, without_rules
 from flows.families.lveval.score import COLUMNS, FACTS, FORM, ORIGINAL, SHARED, read_blacklist
 from flows.families.lveval.score import score as scores_of
+from flows.families.lveval.settings import LVEvalSettings
 from flows.scoring.scorer import CannotScore, Row
 from flows.scoring.tables import Layout, ScoreTables, score_tables
 from schemas.errors import WrongInput
 from schemas.lveval import LongContext
 from schemas.prediction import Prediction
 
-MetricsVariant = Literal["released", "paper"]
 LAYOUTS: Mapping[str, Layout] = {
     "score by dataset": Layout("model / dataset", "level"),
     "score by level": Layout("model", "level"),
@@ -29,22 +29,6 @@ LAYOUTS: Mapping[str, Layout] = {
 }
 
 
-class ScoreSettings(Protocol):
-    """The settings that scoring depends on."""
-
-    @property
-    def metrics(self) -> MetricsVariant: ...
-    @property
-    def context_windows(self) -> Mapping[str, int] | None:
-        """Words that a model's window holds, by the model's name in the predictions."""
-        ...
-
-    @property
-    def blacklists(self) -> Mapping[Literal["en", "zh"], str]:
-        """Files of words that take the place of the released ones, by language."""
-        ...
-
-
 _released = columns(*COLUMNS)
 
 
@@ -56,7 +40,7 @@ def scored(row: LongContext) -> Row:
 
 
 def score(
-    rows: Iterable[Row], predictions: Iterable[Prediction], partial: bool, settings: ScoreSettings
+    rows: Iterable[Row], predictions: Iterable[Prediction], partial: bool, settings: LVEvalSettings
 ) -> ScoreTables:
     """Return every table. Raises `ScoreError` for what does not fit, and `WrongInput` for a blacklist that is none."""
     try:

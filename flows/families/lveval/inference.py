@@ -23,10 +23,11 @@ the dataset's own prompt does, so that the two differ by the context. Departure:
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from flows.construct.evaluation import Request
 from flows.families.lveval.datasets import BY_RELEASED, DATASETS, Dataset
+from flows.families.lveval.settings import LVEvalSettings
 from flows.families.lveval.variants import (
     WITHOUT_FACTS,
     WITHOUT_RULES,
@@ -40,8 +41,7 @@ from schemas.base import Frozen
 from schemas.lveval import LongContext
 
 HERE = Path(__file__).parent / "prompts"
-DIRECT_TOKENS = 64
-"""Longest answer to a question without a context."""
+DIRECT_TOKENS = 64  # longest answer to a question without a context
 
 
 class InContext(Frozen):
@@ -64,7 +64,7 @@ def _prompt(name: str, version: int, inputs: type[Frozen], tokens: int) -> Promp
 
 
 ANSWER = MappingProxyType(
-    {one.name: _prompt(f"answer_{one.name}", 1, InContext, one.answer_tokens) for one in DATASETS}
+    {dataset.name: _prompt(f"answer_{dataset.name}", 1, InContext, dataset.answer_tokens) for dataset in DATASETS}
 )
 """By the dataset's name."""
 DIRECT = MappingProxyType(
@@ -74,20 +74,13 @@ DIRECT = MappingProxyType(
 ANSWERS: tuple[Prompt[Any], ...] = (*ANSWER.values(), *DIRECT.values())
 
 
-class InferenceSettings(Protocol):
-    """The settings that inference depends on."""
-
-    @property
-    def ablations(self) -> tuple[Ablation, ...]: ...
-
-
 def dataset_of(row: LongContext) -> Dataset:
-    """The dataset that the row is of."""
+    """Return the dataset of a row."""
     return BY_RELEASED[row.dataset.removesuffix(f"_{row.level}")]
 
 
-def requests(row: LongContext, settings: InferenceSettings) -> Sequence[Request]:
-    """The row as released, and under each of the configured ablations that change something in it."""
+def requests(row: LongContext, settings: LVEvalSettings) -> Sequence[Request]:
+    """Return the requests for a row, as released and under each configured ablation that changes it."""
     changing = ablations_of(dataset_of(row), confused=bool(row.confusing_facts))
     chosen: list[Ablation | None] = [None, *(one for one in settings.ablations if one in changing)]
     return [_request(row, variant, ablation) for ablation in chosen for variant in variants_of(ablation)]
@@ -103,22 +96,22 @@ def _request(row: LongContext, variant: Variant, ablation: Ablation | None) -> R
 
 
 def context_of(row: LongContext, ablation: Ablation | None) -> str:
-    """The row's context, as it stands or under an ablation."""
+    """Return the row's context, as it stands or under an ablation."""
     context = without_facts(row) if ablation in WITHOUT_FACTS else row.context
     return without_rules(row, context) if ablation in WITHOUT_RULES else context
 
 
 def without_facts(row: LongContext) -> str:
-    """The context without its confusing facts; in English, the space that parts each from what follows goes too."""
+    """Return the context without its confusing facts; in English, without the space behind each."""
     kept, begin = [], 0
-    for fact in (one for one in row.positions if one.kind == "confusing"):
+    for fact in (position for position in row.positions if position.kind == "confusing"):
         kept.append(row.context[begin : fact.start])
         begin = fact.end + (row.language != "zh" and row.context[fact.end : fact.end + 1] == " ")
     return "".join([*kept, row.context[begin:]])
 
 
 def without_rules(row: LongContext, text: str) -> str:
-    """A text of the row as it was before replacement."""
+    """Return a text of the row as it was before replacement."""
     if not row.replacements:
         return text
     from flows.language.keywords import undo

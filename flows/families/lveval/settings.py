@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, field_validator
 from data.sources import SourceSpec
 from flows.construct.settings import FamilySettings
 from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, LEVELS, words_of
+from flows.families.lveval.variants import Ablation
 from flows.llm.model import Model
 from flows.llm.rules import Rules
 from schemas.base import Frozen, odd_character
@@ -26,7 +27,7 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class DatasetSettings(Frozen):
-    """One dataset: what it is built from."""
+    """The sources of one dataset."""
 
     pairs: int | None = Field(
         None, ge=1, le=1_000_000, description="How many pairs are selected; the paper's number by default"
@@ -55,7 +56,7 @@ class LVEvalSettings(FamilySettings):
         default_factory=dict,
         description="Language -> a file of words that tell nothing, one a line, in place of the released ones",
     )
-    ablations: tuple[Literal["no-cfi", "no-kpr", "neither"], ...] = Field(
+    ablations: tuple[Ablation, ...] = Field(
         (), description="What `touchstone evaluate` asks beside the finished contexts (tables 3, A4 to A7)"
     )
     context_windows: Mapping[str, Annotated[int, Field(ge=1)]] = Field(
@@ -115,7 +116,7 @@ class LVEvalSettings(FamilySettings):
 
 
 def mixed_sources(settings: LVEvalSettings, kind: Mapping[str, str]) -> Iterable[SourceSpec]:
-    """The sources of the questions and documents of one dataset, by the value of a context's `dataset`."""
+    """Return the sources of one dataset's questions and documents, by the value of a context's `dataset`."""
     own = settings.datasets[BY_RELEASED[kind["dataset"].rpartition("_")[0]].name]
     return (*own.sources, *own.distractors)
 
@@ -147,7 +148,7 @@ def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
 
 
 def _each_once(placed: Iterable[tuple[str, SourceSpec]]) -> dict[str, SourceSpec]:
-    """The sources that several datasets share are read once. Raises `WrongInput` for one file read in two ways."""
+    """Return the sources, each once. Raises `WrongInput` for one file read in two ways."""
     read: dict[tuple[str, str], tuple[str, SourceSpec]] = {}
     for place, spec in placed:
         first = read.setdefault((spec.format, spec.path), (place, spec))

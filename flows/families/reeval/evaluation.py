@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from functools import partial as given
-from typing import Protocol
 
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.entailment import DEFAULT_MODEL, Entailment, EntailmentModelUnusableError
@@ -10,22 +9,14 @@ from flows.construct.evaluation import Evaluation, Scorer, columns
 from flows.families.reeval.inference import ANSWERS, requests
 from flows.families.reeval.score import COLUMNS, FORM, SWAP_COLUMNS, Judge, category
 from flows.families.reeval.score import score as scores_of
+from flows.families.reeval.settings import ReEvalSettings
 from flows.scoring.scorer import Row
 from flows.scoring.tables import Layout, ScoreTables, score_tables
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction
 
 
-class ScoreSettings(Protocol):
-    """The settings that scoring depends on."""
-
-    @property
-    def entailment(self) -> str: ...
-    @property
-    def matrix_seeds(self) -> int: ...
-
-
-def judge_of(settings: ScoreSettings) -> Judge | None:
+def judge_of(settings: ReEvalSettings) -> Judge | None:
     """The entailment model, loaded; None where it is off. Raises `WrongInput` where it cannot be had."""
     if settings.entailment == "off":
         return None
@@ -37,13 +28,13 @@ def judge_of(settings: ScoreSettings) -> Judge | None:
     return model.entails
 
 
-def check_judge(settings: ScoreSettings) -> None:
+def check_judge(settings: ReEvalSettings) -> None:
     """Raise `WrongInput` where the entailment model cannot be had."""
     judge_of(settings)
 
 
 def score(
-    rows: Iterable[Row], predictions: Iterable[Prediction], partial: bool, settings: ScoreSettings
+    rows: Iterable[Row], predictions: Iterable[Prediction], partial: bool, settings: ReEvalSettings
 ) -> ScoreTables:
     """Return every table, by the configured entailment model, which is loaded before anything is read.
 
@@ -57,7 +48,7 @@ def score_by(
     rows: Iterable[Row],
     predictions: Iterable[Prediction],
     partial: bool,
-    settings: ScoreSettings,
+    settings: ReEvalSettings,
 ) -> ScoreTables:
     """Return every table, by the given judge; without one, entailment is left out."""
     score_cases = given(
