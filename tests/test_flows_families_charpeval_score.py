@@ -181,8 +181,10 @@ def project(place: Path) -> Any:
     )  # fmt: skip
     asyncio.run(run_all(build))
     config = SimpleNamespace(name="test", models={"here": None})
+    models = SimpleNamespace(tell=print, budget=SimpleNamespace(spent_usd=0.0))
     return SimpleNamespace(
         build=build,
+        models=models,
         run=asyncio.run,
         out=place / "out",
         state=place / "state",
