@@ -17,6 +17,7 @@ from flows.annotate.push import hand_out
 from flows.annotate.report import averaged, decided, likened, write_annotation
 from flows.annotate.terminal import print_status
 from flows.annotate.work import Work, stand, works
+from flows.construct.reviewed import is_current
 from flows.families.refutebench.rubric import (
     AGENT_FIRST,
     AGENT_THIRD,
@@ -296,7 +297,7 @@ def test_a_release_holds_nothing_back_and_its_card_tells_the_ratings(place: Path
     project = open_built(place / "out")
     family = project.build.families["refutebench"].family
     part = family.part("ratings")
-    assert project.build.is_current(family, part)
+    assert is_current(project.build, family, part)
     assert not gate(project, family, part).held_back
     report = write_report(project).read_text(encoding="utf-8")
     assert "people have reviewed" not in report

@@ -25,7 +25,7 @@ from data.store import Store
 from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
 from flows.construct.engine import Family, Step
 from flows.construct.settings import FamilySettings
-from flows.construct.stages import Build, FamilyBuild, StageRef
+from flows.construct.stages import Build, FamilyBuild
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
@@ -36,7 +36,6 @@ from flows.llm.options import Likelihood, LikelihoodModel, Options
 from flows.llm.paid import DRAIN_S
 from flows.llm.prices import Price, Prices
 from flows.llm.rules import Rules
-from flows.project.progress import Watcher
 from flows.project.settings import Config, ConfigError, load_config, nearest, parse_config
 from schemas.base import canonical_json, content_hash
 from schemas.errors import Failed, WrongInput, first_problem
@@ -303,8 +302,8 @@ class Project:
             self._verdicts[family, part] = read_verdicts(self.out / "verdicts" / f"{family}-{part}.jsonl")
         return self._verdicts[family, part]
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run `work` on the one event loop that all model calls share, and wait for it."""
+    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Begin `work` on the one event loop that all model calls share. Raises `Failed` once the build is stopped."""
         if self.stopped:
             work.close()
             raise Failed("the build was stopped; run it again to go on")
@@ -314,12 +313,17 @@ class Project:
                 threading.Thread(target=self._loop.run_forever, name="models", daemon=True).start()
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         self._work.add(future)
+        future.add_done_callback(self._work.discard)
         if self.stopped:  # in the moment between
             future.cancel()
+        return future
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run `work` on that loop, and wait for it."""
+        future = self.submit(work)
         try:
             return future.result()
         finally:
-            self._work.discard(future)
             future.cancel()  # whoever is interrupted asks nothing more
 
     def stop(self) -> None:
@@ -330,19 +334,6 @@ class Project:
         self.stopped = True
         for future in list(self._work):
             future.cancel()
-
-    def waiting(self, ref: StageRef, watcher: Watcher) -> Callable[[str], None]:
-        """What is done while another run makes a stage: it is told once, and a stop ends it."""
-        told: list[str] = []
-
-        def waits(by: str) -> None:
-            if self.stopped:
-                raise Failed(f"{ref}: the build was stopped")
-            if not told:
-                told.append(by)
-                watcher.blocked(ref, by)
-
-        return waits
 
     def close(self, wait_s: float = STOP_S) -> None:
         """Stop what still runs, and close connections and databases; what was spent by then is known for good.
