@@ -1,4 +1,7 @@
-"""The two ways in which a command ends badly. Each error is one line for a person: what, where, what to do."""
+"""The two ways in which a command can fail. Each error is one line for a person: what, where, what to do."""
+
+from collections.abc import Collection
+from difflib import get_close_matches
 
 from pydantic import ValidationError
 
@@ -29,3 +32,9 @@ def in_short(message: str) -> str:
 def first_line(error: Exception) -> str:
     """The first line of an error's message; its type where it has no message."""
     return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """Return the advice for an unknown name: `did you mean "x"?`, or if nothing is similar, all known names."""
+    match = get_close_matches(name, known, n=1, cutoff=0.5)
+    return f'did you mean "{match[0]}"?' if match else f"known: {', '.join(known) or 'none'}"

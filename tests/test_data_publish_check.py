@@ -134,11 +134,11 @@ def test_a_table_without_keys_is_told_and_not_read(folder: Path) -> None:
     [
         (f"Canary: {CANARY}", "", f"the canary {CANARY} is not in it"),
         ("config_name: other", "config_name: another", "configuration another: not in the manifest"),
-        ("config_name: other", "config_name: toy", "a configuration stands there twice"),
+        ("config_name: other", "config_name: toy", "a configuration is in it twice"),
         ("config_name: other", "config_name: no", "configs.1.config_name: Input should be a valid string"),
         ("split: test", "split: train", "configuration toy: splits train, expected test"),
         ("'data/other/test.parquet'", "data/other/none-*", "data/other/test.parquet is not named"),
-        ("'data/other/test.parquet'", "data/*/*.parquet", "data/toy/test.parquet is named, and not of it"),
+        ("'data/other/test.parquet'", "data/*/*.parquet", "data/toy/test.parquet is named, but not part of it"),
         ("'data/other/test.parquet'", "../../*", "'../../*' is no path in this folder"),
         ("'data/other/test.parquet'", "/etc/*", "'/etc/*' is no path in this folder"),
         ("'data/other/test.parquet'", "''", "cannot be read"),
@@ -185,7 +185,7 @@ def test_manifests_that_contradict_themselves(folder: Path) -> None:
     found = faults(folder)
     for line in (
         "manifest.json: version '1.0': expected MAJOR.MINOR.PATCH, three plain numbers such as 1.4.0",
-        "manifest.json: configuration other stands there twice",
+        "manifest.json: configuration other is in it twice",
         f"{TOY}: of configuration other and of toy",
         f"{TOY}: expected data/other/test.parquet, or a part of it",
         "data/stray.parquet: missing",

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from data.checksum import checksum
-from data.publish import hub as publishing
+from data.publish import hub_repository as publishing
 from data.publish.hub import Published, fetch, publish, versions
 from data.publish.hub import served as served_now
 from schemas.errors import Failed, WrongInput

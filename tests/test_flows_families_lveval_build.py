@@ -16,13 +16,14 @@ from flows.construct.counting import part_summary
 from flows.construct.stages import StageRef
 from flows.construct.verification import VerifyContext
 from flows.families.lveval import FAMILY
-from flows.families.lveval.conflicts import HEADER, conflicts, settled
-from flows.families.lveval.contexts import keywords_after
-from flows.families.lveval.library import Library, count
-from flows.families.lveval.method import ready, supporting_sentence
-from flows.families.lveval.naming import FOLLOWS, INSIDE, PART, STANDS, TOGETHER, UNDONE, longer_name
+from flows.families.lveval.answer_keywords import keywords_after
+from flows.families.lveval.conflicts import HEADER, conflicts, usable_rules
+from flows.families.lveval.distractor_index import DistractorIndex, count
+from flows.families.lveval.name_forms import longer_name
 from flows.families.lveval.prompts import ConfusingFacts, Keywords, RuleList
-from flows.families.lveval.settings import LVEvalSettings, words_of
+from flows.families.lveval.replacement_checks import FOLLOWS, INSIDE, PART, STANDS, TOGETHER, UNDONE
+from flows.families.lveval.settings import LVEvalSettings, ready, words_of
+from flows.families.lveval.support import supporting_sentence
 from flows.llm.model import Out, Prompt, Usage
 from flows.project.output_files import write_outputs
 from flows.project.project import Project
@@ -354,14 +355,14 @@ def pair_of(question: str, answers: Sequence[str], *texts: str, language: str = 
     )
 
 
-def library_of(*texts: str, language: str = "en") -> Library:
+def index_of(*texts: str, language: str = "en") -> DistractorIndex:
     documents = [
         PoolDocument(
             key=str(number), dataset="d", text=text, language=language, source=SourceRef(source="s", id=str(number))
         )
         for number, text in enumerate(texts)
     ]
-    return Library(documents, language, "### Passage {number}\n")
+    return DistractorIndex(documents, language, "### Passage {number}\n")
 
 
 @pytest.mark.parametrize(
@@ -383,18 +384,18 @@ def library_of(*texts: str, language: str = "en") -> Library:
 def test_what_speaks_against_a_rule_is_found(rules: list[Rule], kind: str | None, old: str) -> None:
     text = "The engINeer Ida Holm built it at Varn, not at Olde. Holm saw Abraham Lincoln. Lincoln came."
     pair = pair_of("Who built the bridge at Varn?", ["Ida Holm"], text)
-    found = conflicts(rules, pair, [], library_of(*(f"Nothing {number}." for number in range(200))))
+    found = conflicts(rules, pair, [], index_of(*(f"Nothing {number}." for number in range(200))))
     if kind is not None:
         assert (old, kind) in {(one.old, one.kind) for one in found}
-        assert old not in {rule.old for rule in settled(rules, pair, [], library_of())}
+        assert old not in {rule.old for rule in usable_rules(rules, pair, [], index_of())}
 
 
 def test_the_rules_for_one_name_are_left_out_together_and_each_loss_is_told() -> None:
     pair = pair_of("Who built it?", ["Ida Holm"], "Ida Holm built it. Holm met Mr Lund. It stands at Varn.")
     rules = [Rule(old="Ida Holm", new="Vera Lund"), Rule(old="Holm", new="Lund"), Rule(old="Varn", new="Olmen")]
-    library = library_of("A text.")
-    assert settled(rules, pair, [], library) == (rules[2],)
-    told = conflicts(rules, pair, [], library)
+    index = index_of("A text.")
+    assert usable_rules(rules, pair, [], index) == (rules[2],)
+    told = conflicts(rules, pair, [], index)
     assert [(one.old, one.kind) for one in told] == [("Ida Holm", TOGETHER), ("Holm", STANDS)]
     assert told[0].excerpt == "Ida Holm -> Vera Lund: Holm -> Lund is left out"
 
@@ -402,7 +403,7 @@ def test_the_rules_for_one_name_are_left_out_together_and_each_loss_is_told() ->
 def test_a_rule_that_fails_without_another_says_which_one_was_left_out() -> None:
     pair = pair_of("Who flew it?", ["Karl Stein"], "Karl Stein flew it. Stein landed at Kelm Bay.")
     rules = [Rule(old="Karl Stein", new="Anton Wieck"), Rule(old="Stein", new="Kelm")]
-    told = conflicts(rules, pair, [], library_of("A text."))
+    told = conflicts(rules, pair, [], index_of("A text."))
     assert [(one.old, one.kind) for one in told] == [("Karl Stein", PART), ("Stein", STANDS)]
     assert told[0].excerpt.startswith("since Stein -> Kelm is left out: 'Stein' in: Stein landed")
 
@@ -410,8 +411,8 @@ def test_a_rule_that_fails_without_another_says_which_one_was_left_out() -> None
 def test_rules_that_differ_by_case_alone_are_one() -> None:
     pair = pair_of("Who sells it?", ["MindWare"], "It is sold by MindWare. A sequel was sold by Mindware.")
     rules = [Rule(old="MindWare", new="ThinkForge"), Rule(old="Mindware", new="Thinkforge")]
-    assert settled(rules, pair, [], library_of("A text.")) == (rules[0],)
-    assert conflicts(rules, pair, [], library_of("A text.")) == ()
+    assert usable_rules(rules, pair, [], index_of("A text.")) == (rules[0],)
+    assert conflicts(rules, pair, [], index_of("A text.")) == ()
 
 
 @pytest.mark.parametrize("side", ["Zorb\n\x1e\nQuux", "Zorb\u200bla", "\u202eZorbla", "Zorbla\u2028Q", "", "Z" * 101])
@@ -423,7 +424,7 @@ def test_a_side_of_a_rule_is_a_line_of_plain_text(side: str) -> None:
 def test_a_rule_without_conflict_stays() -> None:
     pair = pair_of("Who built the bridge at Varn?", ["Ida Holm"], "The engineer Ida Holm built it at Varn.")
     rules = [Rule(old="Ida Holm", new="Vera Lund"), Rule(old="Holm", new="Lund"), Rule(old="Varn", new="Olmen")]
-    assert settled(rules, pair, [], library_of("A text.")) == tuple(rules)
+    assert usable_rules(rules, pair, [], index_of("A text.")) == tuple(rules)
 
 
 @pytest.mark.parametrize(
@@ -450,7 +451,7 @@ def test_a_keyword_inside_a_longer_name(text: str, keyword: str, language: str, 
 
 def test_an_answer_that_no_longer_follows_is_a_conflict() -> None:
     pair = pair_of("Which bridge?", ["Varn bridge"], "It is the Varn bridge of old.")
-    found = conflicts([Rule(old="bridge of old", new="ferry")], pair, [], library_of())
+    found = conflicts([Rule(old="bridge of old", new="ferry")], pair, [], index_of())
     assert [one.kind for one in found] == [FOLLOWS]
 
 

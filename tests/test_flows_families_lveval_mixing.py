@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from flows.construct.engine import Drop
 from flows.families.lveval.datasets import DEPTHS
-from flows.families.lveval.library import Library, count, fingerprints
+from flows.families.lveval.distractor_index import DistractorIndex, count, fingerprints
 from flows.families.lveval.mixing import (
     LACKING,
     Headers,
@@ -47,9 +47,9 @@ def text(rng: random.Random, language: str, sentences: int) -> str:
     return ("" if language == "zh" else " ").join(sentence(rng, language) for _ in range(sentences))
 
 
-def library(language: str, documents: int = 300, seed: int = 1) -> Library:
+def index_of(language: str, documents: int = 300, seed: int = 1) -> DistractorIndex:
     rng = random.Random(seed)
-    return Library(
+    return DistractorIndex(
         [
             PoolDocument(key=str(number), dataset="d", text=text(rng, language, rng.randrange(1, 9)), language=language,
                          source=SourceRef(source="s", id=str(number)))
@@ -67,8 +67,8 @@ def mixture(language: str, *, scattered: bool = True, longest: int = 4000, seed:
     rng = random.Random(seed)
     support = tuple(Text(f"support {number}", text(rng, language, 3), language) for number in range(2))
     confusing = tuple(Text(f"fact {number}", sentence(rng, language), language) for number in range(facts))
-    shelf = library(language)
-    return mix(shelf, np.zeros(len(shelf), bool), support, confusing, None, np.empty(0, np.int64),
+    index = index_of(language)
+    return mix(index, np.zeros(len(index), bool), support, confusing, None, np.empty(0, np.int64),
                scattered=scattered, longest=longest, seed=seeds()("order"))  # fmt: skip
 
 
@@ -162,11 +162,11 @@ def test_what_the_next_document_cannot_fill_another_does() -> None:
         return f"{' '.join(['word'] * words)}. And more."
 
     long, short = document(400), document(50)
-    shelf = shelf_of("en", *[long] * 6, *[short] * 20)
+    index = shelf_of("en", *[long] * 6, *[short] * 20)
     support = (Text("s", "One.", "en"),)
-    every = np.zeros(len(shelf), bool)
+    every = np.zeros(len(index), bool)
     for seed in range(20):
-        mixed = mix(shelf, every, support, (), None, np.empty(0, np.int64), scattered=True, longest=10**6, seed=seed)
+        mixed = mix(index, every, support, (), None, np.empty(0, np.int64), scattered=True, longest=10**6, seed=seed)
         laid = laid_out(mixed, 950, "en", seeds())  # two long ones leave 136 words, which no third can begin to fill
         assert abs(laid.length - 950) <= slack(950, "en")
     only_long = shelf_of("en", *[long] * 6)
@@ -177,15 +177,15 @@ def test_what_the_next_document_cannot_fill_another_does() -> None:
 
 
 def test_excluded_documents_are_never_drawn_and_those_with_keywords_are_rewritten() -> None:
-    shelf = library("en", documents=40)
+    index = index_of("en", documents=40)
     excluded = np.zeros(40, bool)
     excluded[:10] = True
-    mixed = mix(shelf, excluded, (Text("s", "One.", "en"),), (), str.upper, np.arange(12, 15), scattered=True,
+    mixed = mix(index, excluded, (Text("s", "One.", "en"),), (), str.upper, np.arange(12, 15), scattered=True,
                 longest=10**6, seed=3)  # fmt: skip
     drawn_texts = [one.decode() for one in mixed.texts]
     assert len(drawn_texts) == 30
-    assert not {shelf.text(number) for number in range(10)} & set(drawn_texts)
-    assert {shelf.text(number).upper() for number in range(12, 15)} <= set(drawn_texts)
+    assert not {index.text(number) for number in range(10)} & set(drawn_texts)
+    assert {index.text(number).upper() for number in range(12, 15)} <= set(drawn_texts)
     assert mixed.counts.tolist() == [count(one, "en") for one in drawn_texts]
     assert mixed.lengths.tolist() == [len(one) for one in drawn_texts]
 
@@ -201,19 +201,19 @@ def test_the_drawn_order_is_pinned() -> None:
 
 
 def test_near_duplicates_are_found_by_what_they_share() -> None:
-    shelf = library("en", documents=50)
-    whole = shelf.texts[7]
-    assert 7 in shelf.near_duplicates([whole])[0]
+    index = index_of("en", documents=50)
+    whole = index.texts[7]
+    assert 7 in index.near_duplicates([whole])[0]
     longer = b"Something else stands before it. " + whole.upper() + b" And after."
     if len(fingerprints([whole])[0]) > 4:
-        assert 7 in shelf.near_duplicates([longer])[0]
-    [none] = shelf.near_duplicates([text(random.Random(99), "en", 6).encode()])
+        assert 7 in index.near_duplicates([longer])[0]
+    [none] = index.near_duplicates([text(random.Random(99), "en", 6).encode()])
     assert not len(none)
 
 
-def shelf_of(language: str, *texts: str) -> Library:
+def shelf_of(language: str, *texts: str) -> DistractorIndex:
     source = SourceRef(source="s", id="1")
-    return Library(
+    return DistractorIndex(
         [
             PoolDocument(key=str(n), dataset="d", text=one, language=language, source=source)
             for n, one in enumerate(texts)
@@ -223,18 +223,18 @@ def shelf_of(language: str, *texts: str) -> Library:
 
 
 def test_answers_are_found_whatever_case_and_width() -> None:
-    shelf = shelf_of("en", "It was Oneal.", "O'NEAL said so.", "oneal, again", "nothing")
-    assert shelf.answering("Oneal").tolist() == [0, 2]
-    shelf = shelf_of("zh", "１９２３年在北 京", "1923年", "19234年")
-    assert shelf.answering("1923").tolist() == [0, 1]
-    assert shelf.answering("北京").tolist() == [0]
+    index = shelf_of("en", "It was Oneal.", "O'NEAL said so.", "oneal, again", "nothing")
+    assert index.answering("Oneal").tolist() == [0, 2]
+    index = shelf_of("zh", "１９２３年在北 京", "1923年", "19234年")
+    assert index.answering("1923").tolist() == [0, 1]
+    assert index.answering("北京").tolist() == [0]
 
 
 def test_chinese_scripts_are_kept_apart() -> None:
-    shelf = shelf_of("zh", "这个国家的经济发展很快。", "這個國家的經濟發展很快。", "2024")
-    assert shelf.in_other_script("他们来自这个国家。").tolist() == [1]
-    assert shelf.in_other_script("他們來自這個國家。").tolist() == [0]
-    assert shelf.in_other_script("2024").tolist() == []
+    index = shelf_of("zh", "这个国家的经济发展很快。", "這個國家的經濟發展很快。", "2024")
+    assert index.in_other_script("他们来自这个国家。").tolist() == [1]
+    assert index.in_other_script("他們來自這個國家。").tolist() == [0]
+    assert index.in_other_script("2024").tolist() == []
     assert shelf_of("en", "One.").in_other_script("這個國家").tolist() == []
 
 

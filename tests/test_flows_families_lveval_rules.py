@@ -5,11 +5,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from flows.families.lveval.naming import keywords_problem, rules_problem
-from flows.families.lveval.pool import names, pool_of
+from flows.families.lveval.answer_keywords import keywords_problem
+from flows.families.lveval.candidates import Candidates, named_entities
 from flows.families.lveval.prompts import BUILDER_PROMPTS, ToMark, ToRename
-from flows.families.lveval.renaming import answer_keywords, replacement_rules
+from flows.families.lveval.replacement_checks import rules_problem
 from flows.families.lveval.rules import RULES
+from flows.families.lveval.rules.answer_keywords import answer_keywords
+from flows.families.lveval.rules.replacements import replacement_rules
 from schemas.base import Provenance
 from schemas.lveval import Document, Pair, Rule
 
@@ -39,7 +41,7 @@ PAIRS = (
 
 
 def test_names_are_told_by_their_type() -> None:
-    found = dict(names("en", "Marie Curie studied in Paris."))
+    found = dict(named_entities("en", "Marie Curie studied in Paris."))
     assert found["Marie Curie"] == "person"
     assert found["Paris"] == "place"
 
@@ -48,7 +50,7 @@ def test_names_are_told_by_their_type() -> None:
 
 
 def to_rename(one: Pair, sentences: Sequence[str]) -> ToRename:
-    candidates = pool_of(one.language, PAIRS).candidates(one, sentences, random.Random(1))
+    candidates = Candidates.of(one.language, PAIRS).for_pair(one, sentences, random.Random(1))
     return ToRename(
         question=one.question, answers=one.answers, sentences=tuple(sentences), language=one.language, most=4,
         candidates=candidates,

@@ -28,7 +28,8 @@ from flows.families.refutebench.rubric import (
 )
 from flows.llm.model import Text
 from flows.project.output_files import open_built, remember, write_outputs
-from flows.project.project import Project, read_verdicts
+from flows.project.project import Project
+from flows.project.verdicts import read_verdicts
 from flows.release.gate import gate
 from flows.release.version import prepare
 from flows.run.report import write_report

@@ -22,7 +22,8 @@ from flows.families.uraq.settings import ANSWER_SHARES, UraqSettings
 from flows.llm.model import Invalid, Prompt, Text, Usage
 from flows.llm.rules import Rules
 from flows.project.output_files import write_outputs
-from flows.project.project import Project, rules_of
+from flows.project.project import Project
+from flows.project.rules import rules_of
 from schemas.base import Provenance
 from schemas.uraq import NEEDS, SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
 from tests.builds import write_config

@@ -57,12 +57,12 @@ def test_a_worker_counts_its_share_from_where_the_command_began(tmp_path: Path) 
     """1 dollar was spent before the command, 2 by its first workers; each of two workers has half of what is left."""
     config = write_config(tmp_path, store=str(tmp_path / "store"), budget_usd=8, families={"uraq": URAQ})
     project = Project(config, tmp_path / "out", workers=2)
-    project.cache.put("before", Completion("", "answer", 1, 1, 1.0))
+    project.models.cache.put("before", Completion("", "answer", 1, 1, 1.0))
     sent = pickle.dumps(project)
-    project.cache.put("first worker", Completion("", "answer", 1, 1, 2.0))
-    share = pickle.loads(sent).budget
+    project.models.cache.put("first worker", Completion("", "answer", 1, 1, 2.0))
+    share = pickle.loads(sent).models.budget
     assert (share.ceiling_usd, share.spent_usd) == (4.0, 1.0)
-    assert Project(config, tmp_path / "out").budget.spent_usd == 0, "the next command has all of it"
+    assert Project(config, tmp_path / "out").models.budget.spent_usd == 0, "the next command has all of it"
 
 
 def test_money_of_several_machines_is_counted_in_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,14 +85,14 @@ def test_what_reads_a_build_opens_no_model_until_it_is_asked(tmp_path: Path, mon
     assert (model_of.name, model_of.identity()["temperature"]) == ("m", 0.5)
     assert not (tmp_path / ".touchstone" / "completions.sqlite").exists()
     with pytest.raises(WrongInput, match=r"nowhere.yaml"):
-        reads.model("builder", reads.build.families["uraq"].family)
+        reads.models.model("builder", reads.build.families["uraq"].family)
 
 
 def test_the_default_model_may_be_named_where_names_are_asked_for(tmp_path: Path) -> None:
     family, block = load_family("uraq"), {**URAQ, "prescreen": ["default"]}
     project = Project(write_config(tmp_path, families={"uraq": block}), tmp_path / "out")
-    assert "default" in project.models_of(family, project.config.families["uraq"])
+    assert "default" in project.models.of(family, project.config.families["uraq"])
     absent = write_config(tmp_path, families={"uraq": {**URAQ, "prescreen": ["absent"]}})
     unknown = Project(absent, tmp_path / "out")
     with pytest.raises(ConfigError, match=r"models\.absent: is missing; families\.uraq asks a model of that name"):
-        unknown.models_of(family, unknown.config.families["uraq"])
+        unknown.models.of(family, unknown.config.families["uraq"])

@@ -285,13 +285,13 @@ def test_who_writes_and_who_weighs(tmp_path: Path) -> None:
     models = "models: {here: {provider: local, name: tiny}, there: {provider: endpoint, name: m}}\n"
     project = Project(written(tmp_path, f"{MINIMAL}store: {tmp_path / 'store'}\n{models}"), tmp_path / "out")
     try:
-        assert isinstance(project.likelihood_model("here"), LocalModel)
-        assert project.likelihood_model("there") is project.model("there", load_family("uraq"))
+        assert isinstance(project.models.likelihood_model("here"), LocalModel)
+        assert project.models.likelihood_model("there") is project.models.model("there", load_family("uraq"))
         with pytest.raises(
             ConfigError, match=r"models\.here: .* writes nothing; name one of provider endpoint for uraq"
         ):
-            project.model("here", load_family("uraq"))
+            project.models.model("here", load_family("uraq"))
         with pytest.raises(ConfigError, match=r"models\.default: the rules cannot weigh options"):
-            project.likelihood_model("default")
+            project.models.likelihood_model("default")
     finally:
         project.close()

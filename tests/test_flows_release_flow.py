@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from data.publish import hub as publishing
+from data.publish import hub_repository as publishing
 from data.publish.card import OWN_BEGIN, OWN_END
 from data.publish.folder import read_release
 from flows.prefect_server.embedded import quieten_prefect

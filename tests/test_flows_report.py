@@ -28,7 +28,8 @@ from flows.families.uraq import FAMILY as URAQ
 from flows.families.uraq.view import view
 from flows.llm.rules import Rules
 from flows.project.output_files import NoBuild, write_outputs
-from flows.project.project import Project, rules_of
+from flows.project.project import Project
+from flows.project.rules import rules_of
 from flows.report import read
 from flows.report.bins import binned, median, nice, ticks
 from flows.report.page import report_page

@@ -1,48 +1,44 @@
-"""Proof of a downloaded version from itself: it is whole, and nothing else is in it.
+"""Checks that a downloaded version is whole and that nothing else is in it, from its own files alone.
 
-What each row claims is proven by its family's verifier, from `data.publish.reading.read_released`.
+What each row claims is proved by its family's verifier, from `data.publish.reading.read_released`.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
-from typing import Any
 
 import pyarrow as pa
-import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from data.checksum import checksum
+from data.publish.card_check import card_faults
 from data.publish.folder import CARD, DATA, MANIFEST, Release, claims_of, paths_in
 from data.publish.reading import opened, read_batches
 from data.publish.rows import fields_of
 from data.publish.version_number import parsed_version
 from schemas.base import visible
-from schemas.errors import Failed, WrongInput, first_problem
+from schemas.errors import Failed, WrongInput
 from schemas.release import ReleasedConfig
 
-_FRONT = "---"
 _READ = {"key": pa.string(), "reviewed": pa.bool_(), "canary": pa.string()}
 
 
 def faults_of(release: Release) -> Iterator[str]:
-    """What is wrong with the version, a line each, as it is found; nothing where it is whole.
+    """Yield the faults of a version, a line each; none if it is whole.
 
-    - Every file that the manifest names is there with its bytes, and no other.
-    - Each configuration has the rows, columns and types that the manifest says; its keys are unique; the canary
-      stands in every row.
-    - The card has the canary, and its YAML names these configurations, splits and files, and no other.
+    - Every file in the manifest exists with its bytes, and there is no other.
+    - Every configuration has the rows, columns and types of the manifest; its keys are unique; every row has the
+      canary.
+    - The card has the canary, and its YAML names exactly these configurations, splits and files.
 
     Read `release` with `read_release`, which refuses a manifest whose paths leave the folder.
     """
-    for check in (_version, _files, _names, _configs, _card):
+    for check in (_version, _files, _names, _configs, card_faults):
         yield from map(visible, check(release))
 
 
 def damage_of(release: Release) -> Iterator[str]:
-    """What tells without reading a row that a version is not as it was made: its files, and its manifest by its card.
+    """Yield the faults that show without reading a row: in the files, and in the manifest by the card.
 
-    What its user wrote in the card since is no damage.
+    What the user has written in the card since is not damage.
     """
     number = release.manifest.version
     if release.folder.name != number:
@@ -63,8 +59,8 @@ def _files(release: Release) -> Iterator[str]:
     listed = {file.path: file for file in release.manifest.files}
     if len(listed) < len(release.manifest.files):
         yield f"{MANIFEST}: it lists a file twice"
-    there = set(paths_in(release.folder)) - {MANIFEST}
-    for path in sorted(there - listed.keys()):
+    existing = set(paths_in(release.folder)) - {MANIFEST}
+    for path in sorted(existing - listed.keys()):
         yield f"{path}: not in the manifest"
     for path, file in sorted(listed.items()):
         place = release.folder / path
@@ -72,17 +68,17 @@ def _files(release: Release) -> Iterator[str]:
             yield f"{path}: missing"
         elif (size := place.stat().st_size) != file.bytes:
             yield f"{path}: {size:,} bytes, expected {file.bytes:,}"
-        elif (found := checksum(place)) != file.sha256:
-            yield f"{path}: SHA-256 {found}, expected {file.sha256}"
+        elif (actual := checksum(place)) != file.sha256:
+            yield f"{path}: SHA-256 {actual}, expected {file.sha256}"
 
 
 def _names(release: Release) -> Iterator[str]:
-    """Each Parquet file is of one configuration, and lies in that one's folder under its split's name."""
+    """Check that each Parquet file belongs to one configuration, and is in its folder under its split's name."""
     owners: dict[str, str] = {}
     listed = {file.path for file in release.manifest.files}
     names = [config.name for config in release.manifest.configs]
     for name in sorted({name for name in names if names.count(name) > 1}):
-        yield f"{MANIFEST}: configuration {name} stands there twice"
+        yield f"{MANIFEST}: configuration {name} is in it twice"
     for config in release.manifest.configs:
         for path in config.files:
             if path not in listed:
@@ -108,7 +104,7 @@ def _config(release: Release, config: ReleasedConfig) -> Iterator[str]:
     keys: set[str] = set()
     for path in config.files:
         place = release.folder / path
-        if not place.is_file():  # it is said already
+        if not place.is_file():  # reported already
             return
         try:
             with opened(place) as file:
@@ -135,105 +131,7 @@ def _config(release: Release, config: ReleasedConfig) -> Iterator[str]:
         yield f"{config.name}: {reviewed:,} reviewed rows, expected {config.reviewed:,}"
 
 
-def _columns(found: Mapping[str, str], expected: Mapping[str, str]) -> Iterator[str]:
-    for name in sorted(found.keys() | expected.keys()):
-        if found.get(name) != expected.get(name):
-            yield f"column {name}: {found.get(name, 'missing')}, expected {expected.get(name, 'none')}"
-
-
-# ---- the card ----
-
-
-class _DataFiles(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    split: str
-    path: str | list[str]
-
-
-class _CardConfig(BaseModel):
-    """A configuration as the Hub reads it out of a card; other settings of it are of no account here."""
-
-    config_name: str
-    data_files: list[_DataFiles]
-    default: bool = False
-
-
-class _CardSplit(BaseModel):
-    name: str
-    num_examples: int
-
-
-class _CardInfo(BaseModel):
-    config_name: str
-    splits: list[_CardSplit] = []
-
-
-class _Front(BaseModel):
-    """What of the card's YAML has to match the files."""
-
-    configs: list[_CardConfig]
-    dataset_info: list[_CardInfo] | _CardInfo = []
-
-
-def _card(release: Release) -> Iterator[str]:
-    try:
-        text = (release.folder / CARD).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        yield f"{CARD}: cannot be read ({error})"
-        return
-    if claims_of(release.manifest) not in text:
-        yield f"{MANIFEST}: not as it was when {CARD} was written: its version, names, licences or counts were changed"
-    if release.manifest.canary not in text:
-        yield f"{CARD}: the canary {release.manifest.canary} is not in it"
-    try:
-        front = _Front.model_validate(_yaml(text))
-    except ValidationError as error:
-        yield f"{CARD}: its YAML: {first_problem(error, 'whole')}"
-        return
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        yield f"{CARD}: its YAML cannot be read: {' '.join(str(error).split())}"
-        return
-    expected = {config.name: config for config in release.manifest.configs if config.files}
-    names = [one.config_name for one in front.configs]
-    for name in sorted(set(names) ^ expected.keys()):
-        yield f"{CARD}: configuration {name}: " + ("missing" if name in expected else "not in the manifest")
-    if len(set(names)) < len(names):
-        yield f"{CARD}: a configuration stands there twice"
-    if sum(one.default for one in front.configs) > 1:
-        yield f"{CARD}: two configurations are the default"
-    for one in front.configs:
-        if one.config_name in expected:
-            yield from _card_files(release.folder, one, expected[one.config_name])
-    infos = front.dataset_info if isinstance(front.dataset_info, list) else [front.dataset_info]
-    for info in infos:
-        config = expected.get(info.config_name)
-        told = {split.name: split.num_examples for split in info.splits}
-        if config is None or (told and told != {config.split: config.rows}):
-            yield f"{CARD}: dataset_info of {info.config_name}: {told}, which the manifest does not say"
-
-
-def _card_files(folder: Path, card: _CardConfig, config: ReleasedConfig) -> Iterator[str]:
-    where = f"{CARD}: configuration {config.name}"
-    if [one.split for one in card.data_files] != [config.split]:
-        yield f"{where}: splits {', '.join(one.split for one in card.data_files)}, expected {config.split}"
-        return
-    (files,) = card.data_files
-    patterns = [files.path] if isinstance(files.path, str) else files.path
-    if bad := [one for one in patterns if PurePosixPath(one).is_absolute() or ".." in PurePosixPath(one).parts]:
-        yield f"{where}: {bad[0]!r} is no path in this folder"
-        return
-    try:
-        found = {path.relative_to(folder).as_posix() for one in patterns for path in folder.glob(one)}
-    except (ValueError, NotImplementedError) as error:
-        yield f"{where}: {patterns} cannot be read ({error})"
-        return
-    for path in sorted(found ^ set(config.files)):
-        yield f"{where}: {path} is " + ("not named" if path in config.files else "named, and not of it")
-
-
-def _yaml(text: str) -> Any:
-    """The YAML between the first two lines of `---`."""
-    first, *lines = (line.removesuffix("\r") for line in text.split("\n"))
-    if first != _FRONT or _FRONT not in lines:
-        raise ValueError("expected YAML between two lines of --- at the top")
-    return yaml.safe_load("\n".join(lines[: lines.index(_FRONT)]))
+def _columns(actual: Mapping[str, str], expected: Mapping[str, str]) -> Iterator[str]:
+    for name in sorted(actual.keys() | expected.keys()):
+        if actual.get(name) != expected.get(name):
+            yield f"column {name}: {actual.get(name, 'missing')}, expected {expected.get(name, 'none')}"

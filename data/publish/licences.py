@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
 from schemas.base import SourceRef
-from schemas.errors import WrongInput
+from schemas.errors import WrongInput, nearest
 
 PUBLIC_DOMAIN = "public domain"
 DEDICATIONS = frozenset({"CC0-1.0", "PDDL-1.0", PUBLIC_DOMAIN})
@@ -60,9 +59,7 @@ def licences_of(
     declared = declared or {}
     for name in declared:
         if name not in sources:
-            near = get_close_matches(name, list(sources), n=1)
-            advice = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(sources) or 'none'}"
-            raise WrongInput(f"release.licence.{name}: there is no such configuration; {advice}")
+            raise WrongInput(f"release.licence.{name}: there is no such configuration; {nearest(name, sources)}")
     return {
         name: normalised(declared[name]) if name in declared else _the_one(name, refs) for name, refs in sources.items()
     }

@@ -41,11 +41,11 @@ from data.sources.spec import (
     Row,
     SourceError,
     SourceSpec,
-    nearest,
     says_something,
     without_query,
 )
 from schemas.base import Dropped, SourceRef, content_hash, key_of
+from schemas.errors import nearest
 from schemas.source import Assignment, Dialogue, Passage, QASource, Statement
 
 __all__ = ["FORMATS", "MAPPED", "Entry", "Row", "SourceError", "SourceSpec", "name_of", "read_entries", "read_source"]

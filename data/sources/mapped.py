@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from data.sources.charp import distractors
-from data.sources.spec import Entry, Reader, Row, SourceError, SourceSpec, nearest, shortened, turns
+from data.sources.spec import Entry, Reader, Row, SourceError, SourceSpec, shortened, turns
 from schemas.charpeval import DISTRACTOR_TYPES
+from schemas.errors import nearest
 from schemas.source import Assignment, Passage, QASource, Statement
 
 STATEMENT_FIELDS = ("text", "topic", "id")

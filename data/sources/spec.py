@@ -1,8 +1,7 @@
 """How the configuration names a source, a row as its format sees it, and what can be wrong with either."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
@@ -10,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from schemas.base import Frozen, content_hash
-from schemas.errors import WrongInput
+from schemas.errors import WrongInput, nearest
 from schemas.rubric import Turn
 from schemas.source import SupportingDocument
 
@@ -74,12 +73,6 @@ class SourceSpec(Frozen):
 def without_query(url: str) -> str:
     """The URL as it may be shown: a query can hold a signature or a key."""
     return url.partition("?")[0]
-
-
-def nearest(name: str, known: Collection[str]) -> str:
-    """`did you mean "x"?`, or where nothing is near, all there is."""
-    near = get_close_matches(name, known, n=1)
-    return f'did you mean "{near[0]}"?' if near else f"known: {', '.join(known) or 'none'}"
 
 
 def shortened(text: str) -> str:

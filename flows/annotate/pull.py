@@ -36,7 +36,8 @@ from flows.annotate.work import (
     standing,
     works,
 )
-from flows.project.project import Project, read_verdicts
+from flows.project.project import Project
+from flows.project.verdicts import read_verdicts
 from schemas.annotation import Annotation, SetAside
 from schemas.errors import WrongInput
 from schemas.verdict import Verdict

@@ -1,4 +1,4 @@
-"""Hears how a build goes on. Stages run side by side and report from threads of their own."""
+"""How a build reports its progress. Stages run side by side and report from threads of their own."""
 
 from typing import Protocol, runtime_checkable
 
@@ -7,37 +7,37 @@ from flows.llm.model import Usage
 from schemas.manifest import StageManifest
 
 
-@runtime_checkable  # Prefect derives a schema of the flow, which asks isinstance of it
+@runtime_checkable  # Prefect derives a schema of the flow, which calls isinstance
 class ProgressListener(Protocol):
-    """Hears how a build goes on."""
+    """Is told how a build proceeds."""
 
     def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None:
-        """A stage begins; `total` is its number of shards, or None where it is a single piece.
+        """A stage begins, with `total` shards (None for a single piece of work).
 
-        `calls` is how often it is expected to ask models; 0 where it asks none or the number is not known.
+        `calls` is how often it is expected to ask models; 0 if it asks none, or the number is not known.
         """
 
     def advanced(self, ref: StageRef, done: int, total: int) -> None:
-        """A stage goes on."""
+        """A stage has finished `done` of its shards."""
 
     def called(self, ref: StageRef, usage: Usage) -> None:
-        """A prompt of a stage was answered or given up, with its usage."""
+        """A prompt of a stage was answered or given up, with this usage."""
 
     def blocked(self, ref: StageRef, by: str) -> None:
-        """A stage waits for another run that makes it now."""
+        """A stage waits for another run that is making it."""
 
     def waited(self) -> None:
-        """Called about once a second, whether or not anything happened."""
+        """A moment has passed, in which nothing may have happened."""
 
     def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
-        """A stage is finished; `before` where it was finished when the build began.
+        """A stage is finished; `before` if it already was when the build began.
 
-        `example`, where the stage ends the part that a person would read first, is its first record as text.
+        `example` is its first record, if the stage ends the part that a person would read first.
         """
 
 
-class NoProgress:
-    """Nobody listens: a scheduled build."""
+class NoListener:
+    """Ignores all reports: for scheduled builds."""
 
     def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None: ...
     def advanced(self, ref: StageRef, done: int, total: int) -> None: ...

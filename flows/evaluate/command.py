@@ -42,7 +42,7 @@ def estimate(
     from flows.run.summary import print_estimate
 
     project = Project(config or sample_path(), out, limit)
-    project.asks = False
+    project.models.asks = False
     console = make_console()
     try:
         with console.status("reading the sources"):

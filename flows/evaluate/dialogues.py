@@ -25,7 +25,7 @@ def build_with(project: Project, family: Family, name: str, limit: int | None) -
     evaluated_rows(project, family, limit)
     built = project.build.families[family.name]
     settings = built.settings.model_copy(update={held.models: (name,)})
-    models = {**project.models_of(family, settings), name: project.model(name, family)}
+    models = {**project.models.of(family, settings), name: project.models.model(name, family)}
     if family.ready is not None:
         family.ready(settings, models)
     return _beside_build(project, FamilyBuild(family, settings, built.prompts, models), held, limit)
@@ -71,7 +71,7 @@ def as_paid(project: Project, family: Family, build: Build, limit: int | None) -
     """
     configured, held = build.families[family.name], family.evaluation.dialogues
     assert held is not None
-    spent = project.cache.spent_usd()
+    spent = project.models.cache.spent_usd()
     models: dict[str, Model] = {name: _AsPaid(model, spent) for name, model in configured.models.items()}
     return _beside_build(project, FamilyBuild(family, configured.settings, configured.prompts, models), held, limit)
 

@@ -18,7 +18,8 @@ from flows.evaluate.rows import evaluated_rows
 from flows.llm.model import Model, Prompt
 from flows.llm.options import LikelihoodModel
 from flows.llm.prices import estimate_prompt_tokens, estimate_tokens
-from flows.project.project import Project, Served
+from flows.project.models import Served
+from flows.project.project import Project
 from flows.run.estimate import EstimateLine, cost_of, part_lines, usual_tokens
 from schemas.base import content_hash
 
@@ -71,7 +72,7 @@ def evaluation_lines(
         level = str(getattr(row, family.evaluation.level)) if family.evaluation.level else ""
         levels[level].add(row, weight, rng)
     one = project.build.families[family.name]
-    model: Model | LikelihoodModel = weighs if weighs is not None else project.model(name, family)
+    model: Model | LikelihoodModel = weighs if weighs is not None else project.models.model(name, family)
     lines = []
     for level, rows in levels.items():
         total: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])

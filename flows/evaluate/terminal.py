@@ -37,13 +37,12 @@ from flows.project.console import LogInterval, make_console, money
 from flows.project.locks import building, one_evaluation
 from flows.project.output_files import open_build
 from flows.project.project import Project
-from flows.project.settings import nearest
 from flows.run.estimate import Estimate, EstimateLine, summed
 from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
 from flows.scoring.qa import METRICS
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured, tally, told_beside
-from schemas.errors import Failed, WrongInput, first_problem
+from schemas.errors import Failed, WrongInput, first_problem, nearest
 from schemas.prediction import Prediction
 
 LINES_SHOWN = 40
@@ -76,7 +75,7 @@ def evaluate_family(
     if family.evaluation.ready is not None:
         family.evaluation.ready(settings_now(project, family))
     told, usage, notes = None, Usage(), list[str]()
-    project.tell = notes.append
+    project.models.tell = notes.append
     stopped: BudgetSpent | None = None
     try:
         if isinstance(weighs, LocalModel):
@@ -96,7 +95,7 @@ def evaluate_family(
                 if weighs is not None:
                     weigh(project, family, weighs, rows, path, show, usage)
                 else:
-                    predict(project, family, project.model(model, family), rows, path, show, usage)
+                    predict(project, family, project.models.model(model, family), rows, path, show, usage)
             except BudgetSpent as spent:
                 stopped = spent
             if attention and isinstance(weighs, LocalModel):
@@ -206,7 +205,7 @@ def _evaluate_in_dialogues(
     assert held is not None
     stopped: BudgetSpent | None = None
     notes: list[str] = []
-    project.tell = notes.append
+    project.models.tell = notes.append
     try:
         if reads is not None:
             with console.status(f"loading {reads.name}"):
@@ -237,7 +236,7 @@ def _evaluate_in_dialogues(
     finally:
         project.close()
     if stopped is not None:
-        asked.cost_usd = project.budget.spent_usd  # with what was in flight at the stop
+        asked.cost_usd = project.models.budget.spent_usd  # with what was in flight at the stop
     said.append(f"{asked.calls:,} calls, {asked.cached:,} answers from the cache, money: {money(asked)}")
     output = stem.with_name(f"{stem.name}.tables.json")
     title = f"{project.config.name}: {family.name} on {model}"
@@ -277,7 +276,7 @@ def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
     """Print what it takes to evaluate a model on each family of a build that can be put to it."""
     console = make_console()
     project = open_build(out, console)
-    project.asks = False
+    project.models.asks = False
     lines: list[EstimateLine] = []
     refused: dict[str, str] = {}
     try:
@@ -351,11 +350,11 @@ def _weighing_model(project: Project, family: Family, model: str, option: str = 
     known = ["default", EVALUATED, *(prompt.role for prompt in family.prompts), *project.config.models]
     weighs = family.evaluation.choices is not None
     if model in known:
-        return project.likelihood_model(model) if weighs else None
+        return project.models.likelihood_model(model) if weighs else None
     if weighs and _can_be_loaded(model):
         return LocalModel(LocalSettings(name=model))
     also = ", and no such folder" if weighs else ""
-    raise WrongInput(f"{option} {model}: no such model in {project.config_path}{also}{nearest(model, known)}")
+    raise WrongInput(f"{option} {model}: no such model in {project.config_path}{also}; {nearest(model, known)}")
 
 
 def _reading_model(project: Project, family: Family, name: str) -> LocalModel:
@@ -372,7 +371,7 @@ def _reading_model(project: Project, family: Family, name: str) -> LocalModel:
         return LocalModel(LocalSettings(name=name))
     raise WrongInput(
         f"--attention-model {name}: no such model in {project.config_path}, and no such folder"
-        f"{nearest(name, list(project.config.models))}"
+        f"; {nearest(name, list(project.config.models))}"
     )
 
 
@@ -547,7 +546,7 @@ def _cell(value: Any, unit: Unit) -> str:
 def _family(project: Project, name: str) -> Family:
     families = {family.name: family for family, _ in project.build.parts()}
     if name not in families:
-        raise WrongInput(f"{name}: no such family in this build{nearest(name, list(families))}")
+        raise WrongInput(f"{name}: no such family in this build; {nearest(name, list(families))}")
     return families[name]
 
 
@@ -571,7 +570,7 @@ def read_predictions(path: Path, family: Family) -> Iterator[Prediction]:
 def score_rows(name: str, rows: Path, output: Path) -> None:
     """Score rows of `{id, prediction, answers, keywords, lang}` into `{id, score}` by one metric."""
     if name not in METRICS:
-        raise WrongInput(f"{name}: no such metric{nearest(name, list(METRICS))}")
+        raise WrongInput(f"{name}: no such metric; {nearest(name, list(METRICS))}")
     scored: dict[str, float] = {}
     for number, row in enumerate(json_lines(str(rows)), 1):
         at = str(row.values.get("id", number))

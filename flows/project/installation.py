@@ -11,9 +11,8 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from flows.families import family_names, load_family
-from flows.project.settings import nearest
 from schemas.base import Dropped
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, WrongInput, nearest
 from schemas.manifest import BuildManifest
 from schemas.prediction import Prediction, TableCell
 from schemas.verdict import Verdict
@@ -48,7 +47,7 @@ def print_schema(name: str) -> None:
         print("\n".join(sorted(records)))
         return
     if name not in records:
-        raise WrongInput(f"{name}: no such record{nearest(name, list(records))}")
+        raise WrongInput(f"{name}: no such record; {nearest(name, list(records))}")
     print(json.dumps(records[name].model_json_schema(), indent=2, ensure_ascii=False))
 
 

@@ -1,12 +1,11 @@
 """The configuration: one YAML file, typed; unknown keys are refused, paths are relative to the file."""
 
-import difflib
 import importlib.resources
 import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import yaml
@@ -19,14 +18,12 @@ from flows.families import family_names, load_family
 from flows.llm.endpoint_settings import EndpointSettings
 from flows.llm.local import LocalSettings
 from flows.llm.rules import RulesSettings
+from flows.project.config_paths import with_absolute_paths
+from flows.project.config_problems import NO_NUMBER, boolean_as_number, first_config_problem
 from schemas.base import Frozen, odd_character
-from schemas.errors import WrongInput, in_short
+from schemas.errors import WrongInput, nearest
 
 SAMPLE = "sample.yaml"
-SECRETIVE = frozenset({"model", "models", "base_url", "api_key_env", "cache", "store", "annotation"})
-"""Keys whose value, or a mistake for it, can hold a secret."""
-
-
 PRINTABLE = r"^[^\x00-\x1f]+$"
 """What a path or an address is made of."""
 MODEL_NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$"
@@ -240,7 +237,7 @@ def load_config(path: Path) -> Config:
     folder = path.parent.resolve()
     # What is packaged builds where the user stands, not where Python keeps its packages.
     writes_to = Path.cwd() if folder == sample_path().parent.resolve() else folder
-    return parse_config(_resolved(raw, folder, writes_to), str(path))
+    return parse_config(with_absolute_paths(raw, folder, writes_to), str(path))
 
 
 def parse_config(raw: dict[str, Any], name: str) -> Config:
@@ -251,40 +248,24 @@ def parse_config(raw: dict[str, Any], name: str) -> Config:
     typed: dict[str, FamilySettings] = {}
     for family, settings in families.items():
         if family not in family_names():
-            raise ConfigError(f"{name}: families.{family}: unknown family{nearest(str(family), family_names())}")
+            raise ConfigError(f"{name}: families.{family}: unknown family; {nearest(str(family), family_names())}")
         kind = load_family(family).settings
         try:
             typed[family] = kind.model_validate({} if settings is None else settings)
         except ValidationError as error:
-            raise ConfigError(_first_problem(error, kind, name, ("families", family))) from error
+            raise ConfigError(f"{name}: {first_config_problem(error, kind, ('families', family))}") from error
         known = [part.name for part in load_family(family).parts]
         for part in typed[family].parts or ():
             if part not in known:
-                raise ConfigError(f"{name}: families.{family}.parts: unknown part {part!r}{nearest(part, known)}")
+                raise ConfigError(f"{name}: families.{family}.parts: unknown part {part!r}; {nearest(part, known)}")
     try:
         config = Config.model_validate({**raw, "families": typed})
     except ValidationError as error:
-        raise ConfigError(_first_problem(error, Config, name, ())) from error
-    if (place := _truth_for_number(raw, config)) is not None:
+        raise ConfigError(f"{name}: {first_config_problem(error, Config)}") from error
+    if (place := boolean_as_number(raw, config)) is not None:
         raise ConfigError(f"{name}: {'.'.join(place)}: {NO_NUMBER}")
     _check_limits(config, name)
     return config
-
-
-def _truth_for_number(raw: Any, typed: Any) -> tuple[str, ...] | None:
-    """Where the YAML has true or false and the settings made a number of it: 1 is what nobody meant by `yes`."""
-    if isinstance(raw, bool):
-        return () if isinstance(typed, int | float) and not isinstance(typed, bool) else None
-    pairs: list[tuple[str, Any, Any]] = []
-    if isinstance(raw, dict):
-        known = dict(typed) if isinstance(typed, Mapping | BaseModel) else {}
-        pairs = [(str(key), one, known.get(key)) for key, one in raw.items()]
-    elif isinstance(raw, list) and isinstance(typed, list | tuple) and len(raw) == len(typed):
-        pairs = [(str(number), one, other) for number, (one, other) in enumerate(zip(raw, typed, strict=True))]
-    for key, one, other in pairs:
-        if (found := _truth_for_number(one, other)) is not None:
-            return (key, *found)
-    return None
 
 
 def _check_limits(config: Config, name: str) -> None:
@@ -294,132 +275,4 @@ def _check_limits(config: Config, name: str) -> None:
     for place, settings in models.items():
         for prompt in settings.max_tokens if isinstance(settings, EndpointSettings) else ():
             if prompt not in known:
-                raise ConfigError(f"{name}: {place}.max_tokens: no prompt {prompt!r}{nearest(prompt, sorted(known))}")
-
-
-def _resolved(raw: dict[str, Any], folder: Path, writes_to: Path) -> dict[str, Any]:
-    """The raw configuration with its paths made absolute: what it reads from its `folder`, store and cache from where
-    it `writes_to`."""
-    top = {key: _joined(one, folder) if key in ("prices", "prompts") else one for key, one in raw.items()}
-    if "store" in raw:
-        top["store"] = _joined(raw["store"], writes_to)
-    if "cache" in raw:
-        top["cache"] = _with_file(raw["cache"], writes_to)
-    top |= {key: _with_source_paths(raw[key], folder) for key in ("families", "release") if key in raw}
-    return _with_model_folders(top, folder)
-
-
-def _with_file(url: Any, base: Path) -> Any:
-    """The URL of a database, whose file is made absolute if it is one of SQLite."""
-    start = "sqlite:///"
-    if not isinstance(url, str) or not url.startswith(start) or url[len(start) :] in ("", ":memory:"):
-        return url
-    return f"{start}{base / url[len(start) :]}"
-
-
-def _with_model_folders(raw: dict[str, Any], base: Path) -> dict[str, Any]:
-    """The raw configuration with what it names by name or path made absolute where `base` holds such a path.
-
-    So a build and a score of it find the same model wherever they are started.
-    """
-
-    def found(settings: Any, key: str) -> Any:
-        if not isinstance(settings, dict) or not isinstance(settings.get(key), str):
-            return settings
-        path = base / settings[key]
-        return {**settings, key: str(path)} if settings[key] and path.exists() else settings
-
-    def each(several: Any, key: str) -> Any:
-        return {name: found(one, key) for name, one in several.items()} if isinstance(several, dict) else several
-
-    def model(settings: Any) -> Any:
-        local = isinstance(settings, dict) and settings.get("provider") == "local"
-        return found(settings, "name" if local else "tokenizer")
-
-    models = raw.get("models")
-    known = {
-        "model": model(raw.get("model")),
-        "models": {name: model(one) for name, one in models.items()} if isinstance(models, dict) else models,
-        "embedder": found(raw.get("embedder"), "name"),
-        "families": each(raw.get("families"), "entailment"),
-    }
-    return {key: known.get(key, one) for key, one in raw.items()}
-
-
-def _with_source_paths(value: Any, base: Path) -> Any:
-    """`value` with the path of every source in it (`{format, path, ...}`), and of every blacklist, made absolute."""
-    if isinstance(value, list):
-        return [_with_source_paths(one, base) for one in value]
-    if not isinstance(value, dict):
-        return value
-
-    def placed(key: str, one: Any) -> Any:
-        if key == "path" and value.get("format", "hub") != "hub":
-            return _joined(one, base)
-        if key == "blacklists" and isinstance(one, dict):
-            return {language: _joined(path, base) for language, path in one.items()}
-        return _with_source_paths(one, base)
-
-    return {key: placed(key, one) for key, one in value.items()}
-
-
-def _joined(path: Any, base: Path) -> Any:
-    return str(base / path) if isinstance(path, str) and "://" not in path else path
-
-
-EXPECTED = {
-    **dict.fromkeys(("tuple_type", "list_type"), "expected a list, as in [one, two]"),
-    **dict.fromkeys(
-        ("mapping_type", "dict_type", "model_type", "model_attributes_type"), "expected `key: value` lines"
-    ),
-}
-"""What Pydantic calls by the names of Python's types, in YAML's terms."""
-NO_NUMBER = "expected a number, found true or false, as YAML reads yes, no, on and off"
-NUMBERS = frozenset(("int_type", "float_type", "greater_than", "greater_than_equal", "less_than", "less_than_equal"))
-"""Problems of numbers, by Pydantic's names."""
-
-
-def _first_problem(error: ValidationError, model: type[BaseModel], name: str, prefix: tuple[str, ...]) -> str:
-    """The first problem of a configuration as one line, with the nearest known key where one is unknown."""
-    problem = error.errors()[0]
-    where = [part for part in problem["loc"] if part not in ("rules", "endpoint", "local")]
-    path = ".".join(str(part) for part in (*prefix, *where))
-    if problem["type"] == "extra_forbidden":
-        return f"{name}: {path}: unknown key{nearest(str(where[-1]), _keys_at(model, where[:-1]))}"
-    if problem["type"] == "missing":
-        return f"{name}: {path}: is missing; it is required"
-    given = problem.get("input")
-    if isinstance(given, bool) and problem["type"] in NUMBERS:
-        return f"{name}: {path}: {NO_NUMBER}"
-    # What may hold a password or a pasted key is never repeated.
-    told = isinstance(given, int | float) or (isinstance(given, str) and not SECRETIVE.intersection(map(str, where)))
-    shown = f" (found {given!r})" if told else ""
-    said = EXPECTED.get(problem["type"]) or in_short(problem["msg"])
-    return f"{name}: {path or 'configuration'}: {said[:1].lower()}{said[1:]}{shown}"
-
-
-def _keys_at(model: type[BaseModel], where: list[Any]) -> list[str]:
-    """The known keys at a place in a configuration."""
-    kinds: list[Any] = [model]
-    for part in where:
-        following: list[Any] = []
-        for kind in kinds:
-            if isinstance(kind, type) and issubclass(kind, BaseModel) and part in kind.model_fields:
-                following += _flat(kind.model_fields[str(part)].annotation)
-            elif not (isinstance(kind, type) and issubclass(kind, BaseModel)):
-                following += [one for inner in get_args(kind) for one in _flat(inner)]
-        kinds = following
-    return [
-        key for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel) for key in kind.model_fields
-    ]
-
-
-def _flat(annotation: Any) -> list[Any]:
-    """The annotation and what it is made of."""
-    return [annotation, *(one for inner in get_args(annotation) for one in _flat(inner))]
-
-
-def nearest(key: str, known: list[str] | tuple[str, ...]) -> str:
-    """The end of a message on an unknown name: the nearest known one, or all of them."""
-    match = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    return f'; did you mean "{match[0]}"?' if match else f"; known are {', '.join(sorted(set(known)))}" if known else ""
+                raise ConfigError(f"{name}: {place}.max_tokens: no prompt {prompt!r}; {nearest(prompt, sorted(known))}")

@@ -91,7 +91,7 @@ def preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refres
         folder = Path(name)
         pins = Pins(lock_of(config), settings.state / COPIES, scratch=folder / COPIES, refresh=refresh)
         project = Project(config, out, store=str(folder / "store"), pins=pins)
-        project.asks = False
+        project.models.asks = False
         try:
             seen = _preview(project, Store(settings.store), settings.state, pins)
             if not seen.exact:

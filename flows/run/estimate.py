@@ -17,8 +17,9 @@ from flows.construct.preparing import calls_of_a_record
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import Prompt
 from flows.llm.prices import estimate_tokens
+from flows.project.models import Served
 from flows.project.output_files import models_of, read_manifest
-from flows.project.project import Project, Served
+from flows.project.project import Project
 from flows.run.in_process import runner_here
 from schemas.base import Dropped, Record
 from schemas.manifest import BuildManifest, StageManifest, UsageOfPrompt

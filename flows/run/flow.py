@@ -23,7 +23,7 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from flows.construct.engine import SetStep
 from flows.construct.files_step import RowFile
-from flows.construct.progress import NoProgress, ProgressListener
+from flows.construct.progress import NoListener, ProgressListener
 from flows.construct.runner import STAGES_AT_ONCE, File, Piece, Runner
 from flows.construct.running import run_file, run_shard
 from flows.construct.stages import StageRef
@@ -114,7 +114,7 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
     try:
         with building(project.state):
             project.store.probe()
-            listener = Artifacts(listener or NoProgress())
+            listener = Artifacts(listener or NoListener())
             stages.called = listener.called
             lock, example = partial(one_stage, project.state), partial(_first_item, project)
             runner = Runner(stages, PrefectTasks(project, stages), lock, listener, example)

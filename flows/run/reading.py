@@ -23,9 +23,8 @@ from flows.construct.verification import VerifyContext
 from flows.project.console import as_lines, make_console
 from flows.project.output_files import accepted_rows, open_build
 from flows.project.project import Project
-from flows.project.settings import nearest
 from schemas.base import Dropped, Record, visible
-from schemas.errors import Failed, WrongInput
+from schemas.errors import Failed, WrongInput, nearest
 
 FAULTS_SHOWN = 20
 
@@ -37,7 +36,7 @@ def family_and_part(project: Project, name: str) -> tuple[Family, Part]:
     mains |= {family.name: (family, part) for family, part in known.values() if part.name == family.reads}
     found = known.get(name) or mains.get(name)
     if found is None:
-        raise WrongInput(f"{name}: no such part{nearest(name, [*known, *mains])}")
+        raise WrongInput(f"{name}: no such part; {nearest(name, [*known, *mains])}")
     return found
 
 
@@ -174,7 +173,7 @@ def verify_family(name: str, out: Path | None, sources: Path | None = None) -> N
     project = open_build(out, console, stages=False)
     families = {family.name: family for family, _ in project.build.parts()}
     if name not in families:
-        raise WrongInput(f"{name}: no such family in this build{nearest(name, list(families))}")
+        raise WrongInput(f"{name}: no such family in this build; {nearest(name, list(families))}")
     with console.status(f"looking at the files of {name} ...") as status:
         faults = _verify_parts(project, name, sources, console, status)
     if faults:

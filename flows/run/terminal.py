@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from flows.construct.progress import NoProgress
+from flows.construct.progress import NoListener
 from flows.construct.stages import StageRef
 from flows.llm.model import Usage
 from flows.prefect_server.embedded import begin_prefect
@@ -124,9 +124,9 @@ class Terminal:
             disable=not console.is_terminal,
         )
 
-    def __reduce__(self) -> tuple[type[NoProgress], tuple[()]]:
+    def __reduce__(self) -> tuple[type[NoListener], tuple[()]]:
         """On another machine nobody listens."""
-        return NoProgress, ()
+        return NoListener, ()
 
     def __enter__(self) -> "Terminal":
         self._progress.start()

@@ -206,7 +206,7 @@ async def ours(project: Project, dialogues: int, profile: cProfile.Profile | Non
     assert sum(shard.kept for shard in shards) == dialogues, shards
     for model in {id(one): one for one in build.families[HELD.family].models.values()}.values():
         await model.aclose()  # type: ignore[attr-defined]
-    project.cache.close()
+    project.models.cache.close()
     return took
 
 

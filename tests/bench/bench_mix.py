@@ -35,9 +35,11 @@ from data.stage_files import LongTextShardWriter, StageFiles
 from data.store import Store
 from flows.construct.engine import Drop, Slot
 from flows.construct.files_step import FilesContext, RowFile
-from flows.families.lveval.contexts import Material, Mixer, context_files, mix_contexts
+from flows.families.lveval.assembly import Assembler, context_files
 from flows.families.lveval.datasets import DATASETS, Dataset
 from flows.families.lveval.facts import packaged_fact
+from flows.families.lveval.material import PairMaterial
+from flows.families.lveval.method import mix_contexts
 from flows.families.lveval.mixing import Text
 from flows.families.lveval.settings import LVEvalSettings
 from schemas.base import Provenance, Record, SourceRef, key_of
@@ -73,13 +75,13 @@ class Writer:
         return f"{self.rng.choice(self.words)}q{number}x".capitalize() if self.language == "en" else f"龘{number}龘"
 
 
-def corpus(share: float) -> tuple[dict[str, list[Pair]], dict[str, list[PoolDocument]], dict[str, Material]]:
+def corpus(share: float) -> tuple[dict[str, list[Pair]], dict[str, list[PoolDocument]], dict[str, PairMaterial]]:
     """Pairs, documents and materials of the eleven datasets; `share` of the pairs."""
     rng = random.Random(SEED)
     writers = {language: Writer(language, rng) for language in ("en", "zh")}
     pairs: dict[str, list[Pair]] = defaultdict(list)
     documents: dict[str, list[PoolDocument]] = {}
-    materials: dict[str, Material] = {}
+    materials: dict[str, PairMaterial] = {}
     for dataset in DATASETS:
         writer = writers[dataset.language]
         documents[dataset.name] = pool(dataset, writer)
@@ -104,7 +106,7 @@ def pool(dataset: Dataset, writer: Writer) -> list[PoolDocument]:
 
 def one_pair(
     dataset: Dataset, writer: Writer, place: int, documents: list[PoolDocument], number: int
-) -> tuple[Pair, Material]:
+) -> tuple[Pair, PairMaterial]:
     rules = round(dataset.replacements / dataset.pairs) if not dataset.recalls_fact else 0
     answer = writer.name(place)
     fact = packaged_fact(dataset.language) if dataset.recalls_fact else None
@@ -124,10 +126,10 @@ def one_pair(
     made = [Rule(old=old, new=f"{writer.name(place * 10 + turn)}") for turn, old in enumerate(dict.fromkeys(rare))]
     chosen = fact.replacements if fact else tuple(made)
     texts = tuple(Text(f"{pair.id}.{turn}", one, dataset.language) for turn, one in enumerate(facts))
-    return pair, Material(texts, chosen, "", ())
+    return pair, PairMaterial(texts, chosen, "", ())
 
 
-def ours(mixer: Mixer, settings: LVEvalSettings, folder: Path) -> tuple[int, dict[str, int], list[Path]]:
+def ours(mixer: Assembler, settings: LVEvalSettings, folder: Path) -> tuple[int, dict[str, int], list[Path]]:
     """Write all files; rows, drops by reason, and the files."""
     store = StageFiles(Store(str(folder)), "lveval", "contexts", "mix_contexts", "bench")
 
@@ -182,7 +184,11 @@ def main(arguments: list[str] | None = None) -> None:
     settings = LVEvalSettings()
     with tempfile.TemporaryDirectory() as folder:
         small, own, few = corpus(0)
-        ours(Mixer(LVEvalSettings(levels=("1k",)), SEED, own, small, few), LVEvalSettings(levels=("1k",)), Path(folder))
+        ours(
+            Assembler(LVEvalSettings(levels=("1k",)), SEED, own, small, few),
+            LVEvalSettings(levels=("1k",)),
+            Path(folder),
+        )
     pairs, documents, materials = corpus(share)
     print(f"{'ours, seconds':>16}{'MB/s':>8}{f'pyarrow, {CORES} processes, write only':>40}{'MB/s':>8}{'ratio':>8}")
     ratios = []
@@ -190,7 +196,7 @@ def main(arguments: list[str] | None = None) -> None:
         into = Path(tempfile.mkdtemp(prefix="bench-mix-"))
         try:
             started = time.perf_counter()
-            mixer = Mixer(settings, SEED, documents, pairs, materials)
+            mixer = Assembler(settings, SEED, documents, pairs, materials)
             rows, drops, files = ours(mixer, settings, into)
             built = time.perf_counter() - started
             sizes = sorted(((file.stat().st_size, str(file)) for file in files), reverse=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from flows.construct.engine import Family, Paper, Part, all_, each, expand
 from flows.construct.estimates import Expected
@@ -9,23 +10,27 @@ from flows.construct.evaluation import Evaluation, Selection
 from flows.construct.files_step import files
 from flows.construct.people import every, sample
 from flows.construct.release import Released
+from flows.families.lveval.assembly import assembler, assemblies_of_rules, context_files
+from flows.families.lveval.candidates import dataset_texts
 from flows.families.lveval.charts import context_charts, document_charts, fact_charts, pair_charts, rule_charts
-from flows.families.lveval.confusing import CHANGES
-from flows.families.lveval.contexts import bring_rules_together, bring_together, context_files, mix_contexts
+from flows.families.lveval.confusing_facts import CHANGES
 from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.inference import ANSWERS, requests
 from flows.families.lveval.method import (
-    both,
+    both_facts,
     confuse,
     find_conflicts,
     mark_keywords,
+    mix_contexts,
+    pairs_with,
     part,
-    pools,
+    pool_documents,
+    prescreen,
+    prescreen_prompts,
     propose_rules,
-    ready,
-    where_confused,
-    where_marked,
-    where_replaced,
+    select_pairs,
+    to_document,
+    to_pair,
 )
 from flows.families.lveval.prompts import (
     ANSWER_KEYWORDS,
@@ -46,18 +51,12 @@ from flows.families.lveval.rubric import (
 )
 from flows.families.lveval.score import ScoredContext, score
 from flows.families.lveval.selection import (
-    asked_unaided,
     datasets_of_document,
     datasets_of_question,
-    pool_documents,
-    prescreen,
-    select_pairs,
-    to_document,
-    to_pair,
     uses_of_documents,
     uses_of_questions,
 )
-from flows.families.lveval.settings import LVEvalSettings, mixed_sources
+from flows.families.lveval.settings import LVEvalSettings, mixed_sources, ready
 from flows.families.lveval.show import show
 from flows.families.lveval.verify import (
     verify_against_sources,
@@ -81,25 +80,17 @@ from schemas.lveval import (
 )
 from schemas.source import Passage, QASource
 
-# ---- how many there are where nothing is dropped, for estimates ----
+# ---- estimates: records where nothing is dropped ----
 
 
 def _wanted(settings: LVEvalSettings, has: Callable[[Dataset], bool] = lambda dataset: True) -> int:
-    """The pairs of the datasets that have something."""
-    return sum(one.pairs or BY_NAME[name].pairs for name, one in settings.datasets.items() if has(BY_NAME[name]))
+    """Return the number of pairs of the datasets for which `has` holds."""
+    return sum(block.pairs or BY_NAME[name].pairs for name, block in settings.datasets.items() if has(BY_NAME[name]))
 
 
-def _confused(settings: LVEvalSettings) -> float:
-    """Of a pair."""
-    return _wanted(settings, lambda dataset: dataset.confusing_facts) / _wanted(settings)
-
-
-def _replaced(settings: LVEvalSettings) -> float:
-    return _wanted(settings, lambda dataset: bool(dataset.replacements)) / _wanted(settings)
-
-
-def _marked(settings: LVEvalSettings) -> float:
-    return _wanted(settings, lambda dataset: dataset.keywords) / _wanted(settings)
+def _share_with(feature: Literal["confusing_facts", "replacements", "keywords"]) -> Callable[[LVEvalSettings], float]:
+    """Return the share of the pairs whose dataset has the feature."""
+    return lambda settings: _wanted(settings, lambda dataset: bool(getattr(dataset, feature))) / _wanted(settings)
 
 
 FAMILY = Family(
@@ -133,7 +124,7 @@ FAMILY = Family(
                 each(
                     prescreen,
                     prompts=[ANSWER_UNAIDED],
-                    chosen=asked_unaided,
+                    chosen=prescreen_prompts,
                     settings=["prescreen"],
                     asks={"builder": "prescreen"},
                 ),
@@ -171,13 +162,13 @@ FAMILY = Family(
             steps=(
                 expand(
                     confuse,
-                    slots=where_confused,
-                    expected=Expected(slots=_confused),
+                    slots=pairs_with("confusing_facts"),
+                    expected=Expected(slots=_share_with("confusing_facts")),
                     version=6,
-                    prepare=pools,
+                    prepare=dataset_texts,
                     prompts=[CONFUSING_FACTS],
                 ),
-                expand(part, slots=both, expected=Expected(slots=lambda settings: len(CHANGES)), version=2),
+                expand(part, slots=both_facts, expected=Expected(slots=lambda settings: len(CHANGES)), version=2),
             ),
         ),
         Part(
@@ -190,10 +181,10 @@ FAMILY = Family(
             steps=(
                 expand(
                     propose_rules,
-                    slots=where_replaced,
-                    expected=Expected(slots=_replaced),
+                    slots=pairs_with("replacements"),
+                    expected=Expected(slots=_share_with("replacements")),
                     version=5,
-                    prepare=pools,
+                    prepare=dataset_texts,
                     prompts=[REPLACEMENT_RULES],
                 ),
             ),
@@ -205,7 +196,7 @@ FAMILY = Family(
             item=RuleConflicts,
             people=every(CONFLICTS),
             verify=verify_conflicts,
-            steps=(each(find_conflicts, version=5, prepare=bring_rules_together, settings=["levels", "header"]),),
+            steps=(each(find_conflicts, version=5, prepare=assemblies_of_rules, settings=["levels", "header"]),),
         ),
         Part(
             "keywords",
@@ -216,8 +207,8 @@ FAMILY = Family(
             steps=(
                 expand(
                     mark_keywords,
-                    slots=where_marked,
-                    expected=Expected(slots=_marked),
+                    slots=pairs_with("keywords"),
+                    expected=Expected(slots=_share_with("keywords")),
                     version=3,
                     prompts=[ANSWER_KEYWORDS],
                 ),
@@ -244,7 +235,7 @@ FAMILY = Family(
                     files=context_files,
                     long="context",
                     version=6,
-                    prepare=bring_together,
+                    prepare=assembler,
                     settings=["levels", "header"],
                 ),
             ),

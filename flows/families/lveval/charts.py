@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from flows.construct.view import Bars, Chart, ChartContext, Histogram
 from flows.families.lveval.datasets import BY_RELEASED
-from flows.families.lveval.library import count
+from flows.families.lveval.distractor_index import count
 from flows.language import language_of
 from schemas.lveval import ConfusingFact, Pair, PoolDocument, Replacements
 

@@ -1,43 +1,60 @@
-"""LV-Eval: confusing facts, replacement rules and answer keywords, which people revise, for mixed contexts.
+"""LV-Eval's method, in the order of its sections; `__init__.py` puts the steps together.
 
-Yuan et al., "LV-Eval: A Balanced Long-Context Benchmark with 5 Length Levels Up to 256K", 2024: section 3.2.2
-(confusing facts insertion, CFI), 3.2.3 (keyword and phrase replacement, KPR) and 3.3 (answer keywords). Pairs
-and documents are chosen in `selection.py` (sections 3.1 and 3.2.1), contexts made in `contexts.py`.
+Yuan et al., "LV-Eval: A Balanced Long-Context Benchmark with 5 Length Levels Up to 256K", 2024:
+
+- section 3.1 and appendix A: question-answer pairs are selected for each dataset (table 2);
+- section 3.2.1: their documents are mixed up with distracting ones, to contexts of five lengths;
+- section 3.2.2: confusing facts insertion (CFI);
+- section 3.2.3: keyword and phrase replacement (KPR);
+- section 3.3: keywords are marked in the answers, for the metric.
+
+People revise confusing facts, rules and keywords; contexts are mixed from what they accepted.
 """
 
+import heapq
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from pydantic import ValidationError
-
-from flows.construct.engine import Context, Drop, Slot, StepContext
-from flows.families.lveval import naming
+from flows.construct.engine import Context, Drop, SetContext, Slot
+from flows.construct.files_step import FilesContext, RowFile
+from flows.construct.records import Records
+from flows.families.lveval.answer_keywords import counts_in_score
+from flows.families.lveval.assembly import Assembler, DatasetAssemblies
+from flows.families.lveval.candidates import TextsByDataset
 from flows.families.lveval.conflicts import conflicts
-from flows.families.lveval.confusing import CHANGES, fact_problem, is_one
-from flows.families.lveval.contexts import Shelves
-from flows.families.lveval.datasets import BY_NAME, Dataset
-from flows.families.lveval.parallels import Parallels
-from flows.families.lveval.pool import Alternatives, Pool, pool_of
+from flows.families.lveval.confusing_facts import CHANGES, refusals
+from flows.families.lveval.datasets import BY_NAME
+from flows.families.lveval.distractor_index import count
 from flows.families.lveval.prompts import (
     ANSWER_KEYWORDS,
+    ANSWER_UNAIDED,
     CONFUSING_FACTS,
     REPLACEMENT_RULES,
-    ConfusingFacts,
+    ToAnswer,
     ToConfuse,
     ToMark,
     ToRename,
+    facts_in,
     rules_in,
 )
+from flows.families.lveval.replacement_checks import applicable_rules, touches_question
+from flows.families.lveval.selection import (
+    cleaned,
+    fact_recall_pair,
+    header_in,
+    refuse_control_characters,
+    supporting_documents,
+)
 from flows.families.lveval.settings import MOST_RULES, LVEvalSettings
+from flows.families.lveval.support import excerpts, supporting_sentence
 from flows.language import language_of
-from flows.language.boundaries import boundaries
 from flows.language.choices import is_yes_or_no
 from flows.language.keywords import occurs
-from flows.llm.model import Invalid, InvalidAnswer, Model, first_json_object
-from flows.llm.rules import Rules
-from schemas.errors import WrongInput
+from flows.llm.model import InvalidAnswer, Prompt
+from flows.scoring.qa import exact_match
+from schemas.base import content_hash
 from schemas.lveval import (
     AnswerKeywords,
     Changed,
@@ -49,85 +66,176 @@ from schemas.lveval import (
     Replacements,
     RuleConflicts,
 )
+from schemas.source import Passage, QASource
 
-EXCERPTS = 16
-"""Sentences of the supporting documents that are shown to who writes rules, at most."""
-
-
-def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
-    """Raise `WrongInput` where a dataset has no sources, or a model that cannot answer is to prescreen."""
-    if not settings.datasets:
-        raise WrongInput(
-            f"families.lveval.datasets: is empty; name datasets with their sources (there are {', '.join(BY_NAME)})"
-        )
-    for name, dataset in settings.datasets.items():
-        place = f"families.lveval.datasets.{name}"
-        if not dataset.sources:
-            raise WrongInput(f"{place}.sources: is empty; name {_wanted(BY_NAME[name])}")
-        for spec in (*dataset.sources, *dataset.distractors):
-            if spec.language != BY_NAME[name].language:
-                raise WrongInput(
-                    f"{place}: {spec.name}: language {spec.language}, where the dataset is in "
-                    f"{BY_NAME[name].language}; correct the source's language, or name another source"
-                )
-    for model in settings.prescreen:
-        if isinstance(models[model], Rules):
-            raise WrongInput(
-                "families.lveval.prescreen: the rules model does not answer questions; leave it empty, or name an "
-                f"endpoint under models.{model}"
-            )
-    _ = settings.pair_sources, settings.document_sources
+# ---- pairs (section 3.1, appendix A) ----
 
 
-def _wanted(dataset: Dataset) -> str:
-    return "a book" if dataset.recalls_fact else f"questions with their documents, like {dataset.original}"
+async def to_pair(source: QASource, slot: Slot, ctx: Context[LVEvalSettings]) -> Pair:
+    """Appendix A: make the question a pair of the dataset, or drop it.
+
+    Departure: the paper's authors select by hand. Here the answer must stand in the documents (unless it is yes or
+    no), and be no longer than the dataset allows.
+    """
+    settings = ctx.settings
+    dataset = BY_NAME[str(slot["dataset"])]
+    language = language_of(dataset.language)
+    documents = supporting_documents(source, dataset)
+    answers = source.answers
+    if source.language != dataset.language:
+        raise Drop("another language", f"{source.language}, and the dataset is in {dataset.language}")
+    if not documents:
+        raise Drop("no supporting document", source.question)
+    if settings.datasets[dataset.name].several_answers:
+        if len(answers) < 2:
+            raise Drop("one answer", answers[0])
+        answers = (("、" if dataset.language == "zh" else ", ").join(answers), *answers)
+    answered = any(language.contains(document.text, answer) for answer in source.answers for document in documents)
+    if not answered and not all(map(is_yes_or_no, source.answers)):
+        raise Drop("answer is not in the documents", source.answers[0])
+    length = count(answers[0], dataset.language)
+    if dataset.longest_answer is not None and length > dataset.longest_answer:
+        raise Drop("answer too long", answers[0], value=float(length))
+    refuse_control_characters(source.question, *answers, *(document.text for document in documents))
+    if (line := header_in(documents, settings.header)) is not None:
+        raise Drop("looks like a header", line)
+    words = sum(count(document.text, dataset.language) for document in documents)
+    if words >= settings.longest:
+        raise Drop("supporting documents too long", f"{words:,} words, the longest level has {settings.longest:,}")
+    return Pair(
+        key=ctx.key,
+        dataset=dataset.name,
+        question=source.question,
+        answers=answers,
+        documents=documents,
+        language=dataset.language,
+        source=f"{source.format}:{source.source.source.removesuffix('.gz')}",
+        row=source.source.id,
+        provenance=ctx.provenance(source, sources=[source.source]),
+    )
 
 
-# ---- confusing facts (section 3.2.2) ----
+def prescreen_prompts(settings: LVEvalSettings) -> Sequence[Prompt[Any]]:
+    """Return the prompts of `prescreen`; none where the settings name no model."""
+    return [ANSWER_UNAIDED] if settings.prescreen else []
+
+
+async def prescreen(pair: Pair, ctx: Context[LVEvalSettings]) -> Pair:
+    """Appendix A: drop a MultiFieldQA question that a model answers without the context.
+
+    Departure: a model is asked in place of people, and an answer is right if it matches exactly.
+    """
+    if not BY_NAME[pair.dataset].unknown:
+        return pair
+    for model in ctx.settings.prescreen:
+        try:
+            reply = await ctx.ask(ANSWER_UNAIDED, ToAnswer(question=pair.question, language=pair.language), model=model)
+        except InvalidAnswer:
+            continue
+        if exact_match(reply.text, pair.answers, pair.language):
+            raise Drop("answered without the context", f"{model}: {reply.text}")
+    return pair.model_copy(update={"provenance": ctx.asked_of(pair.provenance)})
+
+
+async def select_pairs(pairs: Records[Pair], ctx: SetContext[LVEvalSettings]) -> AsyncIterator[Pair]:
+    """Table 2: draw each dataset's number of pairs, seeded by their keys; and make those of fact recall.
+
+    A question that a dataset has already, with the same answers, is a duplicate.
+    """
+    settings = ctx.settings
+    ranks: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    firsts: dict[tuple[str, str, tuple[str, ...]], str] = {}
+    for pair in pairs:
+        place = pair.dataset, pair.question, pair.answers
+        if firsts.setdefault(place, pair.key) == pair.key:
+            ranks[pair.dataset].append((content_hash(ctx.step.seed, ctx.step_name, pair.key), pair.key))
+    chosen: set[str] = set()
+    for name, block in settings.datasets.items():
+        dataset = BY_NAME[name]
+        wanted = block.pairs or dataset.pairs
+        chosen.update(key for _, key in heapq.nsmallest(wanted, ranks[name]))
+        if not dataset.recalls_fact and len(ranks[name]) < wanted:
+            ctx.note(f"{name}: {len(ranks[name]):,} pairs of {wanted:,}; its sources have no more that pass")
+    for pair in pairs:
+        first = firsts[pair.dataset, pair.question, pair.answers]
+        if first != pair.key:
+            ctx.drop(pair, Drop("duplicate question", pair.question, related_id=first))
+        elif pair.key in chosen:
+            yield pair
+        else:
+            ctx.drop(pair, Drop("not selected"))
+    for name, block in settings.datasets.items():
+        if BY_NAME[name].recalls_fact:
+            yield fact_recall_pair(BY_NAME[name], block.fact, ctx.step.seed)
+
+
+# ---- mixing up (section 3.2.1) ----
+
+
+async def to_document(passage: Passage, slot: Slot, ctx: Context) -> PoolDocument:
+    """Make the passage a document of the dataset's pool."""
+    dataset = BY_NAME[str(slot["dataset"])]
+    if passage.language != dataset.language:
+        raise Drop("another language", f"{passage.language}, and the dataset is in {dataset.language}")
+    text = cleaned(passage.title, passage.text, dataset)
+    refuse_control_characters(text)
+    return PoolDocument(key=ctx.key, dataset=dataset.name, text=text, language=dataset.language, source=passage.source)
 
 
 @dataclass
-class Pools:
-    """What other pairs of a dataset name and its documents say, made when it is first asked for."""
+class _DatasetDocuments:
+    """The documents that a dataset has so far."""
 
-    pairs: Mapping[str, Sequence[Pair]]
-    documents: Mapping[str, Sequence[str]]
-    _made: dict[str, Pool] = field(default_factory=dict)
-    _parallels: dict[str, Parallels] = field(default_factory=dict)
-
-    def of(self, dataset: str) -> Pool:
-        """The pool of that dataset."""
-        if dataset not in self._made:
-            self._made[dataset] = pool_of(BY_NAME[dataset].language, self.pairs[dataset])
-        return self._made[dataset]
-
-    def parallels(self, dataset: str) -> Parallels:
-        """What confusing facts are made of by rule, for the dataset's pairs."""
-        if dataset not in self._parallels:
-            own = (document.text for pair in self.pairs[dataset] for document in pair.documents)
-            every = (*own, *self.documents.get(dataset, ()))
-            self._parallels[dataset] = Parallels(BY_NAME[dataset].language, every)
-        return self._parallels[dataset]
+    texts: dict[str, str]
+    """Hash of a text -> the id of the record that has it."""
+    supporting: set[str]
+    rows: set[tuple[str, str]]
+    """(name, row) of the sources of its pairs."""
 
 
-def pools(step: StepContext[LVEvalSettings, Pair]) -> Pools:
-    """The pools of all datasets."""
-    found: dict[str, list[Pair]] = defaultdict(list)
-    for pair in step.inputs:
-        found[pair.dataset].append(pair)
-    documents: dict[str, list[str]] = defaultdict(list)
-    for document in step.used("documents", PoolDocument) if "documents" in step.uses else ():
-        documents[document.dataset].append(document.text)
-    return Pools(found, documents)
+async def pool_documents(
+    documents: Records[PoolDocument], ctx: SetContext[LVEvalSettings]
+) -> AsyncIterator[PoolDocument]:
+    """Section 3.2.1: pool the documents of pairs that were not selected, each once."""
+    pools: dict[str, _DatasetDocuments] = defaultdict(lambda: _DatasetDocuments({}, set(), set()))
+    for pair in ctx.step.used("pairs", Pair):
+        pool = pools[pair.dataset]
+        pool.supporting.update(content_hash(document.text) for document in pair.documents)
+        pool.rows.update((source.source, pair.row) for source in pair.provenance.sources)
+    for document in documents:
+        pool, text = pools[document.dataset], content_hash(document.text)
+        if text in pool.supporting:
+            ctx.drop(document, Drop("supports a selected pair"))
+        elif (document.source.source, document.source.id.partition(",")[0]) in pool.rows:
+            ctx.drop(document, Drop("of a selected pair"))
+        elif (line := header_in([document], ctx.settings.header)) is not None:
+            ctx.drop(document, Drop("looks like a header", line))
+        elif text in pool.texts and not BY_NAME[document.dataset].recalls_fact:  # a book may repeat itself
+            ctx.drop(document, Drop("duplicate text", related_id=pool.texts[text]))
+        else:
+            pool.texts[text] = document.id
+            yield document
 
 
-def where_confused(pair: Pair, prepared: Pools) -> Sequence[Slot]:
-    """The pairs of datasets that have confusing facts (table 2)."""
-    return [{}] if BY_NAME[pair.dataset].confusing_facts else []
+def mix_contexts(file: RowFile, ctx: FilesContext[Assembler]) -> Iterator[tuple[Mapping[str, Any], bytes]]:
+    """Section 3.2: yield the contexts of one dataset and level, with facts inserted and keywords replaced."""
+    for pair in file.records:
+        assert isinstance(pair, Pair)
+        yield from ctx.prepared.contexts(pair, file.slot, ctx)
 
 
-async def confuse(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, Pools]) -> Confusion:
-    """Section 3.2.2: two descriptions that are close to the original fact, by question and answer.
+# ---- confusing facts insertion (section 3.2.2) ----
+
+
+def pairs_with(
+    feature: Literal["confusing_facts", "replacements", "keywords"],
+) -> Callable[[Pair, Any], Sequence[Slot]]:
+    """Return the slots of a step for the pairs of datasets that have the feature (table 2)."""
+    return lambda pair, prepared: [{}] if getattr(BY_NAME[pair.dataset], feature) else []
+
+
+async def confuse(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, TextsByDataset]) -> Confusion:
+    """Section 3.2.2: write two descriptions that are close to the original fact, by question and answer.
 
     Departure: the builder sees the supporting sentence as well, which the paper shows to its annotators alone. Where
     one of the two is no confusing fact after every repair, the other is kept.
@@ -144,103 +252,49 @@ async def confuse(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, Pools]) -
         fact=original,
         title=title,
         language=pair.language,
+        documents=tuple(document.text for document in pair.documents),
+        collection=ctx.prepared[pair.dataset].documents,
+        seed=content_hash(ctx.step.seed, ctx.step_name, pair.key),
     )
-    subject_facts, object_facts = ctx.prepared.parallels(pair.dataset).facts(asked, pair, ctx.random(pair.key))
-    asked = asked.model_copy(update={"subject_facts": subject_facts, "object_facts": object_facts})
     try:
         answer = await ctx.ask(CONFUSING_FACTS, asked)
     except InvalidAnswer as invalid:
-        answer = _last(invalid)
-        if all(_refusals(asked, answer, pair)):
+        last = facts_in(invalid.answer)
+        if last is None or all(refusals(asked, last.subject, last.object)):
             raise
+        answer = last
         ctx.note_asked(CONFUSING_FACTS)
-    refused = _refusals(asked, answer, pair)
+    refused = refusals(asked, answer.subject, answer.object)
     if all(refused):
         raise Drop(refused[0], answer.subject)
     return _confusion(pair, original, (answer.subject, answer.object), refused, ctx)
 
 
-def _last(invalid: InvalidAnswer) -> ConfusingFacts:
-    """The two facts of the last answer; raises `InvalidAnswer` where it has none."""
-    try:
-        return ConfusingFacts.model_validate(first_json_object(invalid.answer))
-    except (ValidationError, Invalid):
-        raise invalid from None
-
-
-def _refusals(asked: ToConfuse, answer: ConfusingFacts, pair: Pair) -> tuple[str, str]:
-    """Why each of the two is no confusing fact of the pair; empty where it is one."""
-
-    def refusal(changes: Changed, fact: str) -> str:
-        if (problem := fact_problem(asked, changes, fact)) is not None:
-            return problem[0]
-        if any(fact in document.text for document in pair.documents):
-            return f"{changes} fact stands in a supporting document"
-        return ""
-
-    subject, other = refusal("subject", answer.subject), refusal("object", answer.object)
-    return subject, other or ("" if subject else _one_fact(answer))
-
-
-def _one_fact(answer: ConfusingFacts) -> str:
-    return "the two facts are one" if is_one(answer.subject, answer.object) else ""
-
-
 def _confusion(
-    pair: Pair, original: str, facts: tuple[str, str], refused: tuple[str, str], ctx: Context[LVEvalSettings, Pools]
+    pair: Pair, original: str, facts: tuple[str, str], refused: tuple[str, str], ctx: Context[LVEvalSettings]
 ) -> Confusion:
-    return Confusion(
-        key=ctx.key,
-        pair_id=pair.id,
-        dataset=pair.dataset,
-        question=pair.question,
-        answers=pair.answers,
-        original_fact=original,
-        facts=facts,
-        refused=refused,
-        language=pair.language,
-        provenance=ctx.provenance(pair),
-    )
+    return Confusion(**_of_pair(pair, ctx), answers=pair.answers, original_fact=original, facts=facts, refused=refused)
 
 
-def supporting_sentence(pair: Pair) -> tuple[str, str]:
-    """The sentence that supports the answer, without a title above it, and the first line of its document.
-
-    Of those that hold an answer (of all, where none does, or it is a yes or a no) the one that shares most words with
-    question and answers.
-    """
-    language = language_of(pair.language)
-    named = () if all(map(is_yes_or_no, pair.answers)) else pair.answers
-    asked = language.content_words(" ".join((pair.question, *named)))
-
-    def likeness(sentence: str) -> tuple[bool, int]:
-        holds = any(language.contains(sentence, answer) for answer in named)
-        return holds, len(asked & language.content_words(sentence))
-
-    sentences = [
-        (sentence.rpartition("\n")[2], _opening(document.text))
-        for document in pair.documents
-        for sentence in language.sentences(document.text)
-    ]
-    return max(sentences, key=lambda sentence: likeness(sentence[0]))
+def _of_pair(pair: Pair, ctx: Context) -> dict[str, Any]:
+    """Return the fields that every record made from a pair has."""
+    return {
+        "key": ctx.key,
+        "pair_id": pair.id,
+        "dataset": pair.dataset,
+        "question": pair.question,
+        "language": pair.language,
+        "provenance": ctx.provenance(pair),
+    }
 
 
-def _opening(text: str) -> str:
-    return text.lstrip().partition("\n")[0][:80]
-
-
-def _candidates(pair: Pair, texts: Sequence[str], ctx: Context[LVEvalSettings, Pools]) -> tuple[Alternatives, ...]:
-    pool = ctx.prepared.of(pair.dataset)
-    return pool.candidates(pair, texts, ctx.random(pair.key))
-
-
-def both(confusion: Confusion, prepared: object) -> Sequence[Slot]:
-    """A record for each of the two facts, so that people decide on each."""
+def both_facts(confusion: Confusion, prepared: object) -> Sequence[Slot]:
+    """Return a slot for each of the two facts, so that people decide on each."""
     return [{"changes": change} for change in CHANGES]
 
 
 async def part(confusion: Confusion, slot: Slot, ctx: Context) -> ConfusingFact:
-    """One of the two facts; a drop where it is no confusing fact."""
+    """Return one of the two facts; drop it if it is no confusing fact."""
     change: Changed = "subject" if slot["changes"] == "subject" else "object"
     at = CHANGES.index(change)
     if confusion.refused[at]:
@@ -262,18 +316,13 @@ async def part(confusion: Confusion, slot: Slot, ctx: Context) -> ConfusingFact:
 # ---- keyword and phrase replacement (section 3.2.3) ----
 
 
-def where_replaced(pair: Pair, prepared: Pools) -> Sequence[Slot]:
-    """The pairs of datasets that have replacement rules (table 2)."""
-    return [{}] if BY_NAME[pair.dataset].replacements else []
-
-
-async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, Pools]) -> Replacements:
-    """Section 3.2.3: keywords or phrases to be replaced, each with its substitute.
+async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, TextsByDataset]) -> Replacements:
+    """Section 3.2.3: propose keywords or phrases to be replaced, each with its substitute.
 
     Departure: the builder proposes what the paper's annotators write; they revise it. A rule of the last answer that
     cannot be applied is left out; the others stay.
     """
-    excerpts = _excerpts(pair)
+    sentences = excerpts(pair)
     lost: tuple[Conflict, ...] = ()
     if pair.written is not None:
         rules = pair.written.replacements
@@ -281,59 +330,38 @@ async def propose_rules(pair: Pair, slot: Slot, ctx: Context[LVEvalSettings, Poo
         asked = ToRename(
             question=pair.question,
             answers=pair.answers,
-            sentences=excerpts,
+            sentences=sentences,
             documents=tuple(document.text for document in pair.documents),
             language=pair.language,
             most=MOST_RULES,
-            candidates=_candidates(pair, excerpts, ctx),
+            candidates=ctx.prepared[pair.dataset].candidates.for_pair(pair, sentences, ctx.random(pair.key)),
         )
         try:
             rules = (await ctx.ask(REPLACEMENT_RULES, asked)).rules
         except InvalidAnswer as refused:
-            rules, lost = naming.sift(asked, rules_in(refused.answer))
-            if not naming.touches(asked, rules):
+            rules, lost = applicable_rules(asked, rules_in(refused.answer))
+            if not touches_question(asked, rules):
                 raise
             ctx.note_asked(REPLACEMENT_RULES)
         if not rules:
             raise Drop("no name to be replaced", pair.question)
-    olds = [rule.old for rule in rules]
+    keywords = [rule.old for rule in rules]
     return Replacements(
-        key=ctx.key,
-        pair_id=pair.id,
-        dataset=pair.dataset,
-        question=pair.question,
+        **_of_pair(pair, ctx),
         answers=pair.answers,
-        excerpts=tuple(one for one in excerpts if occurs(one, olds, pair.language)),
+        excerpts=tuple(sentence for sentence in sentences if occurs(sentence, keywords, pair.language)),
         rules=rules,
         lost=lost,
-        language=pair.language,
-        provenance=ctx.provenance(pair),
     )
 
 
-def _excerpts(pair: Pair) -> tuple[str, ...]:
-    """The sentences that share most words with question and answers, in their order."""
-    language = language_of(pair.language)
-    asked = language.content_words(" ".join((pair.question, *pair.answers)))
-    sentences = [sentence for document in pair.documents for sentence in _sure_sentences(document.text, pair.language)]
-    ranked = sorted(range(len(sentences)), key=lambda at: (-len(asked & language.content_words(sentences[at])), at))
-    return tuple(sentences[at] for at in sorted(ranked[:EXCERPTS]))
+async def find_conflicts(rules: Replacements, ctx: Context[LVEvalSettings, DatasetAssemblies]) -> RuleConflicts:
+    """Section 3.2.3: find what goes wrong where the rules are applied, for people to revise them.
 
-
-def _sure_sentences(text: str, language: str) -> list[str]:
-    """The sentences of a text, cut where nothing speaks against it: not within "Who's Afraid of Virginia Woolf? "."""
-    ends = [0, *boundaries(text, language), len(text)]
-    return [sentence for start, end in pairwise(ends) if (sentence := text[start:end].strip())]
-
-
-async def find_conflicts(rules: Replacements, ctx: Context[LVEvalSettings, Shelves]) -> RuleConflicts:
-    """Section 3.2.3: what goes wrong where the rules are applied, for people to revise them by.
-
-    A rule that is lost because another is names that one.
+    A rule that is lost because of another names that one.
     """
-    shelves = ctx.prepared
-    shelf = shelves.shelf(rules.dataset)
-    pair = next(pair for pair in shelf.pairs if pair.id == rules.pair_id)
+    assembly = ctx.prepared.dataset(rules.dataset)
+    pair = next(pair for pair in assembly.pairs if pair.id == rules.pair_id)
     return RuleConflicts(
         key=ctx.key,
         pair_id=rules.pair_id,
@@ -341,7 +369,7 @@ async def find_conflicts(rules: Replacements, ctx: Context[LVEvalSettings, Shelv
         question=rules.question,
         answers=rules.answers,
         rules=rules.rules,
-        conflicts=conflicts(rules.rules, pair, shelf.facts_of(pair), shelf.library),
+        conflicts=conflicts(rules.rules, pair, assembly.facts_of(pair), assembly.index),
         language=rules.language,
         provenance=ctx.provenance(rules),
     )
@@ -350,30 +378,17 @@ async def find_conflicts(rules: Replacements, ctx: Context[LVEvalSettings, Shelv
 # ---- answer keywords (section 3.3) ----
 
 
-def where_marked(pair: Pair, prepared: object) -> Sequence[Slot]:
-    """The pairs of datasets whose answers have keywords (table 2)."""
-    return [{}] if BY_NAME[pair.dataset].keywords else []
-
-
 async def mark_keywords(pair: Pair, slot: Slot, ctx: Context) -> AnswerKeywords:
-    """Section 3.3: the words of the answer that a right prediction has to hold.
+    """Section 3.3: mark the words of the answer that a right prediction must hold.
 
     Departure: the builder proposes what the paper's annotators mark; they revise it.
     """
+    answer = pair.answers[0]
     if pair.written is not None:
         keywords = pair.written.keywords
-    elif not naming.marks(pair.language, pair.answers[0]):
-        raise Drop("no word of the answer counts in the score", pair.answers[0])
+    elif not counts_in_score(pair.language, answer):
+        raise Drop("no word of the answer counts in the score", answer)
     else:
-        asked = ToMark(question=pair.question, answer=pair.answers[0], language=pair.language)
+        asked = ToMark(question=pair.question, answer=answer, language=pair.language)
         keywords = (await ctx.ask(ANSWER_KEYWORDS, asked)).keywords
-    return AnswerKeywords(
-        key=ctx.key,
-        pair_id=pair.id,
-        dataset=pair.dataset,
-        question=pair.question,
-        answer=pair.answers[0],
-        keywords=keywords,
-        language=pair.language,
-        provenance=ctx.provenance(pair),
-    )
+    return AnswerKeywords(**_of_pair(pair, ctx), answer=answer, keywords=keywords)

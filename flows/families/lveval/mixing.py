@@ -15,7 +15,7 @@ import numpy.typing as npt
 import xxhash
 
 from flows.construct.engine import Drop
-from flows.families.lveval.library import BETWEEN, Library, Numbers, count
+from flows.families.lveval.distractor_index import BETWEEN, DistractorIndex, Numbers, count
 from flows.language.boundaries import boundaries
 from schemas.lveval import Position
 
@@ -119,7 +119,7 @@ class Mixture:
 
 
 def mix(
-    library: Library,
+    index: DistractorIndex,
     excluded: npt.NDArray[np.bool_],
     support: tuple[Text, ...],
     facts: tuple[Text, ...],
@@ -132,32 +132,32 @@ def mix(
 ) -> Mixture:
     """Draw the distractors of a pair one by one, as many as its longest level may take, and replace in them.
 
-    `excluded` says of each document of the library whether it must not distract from this pair; `holding`
+    `excluded` says of each document of the index whether it must not distract from this pair; `holding`
     are those that hold a keyword, the only ones that are rewritten by `replaced`.
     """
     allowed = np.flatnonzero(~excluded)
     order = allowed[drawn(len(allowed), seed)]
-    needed = int(np.searchsorted(np.cumsum(library.counts[order]), GENEROUS * longest)) + 1
+    needed = int(np.searchsorted(np.cumsum(index.counts[order]), GENEROUS * longest)) + 1
     order = order[:needed]
-    texts = list(map(library.texts.__getitem__, order.tolist()))
-    counts, lengths = library.counts[order], library.lengths[order]
+    texts = list(map(index.texts.__getitem__, order.tolist()))
+    counts, lengths = index.counts[order], index.lengths[order]
     rewritten: dict[int, str] = {}
     if replaced is not None and len(holding):
         counts, lengths = counts.copy(), lengths.copy()
-        holds = np.zeros(len(library), np.bool_)
+        holds = np.zeros(len(index), np.bool_)
         holds[holding] = True
         places = np.flatnonzero(holds[order]).tolist()
-        together = replaced(BETWEEN.join(library.text(int(order[place])) for place in places))
+        together = replaced(BETWEEN.join(index.text(int(order[place])) for place in places))
         for place, text in zip(places, together.split(BETWEEN) if places else (), strict=True):
             rewritten[place] = text
-            texts[place], counts[place], lengths[place] = text.encode(), count(text, library.language), len(text)
+            texts[place], counts[place], lengths[place] = text.encode(), count(text, index.language), len(text)
 
     def ends(place: int) -> Sequence[int]:
         if place in rewritten:
-            return boundaries(rewritten[place], library.language)
-        return library.boundaries(int(order[place]))
+            return boundaries(rewritten[place], index.language)
+        return index.boundaries(int(order[place]))
 
-    return Mixture(library.language, support, scattered, facts, texts, counts, lengths, ends)
+    return Mixture(index.language, support, scattered, facts, texts, counts, lengths, ends)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from flows.construct.engine import Drop
 from flows.families.lveval.datasets import DEPTHS
-from flows.families.lveval.library import Numbers, count
+from flows.families.lveval.distractor_index import Numbers, count
 from flows.families.lveval.mixing import LACKING, Laid, Seeds, Text, slack
 from flows.language.boundaries import boundaries
 from schemas.lveval import Position, PositionKind

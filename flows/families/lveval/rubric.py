@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from flows.families.lveval.confusing import fact_problem
+from flows.families.lveval.answer_keywords import keywords_problem
+from flows.families.lveval.confusing_facts import fact_problem
 from flows.families.lveval.datasets import BY_NAME
-from flows.families.lveval.naming import keywords_problem
 from flows.families.lveval.prompts import ToConfuse
 from flows.llm.model import Problem
 from schemas.lveval import AnswerKeywords, ConfusingFact, Pair

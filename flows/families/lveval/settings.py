@@ -9,6 +9,8 @@ from pydantic import BeforeValidator, Field, field_validator
 from data.sources import SourceSpec
 from flows.construct.settings import FamilySettings
 from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, LEVELS
+from flows.llm.model import Model
+from flows.llm.rules import Rules
 from schemas.base import Frozen, odd_character
 from schemas.errors import WrongInput
 from schemas.lveval import FactRecord
@@ -126,6 +128,32 @@ def mixed_sources(settings: LVEvalSettings, kind: Mapping[str, str]) -> Iterable
     """The sources of the questions and documents of one dataset, by the value of a context's `dataset`."""
     own = settings.datasets[BY_RELEASED[kind["dataset"].rpartition("_")[0]].name]
     return (*own.sources, *own.distractors)
+
+
+def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
+    """Raise `WrongInput` where a dataset has no sources, or where `prescreen` names a model that cannot answer."""
+    if not settings.datasets:
+        raise WrongInput(
+            f"families.lveval.datasets: is empty; name datasets with their sources (there are {', '.join(BY_NAME)})"
+        )
+    for name, block in settings.datasets.items():
+        place, dataset = f"families.lveval.datasets.{name}", BY_NAME[name]
+        if not block.sources:
+            questions = f"questions with their documents, like {dataset.original}"
+            raise WrongInput(f"{place}.sources: is empty; name {'a book' if dataset.recalls_fact else questions}")
+        for spec in (*block.sources, *block.distractors):
+            if spec.language != dataset.language:
+                raise WrongInput(
+                    f"{place}: {spec.name}: language {spec.language}, where the dataset is in {dataset.language}; "
+                    "correct the source's language, or name another source"
+                )
+    for model in settings.prescreen:
+        if isinstance(models[model], Rules):
+            raise WrongInput(
+                "families.lveval.prescreen: the rules model does not answer questions; leave it empty, or name an "
+                f"endpoint under models.{model}"
+            )
+    _ = settings.pair_sources, settings.document_sources  # each raises `WrongInput` for a file read in two ways
 
 
 def _each_once(placed: Iterable[tuple[str, SourceSpec]]) -> dict[str, SourceSpec]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from flows.families.lveval import confusing, naming
-from flows.families.lveval.pool import Alternatives
+from flows.families.lveval import answer_keywords, confusing_facts, replacement_checks
+from flows.families.lveval.candidates import Alternatives
 from flows.llm.model import Invalid, Prompt, Text, first_json_object, require
 from schemas.base import Frozen, Line
 from schemas.lveval import LONGEST_FACT, Rule
@@ -23,8 +23,9 @@ class ToConfuse(Frozen):
     fact: str = Field(description="The supporting sentence, as it stands in its document")
     title: str = Field(description="What its document is about: title or first words; empty where it does not say")
     language: str
-    subject_facts: tuple[str, ...] = Field((), description="For the rules: subject facts to choose from")
-    object_facts: tuple[str, ...] = Field((), description="For the rules: object facts to choose from")
+    documents: tuple[str, ...] = Field((), exclude=True, description="For the rules: the supporting documents whole")
+    collection: tuple[str, ...] = Field((), exclude=True, description="For the rules: all documents of the dataset")
+    seed: str = Field("", exclude=True, description="For the rules: seed of their random choices")
 
 
 class ConfusingFacts(Frozen):
@@ -73,30 +74,38 @@ class ToAnswer(Frozen):
     language: str
 
 
-def rules_in(answer: str) -> tuple[Rule, ...]:
-    """The rules of an answer that are rules by their form; none where it is no such list."""
+def facts_in(answer: str) -> ConfusingFacts | None:
+    """Return the two facts of an answer; None where it has another form."""
     try:
-        given = first_json_object(answer)
+        return ConfusingFacts.model_validate(first_json_object(answer))
+    except (ValidationError, Invalid):
+        return None
+
+
+def rules_in(answer: str) -> tuple[Rule, ...]:
+    """Return those rules of an answer that have the form of a rule; none where it is no list of rules."""
+    try:
+        content = first_json_object(answer)
     except Invalid:
         return ()
-    listed = given.get("rules") if isinstance(given, dict) else None
-    found = []
-    for one in listed if isinstance(listed, list) else ():
+    listed = content.get("rules") if isinstance(content, dict) else None
+    rules = []
+    for item in listed if isinstance(listed, list) else ():
         with suppress(ValidationError):
-            found.append(Rule.model_validate(one))
-    return tuple(found)
+            rules.append(Rule.model_validate(item))
+    return tuple(rules)
 
 
 def _check_facts(asked: ToConfuse, given: ConfusingFacts) -> None:
-    require(confusing.facts_problem(asked, given.subject, given.object))
+    require(confusing_facts.facts_problem(asked, given.subject, given.object))
 
 
 def _check_rules(asked: ToRename, given: RuleList) -> None:
-    require(naming.rules_problem(asked, given.rules))
+    require(replacement_checks.rules_problem(asked, given.rules))
 
 
 def _check_keywords(asked: ToMark, given: Keywords) -> None:
-    require(naming.keywords_problem(asked.language, asked.answer, given.keywords))
+    require(answer_keywords.keywords_problem(asked.language, asked.answer, given.keywords))
 
 
 CONFUSING_FACTS = Prompt(

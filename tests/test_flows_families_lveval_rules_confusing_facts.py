@@ -8,17 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from flows.families.lveval.confusing import facts_problem
-from flows.families.lveval.parallels import Parallels
+from flows.families.lveval.confusing_facts import facts_problem
 from flows.families.lveval.prompts import ToConfuse
-from flows.families.lveval.rules import confusing_facts
-from flows.families.lveval.sayings_en import sayings
-from flows.families.lveval.things_en import renamed, sort_of
+from flows.families.lveval.rules.confusing_facts import candidate_facts, confusing_facts
+from flows.families.lveval.rules.entities_en import renamed, sort_of
+from flows.families.lveval.rules.sentences_en import sayings
 from flows.llm.model import Invalid
 from flows.project.output_files import write_outputs
 from flows.project.project import Project
-from schemas.base import Provenance
-from schemas.lveval import Document, Pair
 from tests.builds import write_config
 from tests.toy import run_all
 
@@ -27,22 +24,9 @@ def asked(question: str, answer: str, fact: str, language: str = "en") -> ToConf
     return ToConfuse(question=question, answers=(answer,), fact=fact, title="", language=language)
 
 
-def pair(inputs: ToConfuse, text: str) -> Pair:
-    return Pair(
-        key="1",
-        dataset="hotpotwikiqa-mixup",
-        question=inputs.question,
-        answers=inputs.answers,
-        documents=(Document(id="1", text=text),),
-        language=inputs.language,
-        source="s",
-        row="1",
-        provenance=Provenance(seed=1),
-    )
-
-
 def made(inputs: ToConfuse, page: str, others: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return Parallels(inputs.language, (page, *others)).facts(inputs, pair(inputs, page), random.Random(1))
+    texts = {"documents": (page,), "collection": (page, *others)}
+    return candidate_facts(inputs.model_copy(update=texts), random.Random(1))
 
 
 ALDER = asked("How high is Mount Alder?", "2,850 metres", "It is about 2,850 metres high.")
@@ -91,9 +75,8 @@ def test_the_question_is_answered_for_another(inputs: ToConfuse, page: str, subj
     found = made(inputs, page)
     assert re.fullmatch(subject, found[0][0])
     assert re.fullmatch(other, found[1][0])
-    facts = confusing_facts(
-        inputs.model_copy(update={"subject_facts": found[0], "object_facts": found[1]}), random.Random(1)
-    )
+    documents = {"documents": (page,), "collection": (page,), "seed": "1"}
+    facts = confusing_facts(inputs.model_copy(update=documents), random.Random(1))
     assert facts_problem(inputs, facts.subject, facts.object) is None
 
 
@@ -214,10 +197,12 @@ def test_no_chinese_object_fact_tells_of_what_is_asked(question: str, answer: st
 
 
 def test_a_fact_that_is_not_to_be_had_is_left_empty() -> None:
-    one = ALDER.model_copy(update={"subject_facts": ("Mount Elm is 9 metres high.",)})
-    assert confusing_facts(one, random.Random(1)).object == ""
+    page = "Mount Alder is about 2,850 metres high."
+    facts = confusing_facts(ALDER.model_copy(update={"documents": (page,), "collection": (page,)}), random.Random(1))
+    assert re.fullmatch(r"Mount (?!Alder)[A-Z]\w+ is about 2,\d{3} metres high\.", facts.subject)
+    assert facts.object == ""
     with pytest.raises(Invalid, match="nothing parallel to be said"):
-        confusing_facts(ALDER, random.Random(1))
+        confusing_facts(asked("Is it so?", "yes", "It is so."), random.Random(1))
 
 
 @pytest.mark.slow

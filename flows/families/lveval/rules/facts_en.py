@@ -1,27 +1,24 @@
-"""English confusing facts by rule: the like of another subject, and something else of the same (section 3.2.2).
-
-Subject facts, the best first:
-- the supporting sentence, or the question's own statement, of an invented subject and with another answer (figure A7:
-  of Fuzhou, where the question asks of Wuzhou);
-- what the collection says of another of the same sort, or of another thing in the same article;
-- what the collection says of the subject, under an invented name (figures 2 and A10: a biography of "Albert Beverley").
-
-Object facts, the best first:
-- what the question says of another year (figure A7: of sections D to F, where the question asks of A to C);
-- what the collection says besides of the subject, the likest to question and sentence first, or a part of it;
-- what the page's first sentence says besides of it;
-- what the question says of another place or rank.
-
-Departure: the paper's annotators and GPT-4 write every fact; here many are lifted (`sayings_en.py`).
-"""
+"""X"""
 
 import random
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from flows.families.lveval.prompts import ToConfuse
-from flows.families.lveval.sayings_en import (
+from flows.families.lveval.rules.answers_en import other_answers
+from flows.families.lveval.rules.candidate_fact import CandidateFact
+from flows.families.lveval.rules.entities_en import (
+    NAME,
+    TRIED,
+    Sort,
+    names,
+    others_than,
+    sort_of,
+    stands_whole,
+    whole_names,
+    without_asides,
+)
+from flows.families.lveval.rules.sentences_en import (
     Collection,
     Saying,
     clauses,
@@ -31,25 +28,12 @@ from flows.families.lveval.sayings_en import (
     sayings,
     stands_alone,
 )
-from flows.families.lveval.things_en import (
-    NAME,
-    TRIED,
-    Sort,
-    coined,
-    names,
-    others_than,
-    renamed,
-    sort_of,
-    stands_whole,
-    whole_names,
-    without_asides,
-)
 from flows.language import CannotReplace, en
-from flows.language.alternatives import LAST_YEAR, NUMBER, YEAR, counted_anew, moved, persons
+from flows.language.alternatives import LAST_YEAR
 from flows.language.choices import is_yes_or_no
-from flows.language.en.names import classes, is_of_a_people, place_class
+from flows.language.en.names import is_of_a_people, place_class
 from flows.language.en.nouns import entities
-from flows.language.en.phrases import PREPOSITIONS, article, is_dictionary_word, parts_of_speech
+from flows.language.en.phrases import article, parts_of_speech
 from flows.language.en.statements import statement, untimed
 from flows.language.en.tokens import word_set
 from flows.language.invented import invented_names
@@ -78,11 +62,6 @@ _DATE_ASKED = re.compile(
 )
 LEAST_WORDS = 6
 """Words that say something without the time that is asked for."""
-
-
-_ASKS_WORK = re.compile(
-    r"\b(?:what|which)(?: [\w'’-]+){0,4} (?:novel|film|movie|opera|book|song|album|play|poem|journal)\b", re.IGNORECASE
-)
 _RANK = re.compile(r"\bthe (?:[A-Za-z]+['’]s )?(?P<rank>first|second|third|main|primary|\w{3,}est)\b(?! of)")
 _TIMES = word_set("year month week day date time century decade age period war begin start end last first")
 _NEXT = {"first": "second", "second": "third", "third": "fourth"}
@@ -104,18 +83,9 @@ _BEGINNING = re.compile(r"(?:The |In [\w ]+ |[^,]+, (?:the )?)?")
 """What may stand before the name of whom or what a sentence is of."""
 
 
-class Made(NamedTuple):
-    """A fact that may do, and whether it says what the question says, or is of the very subject."""
-
-    text: str
-    stated: bool
-    lifted: bool = False
-    """Whether the documents say so, in these words or nearly: it may tell too much again."""
-
-
 def facts(
     asked: ToConfuse, documents: Sequence[str], collection: Collection, rng: random.Random
-) -> tuple[Iterator[Made], Iterator[Made]]:
+) -> tuple[Iterator[CandidateFact], Iterator[CandidateFact]]:
     """Subject facts and object facts that may do, the best first."""
     maker = _Maker(asked, documents, collection, rng)
     return maker.subject_facts(), maker.object_facts()
@@ -242,37 +212,38 @@ class _Maker:
         holding = [one for one in dict.fromkeys(told) if en.contains(one, answer) and not _UNIQUE.search(one)]
         return [one for one in holding if self.pages or any(stands_whole(lead(one), name) for name in self.names)]
 
-    def subject_facts(self) -> Iterator[Made]:
+    def subject_facts(self) -> Iterator[CandidateFact]:
         asked = self.asked
         for text in self._supporting():
             for said in self._of_another(text):
                 yield from (
-                    Made(one, stated=True) for one in _answered(said, asked.answers[0], _others_to(asked, self.rng))
+                    CandidateFact(one, stated=True)
+                    for one in _answered(said, asked.answers[0], _others_to(asked, self.rng))
                 )
         for text in statements(asked, self.rng):
-            yield from (Made(fact, stated=True) for fact in self._of_another(text, stated=True))
-        others = [Made(saying.text, stated=False, lifted=True) for saying in self._of_others()]
+            yield from (CandidateFact(fact, stated=True) for fact in self._of_another(text, stated=True))
+        others = [CandidateFact(saying.text, stated=False, lifted=True) for saying in self._of_others()]
         yield from others if self.pages or not self.names else ()
         of_it = self._of_the_subject()
         near = sorted(self.own, key=self._likeness, reverse=True)
         for saying in dict.fromkeys((*of_it[1:], *of_it[:1], *near)):
             if not _UNIQUE.search(saying.text):
                 led = any(stands_whole(saying.lead, name) for name in self.names)
-                yield from (Made(one, stated=led, lifted=True) for one in self._of_another(saying.text))
+                yield from (CandidateFact(one, stated=led, lifted=True) for one in self._of_another(saying.text))
         for text in self._besides():
-            yield from (Made(one, stated=True, lifted=True) for one in self._of_another(text))
+            yield from (CandidateFact(one, stated=True, lifted=True) for one in self._of_another(text))
         yield from others
 
-    def object_facts(self) -> Iterator[Made]:
+    def object_facts(self) -> Iterator[CandidateFact]:
         stated = list(statements(self.asked, self.rng))
         for text in stated:
-            yield from (Made(fact, stated=True) for fact in _of_another_year(text, self.asked, self.rng))
+            yield from (CandidateFact(fact, stated=True) for fact in _of_another_year(text, self.asked, self.rng))
         lifted = (*self._of_the_subject(), *(one for one in self.own if one.page))
         for text in (*(one.text for one in lifted), *self._besides()):
             if self._keeps_off(text):
-                yield Made(text, stated=True, lifted=True)
+                yield CandidateFact(text, stated=True, lifted=True)
         for text in stated:
-            yield from (Made(fact, stated=True) for fact in (*self._elsewhere(text), *_of_the_next(text)))
+            yield from (CandidateFact(fact, stated=True) for fact in (*self._elsewhere(text), *_of_the_next(text)))
 
     def _elsewhere(self, text: str) -> Iterator[str]:
         """What the question says of its subject, with another place than the one that it names last."""
@@ -407,68 +378,3 @@ def _things(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tuple
             found.append((at.start(), at.end(), name, sort))
     whole = [one for one in found if not any(o[0] <= one[0] and one[1] <= o[1] and o[2] != one[2] for o in found)]
     return [(name, sort) for _, _, name, sort in sorted(whole, key=lambda one: one[:2])]
-
-
-# ---- other answers ----
-
-
-def other_answers(answer: str, question: str, text: str, rng: random.Random) -> Iterator[str]:
-    """Others of the answer's kind: near years and quantities, invented persons, places and names."""
-    bare = re.sub(r"^(?:the|an?)\s+(?=\S+\s)", "", answer.strip(' ."“”'), flags=re.IGNORECASE)
-    if bare.endswith(("'s", "’s")):
-        yield from (f"{other}'s" for other in other_answers(bare[:-2], question, text, rng))
-        return
-    kind = en.kind(bare, question)
-    of, _, shape = kind.partition(":")
-    if of in ("number", "date") or NUMBER.search(bare):
-        yield from _counted(bare, rng)
-    elif of == "person" and not re.search(rf"\bthe {re.escape(bare)}(?!\w)", text):
-        yield from _persons(bare, text, shape, rng)
-    elif _ASKS_WORK.search(question) and bare[:1].isupper() and of == "other":
-        yield from rng.sample(invented_names("en")["title"], TRIED)
-    else:
-        yield from _named(bare, of, rng)
-
-
-def _counted(answer: str, rng: random.Random) -> Iterator[str]:
-    numbers = YEAR if len(YEAR.findall(answer)) == 1 else NUMBER
-    if len(numbers.findall(answer)) == 1:
-        yield from (other for _ in range(TRIED) if (other := moved(answer, numbers, rng)) != answer)
-    yield from counted_anew(answer, rng)
-
-
-def _persons(answer: str, text: str, shape: str, rng: random.Random) -> Iterator[str]:
-    words = answer.split()
-    if shape.strip(":").endswith(":titled") and len(words) == len(("Colonel", "Monckton")):
-        yield from (f"{words[0]} {surname}" for surname in rng.sample(invented_names("en")["surname"], TRIED))
-    elif not shape.startswith("alone"):
-        yield from persons(answer, text, shape.split(":"), rng)
-
-
-def _named(bare: str, of: str, rng: random.Random) -> Iterator[str]:
-    """Other places, bodies and things, by what the words of the name tell; "within the borders of Dornwick"."""
-    words = bare.split()
-    places = [run["name"] for run in NAME.finditer(bare) if place_class(run["name"]) in ("city", "country")]
-    if (
-        len(places) == 1
-        and places[0] != bare
-        and (bare[0].islower() or bare.split(maxsplit=1)[0].casefold() in PREPOSITIONS)
-    ):
-        table = "town" if place_class(places[0]) == "city" else "country"
-        yield from (bare.replace(places[0], one) for one in rng.sample(invented_names("en")[table], TRIED))
-        return
-    if not bare[:1].isupper():
-        return
-    if of == "place" and place_class(bare) in ("country", "state"):
-        yield from rng.sample(invented_names("en")["country"], TRIED)
-    noun = en.head(bare)
-    towns = rng.sample(invented_names("en")["town"], TRIED)
-    made = [other for town in towns if (other := renamed(bare, town)) is not None] if len(words) > 1 else []
-    if made:
-        yield from made
-    elif len(words) > 1 and noun.casefold() in classes("head") and noun[:1].isupper():
-        yield from (f"{town} {noun}" for town in towns)
-    elif place_class(bare) == "city":
-        yield from towns
-    elif len(words) == 1 and bare.isalpha() and len(bare) > 3 and not is_dictionary_word(bare.casefold()):
-        yield from (coined(bare, rng) for _ in range(TRIED))

@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import log
 from typing import NamedTuple
 
-from flows.families.lveval.things_en import (
+from flows.families.lveval.rules.entities_en import (
     DEFINED,
     LONGEST_TITLE,
     NAME,

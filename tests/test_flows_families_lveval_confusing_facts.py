@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from flows.construct.engine import Context, Drop, StepContext
-from flows.families.lveval.confusing import fact_problem, facts_problem
-from flows.families.lveval.method import Pools, confuse, part, supporting_sentence
+from flows.families.lveval.candidates import DatasetTexts
+from flows.families.lveval.confusing_facts import fact_problem, facts_problem
+from flows.families.lveval.method import confuse, part
 from flows.families.lveval.prompts import BUILDER_PROMPTS, CONFUSING_FACTS, ConfusingFacts, ToConfuse
+from flows.families.lveval.support import supporting_sentence
 from flows.llm.cache import CompletionCache
 from flows.llm.endpoint import Endpoint
 from flows.llm.endpoint_settings import EndpointSettings
@@ -295,7 +297,7 @@ def context(answer: str) -> Context:
         settings=None, seed=1, limit=None, inputs=[], uses={}, reviewed=lambda name: frozenset(), embedder=None,  # type: ignore[arg-type]
         models={"builder": Stubborn(answer)}, prompts={prompt.name: prompt for prompt in BUILDER_PROMPTS},
     )  # fmt: skip
-    return Context(step, "confuse", "1", Pools({PAIR.dataset: [PAIR]}, {}), {})
+    return Context(step, "confuse", "1", {PAIR.dataset: DatasetTexts("en", [PAIR], [])}, {})
 
 
 def test_of_two_facts_the_sound_one_is_kept() -> None:

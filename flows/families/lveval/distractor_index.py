@@ -47,7 +47,7 @@ def plain(text: str, language: str) -> str:
     return text if language != "zh" else "".join(unicodedata.normalize("NFKC", text).split())
 
 
-class Library:
+class DistractorIndex:
     """The documents of one dataset, in the order given."""
 
     def __init__(self, documents: Sequence[PoolDocument], language: str, header: str = "") -> None:

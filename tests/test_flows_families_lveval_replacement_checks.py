@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from flows.construct.engine import Drop
+from flows.families.lveval.answer_keywords import keywords_problem
 from flows.families.lveval.facts import packaged_fact
 from flows.families.lveval.method import mark_keywords
-from flows.families.lveval.naming import (
+from flows.families.lveval.prompts import ANSWER_KEYWORDS, REPLACEMENT_RULES, ToMark, ToRename, rules_in
+from flows.families.lveval.replacement_checks import (
     AMONG_RULES,
     ARTICLE,
     COMMON,
@@ -30,12 +32,10 @@ from flows.families.lveval.naming import (
     SHARED,
     STANDS,
     TOGETHER,
-    keywords_problem,
+    applicable_rules,
     rules_problem,
-    sift,
 )
-from flows.families.lveval.prompts import ANSWER_KEYWORDS, REPLACEMENT_RULES, ToMark, ToRename, rules_in
-from flows.families.lveval.renaming import replacement_rules
+from flows.families.lveval.rules.replacements import replacement_rules
 from flows.language.keywords import apply
 from flows.llm.model import Invalid
 from schemas.base import Provenance
@@ -85,7 +85,7 @@ CURIE = asked_of(
 )
 def test_one_bad_rule_is_left_out_and_the_others_stay(lines: list[str], lost: list[tuple[str, str]]) -> None:
     rules = rules_of(*lines)
-    kept, told = sift(CURIE, rules)
+    kept, told = applicable_rules(CURIE, rules)
     assert list(dict.fromkeys((one.old, one.kind) for one in told)) == lost
     assert [rule.old for rule in kept] == [rule.old for rule in rules if rule.old not in dict(lost)]
 
@@ -105,7 +105,7 @@ def test_one_bad_rule_is_left_out_and_the_others_stay(lines: list[str], lost: li
     ],
 )
 def test_a_country_is_renamed_everywhere_or_nowhere(text: str, lines: list[str], lost: list[str]) -> None:
-    _, told = sift(asked_of(text, ["yes"], text), rules_of(*lines))
+    _, told = applicable_rules(asked_of(text, ["yes"], text), rules_of(*lines))
     assert [one.old for one in told] == lost
 
 
@@ -130,13 +130,13 @@ def test_a_country_is_renamed_everywhere_or_nowhere(text: str, lines: list[str],
     ],
 )
 def test_what_else_a_rule_would_change_or_leave(text: str, lines: list[str], lost: list[tuple[str, str]]) -> None:
-    _, told = sift(asked_of(text, ["yes"], text), rules_of(*lines))
+    _, told = applicable_rules(asked_of(text, ["yes"], text), rules_of(*lines))
     assert [(one.old, one.kind) for one in told] == lost
 
 
 def test_rules_beyond_those_asked_for_are_left_out() -> None:
     asked = CURIE.model_copy(update={"most": 1})
-    kept, told = sift(asked, rules_of("Paris -> Corvath", "Apium -> Umbrium"))
+    kept, told = applicable_rules(asked, rules_of("Paris -> Corvath", "Apium -> Umbrium"))
     assert [rule.old for rule in kept] == ["Paris"]
     assert [(one.old, one.kind) for one in told] == [("Apium", EXTRA)]
 
@@ -181,7 +181,7 @@ def test_what_a_person_would_not_mind_is_no_ground(question: str, text: str, lin
     ],
 )
 def test_chinese_names(text: str, lines: list[str], lost: list[tuple[str, str]]) -> None:
-    _, told = sift(asked_of(text.replace("。", "？"), ["是"], text, language="zh"), rules_of(*lines))
+    _, told = applicable_rules(asked_of(text.replace("。", "？"), ["是"], text, language="zh"), rules_of(*lines))
     assert list(dict.fromkeys((one.old, one.kind) for one in told)) == lost
 
 
@@ -210,14 +210,16 @@ def test_a_complaint_says_each_reason_and_each_rule_once() -> None:
 
 def test_spellings_of_one_name_are_renamed_together_or_not_at_all() -> None:
     asked = asked_of("When did Guns N Roses play?", ["1999"], "Guns N' Roses played in 1999 at Edge Hall.")
-    kept, told = sift(asked, rules_of("Guns N Roses -> Edge N Lilies", "Guns N' Roses -> Edge Hall", "1999 -> 1994"))
+    kept, told = applicable_rules(
+        asked, rules_of("Guns N Roses -> Edge N Lilies", "Guns N' Roses -> Edge Hall", "1999 -> 1994")
+    )
     assert [rule.old for rule in kept] == ["1999"]
     assert [(one.old, one.kind) for one in told] == [("Guns N Roses", TOGETHER), ("Guns N' Roses", STANDS)]
 
 
 def test_the_rule_that_breaks_an_answer_alone_is_left_out() -> None:
     asked = asked_of("Which bridge?", ["Varn bridge"], "It is the Varn bridge of old, near Kelm.")
-    kept, told = sift(asked, rules_of("bridge of old -> ferry", "Kelm -> Dorn"))
+    kept, told = applicable_rules(asked, rules_of("bridge of old -> ferry", "Kelm -> Dorn"))
     assert [(one.old, one.kind) for one in told] == [("bridge of old", FOLLOWS)]
     assert [rule.old for rule in kept] == ["Kelm"]
 
@@ -276,7 +278,7 @@ def test_recorded_rules_pass_but_for_one_that_is_wrong(shared: Path) -> None:
         try:
             REPLACEMENT_RULES.parse(asked, answer)
         except Invalid as invalid:
-            refused[asked.question] = [one.kind for one in sift(asked, rules_in(answer))[1]]
+            refused[asked.question] = [one.kind for one in applicable_rules(asked, rules_in(answer))[1]]
             details.append(invalid.detail)
     assert {question: REALLY_WRONG[question] in kinds for question, kinds in refused.items()} == dict.fromkeys(
         REALLY_WRONG, True

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from flows.families.lveval.library import count
+from flows.families.lveval.distractor_index import count
 from flows.language import AnswerType, Language, language_of
 from flows.language.beside import speaks_of_another
 from flows.language.choices import is_yes_or_no
@@ -64,7 +64,25 @@ class Asked(Protocol):
     @property
     def fact(self) -> str: ...
     @property
+    def documents(self) -> tuple[str, ...]: ...
+    @property
     def language(self) -> str: ...
+
+
+def refusals(asked: Asked, subject: str, other: str) -> tuple[str, str]:
+    """Return why each of the two facts is no confusing fact of the pair, empty where it is one."""
+
+    def refusal(changes: Changed, fact: str) -> str:
+        if (problem := fact_problem(asked, changes, fact)) is not None:
+            return problem[0]
+        if any(fact in document for document in asked.documents):
+            return f"{changes} fact stands in a supporting document"
+        return ""
+
+    of_subject, of_object = refusal("subject", subject), refusal("object", other)
+    if not of_subject and not of_object and same_text(subject, other):
+        return "", "the two facts are one"
+    return of_subject, of_object
 
 
 def facts_problem(asked: Asked, subject: str, other: str) -> Problem:
@@ -72,7 +90,7 @@ def facts_problem(asked: Asked, subject: str, other: str) -> Problem:
     problems = [fact_problem(asked, changes, fact) for changes, fact in zip(CHANGES, (subject, other), strict=True)]
     match problems:
         case [None, None]:
-            if is_one(subject, other):
+            if same_text(subject, other):
                 return "the two facts are one", "write another object fact, and leave the subject fact as it stands"
             return None
         case [problem, None] if problem is not None:
@@ -115,7 +133,7 @@ def _likeness_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
     length = count(fact, asked.language)
     if length > LONGEST[asked.language] or len(fact) > LONGEST_FACT:
         return "is too long", f"it has {length} {unit}, at most {LONGEST[asked.language]} are wanted"
-    if is_one(fact, asked.fact):
+    if same_text(fact, asked.fact):
         return "repeats the sentence", "write something else than the sentence"
     if (number := len(shared(asked, fact))) < least:
         return (
@@ -296,7 +314,7 @@ def _listed(names: frozenset[str]) -> str:
     return ", ".join(sorted(names))
 
 
-def is_one(text: str, other: str) -> bool:
+def same_text(text: str, other: str) -> bool:
     """Whether two texts are the same but for case and white space."""
     return _plain(text) == _plain(other)
 

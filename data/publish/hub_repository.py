@@ -1,0 +1,253 @@
+"""A dataset repository on the Hugging Face Hub; requests are repeated while their trouble may pass."""
+
+import hashlib
+import logging
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import chain, repeat
+from pathlib import Path
+from typing import TypeVar
+
+from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, get_token
+from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
+from huggingface_hub.hf_api import RepoFile
+from huggingface_hub.utils import (
+    are_progress_bars_disabled,
+    disable_progress_bars,
+    get_session,
+    validate_repo_id,
+)
+
+from data.checksum import checksum
+from data.publish.hub_trouble import (
+    CLIENT_ERRORS,
+    LONGEST_WAIT_S,
+    asked_wait,
+    one_line,
+    refusal,
+    refuse_long_wait,
+    trouble_of,
+)
+from schemas.errors import Failed, WrongInput
+
+DATASET = "dataset"
+BRANCH = "main"
+HUBS_OWN = ".gitattributes"
+"""Made by the Hub with the repository: never changed, deleted or compared."""
+WAITS_S = (1.0, 2.0, 4.0, 8.0)
+"""Seconds before each further try, if the Hub asks for no other wait."""
+QUIET_S = 120.0
+"""Seconds for which the Hub may send nothing; the client itself would wait for ever."""
+AT_WORK = timedelta(minutes=15)
+"""How long an untagged commit of a version counts as another publication in progress, not as one that ended."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of the release, by both names that the Hub may know its content by."""
+
+    sha256: str
+    blob: str
+    """Git's: the sha1 of a header and the content."""
+
+    def is_at(self, remote: RepoFile | None) -> bool:
+        if remote is None:
+            return False
+        return remote.lfs.sha256 == self.sha256 if remote.lfs else remote.blob_id == self.blob
+
+    @classmethod
+    def of(cls, path: Path) -> "File":
+        """Return both names of a file's content."""
+        digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+        with path.open("rb") as file:
+            while block := file.read(2**20):
+                digest.update(block)
+        return cls(checksum(path), digest.hexdigest())
+
+
+class Repository:
+    """A dataset on the Hub, every question to it asked again while its trouble may pass."""
+
+    def __init__(self, name: str) -> None:
+        try:
+            validate_repo_id(name)
+        except HFValidationError as error:
+            raise WrongInput(f"{one_line(str(error))}; expected a dataset as OWNER/NAME") from None
+        if "/" not in name:
+            raise WrongInput(f"{name}: expected a dataset as OWNER/NAME")
+        token = get_token()
+        if token and not (token.isascii() and token.isprintable()):  # the client would show it in its error
+            raise WrongInput("HF_TOKEN: has characters that no token has; copy it again")
+        _quiet()
+        self.name = name
+        self.api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
+
+    def ask(self, call: Callable[[], T], settled: Callable[[], T | None] = lambda: None) -> T:
+        """The answer to `call`; it is repeated while the trouble may pass, unless `settled` finds it was done.
+
+        Raises `Failed`, with one line and without the client's error: that may quote what was sent.
+        """
+        for wait in chain(WAITS_S, repeat(None)):
+            session = get_session()
+            session.timeout = QUIET_S
+            if refuse_long_wait not in session.event_hooks["response"]:
+                session.event_hooks["response"].append(refuse_long_wait)
+            try:
+                return call()
+            except CLIENT_ERRORS as error:
+                asked, trouble = refusal(error), trouble_of(error, self.name, self.api.endpoint)
+            if (done := settled()) is not None:
+                return done
+            asks_s = asked_wait(asked) if asked else 0.0
+            if not trouble.passing or wait is None or asks_s > LONGEST_WAIT_S:
+                raise Failed(trouble.message)
+            time.sleep(max(wait, asks_s))
+        raise AssertionError("endless")
+
+    def is_private(self) -> bool | None:
+        """None where there is no such repository."""
+
+        def look() -> bool | None:
+            try:
+                return bool(self.api.dataset_info(self.name).private)
+            except RepositoryNotFoundError:
+                return None
+
+        return self.ask(look)
+
+    def make(self, private: bool) -> None:
+        """The repository is there. A public one is refused where a private one is asked for."""
+        there = self.is_private()
+        if there is None:
+            self.ask(lambda: self.api.create_repo(self.name, repo_type=DATASET, private=private, exist_ok=True))
+        elif private and not there:
+            raise Failed(f"{self.name}: is public on the Hub, and a private release was asked for; name another")
+
+    def refs(self) -> tuple[str, dict[str, str]]:
+        """The head of the branch, and the commit of each tag, as of one moment."""
+        refs = self.ask(lambda: self.api.list_repo_refs(self.name, repo_type=DATASET))
+        head = next((branch.target_commit for branch in refs.branches if branch.name == BRANCH), None)
+        if head is None:
+            raise Failed(f"{self.name}: has no branch {BRANCH}; make it on the Hub, then run again")
+        return head, {tag.name: tag.target_commit for tag in refs.tags}
+
+    def files(self, commit: str) -> dict[str, RepoFile]:
+        """The files at a commit by their paths, without the Hub's own."""
+        tree = self.ask(
+            lambda: list(self.api.list_repo_tree(self.name, recursive=True, revision=commit, repo_type=DATASET))
+        )
+        return {one.path: one for one in tree if isinstance(one, RepoFile) and one.path != HUBS_OWN}
+
+    def holds(self, commit: str, ours: dict[str, File]) -> bool:
+        """Whether a commit has our files, byte by byte, and no others."""
+        theirs = self.files(commit)
+        return theirs.keys() == ours.keys() and all(file.is_at(theirs[path]) for path, file in ours.items())
+
+    def insist(self, commit: str, version: str, ours: dict[str, File]) -> None:
+        """The tagged commit of `version` has our files; else it is another release under the same number."""
+        if not self.holds(commit, ours):
+            raise Failed(f"{self.name}: version {version} is published with other bytes; publish a later version")
+
+    def untagged_commit(self, head: str, version: str, ours: dict[str, File]) -> str | None:
+        """The untagged commit that has our files: its answer was lost, or its publication ended before the tag.
+
+        Raises `Failed` where a commit of the same version but other bytes is so young that its publication may be
+        at work still: one version would have two commits.
+        """
+        commits = self.ask(lambda: self.api.list_repo_commits(self.name, revision=head, repo_type=DATASET))
+        for commit in commits:
+            claims = _claim(version) in commit.message.splitlines()
+            if (claims or commit.commit_id == head) and self.holds(commit.commit_id, ours):
+                return commit.commit_id
+            if claims and (free := commit.created_at + AT_WORK) > datetime.now(UTC):
+                raise Failed(
+                    f"{self.name}: another run is publishing {version} with other bytes (commit "
+                    f"{commit.commit_id[:8]}); run again after {free:%H:%M} UTC, or publish a later version"
+                )
+        return None
+
+    def commit(self, folder: Path, ours: dict[str, File], parent: str, version: str, message: str) -> str:
+        """One commit on `parent` that makes the files ours. Raises `Failed` where the head is no longer `parent`."""
+        theirs = self.files(parent)
+        differing = [path for path, file in ours.items() if not file.is_at(theirs.get(path))]
+        operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [
+            *(CommitOperationAdd(path, folder / path) for path in differing),
+            *(CommitOperationDelete(path, is_folder=False) for path in theirs if path not in ours),
+        ]
+
+        def applied() -> str | None:
+            head, _ = self.refs()
+            if head == parent:
+                return None
+            commit = self.untagged_commit(head, version, ours)
+            if commit is None:
+                raise Failed(f"{self.name}: somebody else committed while {version} was published; nothing of theirs "
+                             "was changed; run again")  # fmt: skip
+            return commit
+
+        return self.ask(
+            lambda: self.api.create_commit(
+                self.name, operations, commit_message=message, commit_description=_claim(version),
+                repo_type=DATASET, revision=BRANCH, parent_commit=parent,
+            ).oid,
+            applied,
+        )  # fmt: skip
+
+    def download(self, commit: str, path: str, folder: Path) -> Path:
+        """The file as the Hub serves it, at `folder/path`. Neither reads nor fills the user's cache."""
+        cache = folder / ".cache"
+        return Path(
+            self.ask(
+                lambda: self.api.hf_hub_download(
+                    self.name, path, revision=commit, repo_type=DATASET, local_dir=folder, cache_dir=cache
+                )
+            )
+        )
+
+    def read_back(self, commit: str, ours: dict[str, File]) -> None:
+        """What the Hub serves at `commit` is what was published. One file at a time lies on the disk."""
+        not_tagged = f"commit {commit[:8]} is not tagged as a version; run again"
+        if differ := sorted(self.files(commit).keys() ^ ours.keys()):
+            raise Failed(f"{self.name}: the Hub's files are not those of the release ({differ[0]}); {not_tagged}")
+        with tempfile.TemporaryDirectory() as folder:
+            for path, file in ours.items():
+                served = self.download(commit, path, Path(folder))
+                if checksum(served) != file.sha256:
+                    raise Failed(f"{self.name}: {path} is served with other bytes than were published; {not_tagged}")
+                served.unlink()
+
+    def tag(self, commit: str, version: str, ours: dict[str, File]) -> None:
+        """`version` names `commit`. Of two publications the first tag stays."""
+
+        def there() -> bool | None:
+            _, tags = self.refs()
+            if version not in tags:
+                return None
+            self.insist(tags[version], version, ours)
+            return True
+
+        def create() -> bool:
+            self.api.create_tag(self.name, tag=version, revision=commit, repo_type=DATASET)
+            return True
+
+        self.ask(create, there)
+
+
+def _quiet() -> None:
+    """From now on no signed address in a log, where the client and its transport put each, and no bar in a file."""
+    for name in ("huggingface_hub", "httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    if not sys.stderr.isatty() and not are_progress_bars_disabled():
+        disable_progress_bars()
+
+
+def _claim(version: str) -> str:
+    """The line in a commit's description by which it is known to be of `version`."""
+    return f"Release: {version}"

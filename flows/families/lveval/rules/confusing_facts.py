@@ -1,0 +1,98 @@
+"""Confusing facts without a model (section 3.2.2): the first that pass the checks, of those a language's rules make."""
+
+import random
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from flows.families.lveval.confusing_facts import CHANGES, fact_problem, subjects
+from flows.families.lveval.prompts import ConfusingFacts, ToConfuse
+from flows.families.lveval.rules.candidate_fact import CandidateFact
+from flows.families.lveval.rules.facts_en import facts as english_facts
+from flows.families.lveval.rules.facts_zh import facts as chinese_facts
+from flows.families.lveval.rules.sentences_en import Collection
+from flows.language import language_of
+from flows.language.choices import is_yes_or_no
+from flows.llm.model import Invalid
+from schemas.lveval import Changed
+
+OFFERED = 3
+"""Facts of either kind to choose from."""
+LEAST_COMMON = 2
+"""Content words, names aside, that a fact shares with question or original, unless it restates the question."""
+MOST_OF_ANSWER, MOST_OF_ORIGINAL = 0.5, 0.75
+"""Share of the content words of an answer, and of the original, that a lifted fact may have."""
+_ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]")
+
+
+def confusing_facts(asked: ToConfuse, rng: random.Random) -> ConfusingFacts:
+    """Return the best fact of either kind, empty where there is none. Raises `Invalid` where both are missing."""
+    subject_facts, object_facts = candidate_facts(asked, random.Random(asked.seed))
+    if not subject_facts and not object_facts:
+        raise Invalid("nothing parallel to be said", asked.fact)
+    return ConfusingFacts(
+        subject=next(iter(subject_facts), ""),
+        object=next((fact for fact in object_facts if fact not in subject_facts[:1]), ""),
+    )
+
+
+def candidate_facts(asked: ToConfuse, rng: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the subject and object facts that pass, best first; no object fact repeats the first subject fact."""
+    if asked.language == "zh":
+        candidates = chinese_facts(asked, asked.documents, rng)
+    else:
+        candidates = english_facts(asked, asked.documents, _collection(asked.collection), rng)
+    subject_facts, object_facts = (_passing(asked, *of_kind) for of_kind in zip(CHANGES, candidates, strict=True))
+    for first in subject_facts:
+        if others := tuple(fact for fact in object_facts if not _says_no_more(asked.language, first, fact)):
+            return tuple(sorted(subject_facts, key=lambda fact: fact != first)), others
+    return subject_facts, () if subject_facts else object_facts
+
+
+@lru_cache(2)  # the English datasets with confusing facts
+def _collection(documents: tuple[str, ...]) -> Collection:
+    return Collection(tuple(dict.fromkeys(documents)))
+
+
+def _says_no_more(language: str, fact: str, other: str) -> bool:
+    """Return whether one of two facts has all content words of the other."""
+    words, others = (language_of(language).content_words(text) for text in (fact, other))
+    return words <= others or others <= words
+
+
+def _passing(asked: ToConfuse, change: Changed, candidates: Iterable[CandidateFact]) -> tuple[str, ...]:
+    """Return the first few that pass, each once."""
+    answers = [_ASIDE.sub("", answer).strip(" .。") for answer in asked.answers]
+    answers = [answer for answer in answers if not is_yes_or_no(answer)]
+    contains = language_of(asked.language).contains
+    passing: dict[str, None] = {}
+    for fact, stated, lifted in candidates:
+        if (
+            fact_problem(asked, change, fact) is None
+            and (stated or _bears_on(asked, fact))
+            and not (lifted and _tells_again(asked, change, answers, fact))
+            and not any(fact in document for document in asked.documents)
+            and not any(contains(fact, answer) for answer in answers)
+        ):
+            passing[fact] = None
+            if len(passing) == OFFERED:
+                break
+    return tuple(passing)
+
+
+def _bears_on(asked: ToConfuse, fact: str) -> bool:
+    """Return whether it resembles question or original by more than the names of the question."""
+    words = language_of(asked.language).content_words
+    common = words(fact) & words(f"{asked.question}\n{asked.fact}")
+    named = subjects(asked.language, asked.question)
+    return sum(not any(word in name for name in named) for word in common) >= LEAST_COMMON
+
+
+def _tells_again(asked: ToConfuse, change: Changed, answers: Sequence[str], fact: str) -> bool:
+    """Return whether it has most words of an answer ("Cobham's thesis": "Cobham–Edmonds thesis"), or the original."""
+    words = language_of(asked.language).content_words
+    said, known, original = words(fact), words(asked.question), words(asked.fact)
+    new_in_answers = [words(answer) - known for answer in answers]
+    return any(new and (new <= said or len(new & said) > MOST_OF_ANSWER * len(new)) for new in new_in_answers) or (
+        change == "object" and len(original & said) > MOST_OF_ORIGINAL * len(original)
+    )

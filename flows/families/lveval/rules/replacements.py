@@ -1,0 +1,36 @@
+"""Replacement rules without a model: a floor for people to start from (section 3.2.3)."""
+
+import random
+
+from flows.families.lveval.prompts import RuleList, ToRename
+from flows.families.lveval.replacement_checks import rules_problem
+from flows.families.lveval.rules.replacement_makers import texts_of
+from flows.families.lveval.rules.replacements_en import in_english
+from flows.families.lveval.rules.replacements_zh import in_chinese
+from flows.llm.model import Invalid
+from schemas.lveval import Rule
+
+THINGS = 3
+"""Things that are renamed for one pair, at most."""
+TRIED = 6
+"""Substitutes that are tried for a name."""
+
+
+def replacement_rules(asked: ToRename, rng: random.Random) -> RuleList:
+    """Names of the question, then of the answers, each in all the forms in which the documents have it."""
+    rules: list[Rule] = []
+    texts = "\n".join((asked.question, *asked.answers, *texts_of(asked)))
+    renamed = 0
+    for make in (in_chinese if asked.language == "zh" else in_english)(asked, texts):
+        for _ in range(TRIED):
+            made = make(rng)
+            fresh = [one for one in made if all(one.old != rule.old for rule in rules)]
+            if fresh and rules_problem(asked, [*rules, *fresh]) is None:
+                rules.extend(fresh)
+                renamed += 1
+                break
+        if renamed == THINGS:
+            break
+    if not rules:
+        raise Invalid("no name to be replaced", asked.question)
+    return RuleList(rules=tuple(rules))

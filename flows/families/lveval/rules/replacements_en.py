@@ -1,0 +1,278 @@
+"""English names that can be replaced soundly by rule, and invented ones for them."""
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import partial
+
+from flows.families.lveval.candidates import named_entities
+from flows.families.lveval.prompts import ToRename
+from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted, texts_of
+from flows.language import en
+from flows.language.en.names import TITLES, classes, is_familiar_place, is_first_name, is_surname, place_class
+from flows.language.en.persons import FUNCTION_WORDS, personal_name
+from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
+from flows.language.en.tokens import MONTHS, word_set
+from flows.language.invented import invented_names
+from flows.language.keywords import occurs
+from schemas.lveval import Rule
+
+_DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|isms?|ists?|tions?|ity|ness|ology)$")
+"""Ends of words for peoples, languages and what is thought or done, which are no names to be replaced."""
+_TIMES_AND_TONGUES = frozenset(MONTHS) | word_set(
+    "sunday monday tuesday wednesday thursday friday saturday latin greek celsius fahrenheit kelvin sharia jihad koran "
+    "quran torah bible"
+)
+_JOINING = word_set(
+    "although because despite furthermore hence however moreover since therefore though thus unless whereas"
+)
+"""Words that open a sentence, and are in no list of names nor in the dictionary."""
+_SON_OF = word_set("al el abu bin ibn")
+_PEOPLES = word_set(
+    "arab berber breton briton celt croat czech dane finn frank gaul goth greek hindu inca islam islamist jew kurd "
+    "magyar maya moor mongol moslem muslim norman norse pole roman salafi saxon scot serb shia shiite sikh slav slovak "
+    "slovene soviet sufi sunni swede tatar thai turk viking wahhabi"
+)
+"""Whose names, coined anew, would belong to nobody."""
+_DWELLERS = {
+    "Florence": "Florentin", "Genoa": "Genoes", "Glasgow": "Glaswegian", "Halifax": "Haligonian", "Lisbon": "Lisboet",
+    "Liverpool": "Liverpudlian", "Lyon": "Lyonnais", "Manchester": "Mancunian", "Milan": "Milanes",
+    "Moscow": "Muscovit", "Munich": "Bavarian", "Naples": "Neapolitan", "Prague": "Praguer", "Rome": "Roman",
+    "Venice": "Venetian", "Vienna": "Viennes", "Warsaw": "Varsovian",
+}  # fmt: skip
+"""Cities, and how a word begins for who lives there, where it does not begin with their name."""
+_NAME_WORD = r"[^\W\d_a-z][\w'’-]*\.?"
+_GIVEN = r"[^\W\d_a-z](?:\.|[\w'’-]*)"
+_LINK = r"(?:of|the|de|du|la|le|und|et|ul|al|von|van|y|e|i|di|da|del)"
+_RUN = rf"{_NAME_WORD}(?: {_LINK})*"
+_SOMEBODY = re.compile(r"(?<!\w)(?:[Bb]orn|he|He|she|She|his|His|her|Her)(?!\w)|\(\d{4} ?[–-] ?\d{4}\)")
+_MALE = r"\b(?:he|his|him|king|son|father|brother|actor)\b"
+_FEMALE = r"\b(?:she|her|hers|queen|daughter|mother|sister|actress)\b"
+_OPENING = 80
+"""Characters of a text in which it says what it is about."""
+_OF_NAME = re.compile(
+    r"\b(?:abbreviated|shortened|spelled|spelt|stands for|short for|acronym|etymology|portmanteau|"
+    r"(?:the|its|whence the) name (?:is|was|comes|came|means|derives|refers|[\"“])|named (?:after|for|from|in hono)|"
+    r"in hono\w+ of|derived from|comes from|means \"|meaning \"|hence meaning|[Tt]he (?:word|term)|"
+    r"Gk\.|Greek \"|Latin \")"
+)
+_OTHER_SCRIPT = "[\u0370-\u1dff\u3040-\ud7ff]"
+_NEARLY = 0.7
+"""How much of two words is the same from which on they may be two spellings of one name."""
+_ALIKE_LETTERS = 4
+
+
+def in_english(asked: ToRename, texts: str) -> Iterator[Maker]:
+    """What can be renamed, the names of the question first, the longest first."""
+    done: list[str] = []
+    for name in _names_of(asked):
+        if any(name in other or other in name for other in done):
+            continue
+        done.append(name)
+        words = name.split()
+        if _in_another_script(words[-1], texts):
+            continue
+        if _of_somebody(name, asked) and (_is_person(name) or _is_born(name, texts)):
+            yield partial(_person, name, (asked.question, *asked.answers, *texts_of(asked)))
+        elif _told_of_name(name, texts_of(asked)):
+            continue
+        elif place_class(name) == "city" and _telling_town(name) and _stands_alone(name, texts):
+            dwellers = _DWELLERS.get(name)
+            if not _acts(name, texts_of(asked)) and (dwellers is None or dwellers not in texts):
+                yield partial(substituted, name, invented_names("en")["town"])
+        elif (telling := _telling(words)) is not None and _stands_alone(telling, texts):
+            yield partial(_coined, telling)
+    yield from (partial(moved, year, "", texts) for year in asked_years(asked))
+
+
+def _names_of(asked: ToRename) -> list[str]:
+    """The names that question and answers hold, those of the question first, the longest first."""
+    places: dict[str, int] = {}
+    for place, text in enumerate((asked.question, *asked.answers)):
+        for name, _ in named_entities(asked.language, text):
+            places.setdefault(" ".join(name.split()), place)
+        for run in re.findall(rf"{_NAME_WORD}(?: {_NAME_WORD})*", text if place else text[1:]):
+            for name in (run, *run.split()):
+                places.setdefault(re.sub(r"['’]s$|[.,]$", "", name), place)
+    return sorted(places, key=lambda name: (places[name], -len(name), name))
+
+
+def _told_of_name(name: str, documents: Sequence[str]) -> bool:
+    """Whether a text speaks of the name itself: what it means, whence it comes, how else it is written."""
+    for text in documents:
+        about = name in text[:_OPENING]
+        spoken = [one for one in en.sentences(text) if about or name in one]
+        if name in text and any(_OF_NAME.search(one) for one in spoken):
+            return True
+    glossed = rf"{re.escape(name)}(?: \([^()]*\))?,? or (?:the )?[A-Z]|{re.escape(name)} \([A-Z][a-z]+ [a-z]+\)"
+    return any(re.search(glossed, text) for text in documents)
+
+
+def _in_another_script(name: str, texts: str) -> bool:
+    return re.search(rf"{re.escape(name)}[^.\n]{{0,40}}\([^()]*{_OTHER_SCRIPT}", texts) is not None
+
+
+def _acts(name: str, documents: Sequence[str]) -> bool:
+    """Whether what looks like a town is somebody: "Baran developed it during his research"."""
+    of_somebody = re.compile(rf"(?:^|\n){re.escape(name)} [^\n]*\b(?:his|her|he|she|himself|herself)\b")
+    return any(of_somebody.search(one) for text in documents for one in en.sentences(text))
+
+
+def _is_person(name: str) -> bool:
+    words = name.split()
+    return (
+        len(words) in (2, 3)
+        and personal_name(name) is not None
+        and is_first_name(words[0])
+        and words[0].casefold() not in TITLES
+        and words[0].casefold() not in _SON_OF
+        and len(words[-1]) > 2
+        and not is_dictionary_word(words[0].casefold())
+        and (is_surname(words[-1]) or not is_dictionary_word(words[-1].casefold()))
+        and words[-1].casefold() not in classes("head")
+        and all(word[:1].isupper() for word in words)
+    )
+
+
+def _is_born(name: str, texts: str) -> bool:
+    """Whether a page begins with the name and a date of birth."""
+    words = name.split()
+    unusual = not any(is_dictionary_word(word.casefold()) or place_class(word) for word in words)
+    return (
+        len(words) == 2
+        and unusual
+        and bool(re.search(rf"(?:^|\n){re.escape(name)} \((?:born |[^)]{{0,40}}; )?[^)]{{0,20}}\d{{4}}", texts))
+    )
+
+
+def _of_somebody(name: str, asked: ToRename) -> bool:
+    """Whether a document that has the name speaks of somebody, who is born or called he or she."""
+    texts = texts_of(asked)
+    nicknamed = re.search(rf'{re.escape(name)} ["“]', "\n".join((asked.question, *asked.answers, *texts)))
+    return not nicknamed and any(name.rpartition(" ")[2] in text and _SOMEBODY.search(text) for text in texts)
+
+
+def _stands_alone(word: str, texts: str) -> bool:
+    """Whether the word is a name by itself wherever it stands, and nothing is spelt nearly like it.
+
+    Beside it stand at most words that say what kind of thing it is ("Galata Bridge").
+    """
+    if re.search(rf"(?<!\w){re.escape(word)}(?:\w|['’-]\w{{2}})", texts) or re.search(rf"\w-{re.escape(word)}", texts):
+        return False
+    if re.search(rf"\b(?:al|bin|ibn|abu) {re.escape(word)}|{re.escape(word)} (?:al|el|bin|ibn)\b", texts):
+        return False
+    for found in re.finditer(rf"(?<!\w)(?:{_RUN} )?{re.escape(word)}(?: (?:{_LINK} )*{_RUN})?(?!\w)", texts):
+        beside = [one.strip(".'") for one in found[0].replace(word, " ", 1).split() if one[:1].isupper()]
+        if not all(one.casefold() in classes("head") or is_dictionary_word(one.casefold()) for one in beside):
+            return False
+    if re.search(rf"(?<!\w){word[0]}\. ?[a-z]{{3}}|(?<!\w){word[0]}[A-Z]{{1,4}}(?!\w)", texts):
+        return False  # the first letter of it stands for it: "A. pintoi", "RU"
+    others = {one for one in re.findall(r"[^\W\d_a-z][^\W\d_]{3,}", texts) if one != word}
+    return not any(_spelt_alike(word, one) for one in others)
+
+
+def _spelt_alike(word: str, other: str) -> bool:
+    if word[0] != other[0] or is_dictionary_word(other.casefold()):
+        return False
+    if len(word) > _ALIKE_LETTERS and word[:_ALIKE_LETTERS] == other[:_ALIKE_LETTERS]:
+        return True  # Myrtus, Myrtaceae
+    return SequenceMatcher(None, word.casefold(), other.casefold(), autojunk=False).ratio() >= _NEARLY
+
+
+def _telling(words: Sequence[str]) -> str | None:
+    """The one unusual word of a name that has no other but such as say what kind of thing it is."""
+    rest = [word for word in words if word.casefold() not in classes("head") and word.casefold() != "the"]
+    if len(rest) != 1:
+        return None
+    (word,) = rest
+    fit = len(word) > 3 and word.isalpha() and word[:1].isupper() and word[1:].islower()
+    known = (
+        is_dictionary_word(word.casefold())
+        or word.casefold() in FUNCTION_WORDS | PREPOSITIONS | _JOINING
+        or not {word.casefold(), word.casefold().removesuffix("s")}.isdisjoint(_TIMES_AND_TONGUES | _PEOPLES)
+        or is_first_name(word)
+        or place_class(word)
+        or _DEMONYM.search(word)
+    )
+    return word if fit and not known else None
+
+
+def _telling_town(name: str) -> bool:
+    low = name.casefold()
+    known = low in _TIMES_AND_TONGUES | _PEOPLES or is_dictionary_word(low)
+    somebody = is_first_name(name) and not is_familiar_place(name)
+    return name.isalpha() and not known and not somebody
+
+
+def _coined(word: str, rng: random.Random) -> list[Rule]:
+    """A word that nobody knows, with the ending of the given one."""
+    start = "".join(rng.sample(invented_names("en")["syllable"], 2)).capitalize()
+    ending = re.search(r"(?:[aeiou]{1,2}(?:[lmnrst]|ns?|rs?)?|ard|and|ell|ist|ing)$", word.casefold())
+    return [Rule(old=word, new=start + (ending[0] if ending else "en"))]
+
+
+def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rule]:
+    """A person with a new first and family name, in each form that the texts have."""
+    words, texts = name.split(), "\n".join(documents)
+    first, last = words[0], words[-1]
+    own = "\n".join(text for text in documents if last in text)
+    told, named = gender_of(own, (_MALE, _FEMALE)), en.gender(name)
+    of = named if told is None else told
+    before = re.findall(rf"({_NAME_WORD}) {re.escape(name)}", texts)
+    if (
+        of is None
+        or (named and of != named)
+        or not all(is_dictionary_word(word.casefold()) or word.casefold() in TITLES for word in before)
+    ):
+        return []
+    if _named_otherwise(words, texts):
+        return []
+    names = invented_names("en")
+    new_first, middle = rng.sample(names[of], 2)
+    new_last = rng.choice(names["surname"])
+    forms = {
+        found[0]
+        for found in re.finditer(rf"(?<!\w){_NAME_WORD}(?: {_NAME_WORD}){{0,4}}(?: {re.escape(last)})(?!\w)", texts)
+        if found[0][0] == first[0]
+        and not any(word.endswith(".") and len(word) > len("J.") for word in found[0].split())
+        and (found[0].split()[0] == first or found[0].split()[0].endswith("."))
+    } | {name}
+
+    def put(form: str) -> str:
+        *given, _ = form.split()
+        pieces = [
+            f"{new[0]}." if word.endswith(".") or len(word) == 1 else new
+            for word, new in zip(given, (new_first, middle, *names[of]), strict=False)
+        ]
+        return " ".join((*pieces, new_last))
+
+    made = [Rule(old=form, new=put(form)) for form in sorted(forms, key=lambda form: (-len(form), form))]
+    bare = texts
+    for rule in made:
+        bare = bare.replace(rule.old, " ")
+    if occurs(bare, [last], "en"):
+        if is_familiar_place(last):
+            return []  # what is called so elsewhere would be renamed too: Washington
+        made.append(Rule(old=last, new=new_last))
+    for rule in made:
+        bare = re.sub(rf"(?<!\w){re.escape(rule.old)}(?!\w)", " ", bare)
+    return [] if re.search(rf"(?<!\w)(?:{re.escape(first)}|{re.escape(last)})", bare) else made
+
+
+def _named_otherwise(words: Sequence[str], texts: str) -> bool:
+    """Whether the texts call the person by a name that goes beyond or beside the given one.
+
+    A short form of the first name ("Jim", who is James William), another of the first names, a further family name
+    behind the one given; or a genitive that is made with the name's own "s".
+    """
+    first, *inner, last = words
+    runs = [run.split() for run in re.findall(rf"((?:{_GIVEN} ){{1,4}}){re.escape(last)}(?!\w)", texts)]
+    following = re.findall(rf"{re.escape(last)} ({_NAME_WORD})", texts)
+    return (
+        any(word[:2] == first[:2] and word != first for run in runs for word in run)
+        or any(len(run) > 1 and first not in run and run[0][0] == first[0] for run in runs)
+        or any(run[-1] == word and first not in run for run in runs for word in inner if len(word) > len("J."))
+        or any(word.casefold() not in classes("head") and word[1:].islower() for word in following)
+        or re.search(rf"{re.escape(last)} (?:y|i|e) [A-Z]|{re.escape(last)}['’](?!s)", texts) is not None
+    )

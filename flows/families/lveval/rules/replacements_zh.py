@@ -1,0 +1,222 @@
+"""Chinese names that can be replaced soundly by rule, and invented ones for them."""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+
+from flows.families.lveval.candidates import named_entities
+from flows.families.lveval.name_forms import TRANSCRIBED
+from flows.families.lveval.prompts import ToRename
+from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted, texts_of
+from flows.language.invented import invented_names
+from flows.language.zh.text import is_known_word, tagged
+from flows.language.zh.types import surname as zh_surname
+from schemas.lveval import Rule
+
+_DOT = re.compile(r"[·・•‧]")
+_KINDS = (
+    "自治州",
+    "自治县",
+    "大学",
+    "学院",
+    "中学",
+    "小学",
+    "公司",
+    "集团",
+    "银行",
+    "铁路",
+    "公路",
+    "大桥",
+    "机场",
+    "车站",
+    "医院",
+    "教堂",
+    "水库",
+    "半岛",
+    "群岛",
+    "省",
+    "市",
+    "县",
+    "郡",
+    "州",
+    "区",
+    "镇",
+    "乡",
+    "村",
+    "府",
+    "海峡",
+    "湖",
+    "山",
+    "河",
+    "江",
+    "岛",
+    "站",
+    "路",
+    "街",
+    "桥",
+    "寺",
+    "塔",
+    "宫",
+    "城",
+    "港",
+    "湾",
+    "峡",
+    "峰",
+    "岭",
+    "人",
+    "语",
+    "族",
+)
+"""Words for the kind of thing that a Chinese name is of, as its last characters."""
+_SHORT_CITIES = {
+    "北京": "京",
+    "上海": "沪",
+    "天津": "津",
+    "重庆": "渝",
+    "广州": "穗",
+    "香港": "港",
+    "澳门": "澳",
+    "台北": "北市",
+    "南京": "宁",
+    "成都": "蓉",
+    "武汉": "汉",
+    "昆明": "昆",
+    "杭州": "杭",
+    "深圳": "深",
+}
+"""Cities by which short forms texts speak of them too."""
+_WORDS_TOO = frozenset("山河江湖路街桥城人语族")
+"""Those that end common words as well."""
+_WRITES_NAMES = re.compile(f"[·{TRANSCRIBED.pattern[1:-2]}]")
+_SUBJECT = re.compile(r"[《「]?([^\s（(，,。、《》「」：:]{2,12}?)[》」]?(?=[（(，,]|是|为|位于)")
+"""What the first sentence of an encyclopedia's page is about."""
+_PRONOUNS = ("他(?!们)", "她(?!们)")
+_BORN = re.compile(r"[（(][^）)]{0,40}年|出生|字[^母]{1,3}，|生于|逝世")
+
+
+def in_chinese(asked: ToRename, texts: str) -> Iterator[Maker]:
+    done: list[str] = []
+    for name in _chinese_names(asked):
+        if any(name in other or other in name for other in done):
+            continue
+        make = _chinese_maker(name, asked, texts)
+        if make is not None:
+            done.append(name)
+            yield make
+    yield from (partial(moved, year, "年", texts) for year in asked_years(asked))
+
+
+def _chinese_names(asked: ToRename) -> list[str]:
+    """What question and answers name: the subjects of documents, names with a dot, names with a tail."""
+    said = (asked.question, *asked.answers)
+    found: dict[str, int] = {}
+    for text in texts_of(asked):
+        subject = _SUBJECT.match(text)
+        if subject and any(subject[1] in one for one in said):
+            found.setdefault(subject[1], 0)
+    for place, one in enumerate(said, 1):
+        for name in re.findall(rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", one):
+            found.setdefault(name, place)
+        for name, _ in named_entities("zh", one):
+            found.setdefault(name, place)
+    return sorted(found, key=lambda name: (found[name], -len(name), name))
+
+
+def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # noqa: PLR0911 - one for each kind
+    if "·" in name:
+        after = {texts[found.end() : found.end() + 1] for found in re.finditer(re.escape(name), texts)}
+        longer = re.search(f"{name}{TRANSCRIBED.pattern}", texts) or (len(after) == 1 and "".join(after).isalpha())
+        if longer or not _spelt_in_chinese(name, texts):
+            return None
+        return partial(_foreigner, name, texts)
+    if _is_chinese_person(name, asked, texts):
+        return partial(_chinese_person, name, texts)
+    if name in invented_names("zh")["city"] and _spelt_in_chinese(name, texts):
+        return partial(substituted, name, invented_names("zh")["place"])
+    stem, tail = next(((name[: -len(tail)], tail) for tail in _KINDS if name.endswith(tail)), ("", ""))
+    if (
+        len(stem) < 2
+        or is_known_word(stem)
+        or not (_always_before_kind(stem, texts) and _spelt_in_chinese(stem, texts))
+    ):
+        return None
+    if "谁" in asked.question and any(name in answer for answer in asked.answers):
+        return None  # somebody whose name looks like that of a place: 滨田省吾
+    foreign = TRANSCRIBED.fullmatch(stem) is not None
+    place = [tag for _, tag in tagged(stem)] in (["ns"], ["nt"], ["nz"]) or any(
+        text.startswith(name) for text in texts_of(asked)
+    )
+    if not foreign and (tail in _WORDS_TOO or not place):
+        return None
+    others = invented_names("zh")["foreign-place" if foreign else "place"]
+    return partial(substituted, stem, [other for other in others if not other.endswith(_KINDS)])
+
+
+def _spelt_in_chinese(name: str, texts: str) -> bool:
+    """Whether the name has no short form in the texts, and none in another script in brackets behind it."""
+    short = _SHORT_CITIES.get(name)
+    if short is not None and short in texts.replace(name, ""):
+        return False
+    return re.search(rf"{name}[^，。]{{0,12}}[（(][^）)]*[A-Za-z]{{3}}", texts) is None
+
+
+def _always_before_kind(stem: str, texts: str) -> bool:
+    """Whether the stem stands nowhere but before a word for its kind, so that it is no piece of another name."""
+    return all(
+        any(texts.startswith(kind, found.end()) for kind in _KINDS)
+        and not _WRITES_NAMES.match(texts[found.start() - 1 : found.start()])
+        for found in re.finditer(re.escape(stem), texts)
+    )
+
+
+def _is_chinese_person(name: str, asked: ToRename, texts: str) -> bool:
+    """Whether a page tells of somebody so called, or the question asks who it was."""
+    if len(name) not in (2, 3) or not zh_surname(name) or TRANSCRIBED.fullmatch(name):
+        return False
+    if not _spelt_in_chinese(name, texts):
+        return False
+    if is_known_word(name) and not all(tag.startswith("nr") for _, tag in tagged(name)):
+        return False
+    around = [texts[found.end() : found.end() + 1] for found in re.finditer(name, texts)]
+    if len(set(around)) == 1 and around[0].isalpha() and len(around) > 1:
+        return False  # what goes on in the same way everywhere is a longer name
+    born = any(text.startswith(name) and _BORN.search(text[:120]) for text in texts_of(asked))
+    return born or ("谁" in asked.question and name in asked.answers)
+
+
+def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
+    names = invented_names("zh")
+    bare = texts.replace(name, "")
+    if name[0] in bare or (len(name) == 2 and name[1] in bare):
+        return []  # it may be the family name alone, or the given name
+    family = rng.choice([one for one in names["surname"] if one != name[0]])
+    told = gender_of(texts, _PRONOUNS)
+    given = "".join(rng.sample([*names["given"], *names[f"given-{told}"]] if told else names["given"], len(name) - 1))
+    made = [Rule(old=name, new=family + given)]
+    if len(name) == 3 and name[1:] in texts.replace(name, ""):
+        made.append(Rule(old=name[1:], new=given))
+    return made
+
+
+def _foreigner(name: str, texts: str, rng: random.Random) -> list[Rule]:
+    """A foreign name with a first name of the same gender and another family name; its parts where they stand alone."""
+    parts, names = _DOT.split(name), invented_names("zh")
+    of = gender_of(texts, _PRONOUNS) or "male"
+    first, *middle = rng.sample(names[f"foreign-{of}"], max(1, len(parts) - 1))
+    last = rng.choice(names["foreign-surname"])
+    made = [Rule(old=name, new="·".join((first, *middle, last)))]
+    bare = texts.replace(name, " ")
+    if any(not _spelt_in_chinese(part, bare) for part in parts):
+        return []
+    others = Counter(word for word, tag in tagged(bare) if tag.startswith("nr") and TRANSCRIBED.fullmatch(word))
+    if parts[-1] not in bare and parts[0] not in bare and max(others.values(), default=0) > 1:
+        return []  # the page calls him by another spelling: 科瓦奇 on that of 尼高·高华
+    if parts[-1][0] in bare.replace(parts[-1], ""):
+        return []  # the family name may be spelt in another way: 韦伯 beside 韦比
+    if len(parts[-1]) > 1 and parts[-1] in bare:
+        made.append(Rule(old=parts[-1], new=last))
+    if len(parts[0]) > 1 and parts[0] in bare.replace(parts[-1], " "):
+        made.append(Rule(old=parts[0], new=first))
+    return made

@@ -1,0 +1,192 @@
+"""Proves that documents, supporting documents and confusing facts stand where a row says."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from flows.families.lveval.verify.case import Case, Span
+from flows.families.lveval.verify.texts import sha256, short
+from schemas.lveval import LongContext, Position
+
+_MARK = 987_654_321
+_WINDOW = 200
+"""Characters before and after a place that tell whether a sentence ends there."""
+_PARAGRAPH = {"en": re.compile(r"\n[^\S\n]*\n"), "zh": re.compile(r"\n")}
+CLOSING = r"[\"'”’」』）)》〉\]*_]*"
+_ENDED = {"en": re.compile(rf"[.!?…]{CLOSING}\Z"), "zh": re.compile(rf"[。！？；…!?;．]{CLOSING}\Z")}
+_ABBREVIATED = {
+    "en": re.compile(r"(?:\b[A-Za-z]|\b(?:Mr|Mrs|Ms|Dr|St|Prof|Jr|Sr|vs|Gen|Col|Capt|Sen|Rev|Mt))\.\Z"),
+    "zh": re.compile(r"(?!)"),
+}
+_GOES_ON = {
+    "en": re.compile(r"[a-zß-öø-ÿ”’)\]},.;:!?…%]"),
+    "zh": re.compile(r"[。！？!?…．”’」』）)》〉，、；：]"),
+}
+
+
+class _Header(NamedTuple):
+    number: int
+    start: int
+    end: int
+
+
+def headers(context: str, header: str) -> list[_Header]:
+    """The headers, at the beginnings of lines."""
+    before, _, after = header.format(number=_MARK).partition(str(_MARK))
+    found = re.finditer(f"{re.escape(before)}([0-9]+){re.escape(after)}", context)
+    places = (_Header(int(one[1]), *one.span()) for one in found)
+    return [one for one in places if context[one.start - 1 : one.start] in ("", "\n")]
+
+
+def header_problems(context: str, headers: Sequence[_Header]) -> Iterator[str]:
+    if not headers:
+        yield "the context has no passage headers"
+        return
+    if context[: headers[0].start].strip():
+        yield "text stands before the first header"
+    for expected, one in enumerate(headers, 1):
+        if one.number != expected:
+            yield f"the header of passage {one.number} stands where that of passage {expected} is expected"
+            return
+    for number, (start, end) in enumerate(passages(context, headers), 1):
+        if not context[start:end].strip():
+            yield f"passage {number} is empty"
+
+
+def passages(context: str, headers: Sequence[_Header]) -> list[Span]:
+    """Where the documents stand, each from the end of its header to the next."""
+    starts = [one.start for one in headers] + [len(context)]
+    return [Span(one.end, end) for one, end in zip(headers, starts[1:], strict=True)]
+
+
+def order_problems(row: LongContext) -> Iterator[str]:
+    for one in row.positions:
+        if not 0 <= one.start < one.end <= len(row.context):
+            yield f"position {one.start} to {one.end} of {one.source!r} lies outside the context"
+    for one, other in pairwise(row.positions):
+        if other.start < one.end:
+            yield f"the positions of {one.source!r} and {other.source!r} overlap or are not in order"
+
+
+def within(position: Position, spans: Sequence[Span]) -> int | None:
+    """The number of the document that the position lies in."""
+    number = bisect_right(spans, position.start, key=lambda span: span.start) - 1
+    return number if number >= 0 and position.end <= spans[number].end else None
+
+
+def source_problems(case: Case) -> Iterator[str]:
+    """Each source stands once, as it was before replacement."""
+    row = case.row
+    expected = {source.id: source.sha256 for source in row.sources}
+    placed = [position.source for position, _ in case.of_kind("support")]
+    if not row.sources:
+        yield "it names no source document"
+    if len(expected) != len(row.sources):
+        yield "a source document is named twice"
+    for name in expected:
+        if (times := placed.count(name)) != 1:
+            yield f"the supporting document {name!r} stands {times} times, expected once"
+    for position, _ in case.of_kind("support"):
+        if position.source not in expected:
+            yield f"the supporting document {position.source!r} is none of the sources"
+            continue
+        found = sha256(case.undone(case.text(position)))
+        if found != expected[position.source]:
+            yield (
+                f"the supporting document {position.source!r} is not its source: SHA-256 before replacement is "
+                f"{found}, expected {expected[position.source]}"
+            )
+
+
+def support_problems(case: Case) -> Iterator[str]:
+    """Each supporting document is the whole of a passage, and those of a unit follow each other.
+
+    A recalled fact stands between two sentences of the book.
+    """
+    numbers = []
+    for position, number in case.of_kind("support"):
+        if number is None:
+            yield f"the supporting document {position.source!r} stands in no passage"
+            continue
+        numbers.append(number)
+        start, end = case.spans[number]
+        outside = case.row.context[start : position.start] + case.row.context[position.end : end]
+        if case.dataset.recalls_fact:
+            if not _between_sentences(case, position, case.spans[number]):
+                yield f"the fact {position.source!r} stands inside a sentence"
+        elif outside.strip():
+            yield f"the supporting document {position.source!r} is not the whole of passage {number + 1}"
+    if not (case.dataset.scattered or case.dataset.recalls_fact):
+        for one, other in pairwise(numbers):
+            if other != one + 1:
+                yield f"the supporting documents are no unit: passage {other + 1} follows passage {one + 1}"
+
+
+def fact_problems(case: Case) -> Iterator[str]:
+    """Each confusing fact stands once, between two sentences of a distracting document."""
+    row = case.row
+    if row.confusing_facts and not case.dataset.confusing_facts:
+        yield f"{case.dataset.released} has no confusing facts, and the row has {len(row.confusing_facts)}"
+    if len(set(row.confusing_facts)) != len(row.confusing_facts):
+        yield "a confusing fact is listed twice"
+    placed = case.of_kind("confusing")
+    texts = [case.text(position) for position, _ in placed]
+    for fact in row.confusing_facts:
+        if (times := texts.count(fact)) != 1:
+            yield f"the confusing fact {short(fact)} has {times} positions, expected one"
+        others = [position for position, _ in placed if case.text(position) != fact]
+        if times and (standing := _stands(row.context, fact, others)) > times:
+            yield f"the confusing fact {short(fact)} stands {standing} times in the context, expected once"
+    ids = [position.source for position, _ in placed]
+    if len(set(ids)) != len(ids):
+        yield "two positions are of the same confusing fact's id"
+    supported = {number for _, number in case.of_kind("support") if not case.dataset.recalls_fact}
+    for (position, number), text in zip(placed, texts, strict=True):
+        if text not in row.confusing_facts:
+            yield f"at {position.start} to {position.end} stands {short(text)}, which is no confusing fact"
+        elif number is None:
+            yield f"the confusing fact {short(text)} stands in no passage"
+        elif number in supported:
+            yield f"the confusing fact {short(text)} stands in passage {number + 1}, which supports the answer"
+        elif not _between_sentences(case, position, case.spans[number]):
+            yield f"the confusing fact {short(text)} stands inside a sentence"
+
+
+def _stands(context: str, fact: str, others: Sequence[Position]) -> int:
+    """How often `fact` stands in the context, not counted inside another fact."""
+    times, at = 0, context.find(fact)
+    while at >= 0:
+        times += not any(one.start <= at and at + len(fact) <= one.end for one in others)
+        at = context.find(fact, at + 1)
+    return times
+
+
+def _between_sentences(case: Case, position: Position, span: Span) -> bool:
+    """Whether the text before ends as a sentence does, if there is any, and the text after begins as one does."""
+    context = case.row.context
+    before = context[max(span.start, position.start - _WINDOW) : position.start].rstrip()
+    after = context[position.end : min(span.end, position.end + _WINDOW)].lstrip()
+    ended = not before or (_ENDED[case.code].search(before) and not _ABBREVIATED[case.code].search(before))
+    return bool(ended) and not _GOES_ON[case.code].match(after)
+
+
+def distracting(case: Case) -> list[str]:
+    """The texts of the context that do not support the answer, without headers and confusing facts."""
+    context, texts = case.row.context, []
+    inside: dict[int, list[Position]] = {}
+    for position, number in zip(case.row.positions, case.within, strict=True):
+        if number is not None:
+            inside.setdefault(number, []).append(position)
+    for number, span in enumerate(case.spans):
+        at, text = span.start, ""
+        for position in inside.get(number, ()):
+            text, at = text + context[at : position.start], position.end
+            if position.kind == "support":
+                texts.append(text)
+                text = ""
+        texts.append(text + context[at : span.end])
+    if case.dataset.recalls_fact:
+        texts = [paragraph for text in texts for paragraph in _PARAGRAPH[case.code].split(text)]
+    return [text for text in texts if not text.isspace() and text]

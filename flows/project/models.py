@@ -1,0 +1,165 @@
+"""The models of a configuration, and what their calls share: completion cache, prices and the money for one command."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from flows.construct.engine import Family
+from flows.construct.settings import FamilySettings
+from flows.llm.cache import CompletionCache
+from flows.llm.endpoint import Endpoint
+from flows.llm.endpoint_settings import EndpointSettings
+from flows.llm.limits import Budget
+from flows.llm.local import LocalModel, LocalSettings
+from flows.llm.model import Model, Out, Prompt, Usage
+from flows.llm.options import Likelihood, LikelihoodModel, Options
+from flows.llm.prices import Price, Prices
+from flows.project.rules import rules_model
+from flows.project.settings import Config, ConfigError
+from schemas.base import canonical_json
+
+_log = logging.getLogger(__name__)
+
+
+class Models:
+    """The models that a configuration names. Each is opened when it is first used."""
+
+    def __init__(self, path: Path, config: Config, workers: int) -> None:
+        self._path, self._config, self._workers = path, config, workers
+        self._endpoints: dict[bytes, Endpoint] = {}
+        self.begun_usd: float | None = None
+        """What the cache's completions had cost when the command began, if that is known already."""
+        self.asks = True
+        """False if models are not asked, as in an estimate: those behind servers then need no key and no price."""
+        self.tell: Callable[[str], None] = _log.warning
+        """Is given each note on a model once; set it before models are opened."""
+
+    @cached_property
+    def cache(self) -> CompletionCache:
+        """The completion cache."""
+        self._config.state.mkdir(parents=True, exist_ok=True)
+        return CompletionCache(self._config.cache or f"sqlite:///{self._config.state / 'completions.sqlite'}")
+
+    @cached_property
+    def prices(self) -> Prices:
+        """The price library, overridden by the user's prices."""
+        return Prices.from_file(Path(self._config.prices)) if self._config.prices else Prices()
+
+    @cached_property
+    def budget(self) -> Budget:
+        """What one command may spend; with several workers, each has its share.
+
+        A worker process that replaces another counts what was spent since the command began: the growth of the
+        cache's costs since then.
+        """
+        if self._config.budget_usd is None:
+            return Budget(None)
+        return Budget(self._config.budget_usd / self._workers, spent_usd=self._spent_since_begun() / self._workers)
+
+    def begin(self) -> float | None:
+        """Return what the cache's completions had cost when the command began; None without a ceiling."""
+        if self._config.budget_usd is not None and self.begun_usd is None:
+            self.begun_usd = self.cache.spent_usd()
+        return self.begun_usd
+
+    def _spent_since_begun(self) -> float:
+        spent = self.cache.spent_usd()
+        return max(0.0, spent - (self.begin() or 0.0))
+
+    def of(self, family: Family, settings: FamilySettings, *, opened: bool = True) -> dict[str, Model]:
+        """Return a family's models by role and by name; without `opened`, those behind servers open on first use."""
+        roles = {prompt.role for prompt in family.prompts}
+        lists = {setting for part in family.parts for step in part.steps for setting in step.asks.values()}
+        named = {name for setting in sorted(lists) for name in getattr(settings, setting)}
+        for name in sorted(named - set(self._config.models) - roles - {"default"}):
+            raise ConfigError(
+                f"{self._path}: models.{name}: is missing; families.{family.name} asks a model of that name"
+            )
+        return {name: self.model(name, family, opened=opened) for name in sorted(roles | named)}
+
+    def model(self, role: str, family: Family, *, opened: bool = True) -> Model:
+        """Return the model with this role or name."""
+        settings = self._config.model_for(role)
+        if isinstance(settings, EndpointSettings):
+            return self.endpoint(settings) if opened and self.asks else OnDemand(self, settings)
+        if isinstance(settings, LocalSettings):
+            raise ConfigError(
+                f"{self._path}: models.{role}: a model of provider local weighs options and writes nothing; "
+                f"name one of provider endpoint for {family.name}"
+            )
+        return rules_model(family, self._config.seed)
+
+    def likelihood_model(self, role: str) -> LikelihoodModel:
+        """Return the model with this role or name, for weighing options."""
+        settings = self._config.model_for(role)
+        if isinstance(settings, EndpointSettings):
+            return self.endpoint(settings) if self.asks else OnDemand(self, settings)
+        if isinstance(settings, LocalSettings):
+            return LocalModel(settings)
+        raise ConfigError(
+            f"{self._path}: models.{role}: the rules cannot weigh options; name a model of provider local "
+            "(a folder, or a name on the Hugging Face Hub) or endpoint"
+        )
+
+    def endpoint(self, settings: EndpointSettings) -> Endpoint:
+        """Return the one endpoint of all roles with these settings, so that they share its limits."""
+        share = {
+            "concurrency": max(1, settings.concurrency // self._workers),
+            "requests_per_minute": settings.requests_per_minute and settings.requests_per_minute / self._workers,
+            "tokens_per_minute": settings.tokens_per_minute and settings.tokens_per_minute / self._workers,
+        }
+        settings = settings.model_copy(update=share)
+        key = canonical_json(settings.model_dump(mode="json"))
+        if key not in self._endpoints:
+            self._endpoints[key] = Endpoint(
+                settings, self.cache, prices=self.prices, budget=self.budget, tell=self.tell
+            )
+        return self._endpoints[key]
+
+    @property
+    def endpoints(self) -> list[Endpoint]:
+        """Those that are open."""
+        return list(self._endpoints.values())
+
+    def close(self) -> float:
+        """Close the cache, and return what was spent under the ceiling; 0 without one."""
+        spent = 0.0
+        if self._config.budget_usd is not None and "budget" in self.__dict__:
+            by_workers = self._spent_since_begun() if self._workers > 1 else 0.0
+            spent = max(self.budget.spent_usd, by_workers)
+        if "cache" in self.__dict__:
+            self.cache.close()
+        return spent
+
+
+class OnDemand:
+    """A model behind a server that is opened when it is first asked: reading or estimating needs no key or price."""
+
+    def __init__(self, models: Models, settings: EndpointSettings) -> None:
+        self.name = settings.name
+        self.settings = settings
+        self._models = models
+
+    async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
+        """See `Endpoint`; also raises `ApiKeyError` and `UnknownPrice`."""
+        return await self._models.endpoint(self.settings).complete(prompt, inputs, draw=draw, usage=usage)
+
+    async def likelihoods(self, asked: Sequence[Options], *, usage: Usage) -> list[tuple[Likelihood, ...]]:
+        """See `Endpoint`; also raises `ApiKeyError` and `UnknownPrice`."""
+        return await self._models.endpoint(self.settings).likelihoods(asked, usage=usage)
+
+    def identity(self) -> Mapping[str, object]:
+        """See `Endpoint`."""
+        return self.settings.identity
+
+    @cached_property
+    def price(self) -> Price:
+        """See `Endpoint`."""
+        return self._models.prices.of(self.name, self.settings.base_url)
+
+
+Served = Endpoint | OnDemand
+"""A model behind a server: it has settings and a price."""
