@@ -16,8 +16,8 @@ from flows.annotate.push import hand_out
 from flows.annotate.rubrics import examples_of
 from flows.construct.verification import VerifyContext
 from flows.families.charpeval import FAMILY
-from flows.families.charpeval.method import CharpEvalSettings
 from flows.families.charpeval.rubric import AUTHORING as AUTHORING_RUBRIC
+from flows.families.charpeval.settings import CharpEvalSettings
 from flows.project.project import Project
 from flows.project.settings import packaged
 from flows.project.verdicts import read_verdicts

@@ -14,10 +14,10 @@ from flows.construct.counting import part_summary
 from flows.construct.verification import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import problems_of
-from flows.families.charpeval.method import CharpEvalSettings, ready
 from flows.families.charpeval.prompts import ToDistract
 from flows.families.charpeval.rubric import AUTHORING, WRITE_DISTRACTORS, WRITE_UTTERANCES
 from flows.families.charpeval.rules import KINDS, draft_distractors, expressions
+from flows.families.charpeval.settings import CharpEvalSettings, ready
 from flows.families.charpeval.view import view
 from flows.language import en
 from flows.llm.model import InvalidAnswer, Out, Prompt, Usage

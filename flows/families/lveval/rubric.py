@@ -1,11 +1,11 @@
-"""What people revise of LV-Eval (sections 3.2.2, 3.2.3 and 3.3): facts, rules, conflicts, keywords, the blacklist."""
+"""The forms in which people revise facts, rules, conflicts, keywords and the blacklist (sections 3.2.2 to 3.3)."""
 
 from collections.abc import Iterable
 
 from flows.families.lveval.answer_keywords import keywords_problem
 from flows.families.lveval.confusing_facts import fact_problem
 from flows.families.lveval.datasets import BY_NAME
-from flows.families.lveval.prompts import ToConfuse
+from flows.families.lveval.inputs import ToConfuse
 from flows.llm.model import Problem
 from schemas.lveval import AnswerKeywords, ConfusingFact, Pair
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written, task_of
@@ -119,12 +119,11 @@ ANSWERABLE = Rubric(
 )
 """Appendix A: of MultiFieldQA "we manually remove questions that can be answered using common-sense knowledge without
 referring to the context". The answer is shown: without it nobody can tell whether what comes to mind is right."""
-RUBRICS = (BLACKLIST, ANSWERABLE)
-"""Those that no part asks."""
+RUBRICS = (BLACKLIST, ANSWERABLE)  # those that no part asks
 
 
 def answerable_tasks(pairs: Iterable[Pair], seed: int) -> list[Task]:
-    """The questions of MultiFieldQA, each with its first answer (appendix A)."""
+    """Return the questions of MultiFieldQA, each with its first answer (appendix A)."""
     return [
         task_of(pair, ANSWERABLE, {"question": pair.question, "answer": pair.answers[0]})
         for pair in pairs
@@ -133,7 +132,7 @@ def answerable_tasks(pairs: Iterable[Pair], seed: int) -> list[Task]:
 
 
 def unfit_fact(record: ConfusingFact) -> Problem:
-    """Why what people wrote is no confusing fact of its kind."""
+    """Return why a fact that people wrote is no confusing fact of its kind."""
     asked = ToConfuse(
         question=record.question,
         answers=record.answers,
@@ -145,5 +144,5 @@ def unfit_fact(record: ConfusingFact) -> Problem:
 
 
 def unfit_keywords(record: AnswerKeywords) -> Problem:
-    """Why what people marked are no keywords of the answer."""
+    """Return why the words that people marked are no keywords of the answer."""
     return keywords_problem(record.language, record.answer, record.keywords)
