@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from annotation.label_studio.config import task_data
+from annotation.label_studio.task_data import task_data
 from flows.construct.counting import part_summary
 from flows.construct.verification import VerifyContext
 from flows.families.charpeval import FAMILY
