@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pydantic import JsonValue
 
 from data.publish.diff import ConfigDifference, Difference, Pair
-from data.publish.folder import CARD, MANIFEST, PROOF
+from data.publish.folder import CARD, MANIFEST, VERIFICATION_INPUTS
 from data.publish.row_diff import field_of
 from schemas.base import visible
 from schemas.release import Change
@@ -21,7 +21,7 @@ FIELDS_SHOWN = 5
 """Of a changed row."""
 OTHERS_SHOWN = 10
 """Files beside the rows that differ."""
-FOLLOW = (CARD, "plots/", f"{PROOF}/")
+FOLLOW = (CARD, "plots/", f"{VERIFICATION_INPUTS}/")
 """Files that follow from rows and the rest."""
 FACTS = {
     "name": "name", "seed": "seed", "pilot": "whether it is a pilot", "models": "models", "prompts": "prompts",
