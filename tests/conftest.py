@@ -10,7 +10,7 @@ import pytest
 from flows.prefect_server.embedded import API, EmbeddedServer
 from tests.builds import ROOT, cache_folder
 from tests.fork_server import Forks
-from tests.label_studio import Served, copy_seed, make_seed, served
+from tests.label_studio import Served, SharedServer, copy_seed, make_seed
 from tests.lm_harness import make_harness
 from tests.prefect_server import make_database, with_database
 
@@ -111,10 +111,18 @@ def label_studio_folder(label_studio_seed: Path, tmp_path: Path) -> Path:
     return copy_seed(label_studio_seed, tmp_path / "state" / "label-studio")
 
 
+@pytest.fixture(scope="session")
+def shared_label_studio(label_studio_seed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedServer]:
+    """The Label Studio that this worker's tests use one after the other."""
+    shared = SharedServer(label_studio_seed, tmp_path_factory.mktemp("label-studio") / "state")
+    yield shared
+    shared.stop()
+
+
 @pytest.fixture
-def label_studio(label_studio_folder: Path) -> Iterator[Served]:
-    """A real Label Studio of the test's own, empty and running, with its client."""
-    with served(label_studio_folder) as server:
+def label_studio(shared_label_studio: SharedServer, tmp_path: Path) -> Iterator[Served]:
+    """A real Label Studio, empty and running, with its client."""
+    with shared_label_studio.emptied(tmp_path / "state" / "label-studio") as server:
         yield server
 
 

@@ -18,8 +18,8 @@ from flows.families.lveval import FAMILY
 from flows.families.lveval.answer_keywords import keywords_after
 from flows.families.lveval.conflicts import HEADER, conflicts, usable_rules
 from flows.families.lveval.distractor_index import DistractorIndex, count
+from flows.families.lveval.inputs import ConfusingFacts, Keywords, RuleList
 from flows.families.lveval.name_forms import longer_name
-from flows.families.lveval.prompts import ConfusingFacts, Keywords, RuleList
 from flows.families.lveval.replacement_checks import FOLLOWS, INSIDE, PART, STANDS, TOGETHER, UNDONE
 from flows.families.lveval.settings import LVEvalSettings, ready, words_of
 from flows.families.lveval.support import supporting_sentence

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from flows.families.lveval.confusing_facts import facts_problem
-from flows.families.lveval.prompts import ToConfuse
+from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.rules.confusing_facts import candidate_facts, confusing_facts
 from flows.families.lveval.rules.entities_en import renamed, sort_of
 from flows.families.lveval.rules.sentences_en import sayings

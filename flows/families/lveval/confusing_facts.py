@@ -7,9 +7,9 @@ person would refuse; the prompt states all of it.
 
 import re
 from collections.abc import Sequence
-from typing import Protocol
 
 from flows.families.lveval.distractor_index import count
+from flows.families.lveval.inputs import ToConfuse
 from flows.language import AnswerType, Language, language_of
 from flows.language.beside import speaks_of_another
 from flows.language.choices import is_yes_or_no
@@ -31,16 +31,14 @@ MOST_SAID = 0.75
 """Share of the question's words, but names and what is asked for, in a subject fact on the very subject asked about."""
 MOST_REPEATED = 0.9
 """Share of the original fact's words, but the answer's, in an object fact that is the original with another answer."""
-LEAST_REPEATED = 4
-"""Such words of the original, from which on that share says something."""
+LEAST_REPEATED = 4  # such words of the original, from which on that share says something
 
 _DECLARED = {"en": re.compile(r"[.!][\"'”’)\]]*$"), "zh": re.compile(r"[。！．.][”’」』）)》\"]*$")}
 _BRACKETS = (("(", ")"), ("（", "）"), ("“", "”"), ("「", "」"), ("《", "》"), ("[", "]"))
 _WORD = re.compile(r"[^\W_]+(?:[.'’-][^\W_]+)*\.?")
 _KIND_ASKED = re.compile(r"\b(?:what|which)\s+(?:kinds?\s+of\s+|types?\s+of\s+)?([a-z]+)\b", re.IGNORECASE)
 _TYPED: frozenset[AnswerType] = frozenset(("number", "date", "person", "place", "organisation"))
-_JOINS = frozenset(("of", "the", "and", "for", "in", "de", "la", "von", "van"))
-"""Words in lower case inside a name."""
+_JOINS = frozenset(("of", "the", "and", "for", "in", "de", "la", "von", "van"))  # words in lower case inside a name
 _NAMING = ("n", "eng", "j", "b", "f", "a", "m", "x", "v")
 _NAMES = frozenset(("nr", "ns", "nt", "nz", "nrt", "nrfg"))
 _HAN = re.compile(r"[㐀-鿿豈-﫿]")
@@ -49,27 +47,11 @@ _FUNCTIONAL = frozenset(
     "什么谁哪如何怎样多少几年月日"
 )
 """Chinese characters that say little by themselves."""
-_VERB_BEHIND = re.compile("(?<=..)[是在有为被于曾]$")
-"""What is taken for the end of a name and is none: 潘淑是."""
+_VERB_BEHIND = re.compile("(?<=..)[是在有为被于曾]$")  # what is taken for the end of a name and is none: 潘淑是
 _TITLED = re.compile(r"《([^》]+)》")
 
 
-class Asked(Protocol):
-    """A question, its answers and the fact that supports them."""
-
-    @property
-    def question(self) -> str: ...
-    @property
-    def answers(self) -> tuple[str, ...]: ...
-    @property
-    def fact(self) -> str: ...
-    @property
-    def documents(self) -> tuple[str, ...]: ...
-    @property
-    def language(self) -> str: ...
-
-
-def refusals(asked: Asked, subject: str, other: str) -> tuple[str, str]:
+def refusals(asked: ToConfuse, subject: str, other: str) -> tuple[str, str]:
     """Return why each of the two facts is no confusing fact of the pair, empty where it is one."""
 
     def refusal(changes: Changed, fact: str) -> str:
@@ -85,7 +67,7 @@ def refusals(asked: Asked, subject: str, other: str) -> tuple[str, str]:
     return of_subject, of_object
 
 
-def facts_problem(asked: Asked, subject: str, other: str) -> Problem:
+def facts_problem(asked: ToConfuse, subject: str, other: str) -> Problem:
     """Why the two are no confusing facts: the reason of the first that is none, and what is wrong with which."""
     problems = [fact_problem(asked, changes, fact) for changes, fact in zip(CHANGES, (subject, other), strict=True)]
     match problems:
@@ -102,7 +84,7 @@ def facts_problem(asked: Asked, subject: str, other: str) -> Problem:
     return None
 
 
-def fact_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
+def fact_problem(asked: ToConfuse, changes: Changed, fact: str) -> Problem:
     """Why `fact` is no confusing fact of that kind: (reason, what to change)."""
     problem = (
         _form_problem(asked, changes, fact)
@@ -114,7 +96,7 @@ def fact_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
     return (f"{changes} fact {problem[0]}", problem[1]) if problem else None
 
 
-def _form_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
+def _form_problem(asked: ToConfuse, changes: Changed, fact: str) -> Problem:
     if not fact.strip():
         return "is missing", "write one"
     if not _DECLARED[asked.language].search(fact.strip()):
@@ -126,7 +108,7 @@ def _form_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
     return _likeness_problem(asked, changes, fact)
 
 
-def _likeness_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
+def _likeness_problem(asked: ToConfuse, changes: Changed, fact: str) -> Problem:
     unit = "characters" if asked.language == "zh" else "words"
     by_name = asked.language == "en" and changes == "object" and bool(subjects(asked.language, asked.question))
     least = 1 if by_name else LEAST_SHARED[asked.language]
@@ -143,7 +125,7 @@ def _likeness_problem(asked: Asked, changes: Changed, fact: str) -> Problem:
     return None
 
 
-def shared(asked: Asked, fact: str) -> frozenset[str]:
+def shared(asked: ToConfuse, fact: str) -> frozenset[str]:
     """What the fact has in common with the question and the original: content words, in Chinese characters."""
     return _telling(asked.language, fact) & _telling(asked.language, f"{asked.question}\n{asked.fact}")
 
@@ -163,7 +145,7 @@ def answer_problem(language: str, answers: Sequence[str], fact: str) -> Problem:
     return None
 
 
-def _same_subject(asked: Asked, fact: str) -> Problem:
+def _same_subject(asked: ToConfuse, fact: str) -> Problem:
     """A subject fact that names all that the question names, and says most of what it asks of it."""
     named = subjects(asked.language, asked.question)
     if speaks_of_another(asked.language, asked.question, fact):
@@ -180,7 +162,7 @@ def _same_subject(asked: Asked, fact: str) -> Problem:
     return None
 
 
-def _another_subject(asked: Asked, fact: str) -> Problem:
+def _another_subject(asked: ToConfuse, fact: str) -> Problem:
     """An object fact names something of what the question and the original's beginning name."""
     named = subjects(asked.language, asked.question)
     if asked.language == "zh":
@@ -194,14 +176,14 @@ def _another_subject(asked: Asked, fact: str) -> Problem:
     return None
 
 
-def _begun(asked: Asked, fact: str) -> frozenset[str]:
+def _begun(asked: ToConfuse, fact: str) -> frozenset[str]:
     """The longest beginning of a Chinese fact that the question has: a name that is no word of the tagger's."""
     text, question = normal(fact).text, normal(asked.question).text
     ends = (end for end in range(min(len(text), len(question)), 1, -1) if text[:end] in question)
     return frozenset(text[:end] for end in list(ends)[:1])
 
 
-def _answering_problem(asked: Asked, fact: str) -> Problem:
+def _answering_problem(asked: ToConfuse, fact: str) -> Problem:
     """A fact that says all that the question does, and names something of the kind that it asks for."""
     language = language_of(asked.language)
     said, wanted = language.content_words(fact), language.content_words(asked.question)
@@ -221,7 +203,7 @@ def _named_of(language: Language, text: str, of: AnswerType) -> list[str]:
     return [text[start:end] for start, end in language.spans_of_type(text, of)]
 
 
-def _kind_asked(asked: Asked) -> frozenset[str]:
+def _kind_asked(asked: ToConfuse) -> frozenset[str]:
     """What the question calls what it asks for: the word after the question word ("what year", "什么地区")."""
     if asked.language != "zh":
         kind = _KIND_ASKED.search(asked.question)
@@ -230,7 +212,7 @@ def _kind_asked(asked: Asked) -> frozenset[str]:
     return frozenset(words[at + 1][0] for at, (_, tag) in enumerate(words[:-1]) if tag == "r")
 
 
-def _repeating_problem(asked: Asked, fact: str) -> Problem:
+def _repeating_problem(asked: ToConfuse, fact: str) -> Problem:
     """An object fact that is the original with another answer contradicts it."""
     if speaks_of_another(asked.language, asked.question, fact):
         return None

@@ -112,7 +112,7 @@ DATASETS = (
         longest_answer=LONGEST_DUREADER_ANSWER,
     ),
 )  # fmt: skip
-BY_NAME = {one.name: one for one in DATASETS}
-"""By the name in the configuration."""
-BY_RELEASED = {one.released: one for one in DATASETS}
-"""By the name in the released benchmark, without the level."""
+BY_NAME = {dataset.name: dataset for dataset in DATASETS}  # by the name in the configuration
+BY_RELEASED = {
+    dataset.released: dataset for dataset in DATASETS
+}  # by the name in the released benchmark, without the level

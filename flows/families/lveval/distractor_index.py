@@ -25,16 +25,14 @@ WINDOW = 48
 """Bytes of text that two documents share where a fingerprint of theirs is the same: about 8 words, 16 Chinese ones."""
 BATCH = 1 << 16
 """Bytes of text that are looked at together: some ten times as much memory, which stays in the processor's cache."""
-ONE_IN = 8
-"""Windows of which one is kept as a fingerprint, chosen by its content (Schleimer et al. 2003)."""
+ONE_IN = 8  # windows of which one is kept as a fingerprint, chosen by its content (Schleimer et al. 2003)
 NEAR_DUPLICATE = 0.4
 """Share of the fingerprints of the shorter of two texts that the other has as well, from which they are one text."""
 
 BETWEEN = "\n\x1e\n"
 """Between documents that are looked at together: no document holds it, and no word or phrase goes across it."""
 
-_BASE = 0x9E3779B97F4A7C15
-"""Odd, so that it has an inverse modulo 2^64."""
+_BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2^64
 
 
 def count(text: str, language: str) -> int:
@@ -55,8 +53,10 @@ class DistractorIndex:
         self.language = language
         self.header = header
         self.texts = [document.text.encode() for document in documents]
-        self.counts: Numbers = np.fromiter((count(one.text, language) for one in documents), np.int64, len(documents))
-        self.lengths: Numbers = np.fromiter((len(one.text) for one in documents), np.int64, len(documents))
+        self.counts: Numbers = np.fromiter(
+            (count(document.text, language) for document in documents), np.int64, len(documents)
+        )
+        self.lengths: Numbers = np.fromiter((len(document.text) for document in documents), np.int64, len(documents))
         self._holding: dict[str, Numbers] = {}
         # An English answer is looked for as any phrase is, so one pass finds both.
         self._answering: dict[str, Numbers] = {} if language == "zh" else self._holding

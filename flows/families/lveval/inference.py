@@ -23,23 +23,20 @@ the dataset's own prompt does, so that the two differ by the context. Departure:
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 from flows.construct.evaluation import Request
 from flows.families.lveval.datasets import BY_RELEASED, DATASETS, Dataset
+from flows.families.lveval.settings import Ablation, LVEvalSettings
 from flows.llm.model import Prompt, Text
 from schemas.base import Frozen
 from schemas.lveval import LongContext
 
 HERE = Path(__file__).parent / "prompts"
-DIRECT_TOKENS = 64
-"""Longest answer to a question without a context."""
+DIRECT_TOKENS = 64  # longest answer to a question without a context
 
 Variant = Literal["context", "direct"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
-Ablation = Literal["no-cfi", "no-kpr", "neither"]
-"""A row without its confusing facts, without its replacements, or without both. Tables A4 to A7 call them
-"w. KPR", "w. CFI" and "w.o. both"; a row as released is "w. both"."""
 ABLATIONS: tuple[Ablation, ...] = get_args(Ablation)
 WITHOUT_FACTS: tuple[Ablation, ...] = ("no-cfi", "neither")
 WITHOUT_RULES: tuple[Ablation, ...] = ("no-kpr", "neither")
@@ -65,7 +62,7 @@ def _prompt(name: str, version: int, inputs: type[Frozen], tokens: int) -> Promp
 
 
 ANSWER = MappingProxyType(
-    {one.name: _prompt(f"answer_{one.name}", 1, InContext, one.answer_tokens) for one in DATASETS}
+    {dataset.name: _prompt(f"answer_{dataset.name}", 1, InContext, dataset.answer_tokens) for dataset in DATASETS}
 )
 """By the dataset's name."""
 DIRECT = MappingProxyType(
@@ -73,13 +70,6 @@ DIRECT = MappingProxyType(
 )
 """By the language."""
 ANSWERS: tuple[Prompt[Any], ...] = (*ANSWER.values(), *DIRECT.values())
-
-
-class InferenceSettings(Protocol):
-    """The settings that inference depends on."""
-
-    @property
-    def ablations(self) -> tuple[Ablation, ...]: ...
 
 
 def dataset_of(row: LongContext) -> Dataset:
@@ -101,7 +91,7 @@ def variants_of(ablation: Ablation | None) -> tuple[Variant, ...]:
     return VARIANTS if ablation in (None, "no-kpr") else ("context",)
 
 
-def requests(row: LongContext, settings: InferenceSettings) -> Sequence[Request]:
+def requests(row: LongContext, settings: LVEvalSettings) -> Sequence[Request]:
     """The row as released, and under each of the configured ablations that change something in it."""
     changing = ablations_of(dataset_of(row), confused=bool(row.confusing_facts))
     chosen: list[Ablation | None] = [None, *(one for one in settings.ablations if one in changing)]
@@ -126,7 +116,7 @@ def context_of(row: LongContext, ablation: Ablation | None) -> str:
 def without_facts(row: LongContext) -> str:
     """The context without its confusing facts; in English, the space that parts each from what follows goes too."""
     kept, begin = [], 0
-    for fact in (one for one in row.positions if one.kind == "confusing"):
+    for fact in (position for position in row.positions if position.kind == "confusing"):
         kept.append(row.context[begin : fact.start])
         begin = fact.end + (row.language != "zh" and row.context[fact.end : fact.end + 1] == " ")
     return "".join([*kept, row.context[begin:]])

@@ -25,16 +25,12 @@ to 387,406 words (table 1), since its last document is not cut."""
 SHORT_LEVEL, LONGEST_SENTENCE = 16_000, {"en": 60, "zh": 120}
 """Below this level, a context may miss it by one sentence instead."""
 JOINT = "\n\n"
-LEAST_CUT = 10
-"""Words (characters) that are left of a document that is cut, at least."""
-GENEROUS = 1.05
-"""How much more text is drawn than the longest level needs, since replacement changes lengths."""
+LEAST_CUT = 10  # words (characters) that are left of a document that is cut, at least
+GENEROUS = 1.05  # how much more text is drawn than the longest level needs, since replacement changes lengths
 
-LACKING = "not enough text"
-"""The reason of a drop."""
+LACKING = "not enough text"  # the reason of a drop
 
-Seeds = Callable[..., int]
-"""A number for what a random choice is for: the same whatever else is built."""
+Seeds = Callable[..., int]  # a number for what a random choice is for: the same whatever else is built
 
 
 def slack(level: int, language: str) -> float:
@@ -229,11 +225,11 @@ def lay_out(mixture: Mixture, measured: Measured, headers: Headers, seeds: Seeds
     texts, lengths = mixture.texts[: measured.whole], mixture.lengths[: measured.whole]
     texts += [text.encode() for text in measured.filling]
     lengths = np.concatenate((lengths, np.array([len(text) for text in measured.filling], np.int64)))
-    lengths = np.concatenate((lengths, [len(one.text) for one in mixture.support]))
+    lengths = np.concatenate((lengths, [len(document.text) for document in mixture.support]))
     placed = _facts(mixture, texts, lengths, measured.whole, seeds)
     order = _arranged(len(texts), mixture, seeds("shuffle"))
     first = len(texts)
-    texts += [one.bytes for one in mixture.support]
+    texts += [document.bytes for document in mixture.support]
     pieces: list[bytes] = [b""] * (2 * len(order))
     pieces[::2] = headers.first(len(order))
     pieces[1::2] = map(texts.__getitem__, order.tolist())
@@ -289,7 +285,7 @@ def _facts(mixture: Mixture, texts: list[bytes], lengths: Numbers, whole: int, s
     joint = "" if mixture.language == "zh" else " "
     candidates = iter(drawn(whole, seeds("facts")).tolist() if mixture.facts else ())
     for fact in mixture.facts:
-        place = next(one for one in candidates if mixture.ends(one))
+        place = next(candidate for candidate in candidates if mixture.ends(candidate))
         text, ends = texts[place].decode(), mixture.ends(place)
         offset = ends[seeds("place", fact.id) % len(ends)]
         texts[place] = f"{text[:offset]}{fact.text}{joint}{text[offset:]}".encode()

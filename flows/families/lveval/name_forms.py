@@ -27,22 +27,15 @@ _ADJECTIVE = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|ern|ist)$|^christmas$|^
 _NAMES = ("nr", "ns", "nt", "nz")
 _PHRASES = (["i"], ["l"], ["v"])
 """Parts of speech of the words that hold a name and are none: idioms, set phrases, verbs."""
-_NEAR = 12
-"""Characters on either side of a Chinese keyword in which a longer word is looked for."""
-_ALIKE = 0.8
-"""How much two keywords have in common, from which on they are two spellings of one name."""
-_NAME_LENGTHS = (2, 3)
-"""Characters of a Chinese name whose first is the family's."""
-_TELLING = 4
-"""Letters of a word by which alone a name is known."""
-_TELLING_DIGITS = 3
-"""Digits of a number by which alone a name is known ("the 747"); dates apart."""
-_SHORT = 2
-"""Words of a name that one unusual word of it may stand for."""
+_NEAR = 12  # characters on either side of a Chinese keyword in which a longer word is looked for
+_ALIKE = 0.8  # how much two keywords have in common, from which on they are two spellings of one name
+_NAME_LENGTHS = (2, 3)  # characters of a Chinese name whose first is the family's
+_TELLING = 4  # letters of a word by which alone a name is known
+_TELLING_DIGITS = 3  # digits of a number by which alone a name is known ("the 747"); dates apart
+_SHORT = 2  # words of a name that one unusual word of it may stand for
 _ADJECTIVES = {"France": "French", "Wales": "Welsh", "Netherlands": "Dutch", "Greece": "Greek", "Iraq": "Iraqi"}
 """Of countries whose adjective begins or ends otherwise than most."""
-_INNER_NAME = r"(?<=[a-z,] )({})(?!\w| [A-Z])"
-"""A family name within a sentence, by itself."""
+_INNER_NAME = r"(?<=[a-z,] )({})(?!\w| [A-Z])"  # a family name within a sentence, by itself
 _ITS_YEAR = re.compile(r",? [12]\d{3}\b")
 TAILS = frozenset(
     "省市县区州郡府道路街村镇乡山河江湖海岛洋港湾桥寺塔宫城国人语族式军队党会社局厅部院校馆园站线铁派系号县属科氏岭峰海峡洲"

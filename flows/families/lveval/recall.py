@@ -68,7 +68,7 @@ class Level:
 
 def level_of(book: Book, level: int, seeds: Seeds) -> Level:
     """The level's stretch of the book. Raises `Drop` where the book is too short."""
-    inserted = sum(one.count for one in (book.fact, *book.facts))
+    inserted = sum(fact.count for fact in (book.fact, *book.facts))
     last = int(np.searchsorted(book.words, level - inserted, side="right")) - 1
     if inserted > level:
         raise Drop("supporting documents too long", f"they have {inserted:,} words", value=float(inserted))

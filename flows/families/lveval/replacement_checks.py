@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
 
 from flows.families.lveval.candidates import named_entities
 from flows.families.lveval.distractor_index import BETWEEN
+from flows.families.lveval.inputs import ToRename
 from flows.families.lveval.name_forms import DOT, forms_of, is_common_word, longer_name, of_one_name, shared_names
 from flows.language import en, language_of
 from flows.language.boundaries import boundaries
@@ -39,8 +39,7 @@ _PRONOUNS = {
 _BARE_GENITIVE = re.compile(r"['’](?= [a-z])")
 _NUMERALS = frozenset("0123456789０１２３４５６７８９一二三四五六七八九十百千万亿两.,")
 _SHOWN = 200
-_TOLD = 6
-"""Rules that are said to be wrong at once, at most."""
+_TOLD = 6  # rules that are said to be wrong at once, at most
 _DATE_WORD = re.compile(r"\d{4}|\d{1,2}|[^\W\d_]+")
 NOWHERE = "the keyword stands nowhere"
 STANDS = "the substitute stands there already"
@@ -58,23 +57,6 @@ FOLLOWS = "the answer no longer follows"
 UNDONE = "it cannot be undone"
 TOGETHER = "another rule for the same name is left out"
 EXTRA = "one rule too many"
-
-
-class Proposal(Protocol):
-    """The texts of a pair in which names are replaced."""
-
-    @property
-    def question(self) -> str: ...
-    @property
-    def answers(self) -> tuple[str, ...]: ...
-    @property
-    def sentences(self) -> tuple[str, ...]: ...
-    @property
-    def documents(self) -> tuple[str, ...]: ...
-    @property
-    def language(self) -> str: ...
-    @property
-    def most(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -98,7 +80,7 @@ def sides_of(rules: Iterable[Rule]) -> tuple[tuple[str, str], ...]:
     return tuple((rule.old, rule.new) for rule in rules)
 
 
-def rules_problem(asked: Proposal, rules: Sequence[Rule]) -> Problem:
+def rules_problem(asked: ToRename, rules: Sequence[Rule]) -> Problem:
     """What is wrong with a proposal: with which rules, and why; or that it leaves question and answers as they are."""
     kept, lost = applicable_rules(asked, rules)
     if lost:
@@ -129,14 +111,14 @@ def _line(conflict: Conflict, rules: Sequence[Rule]) -> str:
     return f"{rule}: {shown.rstrip('.。')}"
 
 
-def _names_asked(asked: Proposal) -> list[str]:
+def _names_asked(asked: ToRename) -> list[str]:
     """The persons, places and organisations that question and answers name."""
     texts = (asked.question, *asked.answers)
     named = dict.fromkeys(name for text in texts for name, _ in named_entities(asked.language, text))
     return [name for name in named if not name.isupper()]
 
 
-def applicable_rules(asked: Proposal, rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Conflict, ...]]:
+def applicable_rules(asked: ToRename, rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Conflict, ...]]:
     """The rules of a proposal that can be applied, and what speaks against the others, each by its keyword."""
     documents = asked.documents or asked.sentences
     texts = PairTexts(asked.question, asked.answers, documents, asked.language)
@@ -147,7 +129,7 @@ def applicable_rules(asked: Proposal, rules: Sequence[Rule]) -> tuple[tuple[Rule
     return kept, (*lost, *extra)
 
 
-def touches_question(asked: Proposal, rules: Sequence[Rule]) -> bool:
+def touches_question(asked: ToRename, rules: Sequence[Rule]) -> bool:
     """Whether a rule replaces something in the question or an answer."""
     return bool(occurs(BETWEEN.join((asked.question, *asked.answers)), [rule.old for rule in rules], asked.language))
 
@@ -257,7 +239,9 @@ def remove_harmful(
         if not gone:
             break
         useless = {conflict.old for conflict in against if conflict.kind in (NOWHERE, COMMON)}
-        lost += [_because(conflict, [one for one in before if _related(one.old, conflict.old)]) for conflict in against]
+        lost += [
+            _because(conflict, [rule for rule in before if _related(rule.old, conflict.old)]) for conflict in against
+        ]
         for rule in left:
             if rule.old not in harmful:
                 other = next((one for one in gone if one.old not in useless and of_one_name(one, rule, code)), None)

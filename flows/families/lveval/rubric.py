@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from flows.families.lveval.answer_keywords import keywords_problem
 from flows.families.lveval.confusing_facts import fact_problem
 from flows.families.lveval.datasets import BY_NAME
-from flows.families.lveval.prompts import ToConfuse
+from flows.families.lveval.inputs import ToConfuse
 from flows.llm.model import Problem
 from schemas.lveval import AnswerKeywords, ConfusingFact, Pair
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written, task_of
@@ -119,8 +119,7 @@ ANSWERABLE = Rubric(
 )
 """Appendix A: of MultiFieldQA "we manually remove questions that can be answered using common-sense knowledge without
 referring to the context". The answer is shown: without it nobody can tell whether what comes to mind is right."""
-RUBRICS = (BLACKLIST, ANSWERABLE)
-"""Those that no part asks."""
+RUBRICS = (BLACKLIST, ANSWERABLE)  # those that no part asks
 
 
 def answerable_tasks(pairs: Iterable[Pair], seed: int) -> list[Task]:

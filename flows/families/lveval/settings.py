@@ -24,6 +24,9 @@ Level = Annotated[
     str,
     BeforeValidator(lambda value: str(value) if type(value) is int else value),  # YAML reads 800 as a number
 ]
+Ablation = Literal["no-cfi", "no-kpr", "neither"]
+"""A row without its confusing facts, without its replacements, or without both. Tables A4 to A7 call them
+"w. KPR", "w. CFI" and "w.o. both"; a row as released is "w. both"."""
 Name = Annotated[str, Field(min_length=1)]
 
 
@@ -65,7 +68,7 @@ class LVEvalSettings(FamilySettings):
         default_factory=dict,
         description="Language -> a file of words that tell nothing, one a line, in place of the released ones",
     )
-    ablations: tuple[Literal["no-cfi", "no-kpr", "neither"], ...] = Field(
+    ablations: tuple[Ablation, ...] = Field(
         (), description="What `touchstone evaluate` asks beside the finished contexts (tables 3, A4 to A7)"
     )
     context_windows: Mapping[str, Annotated[int, Field(ge=1)]] = Field(

@@ -3,7 +3,7 @@
 import random
 import re
 
-from flows.families.lveval.prompts import Keywords, ToMark
+from flows.families.lveval.inputs import Keywords, ToMark
 from flows.language import language_of, zh
 from flows.llm.model import Invalid
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from flows.families.lveval.confusing_facts import CHANGES, fact_problem, subjects
-from flows.families.lveval.prompts import ConfusingFacts, ToConfuse
+from flows.families.lveval.inputs import ConfusingFacts, ToConfuse
 from flows.families.lveval.rules.candidate_fact import CandidateFact
 from flows.families.lveval.rules.facts_en import facts as english_facts
 from flows.families.lveval.rules.facts_zh import facts as chinese_facts
@@ -16,8 +16,7 @@ from flows.language.choices import is_yes_or_no
 from flows.llm.model import Invalid
 from schemas.lveval import Changed
 
-OFFERED = 3
-"""Facts of either kind to choose from."""
+OFFERED = 3  # facts of either kind to choose from
 LEAST_COMMON = 2
 """Content words, names aside, that a fact shares with question or original, unless it restates the question."""
 MOST_OF_ANSWER, MOST_OF_ORIGINAL = 0.5, 0.75

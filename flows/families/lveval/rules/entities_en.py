@@ -7,6 +7,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from flows.families.lveval.rules.vocabulary import vocabulary
 from flows.language import en
 from flows.language.alternatives import persons
 from flows.language.en.names import TITLES, classes, is_first_name, is_of_a_people, is_surname, place_class
@@ -14,47 +15,11 @@ from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
 from flows.language.en.tokens import word_set
 from flows.language.invented import invented_names
 
-TRIED = 3
-"""Other names that are tried in the place of one."""
-_SORTS = {
-    "work": "film movie documentary album book novel series game show comedy sitcom memoir",
-    "piece": "song single poem opera symphony play musical",
-    "paper": "magazine newspaper journal",
-    "drink": "drink cocktail dish cake soup cheese liqueur",
-    "person": "actor actress singer author writer president leader scientist player director governor mayor composer "
-    "artist poet philosopher physicist architect coach manager musician historian politician minister inventor "
-    "explorer engineer mathematician chemist economist scholar commander novelist screenwriter producer naturalist "
-    "pianist pilot songwriter footballer jurist magician practitioner maker theorist lawyer painter sculptor "
-    "astronomer biologist model comedian presenter journalist jumper guitarist rapper wrestler driver golfer",
-    "river": "river stream creek waterway",
-    "mountain": "mountain volcano peak",
-    "water": "lake sea bay reservoir",
-    "city": "city town village municipality suburb borough place settlement",
-    "country": "country nation republic kingdom",
-    "region": "county region district province state territory",
-    "island": "island",
-    "building": "building museum stadium airport hotel park castle palace theatre theater bridge tower church "
-    "station canal mall opera-house telescope",
-    "organisation": "organization organisation agency company university college school academy society institute "
-    "association laboratory orchestra federation union committee council court firm station network service tank body "
-    "club foundation festival",
-    "band": "band group duo trio quartet",
-    "team": "team",
-    "species": "genus species breed whale penguin lemur bird fish tree shrub plant terrier hound dog",
-}
+TRIED = 3  # other names that are tried in the place of one
+_SORTS = vocabulary("nouns_of_types")
 _SORT_OF = {noun: sort for sort, nouns in _SORTS.items() for noun in nouns.split()}
-_HEADS = {"street": "building", "school": "organisation", "company": "organisation", "agency": "organisation",
-          "body": "organisation", "network": "organisation", "party": "organisation", "settlement": "city",
-          "band": "band", "team": "team", "military": "organisation", "event": "event", "law": "law"}  # fmt: skip
-_TABLES = {
-    "work": "title",
-    "piece": "title",
-    "paper": "title",
-    "band": "band",
-    "country": "country",
-    "continent": "country",
-}
-"""The invented names of a sort."""
+_HEADS = vocabulary("types_of_heads")
+_TABLES = vocabulary("invented_tables")
 NAME = re.compile(
     r"(?:[Tt]he\s+)?(?P<name>[A-ZÀ-Þ][\w’'&-]*(?:\.(?=\s+[A-Z]))?"
     r"(?:\s+(?:(?:of|the|and|on|de|la|von|van|for)\s+){0,2}[A-ZÀ-Þ][\w’'&-]*(?:\.(?=\s+[A-Z]))?)*)"
@@ -68,19 +33,10 @@ ASIDE = re.compile(r"\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])")
 _NO_NAMES = word_set("along after before name both aside despite though although all most")
 """Words with a capital at the beginning of a question that begin no name."""
 _LINKS = word_set("of the and de la von van for in")
-_FIRST = {
-    "mount": "mountain",
-    "mont": "mountain",
-    "lake": "water",
-    "rio": "river",
-    "river": "river",
-    "fort": "building",
-}
+_FIRST = vocabulary("types_of_first_words")
 LEAST_LETTERS = 4
-LONGEST_TITLE = 80
-"""Characters of a first line that is a title."""
-LEAST_IN_NAME = 2
-"""Words of a name that says what it is, and what follows it."""
+LONGEST_TITLE = 80  # characters of a first line that is a title
+LEAST_IN_NAME = 2  # words of a name that says what it is, and what follows it
 
 
 _IN_NO_NAME = word_set("body service tank firm station place network organization organisation")
@@ -122,7 +78,7 @@ def whole_names(question: str, documents: Sequence[str]) -> list[str]:
     titles = [title for document in documents if (title := _about(document)) and title in question]
     found = [
         name
-        for name in dict.fromkeys((*(one for one in titles if one[0].isupper()), *names(question, ())))
+        for name in dict.fromkeys((*(title for title in titles if title[0].isupper()), *names(question, ())))
         if " and " not in name or name in told
     ]
     return [one for one in found if not any(one != other and stands_whole(other, one) is not None for other in found)]
@@ -207,7 +163,7 @@ def sort_of(name: str, documents: tuple[str, ...], question: str = "") -> Sort |
 def _sort_of_word(name: str, pages: str, question: str) -> Sort | None:
     """What sort of thing a single word names, by the words beside it."""
     called = re.findall(rf"\b(\w+) {re.escape(name)}\b", pages)
-    if any(one.casefold() in TITLES or (is_first_name(one) and one[0].isupper()) for one in called):
+    if any(name.casefold() in TITLES or (is_first_name(name) and name[0].isupper()) for name in called):
         return Sort("person", "surname")
     if not name.isalpha() or len(name) < LEAST_LETTERS or is_dictionary_word(name.casefold()):
         return None

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from flows.families.lveval.confusing_facts import subjects
+from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.name_forms import TRANSCRIBED
-from flows.families.lveval.prompts import ToConfuse
 from flows.families.lveval.rules.entities_en import coined
+from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import zh
 from flows.language.invented import invented_names
 from flows.language.zh.predicates import about, aliases
@@ -18,18 +19,12 @@ from flows.language.zh.types import is_personal_name, surname
 
 LIVING = "鱼-鳣鸟-鹴虫-蠲雀雉雁鹿狐猫狗狼熊猴鼠獴豹虎狮龟贝树草花竹藤果菌藻杉松柏柳榕桃梅菊莲葵麦豆瓜兰"
 """Characters, and the blocks of those for fishes, birds and small animals, that end names of species."""
-LEAST_BEGUN = 3
-"""Characters of a question with which a page begins as well, that are taken for a name."""
+LEAST_BEGUN = 3  # characters of a question with which a page begins as well, that are taken for a name
 DOTTED = rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+"
 _FEMALE = re.compile("女(?:演员|作家|歌手|艺人|子[^，。]{0,8}运动员)|之妻|皇后|公主|妃")
 _ANY_OF_A_KIND = re.compile("指(?![挥数标南定导])|(?:概念|方法|术语|现象|总称|统称|通称|学说|理论)$")
 """What begins a page on any thing of a kind; such a thing has no other."""
-_PERSON = re.compile(
-    "(?:(?<!国)家|演员|歌手|[国能选]手|运动员|作者|将军|人物|学者|诗人|教授|导演|球员|教练|记者|校长|将领|球证|裁判|模特儿?|总理|总统|"
-    "牧师|神父|医生|武将|官员|大臣|人|之[子妻女]|[长次三四五六七八九]子|第.子|笑星|皇后|皇帝|首领|大师|进士|部将|名将|宰相|僧人|"
-    "[总副]裁|专员|院长|[女男]优|声优|医师|琴师|编剧|君主|国王|公主|王子|子爵|伯爵)$"
-)
-"""What ends a clause on what a person is."""
+_PERSON = pattern("zh_person")
 _WORK = re.compile("(?:小说|电影|影片|剧集|电视剧|连续剧|剧场版|漫画|游戏|专辑|歌曲|单曲|动画|节目|杂志|作品)$")
 _NUMBERED = re.compile(r"(?<![A-Za-z])\d+(?![a-z])")
 _SPECIES = re.compile(f"[属科目类龙{LIVING}]$")
@@ -44,8 +39,7 @@ TAILS = re.compile(
     f"[{LIVING}][属科]?)$"
 )
 """Words for the kind of thing that a name is of."""
-Thing = tuple[str, str, bool]
-"""A name, its sort, and whether it is a woman's."""
+Thing = tuple[str, str, bool]  # a name, its sort, and whether it is a woman's
 
 
 def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
@@ -54,7 +48,7 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
     for page in documents:
         name = about(page)
         called = (*aliases(page), *short_forms(name, asked.question))
-        if shown := next((one for one in called if one in asked.question), ""):
+        if shown := next((name for name in called if name in asked.question), ""):
             foreign = "·" in name and "·" not in shown
             own = page[page.index(shown) :] if shown in page else page
             found[shown] = "foreign-surname" if foreign else sort_of(shown, own), is_womans(page)
@@ -75,8 +69,8 @@ def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
 def _topics(question: str, documents: Sequence[str]) -> set[str]:
     """What else a question names: what a page begins with, and what a word at its end tells the kind of."""
     begun = {common_beginning(question, page) for page in documents} - {""}
-    named = {one for one in subjects("zh", question) if not re.search("[年月日]$", one)}
-    named = {one for one in named if _NUMBERED.search(one) or stem_of(one) not in ("", one)}
+    named = {subject for subject in subjects("zh", question) if not re.search("[年月日]$", subject)}
+    named = {name for name in named if _NUMBERED.search(name) or stem_of(name) not in ("", name)}
     told = (word for word, tag in tagged(question) if tag == "nr" and len(word) == 3 and is_personal_name(word))
     return begun or named | {one for one in told if not TRANSCRIBED.fullmatch(one)}
 
@@ -84,8 +78,10 @@ def _topics(question: str, documents: Sequence[str]) -> set[str]:
 def asked_about(question: str) -> str:
     """The one title in a question, or what it begins with that has a number or a word for its kind."""
     titles = re.findall("《[^》]+》", question)
-    begins = (one for one in subjects("zh", question) if question.startswith(one))
-    named = (one for one in begins if _NUMBERED.search(one) or stem_of(one) not in ("", one))
+    begins = (subject for subject in subjects("zh", question) if question.startswith(subject))
+    named = (
+        beginning for beginning in begins if _NUMBERED.search(beginning) or stem_of(beginning) not in ("", beginning)
+    )
     return titles[0] if len(titles) == 1 else max(named, key=len, default="")
 
 
@@ -104,8 +100,8 @@ def short_forms(name: str, question: str) -> list[str]:
     """Ends of a name that are its short form in the question, the longest first."""
     ends = (name[at:] for at in range(1, len(name) - 2))
     lead = "(?:^|[^一-龥]|[的是在于与和由被至到从对])"
-    named = (one for one in ends if "·" not in one and re.search(lead + re.escape(one), question))
-    return [one for one in named if not is_known_word(one) and stem_of(one) not in ("", one)]
+    named = (end for end in ends if "·" not in end and re.search(lead + re.escape(end), question))
+    return [name for name in named if not is_known_word(name) and stem_of(name) not in ("", name)]
 
 
 def is_womans(page: str) -> bool:

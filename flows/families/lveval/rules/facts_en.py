@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 
-from flows.families.lveval.prompts import ToConfuse
+from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.rules.answers_en import other_answers
 from flows.families.lveval.rules.candidate_fact import CandidateFact
 from flows.families.lveval.rules.entities_en import (
@@ -28,6 +28,7 @@ from flows.families.lveval.rules.sentences_en import (
     sayings,
     stands_alone,
 )
+from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import CannotReplace, en
 from flows.language.alternatives import LAST_YEAR
 from flows.language.choices import is_yes_or_no
@@ -38,43 +39,26 @@ from flows.language.en.statements import statement, untimed
 from flows.language.en.tokens import word_set
 from flows.language.invented import invented_names
 
-NEAR = 40
-"""Documents nearest to the question that are looked through for one pair."""
-IN_ARTICLE = 12
-"""Documents nearest to one without a page that are taken to be of the same article."""
-LEAST_TOLD = 8.0
-"""What a question or sentence is taken to tell at least (`Collection.weight`)."""
-LEAST_LIKE = 0.1
-"""Share of what question or supporting sentence tells in a lifted sentence that is of another subject."""
+NEAR = 40  # documents nearest to the question that are looked through for one pair
+IN_ARTICLE = 12  # documents nearest to one without a page that are taken to be of the same article
+LEAST_TOLD = 8.0  # what a question or sentence is taken to tell at least (`Collection.weight`)
+LEAST_LIKE = 0.1  # share of what question or supporting sentence tells in a lifted sentence that is of another subject
 LEAST_OF_IT, LEAST_FAR = 0.01, 0.2
 """The same in one that is of the subject, and in one that speaks of it, or has but one word in common."""
-_UNIQUE = re.compile(
-    r"\b(?:only|first|capital|most|last|largest|\w{3,}est|known as|called|named|second|name|word|term)\b|"
-    r"\b(?:referred to as|for short|styli[sz]ed|originally|formerly|sometimes|abbreviated|nicknamed|short for)\b|"
-    r"\b(?:is|was|are|were) (?:the|King|Queen|President)\b"
-)
-"""What is true of one alone, and of no other under another name."""
+_UNIQUE = pattern("unique")
 _ONCE = re.compile(r"\b(?:became|born|died|founded|only|first|last|since|\w{3,}est)\b")
 """What happens once, or to one alone."""
 _YEAR_ASKED = re.compile(r"\b(?:in|around|by|since|during) (?:[A-Z][a-z]+ )?((?:1\d|20)\d\d)(?![\d–'’s-])")
 _DATE_ASKED = re.compile(
     r"When\b|(?:In|On|Since|Until) (?:what|which) (?:year|date|day|month)|What year", re.IGNORECASE
 )
-LEAST_WORDS = 6
-"""Words that say something without the time that is asked for."""
+LEAST_WORDS = 6  # words that say something without the time that is asked for
 _RANK = re.compile(r"\bthe (?:[A-Za-z]+['’]s )?(?P<rank>first|second|third|main|primary|\w{3,}est)\b(?! of)")
 _TIMES = word_set("year month week day date time century decade age period war begin start end last first")
 _NEXT = {"first": "second", "second": "third", "third": "fourth"}
 _PLACES = ("city", "country", "region", "island", "continent", "building")
-_TIME_ASKED = re.compile(
-    r"\b(?:when|year|date|day|month|first|last|older|oldest|younger|earlier|later|before|after|recent|recently|age|old|"
-    r"century|decade|born|long)\b",
-    re.IGNORECASE,
-)
-_PLACE_ASKED = re.compile(
-    r"\b(?:where|country|countries|city|cities|states?|nation|nationality|place|located|headquartered|based|native|from)\b",
-    re.IGNORECASE,
-)
+_TIME_ASKED = pattern("time_asked", re.IGNORECASE)
+_PLACE_ASKED = pattern("place_asked", re.IGNORECASE)
 _KIND_ASKED = re.compile(r"\b(?:common|kinds?|types?|genre|profession|occupation|job)\b", re.IGNORECASE)
 _OF_WHAT_KIND = re.compile(r"\b(?:[Ww]hich|[Ww]hat)(?: [a-z]+)?(?= )")
 _DEFINES = re.compile(r"(?:The )?,?.{0,30}? (?:is|was|are|were) (?:an?|the) ")
@@ -121,7 +105,9 @@ class _Maker:
             *(en.content_words(one.text) for one in self._openings()),
         ]
         near = [saying for words in queries for saying in collection.near(words, NEAR)]
-        article = [one for document in documents for one in collection.near(en.content_words(document), IN_ARTICLE)]
+        article = [
+            saying for document in documents for saying in collection.near(en.content_words(document), IN_ARTICLE)
+        ]
         self.near = list(dict.fromkeys((*near, *article)))
         self.beside = self.near if self.pages else list(dict.fromkeys((*article, *self.own)))
 
@@ -129,7 +115,7 @@ class _Maker:
         """The words of the noun phrases that a question without names asks about, the longest first."""
         kind = re.search(r"\b(?:what|which)\s+((?:\w+\s+){0,2}\w+)", self.asked.question, re.IGNORECASE)
         asked_for = en.content_words(kind[1]) if kind else frozenset[str]()
-        phrases = [en.content_words(one.text) for one in entities(self.asked.question)]
+        phrases = [en.content_words(entity.text) for entity in entities(self.asked.question)]
         phrases = [phrase for phrase in phrases if phrase and not phrase <= asked_for] or phrases
         return sorted(filter(None, dict.fromkeys(phrases)), key=len, reverse=True)
 
@@ -198,15 +184,15 @@ class _Maker:
         if not self.names:
             return not any(topic <= saying.leads for topic in self.topics)
         name = leading_name(saying.lead)
-        sorts = {sort.of for one in self.names if (sort := sort_of(one, tuple(self.documents))) is not None}
+        sorts = {sort.of for name in self.names if (sort := sort_of(name, tuple(self.documents))) is not None}
         sort = sort_of(name, ()) if name else None
         return sort is None or not sorts or sort.of in sorts
 
     def _supporting(self) -> list[str]:
         """What the documents say with the answer in it, the supporting sentence first."""
         answer, fact = self.asked.answers[0].strip(" ."), without_asides(self.asked.fact)
-        said = [fact, *parts(fact)] if stands_alone(fact) else [one for one in parts(fact) if stands_alone(one)]
-        told = (*said, *(one.text for one in sorted(self.own, key=self._likeness, reverse=True)))
+        said = [fact, *parts(fact)] if stands_alone(fact) else [part for part in parts(fact) if stands_alone(part)]
+        told = (*said, *(saying.text for saying in sorted(self.own, key=self._likeness, reverse=True)))
         if all(map(is_yes_or_no, self.asked.answers)):
             return []
         holding = [one for one in dict.fromkeys(told) if en.contains(one, answer) and not _UNIQUE.search(one)]
@@ -238,7 +224,7 @@ class _Maker:
         stated = list(statements(self.asked, self.rng))
         for text in stated:
             yield from (CandidateFact(fact, stated=True) for fact in _of_another_year(text, self.asked, self.rng))
-        lifted = (*self._of_the_subject(), *(one for one in self.own if one.page))
+        lifted = (*self._of_the_subject(), *(saying for saying in self.own if saying.page))
         for text in (*(one.text for one in lifted), *self._besides()):
             if self._keeps_off(text):
                 yield CandidateFact(text, stated=True, lifted=True)
@@ -372,7 +358,7 @@ def _things(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tuple
     found: list[tuple[int, int, str, Sort]] = []
     for name in names(asked.question, documents):
         at = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
-        if at is None or (name not in asked.question and any(en.contains(one, name) for one in asked.answers)):
+        if at is None or (name not in asked.question and any(en.contains(answer, name) for answer in asked.answers)):
             continue
         if (sort := sort_of(name, tuple(documents), asked.question)) is not None:
             found.append((at.start(), at.end(), name, sort))

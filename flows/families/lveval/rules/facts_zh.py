@@ -8,7 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from flows.families.lveval.confusing_facts import subjects
-from flows.families.lveval.prompts import ToConfuse
+from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.rules.answers_zh import other_answers
 from flows.families.lveval.rules.candidate_fact import CandidateFact
 from flows.families.lveval.rules.entities_zh import (
@@ -23,6 +23,7 @@ from flows.families.lveval.rules.entities_zh import (
     stem_of,
     things,
 )
+from flows.families.lveval.rules.vocabulary import pattern, vocabulary
 from flows.language import CannotReplace, zh
 from flows.language.alternatives import NUMBER, YEAR, moved
 from flows.language.invented import invented_names
@@ -30,40 +31,18 @@ from flows.language.zh.predicates import ITSELF, about, aliases, is_unnamed, pre
 from flows.language.zh.statements import statement, unexplained
 from flows.language.zh.text import is_known_word, tagged
 
-_BEGINNING = 60
-"""Characters of a page in which it says what it is about."""
+_BEGINNING = 60  # characters of a page in which it says what it is about
 _KEPT = 4096
 _BODY = re.compile(
     "[国省市县党军队团社会局部院校司行厂所馆台组队室店]$|大学|中学|小学|集团|俱乐部|组织|政府|机构|[王皇]朝"
 )
 """Names of what can act as a person does."""
-_DONE_BY_SOMEBODY = re.compile(
-    "^(?!.*(?:被|由|受|获)).*(?:发现|举行|召开|建造|建立|兴建|开设|设立|创立|创办|成立|出版|推出|发行|拍摄|公布|制成|制得|制造|"
-    "研制|研发|找到|决定|宣布|认为)(?:了|[出过]?(?!于|在|的|时|后|以|[0-9])[一-龥])"
-)
-"""What a thing does not do: the clause leaves out who does it."""
-_ASKED_AND_TOLD = (
-    (
-        "哪里|哪儿|什么地[方区]|何[处地]|地[址点]|位置|分布|发源|栖",
-        "^的?[一-龥]{0,5}[位处设源临邻产]|坐落|分布|栖|生活|处|[带内边侧近]$|源",
-    ),
-    ("[的么]职业|职业是|身份|(?<!叫)做什么|什么工作|职位", "^(?:是|为|[现历前曾]?[任为]|担任)"),
-    (
-        "^[^的，]+[是指](?:一[种个]|指|由)?什么(?:样的)?[^时]{0,6}[？?]?$|^[^的，]+是谁[？?]?$|定义|含义|意思|什么是",
-        "^(?:是|为|指)",
-    ),
-    ("属于(?:什么|哪).{0,2}[科目类属种]|科目|民族", "^(?:是|为|属)"),
-    ("特[点征性色]|优[点势]|外[观形貌]|颜色|体型|形状|什么样|怎样的", "呈|色|状|^的|性"),
-    ("[食吃]什么|什么为食|的食物|食性", "食"),
-    ("什么时[候间]|哪一?[年天]|何[时年]|时[期代]|成立|创[立办建]|命名|名字", "成立|创[立办建]|建于|[始源]于|名|意"),
-)
-"""What asks for a kind of thing, and what tells one that may be taken for the answer."""
+_DONE_BY_SOMEBODY = pattern("zh_done_by_somebody")
+_ASKED_AND_TOLD = vocabulary("zh_asked_and_told")
 _ALONE = re.compile("最|第.[高大长]|得名|名字|唯一|第一|首[个位次任支条]|[「“]|[前现]任$|原名|改名|更名|命名")
 """What is true of one alone, or of its name."""
-_CALLED = re.compile("(?:又|也|还|还可以|亦)被?[叫称]|(?:俗|别|旧|又|原)[名称]")
-"""Questions for another name."""
+_CALLED = re.compile("(?:又|也|还|还可以|亦)被?[叫称]|(?:俗|别|旧|又|原)[名称]")  # questions for another name
 _OF_MANY = re.compile("[是为的]|位于|属于|分布|毕业|出生|生于|来往|栖息|司职")
-"""What may be said of one thing and of another."""
 _POINTS_BACK = re.compile("[该此]|本[鱼种线站片剧作校]|这[个些种]|[他她它牠]们?")
 _POINTED = "(?:这一?[个张座部所家首本款条]|[该本此])"
 
@@ -86,7 +65,7 @@ def _sayings(page: str, names: tuple[str, ...]) -> tuple[Saying, ...]:
     return tuple(
         Saying(name, text, zh.content_words(text), own)
         for text in dict.fromkeys(predicates(page, names))
-        if (acts or not _DONE_BY_SOMEBODY.search(text)) and not any(one in text for one in names)
+        if (acts or not _DONE_BY_SOMEBODY.search(text)) and not any(name in text for name in names)
     )
 
 
@@ -115,8 +94,8 @@ def _spoken_of(page: str, asked: ToConfuse) -> tuple[str, ...]:
         return (*names, *short_forms(names[0], asked.question)[:1])
     if begun := common_beginning(asked.question, page) or (is_unnamed(page) and asked_about(asked.question)):
         return (begun,)
-    topics = (one for one in subjects("zh", asked.question) if len(one) > 2 and page.count(one) > 1)
-    if topic := max((one for one in topics if not is_known_word(one)), key=len, default=""):
+    topics = (subject for subject in subjects("zh", asked.question) if len(subject) > 2 and page.count(subject) > 1)
+    if topic := max((topic for topic in topics if not is_known_word(topic)), key=len, default=""):
         return (topic,)
     return names if any(len(name) > 1 and name in asked.fact for name in names) else ()
 
@@ -128,7 +107,7 @@ def _names_or_implies(question: str, names: Sequence[str], page: str) -> bool:
     pointing = f"[他她它牠]|(?:^|[的，])(?:{kinds})|[该此这本].?(?:{kinds}|路?线|专辑|小说|电影|游戏|作品)"
     itself = ITSELF.match(question)
     return (
-        any(one and one in question for one in shown)
+        any(name and name in question for name in shown)
         or re.search(pointing, question) is not None
         or (itself is not None and itself[0] in page[:_BEGINNING])
     )
@@ -164,7 +143,7 @@ def _tells_of_what_is_asked(saying: str, asked: ToConfuse) -> bool:
 def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[str]:
     """What the question says with other answers."""
     answers = sorted(asked.answers, key=lambda answer: "，" in answer)
-    others: Iterator[str] = chain.from_iterable(other_answers(one, asked.question, rng) for one in answers)
+    others: Iterator[str] = chain.from_iterable(other_answers(answer, asked.question, rng) for answer in answers)
     if _CALLED.search(asked.question) and "有" in asked.question:
         others = iter(())
     elif _CALLED.search(asked.question):
@@ -180,9 +159,9 @@ def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> 
 
 def _likest(asked: ToConfuse, own: Sequence[Saying]) -> list[Saying]:
     """Those that share words with question or fact besides the names of their subjects, the likest first."""
-    names = "".join(one.name for one in own[:1])
+    names = "".join(saying.name for saying in own[:1])
     wanted = {one for one in zh.content_words(f"{asked.question}\n{asked.fact}") if one not in names}
-    ranked = sorted((-len(wanted & one.words), at) for at, one in enumerate(own))
+    ranked = sorted((-len(wanted & saying.words), at) for at, saying in enumerate(own))
     return [own[at] for alike, at in ranked if alike]
 
 
@@ -240,8 +219,8 @@ def _answered(saying: str, asked: ToConfuse, others: Sequence[str]) -> Iterator[
 
 def _of_it(said: Sequence[Saying]) -> Iterator[CandidateFact]:
     """What the page says of its subject, in no sentence of its own."""
-    for one in said:
-        if (fact := f"{one.name}{one.text}。") not in one.page:
+    for text in said:
+        if (fact := f"{text.name}{text.text}。") not in text.page:
             yield CandidateFact(fact, stated=True)
 
 
@@ -252,9 +231,9 @@ def _of_another_time(asked: ToConfuse, names: Sequence[Thing], rng: random.Rando
         return
     before, name, after = question.partition(names[0][0])
     others = _earlier_or_later(before, rng), _earlier_or_later(after, rng)
-    for changed in (*(one + name + after for one in others[0]), *(before + name + one for one in others[1])):
+    for changed in (*(other + name + after for other in others[0]), *(before + name + other for other in others[1])):
         made = statements(asked.model_copy(update={"question": changed}), names, rng)
-        yield from (CandidateFact(one, stated=True) for one in made if one[:-1] not in changed)
+        yield from (CandidateFact(text, stated=True) for text in made if text[:-1] not in changed)
 
 
 def _earlier_or_later(text: str, rng: random.Random) -> list[str]:

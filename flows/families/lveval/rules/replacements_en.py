@@ -7,8 +7,9 @@ from difflib import SequenceMatcher
 from functools import partial
 
 from flows.families.lveval.candidates import named_entities
-from flows.families.lveval.prompts import ToRename
+from flows.families.lveval.inputs import ToRename
 from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted, texts_of
+from flows.families.lveval.rules.vocabulary import pattern, vocabulary, words
 from flows.language import en
 from flows.language.en.names import TITLES, classes, is_familiar_place, is_first_name, is_surname, place_class
 from flows.language.en.persons import FUNCTION_WORDS, personal_name
@@ -24,24 +25,10 @@ _TIMES_AND_TONGUES = frozenset(MONTHS) | word_set(
     "sunday monday tuesday wednesday thursday friday saturday latin greek celsius fahrenheit kelvin sharia jihad koran "
     "quran torah bible"
 )
-_JOINING = word_set(
-    "although because despite furthermore hence however moreover since therefore though thus unless whereas"
-)
-"""Words that open a sentence, and are in no list of names nor in the dictionary."""
+_JOINING = words("joining_words")
 _SON_OF = word_set("al el abu bin ibn")
-_PEOPLES = word_set(
-    "arab berber breton briton celt croat czech dane finn frank gaul goth greek hindu inca islam islamist jew kurd "
-    "magyar maya moor mongol moslem muslim norman norse pole roman salafi saxon scot serb shia shiite sikh slav slovak "
-    "slovene soviet sufi sunni swede tatar thai turk viking wahhabi"
-)
-"""Whose names, coined anew, would belong to nobody."""
-_DWELLERS = {
-    "Florence": "Florentin", "Genoa": "Genoes", "Glasgow": "Glaswegian", "Halifax": "Haligonian", "Lisbon": "Lisboet",
-    "Liverpool": "Liverpudlian", "Lyon": "Lyonnais", "Manchester": "Mancunian", "Milan": "Milanes",
-    "Moscow": "Muscovit", "Munich": "Bavarian", "Naples": "Neapolitan", "Prague": "Praguer", "Rome": "Roman",
-    "Venice": "Venetian", "Vienna": "Viennes", "Warsaw": "Varsovian",
-}  # fmt: skip
-"""Cities, and how a word begins for who lives there, where it does not begin with their name."""
+_PEOPLES = words("peoples")
+_DWELLERS = vocabulary("dwellers")
 _NAME_WORD = r"[^\W\d_a-z][\w'’-]*\.?"
 _GIVEN = r"[^\W\d_a-z](?:\.|[\w'’-]*)"
 _LINK = r"(?:of|the|de|du|la|le|und|et|ul|al|von|van|y|e|i|di|da|del)"
@@ -49,17 +36,10 @@ _RUN = rf"{_NAME_WORD}(?: {_LINK})*"
 _SOMEBODY = re.compile(r"(?<!\w)(?:[Bb]orn|he|He|she|She|his|His|her|Her)(?!\w)|\(\d{4} ?[–-] ?\d{4}\)")
 _MALE = r"\b(?:he|his|him|king|son|father|brother|actor)\b"
 _FEMALE = r"\b(?:she|her|hers|queen|daughter|mother|sister|actress)\b"
-_OPENING = 80
-"""Characters of a text in which it says what it is about."""
-_OF_NAME = re.compile(
-    r"\b(?:abbreviated|shortened|spelled|spelt|stands for|short for|acronym|etymology|portmanteau|"
-    r"(?:the|its|whence the) name (?:is|was|comes|came|means|derives|refers|[\"“])|named (?:after|for|from|in hono)|"
-    r"in hono\w+ of|derived from|comes from|means \"|meaning \"|hence meaning|[Tt]he (?:word|term)|"
-    r"Gk\.|Greek \"|Latin \")"
-)
+_OPENING = 80  # characters of a text in which it says what it is about
+_OF_NAME = pattern("told_of_a_name")
 _OTHER_SCRIPT = "[\u0370-\u1dff\u3040-\ud7ff]"
-_NEARLY = 0.7
-"""How much of two words is the same from which on they may be two spellings of one name."""
+_NEARLY = 0.7  # how much of two words is the same from which on they may be two spellings of one name
 _ALIKE_LETTERS = 4
 
 
@@ -102,8 +82,8 @@ def _told_of_name(name: str, documents: Sequence[str]) -> bool:
     """Whether a text speaks of the name itself: what it means, whence it comes, how else it is written."""
     for text in documents:
         about = name in text[:_OPENING]
-        spoken = [one for one in en.sentences(text) if about or name in one]
-        if name in text and any(_OF_NAME.search(one) for one in spoken):
+        spoken = [sentence for sentence in en.sentences(text) if about or name in sentence]
+        if name in text and any(_OF_NAME.search(sentence) for sentence in spoken):
             return True
     glossed = rf"{re.escape(name)}(?: \([^()]*\))?,? or (?:the )?[A-Z]|{re.escape(name)} \([A-Z][a-z]+ [a-z]+\)"
     return any(re.search(glossed, text) for text in documents)
@@ -116,7 +96,7 @@ def _in_another_script(name: str, texts: str) -> bool:
 def _acts(name: str, documents: Sequence[str]) -> bool:
     """Whether what looks like a town is somebody: "Baran developed it during his research"."""
     of_somebody = re.compile(rf"(?:^|\n){re.escape(name)} [^\n]*\b(?:his|her|he|she|himself|herself)\b")
-    return any(of_somebody.search(one) for text in documents for one in en.sentences(text))
+    return any(of_somebody.search(sentence) for text in documents for sentence in en.sentences(text))
 
 
 def _is_person(name: str) -> bool:
@@ -164,12 +144,12 @@ def _stands_alone(word: str, texts: str) -> bool:
         return False
     for found in re.finditer(rf"(?<!\w)(?:{_RUN} )?{re.escape(word)}(?: (?:{_LINK} )*{_RUN})?(?!\w)", texts):
         beside = [one.strip(".'") for one in found[0].replace(word, " ", 1).split() if one[:1].isupper()]
-        if not all(one.casefold() in classes("head") or is_dictionary_word(one.casefold()) for one in beside):
+        if not all(word.casefold() in classes("head") or is_dictionary_word(word.casefold()) for word in beside):
             return False
     if re.search(rf"(?<!\w){word[0]}\. ?[a-z]{{3}}|(?<!\w){word[0]}[A-Z]{{1,4}}(?!\w)", texts):
         return False  # the first letter of it stands for it: "A. pintoi", "RU"
     others = {one for one in re.findall(r"[^\W\d_a-z][^\W\d_]{3,}", texts) if one != word}
-    return not any(_spelt_alike(word, one) for one in others)
+    return not any(_spelt_alike(word, other) for other in others)
 
 
 def _spelt_alike(word: str, other: str) -> bool:

@@ -7,88 +7,19 @@ from collections.abc import Iterator
 from functools import partial
 
 from flows.families.lveval.candidates import named_entities
+from flows.families.lveval.inputs import ToRename
 from flows.families.lveval.name_forms import TRANSCRIBED
-from flows.families.lveval.prompts import ToRename
 from flows.families.lveval.rules.replacement_makers import Maker, asked_years, gender_of, moved, substituted, texts_of
+from flows.families.lveval.rules.vocabulary import vocabulary
 from flows.language.invented import invented_names
 from flows.language.zh.text import is_known_word, tagged
 from flows.language.zh.types import surname as zh_surname
 from schemas.lveval import Rule
 
 _DOT = re.compile(r"[·・•‧]")
-_KINDS = (
-    "自治州",
-    "自治县",
-    "大学",
-    "学院",
-    "中学",
-    "小学",
-    "公司",
-    "集团",
-    "银行",
-    "铁路",
-    "公路",
-    "大桥",
-    "机场",
-    "车站",
-    "医院",
-    "教堂",
-    "水库",
-    "半岛",
-    "群岛",
-    "省",
-    "市",
-    "县",
-    "郡",
-    "州",
-    "区",
-    "镇",
-    "乡",
-    "村",
-    "府",
-    "海峡",
-    "湖",
-    "山",
-    "河",
-    "江",
-    "岛",
-    "站",
-    "路",
-    "街",
-    "桥",
-    "寺",
-    "塔",
-    "宫",
-    "城",
-    "港",
-    "湾",
-    "峡",
-    "峰",
-    "岭",
-    "人",
-    "语",
-    "族",
-)
-"""Words for the kind of thing that a Chinese name is of, as its last characters."""
-_SHORT_CITIES = {
-    "北京": "京",
-    "上海": "沪",
-    "天津": "津",
-    "重庆": "渝",
-    "广州": "穗",
-    "香港": "港",
-    "澳门": "澳",
-    "台北": "北市",
-    "南京": "宁",
-    "成都": "蓉",
-    "武汉": "汉",
-    "昆明": "昆",
-    "杭州": "杭",
-    "深圳": "深",
-}
-"""Cities by which short forms texts speak of them too."""
-_WORDS_TOO = frozenset("山河江湖路街桥城人语族")
-"""Those that end common words as well."""
+_KINDS = tuple(vocabulary("zh_kinds").split())
+_SHORT_CITIES = vocabulary("zh_short_cities")
+_WORDS_TOO = frozenset("山河江湖路街桥城人语族")  # those that end common words as well
 _WRITES_NAMES = re.compile(f"[·{TRANSCRIBED.pattern[1:-2]}]")
 _SUBJECT = re.compile(r"[《「]?([^\s（(，,。、《》「」：:]{2,12}?)[》」]?(?=[（(，,]|是|为|位于)")
 """What the first sentence of an encyclopedia's page is about."""
@@ -114,7 +45,7 @@ def _chinese_names(asked: ToRename) -> list[str]:
     found: dict[str, int] = {}
     for text in texts_of(asked):
         subject = _SUBJECT.match(text)
-        if subject and any(subject[1] in one for one in said):
+        if subject and any(subject[1] in text for text in said):
             found.setdefault(subject[1], 0)
     for place, one in enumerate(said, 1):
         for name in re.findall(rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", one):

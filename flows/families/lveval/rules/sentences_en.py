@@ -23,62 +23,31 @@ from flows.families.lveval.rules.entities_en import (
     stands_whole,
     without_asides,
 )
+from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import en
 from flows.language.en.phrases import AUXILIARIES, PREPOSITIONS, is_dictionary_word
 from flows.language.en.statements import is_finite
 from flows.language.pointing import points_outside
 
 LEAST_WORDS = 6
-LONGEST = 45
-"""Words of a sentence that is lifted."""
-COMMON = 0.2
-"""Share of the documents that hold a word, from which on it tells nothing."""
-RARE = 100
-"""Documents that may hold any word."""
-LONGEST_LEAD = 12
-"""Words before the verb of a sentence, at most."""
+LONGEST = 45  # words of a sentence that is lifted
+COMMON = 0.2  # share of the documents that hold a word, from which on it tells nothing
+RARE = 100  # documents that may hold any word
+LONGEST_LEAD = 12  # words before the verb of a sentence, at most
 _KEPT = 8192
-_PRONOUN = re.compile(
-    r"\b(?:he|she|his|her|hers|him|it|its|they|their|them|this|these|those|we|our|you|your|i|here|such|also|too|"
-    r"however|then|later|other|another|latter|former|former's|above|below|following|therefore|thus|similarly|likewise|"
-    r"instead|though|both)\b",
-    re.IGNORECASE,
-)
-"""What leans on the sentence before it, unless what it stands for comes first in its own."""
+_PRONOUN = pattern("pronouns", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:its|his|her|their|it|he|she|they|also|later|other|both|former)\b", re.IGNORECASE)
 """What may stand behind the name that a sentence begins with."""
 _GARBLED = re.compile(r',,|""|;|\[|\]|\n|\(|\bor ,|^[^"]*"[^"]*(?:"[^"]*"[^"]*)*$')
 """What is left of brackets, and quotation marks without their other half."""
-_LEANS = re.compile(
-    r"(?:A further|The corresponding|The county(?! of)|"
-    r"Additionally|Again|Also|Another|As a result|But|Fifth|Finally|First|Firstly|For example|For instance|"
-    r"Furthermore|Hence|However|In addition|In contrast|In turn|Instead|Later|Likewise|Meanwhile|Moreover|Nevertheless|"
-    r"Next|Other|Others|Otherwise|Second|Secondly|Similarly|Still|Such|Then|Therefore|Third|Thus|Yet|And|Or|So|"
-    r"In case|Some|In fact|By contrast|Here|There|As with|As in|As such|If|While|When|Although|Though|Since|Because|"
-    r"Much|Most|Many|Several|Rather|Even|Only|Not|Today|Now|Once|Eventually|On the other hand|Overall|Together|"
-    r"After|Before|Following|Unlike|Besides|Despite|Contrary|\w+er than)\b"
-)
-"""Words at the beginning of a sentence that goes on from the one before it."""
+_LEANS = pattern("leaning_openings")
 _INTRODUCED = re.compile(
     r"(?:(?:In|On|At|During|By|From|Under|For|Within|Throughout|Between|As of|According to|Around|Until)\b[^,]{1,60}, )"
 )
 _TRAILING_DATE = re.compile(r" (?:in|on) (?:[A-Z][a-z]+ )?(?:\d{1,2} )?(?:1\d|20)\d\d\.$")
-_JOINED = re.compile(r",| (?:and|is|are|has|have|that|which|who|but|or) ")
-"""What a time at the end may not belong to."""
-_LINKED = re.compile(
-    r"(?:Additionally|Again|Also|As a result|But|Finally|Furthermore|Hence|However|In addition|In contrast|In fact|"
-    r"Indeed|Instead|Later|Likewise|Meanwhile|Moreover|Nevertheless|Nonetheless|Similarly|Still|Then|Therefore|Thus|"
-    r"For example|For instance|By contrast|Overall|Consequently|Subsequently|Eventually|Today|Currently|Generally|"
-    r"Initially|Originally|Traditionally|Historically), (?=[A-Za-z])"
-)
-"""What joins a sentence to the one before it, and can go."""
-_CLAUSE_ENDS = re.compile(
-    r"; |, (?:which|who|whose|where|whom|(?:and|but) (?:was|is|has|had|were|are|have|can|should|may|will|the|in|"
-    r"it|they|he|she|this)|also|when|after|although|though|while|whereas|but|known as|via|based on|"
-    r"because|since|as|so|with|including|such as|especially|particularly|notably|making|leading|giving|causing|"
-    r"allowing|resulting|becoming)\b"
-)
-"""Where a sentence may end as well."""
+_JOINED = re.compile(r",| (?:and|is|are|has|have|that|which|who|but|or) ")  # what a time at the end may not belong to
+_LINKED = pattern("removable_links")
+_CLAUSE_ENDS = pattern("clause_ends")
 _SET_OFF = re.compile(rf"(?P<of>(?:The )?{NAME.pattern}), [^,]+, (?P<verb>[a-z]+)(?= )")
 """A name, what is set off behind it, and its verb."""
 _WHO = re.compile(rf"{NAME.pattern}, who (?P<verb>[a-z]+)(?P<said> [^,;]+)(?=,|\.$)")

@@ -30,10 +30,8 @@ from flows.families.lveval.verify.texts import LONGEST_SENTENCE, count
 from flows.language import language_of
 from schemas.lveval import LongContext
 
-TOLERANCE = 0.01
-"""Share of the level by which a context may be longer or shorter."""
-SHORT_LEVEL = 16_000
-"""Below it a context may miss its level by a sentence."""
+TOLERANCE = 0.01  # share of the level by which a context may be longer or shorter
+SHORT_LEVEL = 16_000  # below it a context may miss its level by a sentence
 _LEVEL = re.compile(r"([1-9][0-9]*)(k?)")
 _CONTROLS = bytes(code for code in range(0x20) if chr(code) not in "\n\t")
 
@@ -77,7 +75,9 @@ def _row_problems(row: LongContext, dataset: Dataset, level: str, header: str) -
     if problems := list(order_problems(row)):
         yield from problems
         return
-    case = Case(row, dataset, language_of(dataset.language), spans, [within(one, spans) for one in row.positions])
+    case = Case(
+        row, dataset, language_of(dataset.language), spans, [within(position, spans) for position in row.positions]
+    )
     stock = SearchableTexts(distracting(case), case.code)
     yield from source_problems(case)
     yield from support_problems(case)

@@ -14,8 +14,7 @@ from schemas.lveval import ConfusingFact
 
 LEAST_IN_COMMON = {"en": 2, "zh": 2}
 """Content words (characters) of question or original fact that a confusing fact holds."""
-LONGEST_FACT = {"en": 120, "zh": 240}
-"""Words (characters) of a confusing fact."""
+LONGEST_FACT = {"en": 120, "zh": 240}  # words (characters) of a confusing fact
 _HAN = re.compile(r"[㐀-鿿豈-﫿]")
 _EMPTY_HAN = frozenset(
     "的了着过地得之是在于与和及或而但也都就还又则并且以为被把将对从由向到等其该这那此他她它有一个所者不无我你们"

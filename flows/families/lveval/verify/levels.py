@@ -14,8 +14,7 @@ from flows.language.boundaries import boundaries
 from schemas.base import content_hash
 from schemas.lveval import LongContext
 
-PLACE_TOLERANCE = 0.015
-"""Share of the context by which a recalled fact may stand beside its place."""
+PLACE_TOLERANCE = 0.015  # share of the context by which a recalled fact may stand beside its place
 _SHARED = ("input", "answers", "answer_keywords", "replacements", "sources", "confusing_facts")
 """What is the same at all levels of a pair."""
 
@@ -64,10 +63,10 @@ class Levels:
         if not 0 <= depth < datasets.DEPTHS:
             yield f"its depth is {depth}, expected 0 to {datasets.DEPTHS - 1}"
             return
-        start = next((one.start for one in row.positions if one.kind == "support"), None)
+        start = next((position.start for position in row.positions if position.kind == "support"), None)
         if start is None:
             return
-        put_in = [(one, row.context[one.start : one.end]) for one in row.positions]
+        put_in = [(position, row.context[position.start : position.end]) for position in row.positions]
         before = [text for one, text in put_in if one.end <= start]
         words = count(row.context[:start], dataset.language) - sum(count(text, dataset.language) for text in before)
         place = dataset.name, row.level, row.pair_id

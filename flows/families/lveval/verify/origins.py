@@ -47,7 +47,9 @@ class Origins:
                 needed[one.pair_id] = [rule for rule in one.rules if rule.old not in harmful]
         marked = frozenset(one.pair_id for one in ctx.rows("keywords"))
         pairs = {pair.id: pair for pair in ctx.rows("pairs")}
-        sources = {pair.id: [(one.id, sha256(one.text)) for one in pair.documents] for pair in pairs.values()}
+        sources = {
+            pair.id: [(document.id, sha256(document.text)) for document in pair.documents] for pair in pairs.values()
+        }
         return cls(pairs, facts, rules, marked, sources, needed)
 
     def problems(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
@@ -120,7 +122,7 @@ def verify_against_sources(
     titled: dict[str, str] = {}
     for source in sources:
         name = source.source.source
-        own = [(one.id, one.title, one.text) for one in source.documents]
+        own = [(document.id, document.title, document.text) for document in source.documents]
         for number, title, text in own or [(source.source.id, source.title, source.evidence or "")]:
             cleaned = text.replace("\r\n", "\n").replace("\r", "\n").strip()
             plain[f"{name}#{number}"] = cleaned

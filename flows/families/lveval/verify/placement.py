@@ -11,8 +11,7 @@ from flows.families.lveval.verify.texts import sha256, short
 from schemas.lveval import LongContext, Position
 
 _MARK = 987_654_321
-_WINDOW = 200
-"""Characters before and after a place that tell whether a sentence ends there."""
+_WINDOW = 200  # characters before and after a place that tell whether a sentence ends there
 _PARAGRAPH = {"en": re.compile(r"\n[^\S\n]*\n"), "zh": re.compile(r"\n")}
 CLOSING = r"[\"'”’」』）)》〉\]*_]*"
 _ENDED = {"en": re.compile(rf"[.!?…]{CLOSING}\Z"), "zh": re.compile(rf"[。！？；…!?;．]{CLOSING}\Z")}
@@ -57,7 +56,7 @@ def header_problems(context: str, headers: Sequence[_Header]) -> Iterator[str]:
 
 def passages(context: str, headers: Sequence[_Header]) -> list[Span]:
     """Where the documents stand, each from the end of its header to the next."""
-    starts = [one.start for one in headers] + [len(context)]
+    starts = [header.start for header in headers] + [len(context)]
     return [Span(one.end, end) for one, end in zip(headers, starts[1:], strict=True)]
 
 
@@ -158,7 +157,7 @@ def _stands(context: str, fact: str, others: Sequence[Position]) -> int:
     """How often `fact` stands in the context, not counted inside another fact."""
     times, at = 0, context.find(fact)
     while at >= 0:
-        times += not any(one.start <= at and at + len(fact) <= one.end for one in others)
+        times += not any(other.start <= at and at + len(fact) <= other.end for other in others)
         at = context.find(fact, at + 1)
     return times
 

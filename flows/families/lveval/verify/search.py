@@ -15,8 +15,7 @@ _BASE = np.uint64(0x9E3779B97F4A7C15)
 _TABLE_BITS = 20
 _SUSPECT_FROM = DUPLICATE_FROM / 2
 """Share of the shingles by which a text is looked at closely: repetitions in it are counted here."""
-SHINGLE = {"en": 8, "zh": 20}
-"""Words (characters) in a shingle."""
+SHINGLE = {"en": 8, "zh": 20}  # words (characters) in a shingle
 
 
 class SearchableTexts:
