@@ -245,9 +245,9 @@ def test_a_run_that_asked_for_everything_needs_no_second_count() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["release", "--dry-run"], "No such option: --dry-run; `touchstone release --help` tells what it takes"),
+        (["release", "--dry-run"], "No such option: --dry-run; `touchstone release --help` shows what it takes"),
         (["annotate", "push", "--nope"], "No such option: --nope; `touchstone annotate push --help` tells"),
-        (["frobnicate"], "`touchstone --help` tells what it takes"),
+        (["frobnicate"], "`touchstone --help` shows what it takes"),
     ],
 )
 def test_a_wrong_option_names_the_help_of_its_command(

@@ -145,7 +145,7 @@ def test_verdicts_newer_than_the_build_are_refused_even_where_nothing_else_is_ne
     decide(project, "lines", {"one": "reject"})
     from flows.project.output_files import open_built
 
-    with pytest.raises(WrongInput, match="verdicts on saying-lines came since it was built"):
+    with pytest.raises(WrongInput, match="new verdicts on saying-lines since it was built"):
         released(open_built(tmp_path / "out"))
 
 
