@@ -312,7 +312,7 @@ def test_a_manifest_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> N
     (made.folder / "manifest.json").write_text("{}")
     with pytest.raises(WrongInput, match=r"damaged manifest \(name: Field required\)"):
         read_release(made.folder)
-    with pytest.raises(WrongInput, match=r"there is no manifest\.json"):
+    with pytest.raises(WrongInput, match=r"has no manifest\.json"):
         read_release(tmp_path)
 
 
