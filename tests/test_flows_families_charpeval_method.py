@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from annotation.label_studio.config import task_data
+from annotation.label_studio.task_data import task_data
 from flows.construct.verification import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import problems_of
-from flows.families.charpeval.method import CharpEvalSettings, ready
 from flows.families.charpeval.prompts import ToDistract
 from flows.families.charpeval.rubric import AUTHORING, WRITE_DISTRACTORS, WRITE_UTTERANCES
 from flows.families.charpeval.rules import KINDS, draft_distractors, expressions
+from flows.families.charpeval.settings import CharpEvalSettings, ready
 from flows.families.charpeval.view import view
 from flows.language import en
 from flows.llm.model import InvalidAnswer, Out, Prompt, Usage

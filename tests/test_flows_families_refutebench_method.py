@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from flows.construct.verification import VerifyContext
 from flows.families.refutebench import FAMILY, ready
-from flows.families.refutebench.dialogues import focus_of, strong_of
+from flows.families.refutebench.conversation import focus_of, strong_of
 from flows.families.refutebench.prompts import (
     REFUTE,
     Checked,

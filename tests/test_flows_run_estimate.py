@@ -14,8 +14,7 @@ from flows.evaluate.predictions import evaluated_rows
 from flows.families import family_names, load_family
 from flows.families.lveval.datasets import BY_NAME
 from flows.families.refutebench import FAMILY
-from flows.families.refutebench.dialogues import slots_of
-from flows.families.refutebench.ratings import ratings_of
+from flows.families.refutebench.plan import dialogues_of, ratings_of
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.families.uraq.method import messages
 from flows.llm.prices import estimate_prompt_tokens
@@ -114,7 +113,7 @@ def test_the_bounds_are_what_a_seed_gives_where_nothing_is_dropped(
     )
     provenance = Provenance(seed=7)
     seed = Seed(key="s", task="writing", kind="request", query="q", text="q", source="by hand", provenance=provenance)
-    slots = slots_of(seed, settings)
+    slots = dialogues_of(seed, settings)
     rated = [slot for one in slots for slot in ratings_of(_held(seed, one, rounds), settings.evaluators)]
     (opens, holds), (opens_rating, rates) = (FAMILY.part(name).steps for name in ("dialogues", "ratings"))
     opens, holds, opens_rating, rates = (step.expected for step in (opens, holds, opens_rating, rates))
