@@ -27,7 +27,7 @@ from flows.families.refutebench.rubric import (
     tasks,
 )
 from flows.llm.model import Text
-from flows.project.output_files import open_built, remember, write_outputs
+from flows.project.output_files import open_built, remember, write_output_files
 from flows.project.project import Project
 from flows.project.verdicts import read_verdicts
 from flows.release.gate import gate
@@ -292,7 +292,7 @@ def test_ratings_decide_nothing_and_are_told_on_the_page(tmp_path: Path) -> None
 
 def test_a_release_holds_nothing_back_and_its_card_tells_the_ratings(place: Path) -> None:
     project = built(place, release={"licence": "CC0-1.0"})
-    write_outputs(project)
+    write_output_files(project)
     remember(project)
     hand_in(project, a1=100, a2=100)
     project = open_built(place / "out")
@@ -319,7 +319,7 @@ async def test_two_people_rate_one_of_them_in_a_browser_through_to_the_correlati
 ) -> None:
     folder = label_studio.folder.parent.parent
     project = await asyncio.to_thread(built, folder, store=str(label_studio.folder.parent))
-    write_outputs(project)
+    write_output_files(project)
     remember(project)
     (work,) = works(project)
     practised(project)

@@ -30,7 +30,7 @@ from flows.construct.stages import StageRef
 from flows.llm.model import BudgetSpent, TransportError
 from flows.prefect_server.flow_runs import engine
 from flows.project.locks import building, one_stage
-from flows.project.output_files import remember, write_outputs
+from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
 from flows.project.settings import ConfigError
 from flows.project.stages_in_use import note_build
@@ -119,7 +119,7 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
             lock, example = partial(one_stage, project.state), partial(_first_item, project)
             runner = Runner(stages, PrefectTasks(project, stages), lock, listener, example)
             runner.run(ref for family, part in stages.parts() for ref in stages.stages(family, part))
-            manifest = write_outputs(project)
+            manifest = write_output_files(project)
             note_build(project.store, project.out, manifest)
             remember(project)
     except BudgetSpent as stopped:
