@@ -14,7 +14,7 @@ from flows.families.lveval.verify.duplicates import duplicate_problems
 from flows.families.lveval.verify.levels import Levels
 from flows.families.lveval.verify.origins import Origins
 from flows.families.lveval.verify.placement import (
-    distracting,
+    distracting_texts,
     fact_problems,
     header_problems,
     headers,
@@ -78,14 +78,14 @@ def _row_problems(row: LongContext, dataset: Dataset, level: str, header: str) -
     case = Case(
         row, dataset, language_of(dataset.language), spans, [within(position, spans) for position in row.positions]
     )
-    stock = SearchableTexts(distracting(case), case.code)
+    distracting = SearchableTexts(distracting_texts(case), case.code)
     yield from source_problems(case)
     yield from support_problems(case)
     yield from fact_problems(case)
     yield from rule_problems(row.replacements, case.code)
-    yield from replacement_problems(case, stock)
-    yield from answer_problems(case, stock)
-    yield from duplicate_problems(case, stock)
+    yield from replacement_problems(case, distracting)
+    yield from answer_problems(case, distracting)
+    yield from duplicate_problems(case, distracting)
     yield from keyword_problems(row.answer_keywords, row.answers[0] if row.answers else "", dataset)
 
 

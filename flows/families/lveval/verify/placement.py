@@ -171,7 +171,7 @@ def _between_sentences(case: Case, position: Position, span: Span) -> bool:
     return bool(ended) and not _GOES_ON[case.code].match(after)
 
 
-def distracting(case: Case) -> list[str]:
+def distracting_texts(case: Case) -> list[str]:
     """Return the texts that do not support the answer, without headers and confusing facts."""
     context, texts = case.row.context, []
     inside: dict[int, list[Position]] = {}

@@ -35,7 +35,7 @@ def _half_renamed(rules: Sequence[tuple[str, str]], text: str, language: Languag
                 break
 
 
-def replacement_problems(case: Case, stock: SearchableTexts) -> Iterator[str]:
+def replacement_problems(case: Case, distracting: SearchableTexts) -> Iterator[str]:
     """Check that no keyword is left, and that every substitute stands where the rules put it."""
     row, rules = case.row, case.rules
     if not rules:
@@ -43,7 +43,7 @@ def replacement_problems(case: Case, stock: SearchableTexts) -> Iterator[str]:
     if not case.dataset.replacements:
         yield f"{case.dataset.released} replaces nothing, and the row has {len(rules)} rules"
     olds = [old for old, _ in rules]
-    concerned = dict.fromkeys(text for rule in rules for side in rule for text in stock.holding(side))
+    concerned = dict.fromkeys(text for rule in rules for side in rule for text in distracting.holding(side))
     texts = {
         "the question": row.input,
         "the answers": BORDER.join(row.answers),
