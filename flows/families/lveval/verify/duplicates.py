@@ -23,9 +23,9 @@ def duplicate_problems(case: Case, distracting: SearchableTexts) -> Iterator[str
                 )
 
 
-def _common(one: str, other: str, code: str) -> float:
+def _common(text: str, other: str, code: str) -> float:
     """Return the share of the shingles of the shorter text that the other has as well."""
-    sets = [_shingles(text, code) for text in (one, other)]
+    sets = [_shingles(each, code) for each in (text, other)]
     return len(sets[0] & sets[1]) / max(1, min(map(len, sets)))
 
 
