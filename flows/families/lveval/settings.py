@@ -117,8 +117,8 @@ class LVEvalSettings(FamilySettings):
 
 def mixed_sources(settings: LVEvalSettings, kind: Mapping[str, str]) -> Iterable[SourceSpec]:
     """Return the sources of one dataset's questions and documents, by the value of a context's `dataset`."""
-    own = settings.datasets[BY_RELEASED[kind["dataset"].rpartition("_")[0]].name]
-    return (*own.sources, *own.distractors)
+    block = settings.datasets[BY_RELEASED[kind["dataset"].rpartition("_")[0]].name]
+    return (*block.sources, *block.distractors)
 
 
 def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
