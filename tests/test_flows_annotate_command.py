@@ -18,7 +18,7 @@ import pytest
 
 from annotation.label_studio.sync import KEY, is_retired, one_writer, projects_of, tasks_of
 from flows.annotate.server import KEY as API_KEY
-from flows.project.output_files import remember, write_outputs
+from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
 from flows.project.settings import packaged
 from tests.builds import TOUCHSTONE, practised, touchstone, write_config
@@ -48,7 +48,7 @@ def build(folder: Path, name: str, store: Path, **annotation: object) -> Path:
     config.write_text(json.dumps({**json.loads(config.read_text()), "name": name}))
     project = Project(config, folder / "out")
     asyncio.run(run_all(project.build))
-    write_outputs(project)
+    write_output_files(project)
     practised(project)
     with contextlib.chdir(folder):
         remember(project)

@@ -17,6 +17,7 @@ from flows.annotate.push import push
 from flows.annotate.report import comparison_lines, mean_lines, verdict_counts, write_annotation
 from flows.annotate.terminal import print_status
 from flows.annotate.work import Work, last_pull, works
+from flows.construct.reviewed import is_current
 from flows.families.refutebench.rubric import (
     AGENT_FIRST,
     AGENT_THIRD,
@@ -26,7 +27,7 @@ from flows.families.refutebench.rubric import (
     tasks,
 )
 from flows.llm.model import Text
-from flows.project.output_files import open_built, remember, write_outputs
+from flows.project.output_files import open_built, remember, write_output_files
 from flows.project.project import Project
 from flows.project.verdicts import read_verdicts
 from flows.release.gate import gate
@@ -291,13 +292,13 @@ def test_ratings_decide_nothing_and_are_told_on_the_page(tmp_path: Path) -> None
 
 def test_a_release_holds_nothing_back_and_its_card_tells_the_ratings(place: Path) -> None:
     project = built(place, release={"licence": "CC0-1.0"})
-    write_outputs(project)
+    write_output_files(project)
     remember(project)
     hand_in(project, a1=100, a2=100)
     project = open_built(place / "out")
     family = project.build.families["refutebench"].family
     part = family.part("ratings")
-    assert project.build.is_current(family, part)
+    assert is_current(project.build, family, part)
     assert not gate(project, family, part).held_back
     report = write_report(project).read_text(encoding="utf-8")
     assert "people have reviewed" not in report
@@ -318,7 +319,7 @@ async def test_two_people_rate_one_of_them_in_a_browser_through_to_the_correlati
 ) -> None:
     folder = label_studio.folder.parent.parent
     project = await asyncio.to_thread(built, folder, store=str(label_studio.folder.parent))
-    write_outputs(project)
+    write_output_files(project)
     remember(project)
     (work,) = works(project)
     practised(project)
