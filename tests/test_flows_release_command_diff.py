@@ -34,7 +34,7 @@ def test_wrong_folders_are_one_line(tmp_path: Path) -> None:
     made = release(tmp_path / "a", {"toy": [note("1", "one")]})
     done = touchstone("diff", tmp_path / "none", tmp_path / "a", folder=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"touchstone: {tmp_path / 'none'}: there is no manifest.json")
+    assert done.stderr.startswith(f"touchstone: {tmp_path / 'none'}: has no manifest.json")
     release(tmp_path / "b", {"toy": [note("1", "uno")]})
     (tmp_path / "b" / "data" / "toy" / "test.parquet").unlink()
     done = touchstone("diff", made.folder, tmp_path / "b", folder=tmp_path)
