@@ -1,8 +1,8 @@
 """README.md of a released folder: the dataset card, in Markdown after a block of YAML.
 
-The YAML follows from the manifest, so that it names the files that are there; the rest is `card.md.j2`. Whatever comes
-from data is escaped where it is written down, by default, and cut where it is long: a card shows it and obeys none
-of it. Equal facts give equal bytes.
+The YAML follows from the manifest, so that it names the files that exist; the rest is `card.md.j2`. Everything that
+comes from data is escaped by default, and cut if it is long, so that the card shows it literally. Equal facts give
+equal bytes.
 """
 
 import re
@@ -47,23 +47,23 @@ from schemas.release import ReleasedConfig, ReleaseManifest
 HERE: Final = Path(__file__).parent
 OWN_BEGIN: Final = b"<!-- own words: begin -->"
 OWN_END: Final = b"<!-- own words: end -->"
-"""What stands between the two is the user's, and goes from version to version as it is."""
+"""The text between the two is the user's, and is carried over from version to version."""
 
 SETTINGS: Final = 8_000
-"""Characters of the configuration."""
+"""Characters that the card shows of the settings."""
 SIZES: Final = (
     (10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"),
     (10**8, "10M<n<100M"),
 )  # fmt: skip
-"""The Hub's names of sizes: rows below the number."""
+"""(rows, the Hub's name for sizes below that number)."""
 
 _PLACE_IN_PAPER = re.compile(r"\b(?:sections?|tables?|figures?|appendix|appendices) [0-9A-Z]", re.IGNORECASE)
 
 
 def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
-    """README.md of a release, in UTF-8; `before` is that of the version before, whose own section is carried over.
+    """Return the README.md of a release, in UTF-8; the user's section is carried over from `before`, an earlier one.
 
-    Raises `WrongInput` where the marker that ends that section is gone.
+    Raises `WrongInput` if one of that section's markers is missing.
     """
     from huggingface_hub import DatasetCard
 
@@ -84,7 +84,7 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
         claims=claims_of(facts.manifest),
         own=_own_marker(),
     )
-    page = re.sub(r"\n{3,}", "\n\n", page)  # of what the template leaves out a blank line stays on either side
+    page = re.sub(r"\n{3,}", "\n\n", page)  # what the template leaves out has a blank line on either side
     card = DatasetCard(f"---\n{card_data(facts).to_yaml()}\n---\n\n{page}")
     content: bytes = card.content.encode()
     own = None if before is None else own_words(before)
@@ -92,7 +92,7 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
 
 
 def card_data(facts: CardFacts) -> Any:
-    """The card's metadata, a `DatasetCardData`: configurations and files are the manifest's."""
+    """Return the card's metadata, a `DatasetCardData`, with the manifest's configurations and files."""
     from huggingface_hub import DatasetCardData
 
     manifest = facts.manifest
@@ -118,16 +118,16 @@ def card_data(facts: CardFacts) -> Any:
 
 
 def own_words(readme: bytes) -> bytes | None:
-    """What stands between the markers of the user's own section; None where it has none.
+    """Return the text of the user's own section; None if there is no such section.
 
-    Raises `WrongInput` where only one of the markers is there: what was written would be lost.
+    Raises `WrongInput` if only one of its markers is there, because the text would be lost.
     """
     start, end = readme.find(OWN_BEGIN), readme.rfind(OWN_END)
     if start < 0 and end < 0:
         return None
     if start < 0 or end < start:
         raise WrongInput(
-            f"README.md: of the two comments around your own words one is missing; put `{OWN_BEGIN.decode()}` before "
+            f"README.md: one of the two comments around your own words is missing; put `{OWN_BEGIN.decode()}` before "
             f"and `{OWN_END.decode()}` after them, then release again"
         )
     return readme[start + len(OWN_BEGIN) : end]
@@ -138,7 +138,7 @@ def own_words(readme: bytes) -> bytes | None:
 
 @dataclass(frozen=True)
 class _Group:
-    """Configurations of one part whose rows have the same fields."""
+    """Configurations of one part with the same fields."""
 
     part: str
     summary: str
@@ -162,9 +162,9 @@ class _Family:
     groups: Sequence[_Group]
     plots: Sequence[Plot]
     cites: bool
-    """Whether sections or tables of its paper are named."""
+    """True if sections or tables of its paper are mentioned."""
     tasks: Sequence[str]
-    """Files of its tasks for the harness."""
+    """Files of its tasks for the evaluation harness."""
 
 
 def _family(facts: CardFacts, family: FamilyFacts) -> _Family:
@@ -195,13 +195,13 @@ def _family(facts: CardFacts, family: FamilyFacts) -> _Family:
 
 
 def _load(facts: CardFacts) -> str:
-    """How the default configuration is loaded."""
+    """Return the code that loads the default configuration."""
     config = next((one for one in facts.manifest.configs if one.name == _default(facts)), None)
     return f"from datasets import load_dataset\n\nrows = {_loaded(facts, config)}" if config else ""
 
 
 def _to_jsonl(facts: CardFacts) -> str:
-    """How rows that are scored become JSONL; empty where none are."""
+    """Return the code that writes scored rows as JSONL; empty if no rows are scored."""
     scored = {one.name for one in facts.configs if one.task}
     config = next((one for one in facts.manifest.configs if one.name in scored), None)
     if config is None:
@@ -216,7 +216,7 @@ def _loaded(facts: CardFacts, config: ReleasedConfig) -> str:
 
 
 def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]]:
-    """(what a command does, the command) for each way to evaluate a family."""
+    """Return (description, command) for each way to evaluate a family."""
     asked = "dialogues are held with the model, and rated" if family.in_dialogues else "the model is asked, and scored"
     ways = [
         (
@@ -245,25 +245,25 @@ def _family_of(facts: CardFacts, config: str) -> str | None:
 
 
 def _default(facts: CardFacts) -> str | None:
-    """The configuration that loads where none is named: one that has rows."""
+    """Return the default configuration: one that has rows."""
     loadable = [config.name for config in facts.manifest.configs if config.files and config.rows]
     return facts.default if facts.default in loadable else next(iter(loadable), None)
 
 
 def _data_files(manifest: ReleaseManifest, default: str | None) -> Iterator[dict[str, Any]]:
-    """The `configs:` of the metadata; a configuration without a file has no place there."""
-    there = [config for config in manifest.configs if config.files]
-    for name in dict.fromkeys(config.name for config in there):
+    """Yield the `configs:` of the metadata, without configurations that have no files."""
+    configs = [config for config in manifest.configs if config.files]
+    for name in dict.fromkeys(config.name for config in configs):
         files = [
             {"split": config.split, "path": list(config.files) if len(config.files) > 1 else config.files[0]}
-            for config in there
+            for config in configs
             if config.name == name
         ]
         yield {"config_name": name, "data_files": files, **({"default": True} if name == default else {})}
 
 
 def _sizes(manifest: ReleaseManifest) -> Mapping[str, int]:
-    """Bytes of each configuration's files."""
+    """Return configuration -> bytes of its files."""
     sizes = {file.path: file.bytes for file in manifest.files}
     return {config.name: sum(sizes.get(path, 0) for path in config.files) for config in manifest.configs}
 
@@ -293,7 +293,7 @@ def _with_own(content: bytes, own: bytes) -> bytes:
 
 
 def image(plot: Plot) -> Markup:
-    """A plot as an image."""
+    """Return a plot as an image."""
     path = re.sub(r"[^A-Za-z0-9._/-]", "", plot.path)
     title = "".join(HTML.get(one, one) for one in one_line(f"{plot.config}: {plot.title}")).replace('"', "&quot;")
     return Markup(f'<img src="{path}" alt="{title}" width="400" align="top">')  # noqa: S704 - escaped above

@@ -1,4 +1,4 @@
-"""What a release's card and manifest tell: how it was made, from what, who saw it, and what it is to be scored by."""
+"""Gathers the facts for a release's card and manifest: how it was made, from what, who saw it, how it is scored."""
 
 import json
 import re
@@ -46,9 +46,9 @@ from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
 SCORERS = "scorers"
 """Below a release: the scorers that travel, and tasks for lm-evaluation-harness."""
 FILES_NAMED = 4
-"""Files that the scorer's command line names in the card; of more a pattern does."""
+"""Files that the card's command line for the scorer names; for more, it has a pattern."""
 ACCOUNT = re.compile(r"^account (\d+)$")
-"""Who is not named in the configuration."""
+"""A person who is not named in the configuration."""
 
 
 def card_facts(
@@ -60,7 +60,7 @@ def card_facts(
     inputs: str,
     gated: Sequence[Gated],
 ) -> CardFacts:
-    """All that the card says, and the manifest without its number and its files."""
+    """Return everything that the card says, with the manifest but for its version and files."""
     built = project.built
     assert built is not None
     settings = project.config.release
@@ -106,7 +106,7 @@ def card_facts(
 
 @dataclass(frozen=True)
 class _MadeBy:
-    """What was asked for the released rows: by the parts that they are of, and those that these are made from."""
+    """What was asked for the released rows: in their parts, and in the parts that these are made from."""
 
     usage: tuple[UsageFacts, ...]
     models: Mapping[str, str]
@@ -160,14 +160,14 @@ def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFa
 
 
 def _task(family: Family) -> str:
-    """The Hub's name of what the family asks of a model."""
+    """Return the Hub's name for the task of a family."""
     if family.evaluation.dialogues is not None:
         return "text-generation"
     return "question-answering" if family.evaluation.choices is None else "multiple-choice"
 
 
 def _score_command(family: str, scored: Sequence[ReleasedRows], every: Sequence[ReleasedRows]) -> str:
-    """How its scorer file is run on all rows that are put to a model."""
+    """Return the command that scores all rows with the scorer file."""
     if not scored:
         return ""
     files = [path for rows in scored for path in rows.files]
@@ -205,7 +205,7 @@ def _released_config(project: Project, one: GatheredConfig, licence: str) -> Rel
 
 
 def _licences(configs: Sequence[GatheredConfig], declared: str | Mapping[str, str] | None) -> Mapping[str, str]:
-    """By configuration; nobody is asked for that of a configuration without rows."""
+    """Return configuration -> licence; empty for configurations without rows."""
     empty = {one.rows.name for one in configs if not one.rows.rows}
     if isinstance(declared, Mapping):
         declared = {name: licence for name, licence in declared.items() if name not in empty}
@@ -238,14 +238,14 @@ def _config_facts(one: GatheredConfig) -> ConfigFacts:
 
 
 def _first_sentence(record: type[BaseModel]) -> str:
-    """What a row is, by its type's own words."""
+    """Return the summary line of a record type."""
     return " ".join((record.__doc__ or "").strip().split("\n\n")[0].split())
 
 
 def _reviews(
     project: Project, built: BuildManifest, collected: Sequence[Collected], configs: Sequence[GatheredConfig]
 ) -> Iterator[ReviewFacts]:
-    """What people saw of each part, and what they decided."""
+    """Yield what people saw of each part, and what they decided."""
     by_rubric = {one.rubric: one for one in collected}
     for family, part in project.build.parts():
         if part.people is None:

@@ -1,4 +1,4 @@
-"""The rows of a release, configuration by configuration: past the gate, with what they say of themselves."""
+"""Writes the rows of a release that pass the gate, and gathers facts about them, configuration by configuration."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,25 +21,25 @@ from schemas.base import SourceRef
 
 @dataclass
 class GatheredConfig:
-    """What is gathered of a configuration while its rows are read once more."""
+    """A configuration, and what is gathered about it while its rows are read again."""
 
     rows: ReleasedRows
     family: Family
     part: Part
     sources: Counter[SourceRef] = field(default_factory=Counter)
-    """Those that its rows name, with how many do."""
+    """Source that rows name -> how many do."""
     mixed: frozenset[SourceRef] = frozenset()
-    """Whole ones that no row names, whose text its rows may hold all the same: distractors, passages, other items."""
+    """Sources that no row names, but whose text rows may contain: distractors, passages, other items."""
     languages: set[str] = field(default_factory=set)
     corrected: int = 0
     let_through: int = 0
     task: str | None = None
     asked: Sequence[Mapping[str, Any]] = ()
-    """How one of its rows is put to a model: its predictions, without what is said."""
+    """The predictions of one of its rows, without the replies."""
 
 
 def _public_before(before: Release | None, family: Family, part: Part) -> frozenset[str]:
-    """What ties rows together, of those that the version before published: they can be no fresh test any more."""
+    """Return the groups of rows that the previous version published: they can no longer be held out."""
     if before is None or part.released is None:
         return frozenset()
     name = part.released.together
@@ -73,7 +73,7 @@ def write_configs(
 
 
 def _with_rejected(gated: Gated, written: Iterable[ReleasedRows]) -> list[ReleasedRows]:
-    """The configurations, those that people rejected counted: they are not among the accepted rows."""
+    """Return the configurations with the rejected rows counted, which are not among the accepted rows."""
     by_name = {rows.name: rows for rows in written}
     rejected = Counter(_config_name(gated, record.model_dump(mode="json")) for record in gated.rejected)
     for name, count in rejected.items():
@@ -99,7 +99,7 @@ def _ruling(gated: Gated, row: Mapping[str, Any], canary: str, share: float, pub
 
 
 def look_through(project: Project, one: GatheredConfig, folder: Path) -> None:
-    """Which sources its rows name or may hold text of, which languages they are in, and what people decided."""
+    """Gather the sources that its rows name or may contain, their languages, and people's decisions."""
     assert one.part.released is not None
     kind: dict[str, Any] = {}
     for path in one.rows.files:
@@ -132,10 +132,10 @@ def _languages(row: Mapping[str, Any], said: Sequence[str]) -> Iterator[str]:
 
 
 def _mixed(project: Project, family: Family, part: Part, kind: Mapping[str, Any]) -> Iterable[SourceSpec]:
-    """The sources whose text may stand in rows of a configuration.
+    """Return the sources whose text may be in rows of a configuration.
 
-    A family that does not say it has all that the part's line is read from: what a row does not name may be in it, as
-    other rows' texts among its contexts.
+    By default these are all sources of the part's line: a row may contain text that it does not name, such as other
+    rows' texts among its contexts.
     """
     settings = project.build.families[family.name].settings
     if part.released is not None and part.released.mixes is not None:
@@ -144,5 +144,5 @@ def _mixed(project: Project, family: Family, part: Part, kind: Mapping[str, Any]
 
 
 def record_of(part: Part, row: Mapping[str, Any]) -> Any:
-    """A released row as the record it was."""
+    """Return the record in a released row."""
     return part.item.model_validate({name: row[name] for name in part.item.model_fields if name in row})
