@@ -5,6 +5,7 @@ comes from data is escaped by default, and cut if it is long, so that the card s
 equal bytes.
 """
 
+import html
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,6 @@ from data.publish.card_facts import CardFacts, ConfigFacts, FamilyFacts, Plot, U
 from data.publish.folder import VERIFICATION_INPUTS, claims_of
 from data.publish.licences import hub_licence
 from data.publish.markdown import (
-    HTML,
     LINE,
     arrow_type,
     code,
@@ -70,15 +70,15 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
     page = _template().render(
         facts=facts,
         manifest=facts.manifest,
-        families=[_family(facts, one) for one in facts.families],
+        families=[_family(facts, family) for family in facts.families],
         sizes=_sizes(facts.manifest),
-        total=sum_usage({"all": one.usage} for one in facts.usage).get("all", UsageOfPrompt()),
+        total=sum_usage({"all": row.usage} for row in facts.usage).get("all", UsageOfPrompt()),
         default=_default(facts),
         citations=[family.citation for family in facts.families if family.citation],
         load=_load(facts),
         to_jsonl=_to_jsonl(facts),
         proof=any(file.path.startswith(f"{VERIFICATION_INPUTS}/") for file in facts.manifest.files),
-        evaluate={one.name: _evaluate(facts, one) for one in facts.families},
+        evaluate={family.name: _evaluate(facts, family) for family in facts.families},
         settings=_settings(facts.manifest),
         canary=one_line(facts.manifest.canary),
         claims=claims_of(facts.manifest),
@@ -107,12 +107,12 @@ def card_data(facts: CardFacts) -> Any:
         }
     return DatasetCardData(
         pretty_name=one_line(manifest.name),
-        language=sorted({one_line(one) for config in facts.configs for one in config.languages}) or None,
+        language=sorted({one_line(code_) for config in facts.configs for code_ in config.languages}) or None,
         license=(licences[0] if len(licences) == 1 else licences) if licences else None,
         **named,
         size_categories=[_size_category(sum(config.rows for config in manifest.configs))],
         task_categories=list(dict.fromkeys(family.task for family in facts.families if family.task)) or None,
-        tags=["benchmark", "evaluation", "context", *(one.name for one in facts.families)],
+        tags=["benchmark", "evaluation", "context", *(family.name for family in facts.families)],
         configs=list(_data_files(manifest, _default(facts))),
     )
 
@@ -168,8 +168,8 @@ class _Family:
 
 
 def _family(facts: CardFacts, family: FamilyFacts) -> _Family:
-    known = {one.name: one for one in facts.configs}
-    own = [(one, known[one.name]) for one in facts.manifest.configs if one.family == family.name]
+    known = {about.name: about for about in facts.configs}
+    configs = [(config, known[config.name]) for config in facts.manifest.configs if config.family == family.name]
     groups = [
         _Group(
             part=part,
@@ -183,27 +183,27 @@ def _family(facts: CardFacts, family: FamilyFacts) -> _Family:
                 if "/" in name or f"{family.name}/{name}" in facts.manifest.prompts
             },
         )
-        for (part, _), grouped in groupby(own, key=lambda one: (one[0].part, list(one[0].fields.items())))
+        for (part, _), grouped in groupby(configs, key=lambda pair: (pair[0].part, list(pair[0].fields.items())))
         if (group := list(grouped))
     ]
-    names = {config.name for config, _ in own} | {f"{family.name}-{config.part}" for config, _ in own}
+    names = {config.name for config, _ in configs} | {f"{family.name}-{config.part}" for config, _ in configs}
     plots = [plot for plot in facts.plots if plot.config in names or plot.config == family.name]
-    told = [text for one in groups for text in (one.summary, *(about for _, _, about in one.fields))]
-    told += [plot.caption for plot in plots]
-    tasks = [f"{family.harness}/{about.task}.yaml" for _, about in own if about.task and family.harness]
-    return _Family(family, groups, plots, any(map(_PLACE_IN_PAPER.search, told)), tasks)
+    texts = [text for group in groups for text in (group.summary, *(about for _, _, about in group.fields))]
+    texts += [plot.caption for plot in plots]
+    tasks = [f"{family.harness}/{about.task}.yaml" for _, about in configs if about.task and family.harness]
+    return _Family(family, groups, plots, any(map(_PLACE_IN_PAPER.search, texts)), tasks)
 
 
 def _load(facts: CardFacts) -> str:
     """Return the code that loads the default configuration."""
-    config = next((one for one in facts.manifest.configs if one.name == _default(facts)), None)
+    config = next((candidate for candidate in facts.manifest.configs if candidate.name == _default(facts)), None)
     return f"from datasets import load_dataset\n\nrows = {_loaded(facts, config)}" if config else ""
 
 
 def _to_jsonl(facts: CardFacts) -> str:
     """Return the code that writes scored rows as JSONL; empty if no rows are scored."""
-    scored = {one.name for one in facts.configs if one.task}
-    config = next((one for one in facts.manifest.configs if one.name in scored), None)
+    scored = {about.name for about in facts.configs if about.task}
+    config = next((about for about in facts.manifest.configs if about.name in scored), None)
     if config is None:
         return ""
     return f"from datasets import load_dataset\n\n{_loaded(facts, config)}.to_json({literal(f'{config.name}.jsonl')})"
@@ -224,7 +224,7 @@ def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]
             f"touchstone evaluate {shlex.quote(family.name)} --model MODEL",
         )
     ]
-    tasks = [one.task for one in facts.configs if one.task and _family_of(facts, one.name) == family.name]
+    tasks = [about.task for about in facts.configs if about.task and _family_of(facts, about.name) == family.name]
     if family.harness and tasks:
         several = f"  # or another of the {len(tasks)} tasks there" if len(tasks) > 1 else ""
         ways.append(
@@ -241,7 +241,7 @@ def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]
 
 
 def _family_of(facts: CardFacts, config: str) -> str | None:
-    return next((one.family for one in facts.manifest.configs if one.name == config), None)
+    return next((candidate.family for candidate in facts.manifest.configs if candidate.name == config), None)
 
 
 def _default(facts: CardFacts) -> str | None:
@@ -270,7 +270,7 @@ def _sizes(manifest: ReleaseManifest) -> Mapping[str, int]:
 
 def _settings(manifest: ReleaseManifest) -> str:
     dumped: str = yaml.safe_dump(dict(manifest.settings), sort_keys=False, allow_unicode=True, width=100)
-    written = "".join(one for one in dumped if one == "\n" or is_seen(one))
+    written = "".join(character for character in dumped if character == "\n" or is_seen(character))
     return written if len(written) <= SETTINGS else f"{written[:SETTINGS]}\n# … cut; manifest.json has all of it\n"
 
 
@@ -295,12 +295,12 @@ def _with_own(content: bytes, own: bytes) -> bytes:
 def image(plot: Plot) -> Markup:
     """Return a plot as an image."""
     path = re.sub(r"[^A-Za-z0-9._/-]", "", plot.path)
-    title = "".join(HTML.get(one, one) for one in one_line(f"{plot.config}: {plot.title}")).replace('"', "&quot;")
+    title = html.escape(one_line(f"{plot.config}: {plot.title}"), quote=False).replace('"', "&quot;")
     return Markup(f'<img src="{path}" alt="{title}" width="400" align="top">')  # noqa: S704 - escaped above
 
 
 def _sorted(usage: Iterable[UsageFacts]) -> list[UsageFacts]:
-    return sorted(usage, key=lambda one: (one.family, one.part, one.step, one.prompt))
+    return sorted(usage, key=lambda row: (row.family, row.part, row.step, row.prompt))
 
 
 @cache

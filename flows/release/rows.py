@@ -43,8 +43,8 @@ def _public_before(before: Release | None, family: Family, part: Part) -> frozen
     if before is None or part.released is None:
         return frozenset()
     name = part.released.together
-    own = [one for one in before.manifest.configs if (one.family, one.part) == (family.name, part.name)]
-    files = [before.folder / path for one in own if name in one.fields for path in one.files]
+    configs = [config for config in before.manifest.configs if (config.family, config.part) == (family.name, part.name)]
+    files = [before.folder / path for config in configs if name in config.fields for path in config.files]
     return frozenset(str(row[name]) for path in files for batch in read_batches(path, [name]) for row in batch.rows())
 
 
@@ -58,17 +58,17 @@ def write_configs(
         if part.released is None:
             continue
         public = _public_before(before, family, part) if share else frozenset[str]()
-        one = gate(project, family, part, gated, allow_unreviewed=allow_unreviewed)
-        gated.append(one)
+        judged = gate(project, family, part, gated, allow_unreviewed=allow_unreviewed)
+        gated.append(judged)
         written = write_rows(
             accepted_files(project, family.name, part.name),
             folder,
-            lambda row, one=one, public=public: _ruling(one, row, canary, share, public),  # type: ignore[misc]
+            lambda row, judged=judged, public=public: _ruling(judged, row, canary, share, public),  # type: ignore[misc]
             canary=canary,
             columns=sorted({part.released.together, *part.released.configs}),
             private=private,
         )
-        configs += [GatheredConfig(rows, family, part) for rows in _with_rejected(one, written)]
+        configs += [GatheredConfig(rows, family, part) for rows in _with_rejected(judged, written)]
     return gated, configs
 
 
@@ -84,7 +84,7 @@ def _with_rejected(gated: Gated, written: Iterable[ReleasedRows]) -> list[Releas
 
 def _config_name(gated: Gated, row: Mapping[str, Any]) -> str:
     released = gated.part.released
-    kinds = [str(row[one]).lower() for one in (released.configs if released else ())]
+    kinds = [str(row[column]).lower() for column in (released.configs if released else ())]
     return "-".join([gated.family.name, *(kinds or [gated.part.name])])
 
 
@@ -98,28 +98,29 @@ def _ruling(gated: Gated, row: Mapping[str, Any], canary: str, share: float, pub
     return Ruling(config, held_out=held_out, decision=gated.rows[row["key"]])
 
 
-def look_through(project: Project, one: GatheredConfig, folder: Path) -> None:
+def look_through(project: Project, config: GatheredConfig, folder: Path) -> None:
     """Gather the sources that its rows name or may contain, their languages, and people's decisions."""
-    assert one.part.released is not None
+    released = config.part.released
+    assert released is not None
     kind: dict[str, Any] = {}
-    for path in one.rows.files:
+    for path in config.rows.files:
         named = [
             name
-            for name in ("provenance", "language", "decision", *one.part.released.said, *one.part.released.configs)
-            if name in one.rows.fields
+            for name in ("provenance", "language", "decision", *released.said, *released.configs)
+            if name in config.rows.fields
         ]
         for batch in read_batches(folder / path, named):
             for row in batch.rows():
-                kind = {name: row[name] for name in one.part.released.configs}
-                one.languages.update(_languages(row, one.part.released.said))
-                one.corrected += row["decision"] == "fix"
-                one.let_through += row["decision"] == UNREVIEWED_ALLOWED
-                one.sources.update({SourceRef.model_validate(source) for source in row["provenance"]["sources"]})
-    if one.rows.rows:
-        there = {(ref.source, ref.licence) for ref in one.sources}
-        mixed = ((name_of(spec), spec.licence) for spec in _mixed(project, one.family, one.part, kind))
-        one.mixed = frozenset(
-            SourceRef(source=name, id="", licence=licence) for name, licence in mixed if (name, licence) not in there
+                kind = {name: row[name] for name in released.configs}
+                config.languages.update(_languages(row, released.said))
+                config.corrected += row["decision"] == "fix"
+                config.let_through += row["decision"] == UNREVIEWED_ALLOWED
+                config.sources.update({SourceRef.model_validate(source) for source in row["provenance"]["sources"]})
+    if config.rows.rows:
+        present = {(ref.source, ref.licence) for ref in config.sources}
+        mixed = ((name_of(spec), spec.licence) for spec in _mixed(project, config.family, config.part, kind))
+        config.mixed = frozenset(
+            SourceRef(source=name, id="", licence=licence) for name, licence in mixed if (name, licence) not in present
         )
 
 
@@ -140,7 +141,7 @@ def _mixed(project: Project, family: Family, part: Part, kind: Mapping[str, Any]
     settings = project.build.families[family.name].settings
     if part.released is not None and part.released.mixes is not None:
         return part.released.mixes(settings, kind)
-    return [spec for one in line_of(family, part) for _, spec in project.build.named_sources(family, one)]
+    return [spec for maker in line_of(family, part) for _, spec in project.build.named_sources(family, maker)]
 
 
 def record_of(part: Part, row: Mapping[str, Any]) -> Any:

@@ -40,9 +40,9 @@ def release_build(
     done = outcome.prepared
     manifest = read_release(done.folder).manifest
     table = Table("configuration", "rows", "reviewed", "held back", "licence", box=SIMPLE_HEAD, **LEFT)
-    for one in manifest.configs:
-        back = "\n".join(f"{count:,} {reason}" for reason, count in one.held_back.items()) or "-"
-        table.add_row(one.name, f"{one.rows:,}", f"{one.reviewed:,}", back, escape(one.licence) or "-")
+    for config in manifest.configs:
+        back = "\n".join(f"{count:,} {reason}" for reason, count in config.held_back.items()) or "-"
+        table.add_row(config.name, f"{config.rows:,}", f"{config.reviewed:,}", back, escape(config.licence) or "-")
     console.print(table)
     for fault in done.faults[:FAULTS_SHOWN]:
         console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
@@ -94,7 +94,7 @@ def verify_release(folder: Path) -> None:
     else:
         settings = EmbedderSettings.model_validate(chosen)
         bert = SentenceBert(settings.name, languages=settings.languages)
-    rows = sum(one.rows for one in manifest.configs)
+    rows = sum(config.rows for config in manifest.configs)
     with tempfile.TemporaryDirectory() as temporary, console.status(f"proving {rows:,} rows ..."):
         # Many rows have the same contexts; if they were built here, their vectors are known already.
         here = LAST.parent / EMBEDDINGS

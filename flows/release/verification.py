@@ -51,11 +51,12 @@ def _families(release: Release) -> list[str]:
 
 
 def _configs(release: Release, family: Family, part: Part) -> list[ReleasedConfig]:
-    return [one for one in release.manifest.configs if (one.family, one.part) == (family.name, part.name) and one.rows]
+    wanted = (family.name, part.name)
+    return [config for config in release.manifest.configs if config.rows and (config.family, config.part) == wanted]
 
 
 def _lacking(release: Release, family: Family, part: Part) -> tuple[str, ...]:
-    if not any(one.held_out for one in release.manifest.configs if one.family == family.name):
+    if not any(config.held_out for config in release.manifest.configs if config.family == family.name):
         return ()
     proof = part.released.verification_inputs if part.released else ()
     return tuple(
@@ -96,12 +97,12 @@ def _files(release: Release, family: Family, part: str) -> list[str]:
 
 def _rows_of(release: Release, family: Family, part: Part) -> Iterator[Any]:
     """Return the rows of another part, which is released itself or came along as verification inputs."""
-    own = _configs(release, family, part)
-    return _rows(release, part, own) if own else _records(release, part, _files(release, family, part.name))
+    configs = _configs(release, family, part)
+    return _rows(release, part, configs) if configs else _records(release, part, _files(release, family, part.name))
 
 
 def _rows(release: Release, part: Part, configs: Iterable[ReleasedConfig]) -> Iterator[Any]:
-    return _records(release, part, [path for one in configs for path in one.files])
+    return _records(release, part, [path for config in configs for path in config.files])
 
 
 def _records(release: Release, part: Part, files: Iterable[str]) -> Iterator[Any]:
