@@ -1,4 +1,4 @@
-"""What the two confusing facts of a pair must meet before people see them (section 3.2.2, figure A7).
+"""The checks that the two confusing facts of a pair must pass before people see them (section 3.2.2, figure A7).
 
 The *subject* fact says the like of another subject. The *object* fact is of the same subject, and says something else
 of it. Neither answers the question, and each is like the question or the original fact. What is refused here is what a

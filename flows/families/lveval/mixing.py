@@ -161,7 +161,7 @@ class Laid:
     """A context laid out."""
 
     pieces: Sequence[bytes]
-    """What it is joined of."""
+    """The parts that are joined."""
     length: int
     """Words, or characters."""
     positions: tuple[Position, ...]
@@ -184,7 +184,7 @@ class Measured:
     whole: int
     """Distractors that go in whole."""
     filling: tuple[str, ...]
-    """What goes in of later ones, each cut at a sentence's end or whole."""
+    """Later distractors, each cut at a sentence's end or whole."""
     length: int
     """Words, or characters, of all."""
 

@@ -48,7 +48,7 @@ _BODY = re.compile(
 _DONE_BY_SOMEBODY = pattern("zh_done_by_somebody")
 _ASKED_AND_TOLD = vocabulary("zh_asked_and_told")
 _ALONE = re.compile("最|第.[高大长]|得名|名字|唯一|第一|首[个位次任支条]|[「“]|[前现]任$|原名|改名|更名|命名")
-"""What is true of one alone, or of its name."""
+"""True of one alone, or of its name."""
 _CALLED = re.compile("(?:又|也|还|还可以|亦)被?[叫称]|(?:俗|别|旧|又|原)[名称]")  # questions for another name
 _OF_MANY = re.compile("[是为的]|位于|属于|分布|毕业|出生|生于|来往|栖息|司职")
 _POINTS_BACK = re.compile("[该此]|本[鱼种线站片剧作校]|这[个些种]|[他她它牠]们?")

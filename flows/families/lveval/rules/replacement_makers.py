@@ -1,4 +1,4 @@
-"""What the replacement rules of both languages share: a pair's texts, genders, and years that move."""
+"""Shared by the replacement rules of both languages: a pair's texts, genders, and years that move."""
 
 import random
 import re
