@@ -39,7 +39,7 @@ from flows.language.zh.predicates import ITSELF, about, aliases, is_unnamed, pre
 from flows.language.zh.statements import statement, unexplained
 from flows.language.zh.text import is_known_word, tagged
 
-_BEGINNING = 60  # characters of a page in which it says what it is about
+_BEGINNING = 60  # characters in which a page names its subject
 _KEPT = 4096
 _BODY = re.compile(
     "[国省市县党军队团社会局部院校司行厂所馆台组队室店]$|大学|中学|小学|集团|俱乐部|组织|政府|机构|[王皇]朝"

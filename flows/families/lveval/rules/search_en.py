@@ -28,10 +28,10 @@ from flows.language.en.nouns import entities
 from flows.language.en.phrases import parts_of_speech
 from flows.language.en.tokens import word_set
 
-NEAR = 40  # documents nearest to the question that are looked through for one pair
-IN_ARTICLE = 12  # documents nearest to one without a page that are taken to be of the same article
-LEAST_TOLD = 8.0  # what a question or sentence is taken to tell at least (`Collection.weight`)
-LEAST_LIKE = 0.1  # share of what question or supporting sentence tells in a lifted sentence that is of another subject
+NEAR = 40  # documents searched for one pair, those nearest to the question
+IN_ARTICLE = 12  # documents nearest to one without a page, taken to be of the same article
+LEAST_TOLD = 8.0  # least weight of a question or sentence (`Collection.weight`)
+LEAST_LIKE = 0.1  # share of the weight of question or supporting sentence in a lifted sentence on another subject
 LEAST_OF_IT, LEAST_FAR = 0.01, 0.2  # the same, if it is of the subject; if it has but one word in common
 UNIQUE = pattern("unique")
 _TIMES = word_set("year month week day date time century decade age period war begin start end last first")

@@ -30,9 +30,9 @@ from flows.language.en.statements import is_finite
 from flows.language.pointing import points_outside
 
 LEAST_WORDS = 6
-LONGEST = 45  # words of a sentence that is lifted
-COMMON = 0.2  # share of the documents that hold a word, from which on it tells nothing
-RARE = 100  # documents that may hold any word
+LONGEST = 45  # words of a lifted sentence, at most
+COMMON = 0.2  # share of the documents from which a word in them is uninformative
+RARE = 100  # documents that may hold an informative word in any case
 LONGEST_LEAD = 12  # words before the verb of a sentence, at most
 _KEPT = 8192
 _PRONOUN = pattern("pronouns", re.IGNORECASE)
@@ -45,7 +45,9 @@ _INTRODUCED = re.compile(
     r"(?:(?:In|On|At|During|By|From|Under|For|Within|Throughout|Between|As of|According to|Around|Until)\b[^,]{1,60}, )"
 )
 _TRAILING_DATE = re.compile(r" (?:in|on) (?:[A-Z][a-z]+ )?(?:\d{1,2} )?(?:1\d|20)\d\d\.$")
-_JOINED = re.compile(r",| (?:and|is|are|has|have|that|which|who|but|or) ")  # what a time at the end may not belong to
+_JOINED = re.compile(
+    r",| (?:and|is|are|has|have|that|which|who|but|or) "
+)  # a time at the end of such a sentence may belong to a part of it
 _LINKED = pattern("removable_links")
 _CLAUSE_ENDS = pattern("clause_ends")
 _SET_OFF = re.compile(rf"(?P<of>(?:The )?{NAME.pattern}), [^,]+, (?P<verb>[a-z]+)(?= )")

@@ -14,7 +14,7 @@ from flows.language.boundaries import boundaries
 from schemas.base import content_hash
 from schemas.lveval import LongContext
 
-PLACE_TOLERANCE = 0.015  # share of the context by which a recalled fact may stand beside its place
+PLACE_TOLERANCE = 0.015  # share of the context by which a recalled fact may miss its place
 _SHARED = ("input", "answers", "answer_keywords", "replacements", "sources", "confusing_facts")
 """The fields that are the same at all levels of a pair."""
 
