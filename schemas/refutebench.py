@@ -88,12 +88,12 @@ class RefutationDialogue(Record):
     @property
     def answers(self) -> tuple[str, ...]:
         """The answers to the seed's query and to refutations of them: a0, a1, ..."""
-        return tuple(one.text for one in self.turns if one.role == "assistant" and one.kind != "unrelated")
+        return tuple(turn.text for turn in self.turns if turn.role == "assistant" and turn.kind != "unrelated")
 
     @property
     def refutations(self) -> tuple[str, ...]:
         """r0, r1, ..."""
-        return tuple(one.text for one in self.turns if one.role == "user" and one.kind == "refutation")
+        return tuple(turn.text for turn in self.turns if turn.role == "user" and turn.kind == "refutation")
 
 
 class Rating(Record):

@@ -13,12 +13,12 @@ def show(record: Record) -> str:
     match record:
         case UtterancePair():
             problems = " ".join(problem for _, problem in problems_of(record))
-            said = _said(record.history, record.last_utterance)
+            dialogue_text = _said(record.history, record.last_utterance)
             utterances = {"Hard": record.hard_utterance, "Easy": record.easy_utterance}
             written = "\n".join(f"- {name}: {text or '(not written)'}" for name, text in utterances.items())
             if record.bot_turn:
-                said += f"\n\n**Bot** (written for it): {record.bot_turn}"
-            parts = [said, written, _ground(record.knowledge, record.response), _drafts(record)]
+                dialogue_text += f"\n\n**Bot** (written for it): {record.bot_turn}"
+            parts = [dialogue_text, written, _ground(record.knowledge, record.response), _drafts(record)]
             return "\n\n".join(part for part in (*parts, f"*{problems}*" if problems else "") if part)
         case Authored():
             texts = [f"- {kind}: {getattr(record, kind) or '(not written)'}" for kind in DISTRACTOR_TYPES]

@@ -1,4 +1,4 @@
-"""What CHARPEval asks of its builder: suggestions for those who write utterances and distractors."""
+"""CHARPEval's prompts: suggestions for people who write utterances and distractors."""
 
 from collections.abc import Mapping
 from pathlib import Path

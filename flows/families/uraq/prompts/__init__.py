@@ -1,4 +1,4 @@
-"""What URAQ asks of its models (appendix A and B, in our own words), with the form of each answer."""
+"""URAQ's prompts (appendix A and B, in our own words), with the form of each answer."""
 
 from pathlib import Path
 
