@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from annotation.label_studio.config import task_data
+from annotation.label_studio.task_data import task_data
 from flows.construct.verification import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import problems_of
@@ -20,7 +20,7 @@ from flows.families.charpeval.settings import CharpEvalSettings, ready
 from flows.families.charpeval.view import view
 from flows.language import en
 from flows.llm.model import InvalidAnswer, Out, Prompt, Usage
-from flows.project.output_files import write_outputs
+from flows.project.output_files import write_output_files
 from flows.project.project import Project
 from flows.project.settings import packaged
 from schemas.base import Record
@@ -147,7 +147,7 @@ def test_what_is_written_by_people_becomes_items_of_both_subsets(tmp_path: Path)
     assert [faults(after, part.name) for part in FAMILY.parts] == [[], [], []]
     summary = after.build.summary(FAMILY, FAMILY.part("distractors"))
     assert (summary.kept, summary.waiting) == (2, 4)
-    write_outputs(after)  # the tables hold them
+    write_output_files(after)  # the tables hold them
 
 
 def test_a_pair_that_people_complete_goes_on(tmp_path: Path) -> None:

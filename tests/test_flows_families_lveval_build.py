@@ -24,7 +24,7 @@ from flows.families.lveval.replacement_checks import FOLLOWS, INSIDE, PART, STAN
 from flows.families.lveval.settings import LVEvalSettings, ready, words_of
 from flows.families.lveval.support import supporting_sentence
 from flows.llm.model import Out, Prompt, Usage
-from flows.project.output_files import write_outputs
+from flows.project.output_files import write_output_files
 from flows.project.project import Project
 from flows.project.settings import ConfigError, load_config
 from schemas.base import Provenance, SourceRef
@@ -103,7 +103,7 @@ def project_of(folder: Path, out: str = "out", **more: Any) -> Project:
 
 def built(project: Project, order: int = 1) -> Project:
     asyncio.run(run_all(project.build, order))
-    write_outputs(project)
+    write_output_files(project)
     return project
 
 

@@ -18,7 +18,7 @@ from flows.construct.verification import VerifyContext
 from flows.families.refutebench import FAMILY
 from flows.families.refutebench.prompts import ANSWER_TOKENS, ToAnswer, ToCheck, ToRate, ToRateTask, ToRefute
 from flows.llm.model import Said, TransportError
-from flows.project.output_files import write_outputs
+from flows.project.output_files import write_output_files
 from flows.project.project import Project
 from schemas.base import Record
 from schemas.refutebench import Rating, RefutationDialogue
@@ -192,7 +192,7 @@ def build(config: Path) -> Project:
     project = Project(config, config.parent / "out")
     try:
         project.run(run_all(project.build))
-        write_outputs(project)
+        write_output_files(project)
     finally:
         project.close()
     return project

@@ -20,7 +20,7 @@ from flows.families.uraq.rules import RULES
 from flows.families.uraq.settings import ANSWER_SHARES, UraqSettings
 from flows.llm.model import Invalid, Prompt, Text, Usage
 from flows.llm.rules import Rules
-from flows.project.output_files import write_outputs
+from flows.project.output_files import write_output_files
 from flows.project.project import Project
 from flows.project.rules import rules_of
 from schemas.base import Provenance
@@ -378,7 +378,7 @@ async def test_real_statements_are_all_kept_or_dropped(tmp_path: Path, shared: P
     assert summary.kept + sum(sum(one.values()) for one in summary.dropped.values()) == total
     survivors = {"creak": 980, "strategyqa": 2280}[name]
     assert len(project.build.read(StageRef("uraq", "statements", "deduplicate"))) >= survivors
-    manifest = write_outputs(project)
+    manifest = write_output_files(project)
     assert manifest.part("uraq", "statements").planned == total  # type: ignore[union-attr]
 
 

@@ -26,7 +26,7 @@ from flows.evaluate.report import table_view
 from flows.families.uraq import FAMILY as URAQ
 from flows.families.uraq.view import view
 from flows.llm.rules import Rules
-from flows.project.output_files import NoBuild, write_outputs
+from flows.project.output_files import NoBuild, write_output_files
 from flows.project.project import Project
 from flows.project.rules import rules_of
 from flows.report import read
@@ -356,7 +356,7 @@ def sample_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     project = Project(config, folder / "out")
     asyncio.run(run_all(project.build))
-    write_outputs(project)
+    write_output_files(project)
     report = write_report(project)
     assert report == folder / "out" / "report.html"
     assert not [path for path in report.parent.iterdir() if "tmp" in path.name]

@@ -18,7 +18,7 @@ from pathlib import Path
 from prefect import flow
 
 from data.sources.pins import Pins, lock_of
-from flows.annotate.flow import annotate, collect
+from flows.annotate.flow import pull_flow, push_flow
 from flows.annotate.server import connect_configured
 from flows.prefect_server.flow_runs import engine
 from flows.project.locks import one_rebuild
@@ -96,7 +96,7 @@ def _people(project: Project, built: BuildManifest, watcher: ProgressListener | 
     """Bring back what people did, apply it, and hand out what is to be done now."""
     try:
         connect_configured(project.config).close()
-        collect(str(project.out))
+        pull_flow(str(project.out))
     except (Failed, WrongInput) as error:
         done.missed.append(f"nothing was pulled from people and nothing handed out: {error}")
         return built
@@ -107,13 +107,13 @@ def _people(project: Project, built: BuildManifest, watcher: ProgressListener | 
         built = _build(project, watcher)
         done.told.append("verdicts applied")
     try:
-        handed = annotate(str(project.out))
+        pushed = push_flow(str(project.out))
     except (Failed, WrongInput) as error:
         done.missed.append(f"what is new was not handed out: {error}")
         return built
-    new = sum(one.imported + one.revived for one in handed.queues)
+    new = sum(one.imported + one.revived for one in pushed.queues)
     done.told.append(f"{new:,} new tasks" if new else "no new task")
-    done.told += handed.lacking
+    done.told += pushed.shortages
     return built
 
 

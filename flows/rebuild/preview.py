@@ -24,7 +24,7 @@ from flows.construct.engine import Part
 from flows.construct.files_step import FilesStep
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.rules import Rules
-from flows.project.output_files import read_manifest, write_outputs
+from flows.project.output_files import read_manifest, write_output_files
 from flows.project.project import COPIES, EMBEDDINGS, Project
 from flows.project.settings import load_config
 from flows.rebuild.changes import Drift, Rows, drift, matters, row_state, rows_before, rows_of, too_many
@@ -156,7 +156,7 @@ def _finished(project: Project, out: Path, pins: Pins) -> Project:
     for name in ("verdicts", "annotations"):
         if (project.out / name).is_dir():
             (out / name).symlink_to((project.out / name).resolve(), target_is_directory=True)
-    manifest = write_outputs(Project(project.config_path, out, store=store, pins=pins))
+    manifest = write_output_files(Project(project.config_path, out, store=store, pins=pins))
     return Project(project.config_path, out, built=manifest, store=store, pins=pins)
 
 

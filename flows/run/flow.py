@@ -35,7 +35,7 @@ from flows.llm.model import BudgetSpent, TransportError
 from flows.llm.rules import Rules
 from flows.prefect_server.flow_runs import engine
 from flows.project.locks import building, one_stage
-from flows.project.output_files import remember, write_outputs
+from flows.project.output_files import remember, write_output_files
 from flows.project.progress import NoListener, ProgressListener
 from flows.project.project import Project
 from flows.project.settings import ConfigError
@@ -130,7 +130,7 @@ def build(config: str, out: str, limit: int | None = None, watcher: ProgressList
         with building(project.state):
             project.store.probe()
             _stages(project, watching)
-            manifest = write_outputs(project)
+            manifest = write_output_files(project)
             note_build(project.store, project.out, manifest)
             remember(project)
     except BudgetSpent as stopped:

@@ -68,7 +68,7 @@ def refusals(asked: ToConfuse, subject: str, other: str) -> tuple[str, str]:
 
 
 def facts_problem(asked: ToConfuse, subject: str, other: str) -> Problem:
-    """Why the two are no confusing facts: the reason of the first that is none, and what is wrong with which."""
+    """Return why the two are no confusing facts: the first reason, and what is wrong with which."""
     problems = [fact_problem(asked, changes, fact) for changes, fact in zip(CHANGES, (subject, other), strict=True)]
     match problems:
         case [None, None]:
@@ -85,7 +85,7 @@ def facts_problem(asked: ToConfuse, subject: str, other: str) -> Problem:
 
 
 def fact_problem(asked: ToConfuse, changes: Changed, fact: str) -> Problem:
-    """Why `fact` is no confusing fact of that kind: (reason, what to change)."""
+    """Return why `fact` is no confusing fact of that kind: (reason, what to change)."""
     problem = (
         _form_problem(asked, changes, fact)
         or answer_problem(asked.language, asked.answers, fact)
@@ -126,7 +126,7 @@ def _likeness_problem(asked: ToConfuse, changes: Changed, fact: str) -> Problem:
 
 
 def shared(asked: ToConfuse, fact: str) -> frozenset[str]:
-    """What the fact has in common with the question and the original: content words, in Chinese characters."""
+    """Return what the fact shares with question and original: content words, or Chinese characters."""
     return _telling(asked.language, fact) & _telling(asked.language, f"{asked.question}\n{asked.fact}")
 
 
@@ -137,7 +137,7 @@ def _telling(language: str, text: str) -> frozenset[str]:
 
 
 def answer_problem(language: str, answers: Sequence[str], fact: str) -> Problem:
-    """Why a confusing fact gives the answer away, be it without its article and full stop."""
+    """Return why a confusing fact gives the answer away, with or without its article and full stop."""
     for answer in answers:
         bare = re.sub(r"^(?:the|an?)\s+(?=\S+\s)", "", answer.strip(" .,;。，；"), flags=re.IGNORECASE)
         if not is_yes_or_no(answer) and language_of(language).contains(fact, bare):
@@ -146,7 +146,7 @@ def answer_problem(language: str, answers: Sequence[str], fact: str) -> Problem:
 
 
 def _same_subject(asked: ToConfuse, fact: str) -> Problem:
-    """A subject fact that names all that the question names, and says most of what it asks of it."""
+    """Refuse a subject fact that names all that the question names and says most of what it asks."""
     named = subjects(asked.language, asked.question)
     if speaks_of_another(asked.language, asked.question, fact):
         return None
@@ -163,7 +163,7 @@ def _same_subject(asked: ToConfuse, fact: str) -> Problem:
 
 
 def _another_subject(asked: ToConfuse, fact: str) -> Problem:
-    """An object fact names something of what the question and the original's beginning name."""
+    """Refuse an object fact that names nothing of what question and original begin with."""
     named = subjects(asked.language, asked.question)
     if asked.language == "zh":
         parts = named | _begun(asked, fact)
@@ -177,14 +177,14 @@ def _another_subject(asked: ToConfuse, fact: str) -> Problem:
 
 
 def _begun(asked: ToConfuse, fact: str) -> frozenset[str]:
-    """The longest beginning of a Chinese fact that the question has: a name that is no word of the tagger's."""
+    """Return the longest beginning of a Chinese fact that stands in the question: a name unknown to the tagger."""
     text, question = normal(fact).text, normal(asked.question).text
     ends = (end for end in range(min(len(text), len(question)), 1, -1) if text[:end] in question)
     return frozenset(text[:end] for end in list(ends)[:1])
 
 
 def _answering_problem(asked: ToConfuse, fact: str) -> Problem:
-    """A fact that says all that the question does, and names something of the kind that it asks for."""
+    """Refuse a fact that says all that the question does and names something of the type that it asks for."""
     language = language_of(asked.language)
     said, wanted = language.content_words(fact), language.content_words(asked.question)
     if not asked.answers or not wanted or speaks_of_another(asked.language, asked.question, fact):
@@ -204,7 +204,7 @@ def _named_of(language: Language, text: str, of: AnswerType) -> list[str]:
 
 
 def _kind_asked(asked: ToConfuse) -> frozenset[str]:
-    """What the question calls what it asks for: the word after the question word ("what year", "什么地区")."""
+    """Return the words by which the question calls its answer: after the question word ("what year", "什么地区")."""
     if asked.language != "zh":
         kind = _KIND_ASKED.search(asked.question)
         return language_of(asked.language).content_words(kind[1]) if kind else frozenset()
@@ -213,7 +213,7 @@ def _kind_asked(asked: ToConfuse) -> frozenset[str]:
 
 
 def _repeating_problem(asked: ToConfuse, fact: str) -> Problem:
-    """An object fact that is the original with another answer contradicts it."""
+    """Refuse an object fact that is the original with another answer: it contradicts the original."""
     if speaks_of_another(asked.language, asked.question, fact):
         return None
     language = language_of(asked.language)
@@ -224,7 +224,7 @@ def _repeating_problem(asked: ToConfuse, fact: str) -> Problem:
 
 
 def subjects(language: str, question: str) -> frozenset[str]:
-    """What the question names: words in capitals; in Chinese titles, names, and the noun phrase that it begins with."""
+    """Return what the question names: capitalised words; in Chinese titles, names and its first noun phrase."""
     if language != "zh":
         return language_of(language).content_words(" ".join(_capitalised(question)))
     named = (
@@ -235,7 +235,7 @@ def subjects(language: str, question: str) -> frozenset[str]:
 
 
 def _capitalised(text: str) -> list[str]:
-    """The words of names; the first word of a sentence where another follows it in capitals."""
+    """Return the words of names; the first word of a sentence only if another capitalised one follows."""
     words = _WORD.findall(text)
     named = [word[0].isupper() and len(word.rstrip(".")) > 1 for word in words]
     if words and not (len(words) > 1 and named[1] and words[0].lower() not in _BEGINNINGS):
@@ -250,7 +250,7 @@ _BEGINNINGS = word_set(
 
 
 def _leading(fact: str) -> frozenset[str]:
-    """The words of the name that an English sentence begins with."""
+    """Return the words of the name that an English sentence begins with."""
     found: list[str] = []
     for word in _WORD.findall(fact):
         if word[0].isupper() or word[0].isdigit():
@@ -261,7 +261,7 @@ def _leading(fact: str) -> frozenset[str]:
 
 
 def _topic(question: str) -> frozenset[str]:
-    """The noun phrase at the beginning of a Chinese question: its words up to the first that is of no name."""
+    """Return the noun phrase that a Chinese question begins with."""
     found, is_noun = "", False
     for word, tag in tagged(normal(question).text):
         if tag == "x" and not word.isalnum():
@@ -278,7 +278,7 @@ def _topic(question: str) -> frozenset[str]:
 
 
 def _is_named(language: str, fact: str, name: str) -> bool:
-    """Whether the name stands in the fact, in Chinese not as the end of a longer one ("南溪银汉鱼")."""
+    """Return whether the name stands in the fact; in Chinese, not as the end of a longer one ("南溪银汉鱼")."""
     if language != "zh":
         return _holds(language, fact, name)
     text, wanted = normal(fact).text, normal(name).text
@@ -297,7 +297,7 @@ def _listed(names: frozenset[str]) -> str:
 
 
 def same_text(text: str, other: str) -> bool:
-    """Whether two texts are the same but for case and white space."""
+    """Return whether two texts differ in nothing but case and white space."""
     return _plain(text) == _plain(other)
 
 

@@ -36,12 +36,12 @@ _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2^64
 
 
 def count(text: str, language: str) -> int:
-    """Words between white space; in Chinese, characters that are not white space (table 1)."""
+    """Return the number of words; in Chinese, of characters that are not white space (table 1)."""
     return len(text.split()) if language != "zh" else sum(map(len, text.split()))
 
 
 def plain(text: str, language: str) -> str:
-    """The form in which spellings of a Chinese answer meet: one width, no white space; an English text as it is."""
+    """Return a Chinese answer with one width and no white space; an English text as it is."""
     return text if language != "zh" else "".join(unicodedata.normalize("NFKC", text).split())
 
 
@@ -49,7 +49,7 @@ class DistractorIndex:
     """The documents of one dataset, in the order given."""
 
     def __init__(self, documents: Sequence[PoolDocument], language: str, header: str = "") -> None:
-        """`header` is what stands before each document in a context, where no rule may replace anything."""
+        """`header` stands before each document in a context; no rule may replace anything in it."""
         self.language = language
         self.header = header
         self.texts = [document.text.encode() for document in documents]
@@ -69,7 +69,7 @@ class DistractorIndex:
         return len(self.texts)
 
     def text(self, number: int) -> str:
-        """The document as text."""
+        """Return the document as text."""
         return self.texts[number].decode()
 
     def search(self, phrases: Iterable[str], answers: Iterable[str] = ()) -> None:
@@ -89,27 +89,27 @@ class DistractorIndex:
             known[phrase] = np.asarray(found.get(place, ()), np.int64)
 
     def holding(self, phrase: str) -> Numbers:
-        """The documents that hold the phrase as whole words, whatever the case, in order."""
+        """Return the documents that hold the phrase as whole words in any case, in order."""
         if phrase not in self._holding:
             with self._lock:
                 self.search([phrase])
         return self._holding[phrase]
 
     def answering(self, answer: str) -> Numbers:
-        """The documents that hold the answer as whole words, in any case; in Chinese in any width and spacing."""
+        """Return the documents that hold the answer as whole words in any case; in Chinese, in any width or spacing."""
         if answer not in self._answering:
             with self._lock:
                 self.search((), [answer])
         return self._answering[answer]
 
     def boundaries(self, number: int) -> list[int]:
-        """The offsets in the document at which a sentence begins after another."""
+        """Return the offsets in the document at which a sentence begins after another."""
         if number not in self._ends:
             self._ends[number] = boundaries(self.text(number), self.language)
         return self._ends[number]
 
     def in_other_script(self, text: str) -> Numbers:
-        """The Chinese documents in Traditional characters where the text is in Simplified ones, or the other way."""
+        """Return the Chinese documents written in the other script, Simplified or Traditional, than the text."""
         own = script(text) if self.language == "zh" else None
         if own is None:
             return np.empty(0, np.int64)
@@ -118,7 +118,7 @@ class DistractorIndex:
 
     @cached_property
     def _scripts(self) -> npt.NDArray[np.str_]:
-        """The script of each document, empty where it is not told."""
+        """The script of each document, empty where it is unclear."""
         return np.array([script(text.decode()) or "" for text in self.texts])
 
     @cached_property
@@ -129,7 +129,7 @@ class DistractorIndex:
         return marks[order], documents[order], np.bincount(documents, minlength=len(self.texts))
 
     def near_duplicates(self, texts: Sequence[bytes]) -> list[Numbers]:
-        """The documents that are nearly one of the texts, hold nearly all of it, or are nearly all held by it."""
+        """Return, for each text, the documents that nearly repeat it, hold it, or are held by it."""
         marks, documents, sizes = self._fingerprints
         own, owners = fingerprints(texts)
         first, last = np.searchsorted(marks, own, "left"), np.searchsorted(marks, own, "right")
@@ -142,7 +142,7 @@ class DistractorIndex:
 
 
 def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
-    """Hashes of some windows of each text, each once a text: the same ones wherever the same words stand.
+    """Return hashes of some windows of each text, the same wherever the same words stand.
 
     Beside each, the number of its text. White space and ASCII case do not count.
     """
@@ -171,7 +171,7 @@ def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
 
 
 def batches(texts: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
-    """Texts of about `BATCH` bytes together, with the number of the first."""
+    """Yield texts of about `BATCH` bytes together, with the number of the first."""
     start = held = 0
     for number, text in enumerate(texts):
         held += len(text)
@@ -181,7 +181,7 @@ def batches(texts: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
 
 
 def _powers(length: int) -> tuple[Marks, Marks]:
-    """Powers of the base and of its inverse modulo 2^64, so many of them."""
+    """Return the first `length` powers of the base and of its inverse, modulo 2^64."""
     powers, inverses = _table(1 << max(12, (length - 1).bit_length()))
     return powers[:length], inverses[:length]
 

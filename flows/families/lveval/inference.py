@@ -73,12 +73,12 @@ ANSWERS: tuple[Prompt[Any], ...] = (*ANSWER.values(), *DIRECT.values())
 
 
 def dataset_of(row: LongContext) -> Dataset:
-    """The dataset that the row is of."""
+    """Return the dataset of a row."""
     return BY_RELEASED[row.dataset.removesuffix(f"_{row.level}")]
 
 
 def ablations_of(dataset: Dataset, *, confused: bool) -> tuple[Ablation, ...]:
-    """The ablations that change something in a row of the dataset (table 2): `confused` tells that it has facts."""
+    """Return the ablations that change a row of the dataset (table 2); `confused` says that it has facts."""
     if confused and dataset.replacements:
         return ABLATIONS
     if confused:
@@ -87,12 +87,12 @@ def ablations_of(dataset: Dataset, *, confused: bool) -> tuple[Ablation, ...]:
 
 
 def variants_of(ablation: Ablation | None) -> tuple[Variant, ...]:
-    """What is asked under an ablation: a question without a context is another one only without replacements."""
+    """Return the variants asked under an ablation: only replacements change a question without a context."""
     return VARIANTS if ablation in (None, "no-kpr") else ("context",)
 
 
 def requests(row: LongContext, settings: LVEvalSettings) -> Sequence[Request]:
-    """The row as released, and under each of the configured ablations that change something in it."""
+    """Return the requests for a row, as released and under each configured ablation that changes it."""
     changing = ablations_of(dataset_of(row), confused=bool(row.confusing_facts))
     chosen: list[Ablation | None] = [None, *(one for one in settings.ablations if one in changing)]
     return [_request(row, variant, ablation) for ablation in chosen for variant in variants_of(ablation)]
@@ -108,13 +108,13 @@ def _request(row: LongContext, variant: Variant, ablation: Ablation | None) -> R
 
 
 def context_of(row: LongContext, ablation: Ablation | None) -> str:
-    """The row's context, as it stands or under an ablation."""
+    """Return the row's context, as it stands or under an ablation."""
     context = without_facts(row) if ablation in WITHOUT_FACTS else row.context
     return without_rules(row, context) if ablation in WITHOUT_RULES else context
 
 
 def without_facts(row: LongContext) -> str:
-    """The context without its confusing facts; in English, the space that parts each from what follows goes too."""
+    """Return the context without its confusing facts; in English, without the space behind each."""
     kept, begin = [], 0
     for fact in (position for position in row.positions if position.kind == "confusing"):
         kept.append(row.context[begin : fact.start])
@@ -123,7 +123,7 @@ def without_facts(row: LongContext) -> str:
 
 
 def without_rules(row: LongContext, text: str) -> str:
-    """A text of the row as it was before replacement."""
+    """Return a text of the row as it was before replacement."""
     if not row.replacements:
         return text
     from flows.language.keywords import undo

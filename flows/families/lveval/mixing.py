@@ -34,18 +34,18 @@ Seeds = Callable[..., int]  # a number for what a random choice is for: the same
 
 
 def slack(level: int, language: str) -> float:
-    """Words by which a context may miss its level."""
+    """Return by how many words a context may miss its level."""
     return max(TOLERANCE * level, LONGEST_SENTENCE[language] if level < SHORT_LEVEL else 0)
 
 
 def drawn(number: int, seed: int) -> Numbers:
-    """A random order of `number` things. The raw stream of the generator is the same in every version of NumPy."""
+    """Return a random order of `number` things. NumPy keeps the generator's raw stream across versions."""
     order: Numbers = np.argsort(np.random.PCG64(seed).random_raw(number))
     return order
 
 
 class Headers:
-    """What stands before the documents of a context, by their place."""
+    """The headers of a context's documents, by their place."""
 
     def __init__(self, form: str, language: str) -> None:
         self._form = form
@@ -57,7 +57,7 @@ class Headers:
         """Characters of each header, with what parts it from the document before."""
 
     def first(self, number: int) -> list[bytes]:
-        """The first headers."""
+        """Return the first headers."""
         if number > len(self._bytes):
             forms = [
                 f"{JOINT if place > 1 else ''}{self._form.format(number=place)}" for place in range(1, 2 * number + 1)
@@ -90,7 +90,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Mixture:
-    """What the contexts of one pair have in common."""
+    """The parts that all contexts of one pair have in common."""
 
     language: str
     support: tuple[Text, ...]
@@ -190,7 +190,7 @@ class Measured:
 
 
 def measure(mixture: Mixture, level: int, headers: Headers) -> Measured:
-    """What a context of `level` words holds. Raises `Drop` where the supporting documents are too long, or text lacks.
+    """Return how much a context of `level` words takes. Raises `Drop` for long supporting documents or lacking text.
 
     Distractors go in as they are drawn until the next would be too much; of that one sentences go in up to the level,
     or, where that leaves it too short, of those after it as well.
@@ -217,7 +217,7 @@ def measure(mixture: Mixture, level: int, headers: Headers) -> Measured:
 
 
 def lay_out(mixture: Mixture, measured: Measured, headers: Headers, seeds: Seeds) -> Laid:
-    """One context of what was measured.
+    """Lay out a context.
 
     All documents are shuffled (a pair's own as one unit, unless they are scattered), and each confusing fact is put
     between two sentences of a distractor.
@@ -247,7 +247,7 @@ def lay_out(mixture: Mixture, measured: Measured, headers: Headers, seeds: Seeds
 
 
 def _whole(mixture: Mixture, level: int, headers: Headers) -> int:
-    """How many distractors go in whole."""
+    """Return how many distractors go in whole."""
     own = len(mixture.support)
     totals = mixture.fixed + mixture.cumulative + headers.counts[own : own + len(mixture.cumulative)]
     if totals[0] > level:
@@ -256,7 +256,7 @@ def _whole(mixture: Mixture, level: int, headers: Headers) -> int:
 
 
 def _cut(mixture: Mixture, place: int, spare: int) -> tuple[str, int] | None:
-    """The beginning of a distractor with at most `spare` words, cut at a sentence's end; None where there is none."""
+    """Return the start of a distractor, up to a sentence's end, with at most `spare` words; None if it has none."""
     text = mixture.texts[place].decode()
     best: tuple[str, int] | None = None
     for end in (*mixture.ends(place), len(text)):
@@ -270,7 +270,7 @@ def _cut(mixture: Mixture, place: int, spare: int) -> tuple[str, int] | None:
 
 
 def _arranged(distractors: int, mixture: Mixture, seed: int) -> Numbers:
-    """The documents in the order of the context; those from `distractors` on are the supporting ones."""
+    """Return the documents in the order of the context; those from `distractors` on are the supporting ones."""
     own = len(mixture.support)
     if mixture.scattered or own == 1:
         return drawn(distractors + own, seed)
@@ -280,7 +280,7 @@ def _arranged(distractors: int, mixture: Mixture, seed: int) -> Numbers:
 
 
 def _facts(mixture: Mixture, texts: list[bytes], lengths: Numbers, whole: int, seeds: Seeds) -> list[tuple[int, int]]:
-    """Put each confusing fact between two sentences of a distractor; (distractor, offset in it) of each."""
+    """Put each confusing fact between two sentences of a distractor; return (distractor, offset in it) of each."""
     placed: list[tuple[int, int]] = []
     joint = "" if mixture.language == "zh" else " "
     candidates = iter(drawn(whole, seeds("facts")).tolist() if mixture.facts else ())

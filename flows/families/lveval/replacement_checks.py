@@ -1,4 +1,4 @@
-"""What replacement rules must meet (section 3.2.3), by the pair's own texts.
+"""The checks that replacement rules must pass (section 3.2.3), by the pair's own texts.
 
 A rule that cannot be applied is left out, together with the rules that depend on it; the others stay. What
 distracting documents have against a rule is in `conflicts.py`.
@@ -61,7 +61,7 @@ EXTRA = "one rule too many"
 
 @dataclass(frozen=True)
 class PairTexts:
-    """A pair's own texts: where its rules are applied first."""
+    """A pair's own texts, to which its rules apply first."""
 
     question: str
     answers: tuple[str, ...]
@@ -71,17 +71,17 @@ class PairTexts:
 
     @cached_property
     def together(self) -> str:
-        """All of them, with nothing that goes across from one to the next."""
+        """All texts joined; no phrase goes across from one to the next."""
         return BETWEEN.join((self.question, *self.answers, *self.documents, *self.facts))
 
 
 def sides_of(rules: Iterable[Rule]) -> tuple[tuple[str, str], ...]:
-    """The rules as pairs of keyword and substitute."""
+    """Return the rules as pairs of keyword and substitute."""
     return tuple((rule.old, rule.new) for rule in rules)
 
 
 def rules_problem(asked: ToRename, rules: Sequence[Rule]) -> Problem:
-    """What is wrong with a proposal: with which rules, and why; or that it leaves question and answers as they are."""
+    """Return which proposed rules are wrong, and why; or that they leave question and answers as they are."""
     kept, lost = applicable_rules(asked, rules)
     if lost:
         return lost[0].kind, f"{_told(lost[:_TOLD], rules)}. Mend or leave out these rules, and keep the others"
@@ -91,7 +91,7 @@ def rules_problem(asked: ToRename, rules: Sequence[Rule]) -> Problem:
 
 
 def _told(lost: Sequence[Conflict], rules: Sequence[Rule]) -> str:
-    """What is wrong with each rule, each reason said once; the first reason is said by whoever tells this."""
+    """Say what is wrong with each rule, each reason once; the caller says the first reason."""
     by_kind: dict[str, list[str]] = {}
     for conflict in lost:
         lines = by_kind.setdefault(conflict.kind, [])
@@ -102,7 +102,7 @@ def _told(lost: Sequence[Conflict], rules: Sequence[Rule]) -> str:
 
 
 def _line(conflict: Conflict, rules: Sequence[Rule]) -> str:
-    """The rule and what shows that it does harm."""
+    """Return the rule and the extract that shows its harm."""
     of_keyword = [rule for rule in rules if rule.old == conflict.old]
     rule = next((rule for rule in of_keyword if conflict.excerpt.startswith(f"{rule}: ")), of_keyword[0])
     shown = conflict.excerpt
@@ -112,14 +112,14 @@ def _line(conflict: Conflict, rules: Sequence[Rule]) -> str:
 
 
 def _names_asked(asked: ToRename) -> list[str]:
-    """The persons, places and organisations that question and answers name."""
+    """Return the persons, places and organisations that question and answers name."""
     texts = (asked.question, *asked.answers)
     named = dict.fromkeys(name for text in texts for name, _ in named_entities(asked.language, text))
     return [name for name in named if not name.isupper()]
 
 
 def applicable_rules(asked: ToRename, rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Conflict, ...]]:
-    """The rules of a proposal that can be applied, and what speaks against the others, each by its keyword."""
+    """Return the proposed rules that can be applied, and the conflicts of the others."""
     documents = asked.documents or asked.sentences
     texts = PairTexts(asked.question, asked.answers, documents, asked.language)
     extra = [Conflict(old=rule.old, kind=EXTRA, excerpt=f"at most {asked.most}") for rule in rules[asked.most :]]
@@ -130,12 +130,12 @@ def applicable_rules(asked: ToRename, rules: Sequence[Rule]) -> tuple[tuple[Rule
 
 
 def touches_question(asked: ToRename, rules: Sequence[Rule]) -> bool:
-    """Whether a rule replaces something in the question or an answer."""
+    """Return whether a rule replaces something in the question or an answer."""
     return bool(occurs(BETWEEN.join((asked.question, *asked.answers)), [rule.old for rule in rules], asked.language))
 
 
 def _unfit(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
-    """What a rule is not to be like, whatever the other rules are."""
+    """Yield the conflicts that a rule has by itself, whatever the other rules are."""
     there = occurs(texts.together, [rule.old for rule in rules], texts.language)
     for rule in rules:
         problem = (
@@ -174,7 +174,7 @@ def _own_problem(rule: Rule, texts: PairTexts) -> Problem:
 
 
 def _kind_problem(old: str, new: str, texts: PairTexts) -> Problem:
-    """Whether a date is no date any more, or a person is another kind of person."""
+    """Refuse a substitute of another type: a date that is none, another gender, a place for a person."""
     code = texts.language
     language = language_of(code)
     was, now = language.answer_type(old), language.answer_type(new)
@@ -194,24 +194,24 @@ def _kind_problem(old: str, new: str, texts: PairTexts) -> Problem:
 
 
 def _gender(name: str) -> str | None:
-    """The gender that a name tells; a first name that men and women have tells none."""
+    """Return the gender that a name tells; a first name of both genders tells none."""
     return None if name.split(maxsplit=1)[0].casefold() in _UNISEX else en.gender(name)
 
 
 def _told_gender(name: str, texts: PairTexts) -> str | None:
-    """The gender that the pronouns of a text about somebody tell; it outweighs that of the first name."""
+    """Return the gender by the pronouns of texts about the person; it outweighs that of the first name."""
     about = [text for text in texts.documents if text.startswith(name)]
     told = {gender for text in about for gender, pronoun in _PRONOUNS.items() if pronoun.search(text)}
     return told.pop() if len(told) == 1 else None
 
 
 def is_year(text: str) -> bool:
-    """Whether the text is a year by itself."""
+    """Return whether the text is a year by itself."""
     return re.fullmatch(r"1\d{3}|20\d{2}", text.strip()) is not None
 
 
 def _form_of_date(date: str) -> str:
-    """The date with a letter for each of its numbers and months."""
+    """Return the date with a letter for each of its numbers and months."""
 
     def part(match: re.Match[str]) -> str:
         word = match[0]
@@ -225,7 +225,7 @@ def _form_of_date(date: str) -> str:
 def remove_harmful(
     rules: Sequence[Rule], found: Callable[[Sequence[Rule]], Iterable[Conflict]], code: str
 ) -> tuple[tuple[Rule, ...], tuple[Conflict, ...]]:
-    """The rules that nothing speaks against, and all that speaks against the others.
+    """Return the rules without conflicts, and the conflicts of the others.
 
     A rule left out can bring others into conflict: those for other spellings of its name go with it, and what is found
     without it says so. Of rules with one keyword the first is kept; one that only differs by case is none of its own.
@@ -264,7 +264,7 @@ def _each_once(rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], list[Conflict]]
 
 
 def _because(conflict: Conflict, of: Sequence[Rule]) -> Conflict:
-    """The conflict with the rules that were left out before it came about."""
+    """Return the conflict with the rules whose removal brought it about."""
     if not of:
         return conflict
     return conflict.model_copy(
@@ -277,7 +277,7 @@ def _related(old: str, other: str) -> bool:
 
 
 def objections(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
-    """All that goes wrong in the pair's own texts where the rules are applied, and among the rules themselves."""
+    """Yield all conflicts among the rules, and where they are applied to the pair's own texts."""
     against = problems(sides_of(rules), texts.language)
     yield from (Conflict(old=problem.rule[0], kind=AMONG_RULES, excerpt=str(problem)) for problem in against)
     unsound = {problem.rule for problem in against}
@@ -320,7 +320,7 @@ def _readable(rule: Rule) -> bool:
 
 
 def _rule_of(edit: Edit, rules: Sequence[Rule]) -> Rule:
-    """The rule that made the edit."""
+    """Return the rule that made the edit."""
     wanted = _plain(edit.old)
     return next((rule for rule in rules if _plain(rule.old) == wanted), rules[0])
 
@@ -330,7 +330,7 @@ def _plain(text: str) -> str:
 
 
 def _left_in_part(rules: Sequence[Rule], edits: Sequence[Edit], texts: PairTexts) -> Iterator[Conflict]:
-    """Rules for what goes on to stand in the texts by a part of its name, another form of it or another name."""
+    """Yield rules whose name is left in the texts in part, in another form, or as another name."""
     own = texts.together
     starts, ends = [edit.start for edit in edits], [edit.end for edit in edits]
     for rule in rules:
@@ -347,7 +347,7 @@ def _left_in_part(rules: Sequence[Rule], edits: Sequence[Edit], texts: PairTexts
 
 
 def _unanswered(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
-    """Rules after which an answer that stood in the documents stands there no more."""
+    """Yield rules after which an answer no longer stands in the documents that held it."""
     language = language_of(texts.language)
     for answer in texts.answers:
         holding = [text for text in texts.documents if language.contains(text, answer)]
@@ -365,7 +365,7 @@ def _unanswered(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
 
 
 def excerpt(texts: str, place: int, code: str) -> str:
-    """The sentence that holds the place, in texts that stand together."""
+    """Return the sentence at the place, in texts that are joined."""
     place = max(0, place)
     first, last = texts.rfind(BETWEEN, 0, place), texts.find(BETWEEN, place)
     begin = first + len(BETWEEN) if first >= 0 else 0

@@ -1,4 +1,4 @@
-"""What people revise of LV-Eval (sections 3.2.2, 3.2.3 and 3.3): facts, rules, conflicts, keywords, the blacklist."""
+"""The forms in which people revise facts, rules, conflicts, keywords and the blacklist (sections 3.2.2 to 3.3)."""
 
 from collections.abc import Iterable
 
@@ -123,7 +123,7 @@ RUBRICS = (BLACKLIST, ANSWERABLE)  # those that no part asks
 
 
 def answerable_tasks(pairs: Iterable[Pair], seed: int) -> list[Task]:
-    """The questions of MultiFieldQA, each with its first answer (appendix A)."""
+    """Return the questions of MultiFieldQA, each with its first answer (appendix A)."""
     return [
         task_of(pair, ANSWERABLE, {"question": pair.question, "answer": pair.answers[0]})
         for pair in pairs
@@ -132,7 +132,7 @@ def answerable_tasks(pairs: Iterable[Pair], seed: int) -> list[Task]:
 
 
 def unfit_fact(record: ConfusingFact) -> Problem:
-    """Why what people wrote is no confusing fact of its kind."""
+    """Return why a fact that people wrote is no confusing fact of its kind."""
     asked = ToConfuse(
         question=record.question,
         answers=record.answers,
@@ -144,5 +144,5 @@ def unfit_fact(record: ConfusingFact) -> Problem:
 
 
 def unfit_keywords(record: AnswerKeywords) -> Problem:
-    """Why what people marked are no keywords of the answer."""
+    """Return why the words that people marked are no keywords of the answer."""
     return keywords_problem(record.language, record.answer, record.keywords)

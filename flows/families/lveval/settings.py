@@ -31,7 +31,7 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 def words_of(level: str) -> int:
-    """The words of a level: 16,000 of `16k`."""
+    """Return the words of a level: 16,000 for `16k`."""
     found = _LEVEL.fullmatch(level)
     if found is None:
         raise ValueError(f"{level!r} is no level; write words as `16k` or `800`")
@@ -39,7 +39,7 @@ def words_of(level: str) -> int:
 
 
 class DatasetSettings(Frozen):
-    """One dataset: what it is built from."""
+    """The sources of one dataset."""
 
     pairs: int | None = Field(
         None, ge=1, le=1_000_000, description="How many pairs are selected; the paper's number by default"
@@ -128,7 +128,7 @@ class LVEvalSettings(FamilySettings):
 
 
 def mixed_sources(settings: LVEvalSettings, kind: Mapping[str, str]) -> Iterable[SourceSpec]:
-    """The sources of the questions and documents of one dataset, by the value of a context's `dataset`."""
+    """Return the sources of one dataset's questions and documents, by the value of a context's `dataset`."""
     own = settings.datasets[BY_RELEASED[kind["dataset"].rpartition("_")[0]].name]
     return (*own.sources, *own.distractors)
 
@@ -160,7 +160,7 @@ def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
 
 
 def _each_once(placed: Iterable[tuple[str, SourceSpec]]) -> dict[str, SourceSpec]:
-    """The sources that several datasets share are read once. Raises `WrongInput` for one file read in two ways."""
+    """Return the sources, each once. Raises `WrongInput` for one file read in two ways."""
     read: dict[tuple[str, str], tuple[str, SourceSpec]] = {}
     for place, spec in placed:
         first = read.setdefault((spec.format, spec.path), (place, spec))

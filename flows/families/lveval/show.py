@@ -20,7 +20,7 @@ LONGEST = 700  # characters shown of a document
 
 
 def show(record: Record) -> str:  # noqa: PLR0911 - one for each kind of record
-    """The record in Markdown."""
+    """Return the record in Markdown."""
     match record:
         case Pair():
             documents = "".join(f"\n\n> {_quoted(_cut(document.text))}" for document in record.documents)

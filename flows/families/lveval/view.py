@@ -8,7 +8,7 @@ AROUND = 200  # characters of a context shown around what stands in it
 
 
 def view(record: Record) -> View:
-    """A record by what a reader looks for: of a context, the surroundings of what was put into it."""
+    """Lay out a record for a reader; of a context, the surroundings of what was put into it."""
     match record:
         case ConfusingFact():
             return View(

@@ -1,4 +1,4 @@
-"""What LV-Eval asks of its builder (figure A7, sections 3.2.2 to 3.3, in our own words), and the form of an answer."""
+"""The prompts of LV-Eval's builder (figure A7, sections 3.2.2 to 3.3, in our own words), and how answers are read."""
 
 from contextlib import suppress
 from pathlib import Path

@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"[0-9０-９]+(?:[.,．，][0-9０-９]+)*")
 
 
 def answer_keywords(asked: ToMark, rng: random.Random) -> Keywords:
-    """The words of the answer that carry meaning and are not in the question; of a number, the number alone."""
+    """Return the meaningful words of the answer that are not in the question; of a quantity, the number alone."""
     language = language_of(asked.language)
     if asked.language == "zh":
         return Keywords(keywords=_chinese_keywords(asked))

@@ -17,7 +17,7 @@ _ASKS_WORK = re.compile(
 
 
 def other_answers(answer: str, question: str, text: str, rng: random.Random) -> Iterator[str]:
-    """Others of the answer's kind: near years and quantities, invented persons, places and names."""
+    """Yield other answers of the same kind."""
     bare = re.sub(r"^(?:the|an?)\s+(?=\S+\s)", "", answer.strip(' ."“”'), flags=re.IGNORECASE)
     if bare.endswith(("'s", "’s")):
         yield from (f"{other}'s" for other in other_answers(bare[:-2], question, text, rng))
@@ -50,7 +50,7 @@ def _persons(answer: str, text: str, shape: str, rng: random.Random) -> Iterator
 
 
 def _named(bare: str, of: str, rng: random.Random) -> Iterator[str]:
-    """Other places, bodies and things, by what the words of the name tell; "within the borders of Dornwick"."""
+    """Yield other places, bodies and things, by the words of the name; "within the borders of Dornwick"."""
     words = bare.split()
     places = [run["name"] for run in NAME.finditer(bare) if place_class(run["name"]) in ("city", "country")]
     if (

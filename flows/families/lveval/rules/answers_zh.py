@@ -36,14 +36,14 @@ _TABLES = {
 
 
 def other_answers(answer: str, question: str, rng: random.Random) -> Iterator[str]:
-    """Others of the answer's kind: near years and quantities, invented names; or the answer with a part exchanged."""
+    """Yield other answers of the same kind; or else the answer with a part exchanged."""
     said = ASIDE.sub("", answer).strip("。 ")
     others = [one for one in _of_its_kind(said, question, rng) if one != said]
     yield from others or dict.fromkeys(one for one in _varied(said, question, rng) if one != said)
 
 
 def _varied(said: str, question: str, rng: random.Random) -> Iterator[str]:
-    """An answer with a name, a number or a word in it exchanged, or as a list that lacks its first."""
+    """Yield the answer with a name, a number or a word exchanged, or as a list without its first item."""
     parts = re.split("(、|以及|[和与及或])", said)
     if len(parts) > 1 and all(1 < len(part) <= LONGEST_PART for part in parts[::2]):
         others = [next(iter(_of_its_kind(part, question, rng)), "") for part in parts[::2]]
@@ -72,7 +72,7 @@ def _varied(said: str, question: str, rng: random.Random) -> Iterator[str]:
 
 
 def _of_its_kind(said: str, question: str, rng: random.Random) -> Iterator[str]:
-    """Near years and quantities, and invented names."""
+    """Yield near years and quantities, and invented names."""
     of = zh.answer_type(said, question)
     numbers = YEAR if len(YEAR.findall(said)) == 1 else NUMBER
     if len(YEAR.findall(said)) == 2 and not NUMBER.search(YEAR.sub("", said)):
@@ -97,7 +97,7 @@ def _of_its_kind(said: str, question: str, rng: random.Random) -> Iterator[str]:
 
 
 def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[str]:
-    """Another of what the question asks for, or of what the answer ends in."""
+    """Yield other names of the type that the question asks for, or that the end of the answer tells."""
     names = invented_names("zh")
     table = next((table for table, form in _TABLES.items() if re.search(form, f"{question}\n{said}")), "")
     if table:
@@ -138,7 +138,7 @@ def _named(said: str, of: str, question: str, rng: random.Random) -> Iterator[st
 
 
 def _is_person(said: str, question: str) -> bool:
-    """Whether what looks like a name is one; a foreign one without a dot may be a place's."""
+    """Return whether what looks like a name is a person's; a foreign one without a dot may be a place's."""
     asked = re.search("谁|哪一?位|何人|什么人|[长人员家手后帝母父妻夫女子师主][^，]{0,2}[叫名是]", question) is not None
     foreign = len(said) > 2 and TRANSCRIBED.fullmatch(said) is not None and "谁" in question
     return "·" in said or (bool(surname(said)) and asked) or foreign

@@ -1,4 +1,19 @@
-"""X"""
+"""English confusing facts without a model: about another subject, or something else about the same (section 3.2.2).
+
+Subject facts, best first:
+- the supporting sentence or the question's statement about an invented subject, with another answer (figure A7: about
+  Fuzhou, where the question asks about Wuzhou);
+- what the collection says of another entity of the same type, or in the same article;
+- what the collection says of the subject, under an invented name (figures 2 and A10: a biography of "Albert Beverley").
+
+Object facts, best first:
+- the question's statement with another year (figure A7: sections D to F, where the question asks about A to C);
+- what else the collection says of the subject, the most similar to question and sentence first, or a part of it;
+- what else the page's first sentence says of it;
+- the question's statement with another place or rank.
+
+Departure: the paper's annotators and GPT-4 write every fact; here many are lifted (`sentences_en.py`).
+"""
 
 import random
 import re
@@ -10,22 +25,22 @@ from flows.families.lveval.rules.candidate_fact import CandidateFact
 from flows.families.lveval.rules.entities_en import (
     NAME,
     TRIED,
-    Sort,
+    EntityType,
+    entity_type,
     names,
     others_than,
-    sort_of,
     stands_whole,
     whole_names,
     without_asides,
 )
 from flows.families.lveval.rules.sentences_en import (
     Collection,
-    Saying,
+    Sentence,
     clauses,
     lead,
     leading_name,
     parts,
-    sayings,
+    sentences,
     stands_alone,
 )
 from flows.families.lveval.rules.vocabulary import pattern
@@ -70,13 +85,13 @@ _BEGINNING = re.compile(r"(?:The |In [\w ]+ |[^,]+, (?:the )?)?")
 def facts(
     asked: ToConfuse, documents: Sequence[str], collection: Collection, rng: random.Random
 ) -> tuple[Iterator[CandidateFact], Iterator[CandidateFact]]:
-    """Subject facts and object facts that may do, the best first."""
+    """Return candidates for subject facts and for object facts, best first."""
     maker = _Maker(asked, documents, collection, rng)
     return maker.subject_facts(), maker.object_facts()
 
 
 class _Maker:
-    """Facts of one pair."""
+    """Makes the facts of one pair."""
 
     def __init__(self, asked: ToConfuse, documents: Sequence[str], collection: Collection, rng: random.Random) -> None:
         self.asked, self.documents, self.rng = asked, documents, rng
@@ -86,8 +101,8 @@ class _Maker:
             if not any(answer and answer <= en.content_words(name) for answer in map(en.content_words, asked.answers))
             and (" " in name or not parts_of_speech(name) & {"ADJ", "ADV", "AUX"} or place_class(name))
         ]
-        self.own = [saying for document in documents for saying in sayings(document)]
-        self.pages = {saying.page for saying in self.own if saying.page}
+        self.own = [sentence for document in documents for sentence in sentences(document)]
+        self.pages = {sentence.page for sentence in self.own if sentence.page}
         paged = [
             name for name in self.names if any(_is_part(name, page) or _is_part(page, name) for page in self.pages)
         ]
@@ -104,95 +119,97 @@ class _Maker:
             en.content_words(" ".join(self.names)),
             *(en.content_words(one.text) for one in self._openings()),
         ]
-        near = [saying for words in queries for saying in collection.near(words, NEAR)]
+        near = [sentence for words in queries for sentence in collection.near(words, NEAR)]
         article = [
-            saying for document in documents for saying in collection.near(en.content_words(document), IN_ARTICLE)
+            sentence for document in documents for sentence in collection.near(en.content_words(document), IN_ARTICLE)
         ]
         self.near = list(dict.fromkeys((*near, *article)))
         self.beside = self.near if self.pages else list(dict.fromkeys((*article, *self.own)))
 
     def _topics(self) -> list[frozenset[str]]:
-        """The words of the noun phrases that a question without names asks about, the longest first."""
+        """Return the words of the noun phrases that a question without names asks about, longest first."""
         kind = re.search(r"\b(?:what|which)\s+((?:\w+\s+){0,2}\w+)", self.asked.question, re.IGNORECASE)
         asked_for = en.content_words(kind[1]) if kind else frozenset[str]()
         phrases = [en.content_words(entity.text) for entity in entities(self.asked.question)]
         phrases = [phrase for phrase in phrases if phrase and not phrase <= asked_for] or phrases
         return sorted(filter(None, dict.fromkeys(phrases)), key=len, reverse=True)
 
-    def _openings(self) -> list[Saying]:
-        firsts: dict[str, Saying] = {}
-        for saying in self.own:
-            if saying.page:
-                firsts.setdefault(saying.page, saying)
+    def _openings(self) -> list[Sentence]:
+        firsts: dict[str, Sentence] = {}
+        for sentence in self.own:
+            if sentence.page:
+                firsts.setdefault(sentence.page, sentence)
         return list(firsts.values())
 
-    def _likeness(self, saying: Saying) -> float:
-        """Share of what the question tells that the saying has, or of what the supporting sentence tells; but names."""
+    def _likeness(self, sentence: Sentence) -> float:
+        """Return the share of what question or supporting sentence tells, names aside, that a sentence has."""
         weight = self.collection.weight
-        return max(weight(saying.words & one) / max(weight(one), LEAST_TOLD) for one in (self.question, self.fact))
+        return max(weight(sentence.words & one) / max(weight(one), LEAST_TOLD) for one in (self.question, self.fact))
 
-    def _of_the_subject(self) -> list[Saying]:
-        """What is of what the question asks about, or of what belongs to it, the likest first."""
-        found: list[tuple[bool, float, Saying]] = []
+    def _of_the_subject(self) -> list[Sentence]:
+        """Return sentences about the subject of the question, or what belongs to it, the most similar first."""
+        found: list[tuple[bool, float, Sentence]] = []
         of = leading_name(lead(self.asked.fact)) if self.names and not self.pages else ""
         beside = frozenset((*self.beside, *self.own))
-        for saying in dict.fromkeys((*self.near, *self.own)):
-            if saying.page and saying.page in self.names and saying.page not in self.pages:
+        for sentence in dict.fromkeys((*self.near, *self.own)):
+            if sentence.page and sentence.page in self.names and sentence.page not in self.pages:
                 continue  # of another that is called so
             if self.names:
                 called = [name for name in self.names if not is_of_a_people(name)]
-                led = any(stands_whole(saying.lead, name) for name in (*called, of) if name in called or " " in name)
-                fits = led or any(stands_whole(saying.text, name) for name in called if not saying.page or " " in name)
-            else:
-                led = any(topic <= saying.leads for topic in self.topics)
-                fits = saying in self.own or (
-                    not saying.page
-                    and (led or (saying in beside and any(topic <= saying.words for topic in self.topics)))
+                led = any(stands_whole(sentence.lead, name) for name in (*called, of) if name in called or " " in name)
+                fits = led or any(
+                    stands_whole(sentence.text, name) for name in called if not sentence.page or " " in name
                 )
-            likeness = self._likeness(saying)
-            if fits and likeness >= (0 if led else LEAST_OF_IT if saying in self.own else LEAST_FAR):
-                found.append((not led, -likeness, saying))
-        return [saying for *_, saying in sorted(found, key=lambda one: one[:2])]
+            else:
+                led = any(topic <= sentence.leads for topic in self.topics)
+                fits = sentence in self.own or (
+                    not sentence.page
+                    and (led or (sentence in beside and any(topic <= sentence.words for topic in self.topics)))
+                )
+            likeness = self._likeness(sentence)
+            if fits and likeness >= (0 if led else LEAST_OF_IT if sentence in self.own else LEAST_FAR):
+                found.append((not led, -likeness, sentence))
+        return [sentence for *_, sentence in sorted(found, key=lambda one: one[:2])]
 
-    def _of_others(self) -> list[Saying]:
-        """What is of another of the same sort; or of another thing, where no page says the sort."""
-        sorts = {saying.sort.of for saying in self.own if saying.sort is not None}
-        found: list[tuple[float, Saying]] = []
-        for saying in self.beside:
-            words, told_of = saying.words, saying.words if saying.page else saying.leads
+    def _of_others(self) -> list[Sentence]:
+        """Return sentences about another entity of the same type, or of any type where no page tells it."""
+        types = {sentence.type.of for sentence in self.own if sentence.type is not None}
+        found: list[tuple[float, Sentence]] = []
+        for sentence in self.beside:
+            words, told_of = sentence.words, sentence.words if sentence.page else sentence.leads
             if (
-                " v " in saying.text
-                or saying.page in self.pages
+                " v " in sentence.text
+                or sentence.page in self.pages
                 or words <= en.content_words(self.asked.fact)
                 or any(en.content_words(name) <= told_of for name in (*self.names, *self.pages))
             ):
                 continue
-            if not saying.page and not self._is_of_the_sort(saying):
+            if not sentence.page and not self._is_of_the_type(sentence):
                 continue
-            if saying.page and (
-                saying.sort is None or saying.sort.of not in sorts or not stands_whole(saying.lead, saying.page)
+            if sentence.page and (
+                sentence.type is None or sentence.type.of not in types or not stands_whole(sentence.lead, sentence.page)
             ):
                 continue
             asked, told = (len(_core(words & one)) for one in (self.question, self.fact))
-            likeness, common = self._likeness(saying), max(asked, told)
+            likeness, common = self._likeness(sentence), max(asked, told)
             if common and likeness >= (LEAST_LIKE if common > 1 else LEAST_FAR):
-                found.append((-likeness, saying))
-        return [saying for _, saying in sorted(found, key=lambda one: one[0])]
+                found.append((-likeness, sentence))
+        return [sentence for _, sentence in sorted(found, key=lambda one: one[0])]
 
-    def _is_of_the_sort(self, saying: Saying) -> bool:
-        """Whether a sentence of no page may be of another subject of the question's sort, by its name or its noun."""
+    def _is_of_the_type(self, sentence: Sentence) -> bool:
+        """Return whether a sentence without a page may be about another entity of the question's type."""
         if not self.names:
-            return not any(topic <= saying.leads for topic in self.topics)
-        name = leading_name(saying.lead)
-        sorts = {sort.of for name in self.names if (sort := sort_of(name, tuple(self.documents))) is not None}
-        sort = sort_of(name, ()) if name else None
-        return sort is None or not sorts or sort.of in sorts
+            return not any(topic <= sentence.leads for topic in self.topics)
+        name = leading_name(sentence.lead)
+        types = {type_.of for name in self.names if (type_ := entity_type(name, tuple(self.documents))) is not None}
+        type_ = entity_type(name, ()) if name else None
+        return type_ is None or not types or type_.of in types
 
     def _supporting(self) -> list[str]:
-        """What the documents say with the answer in it, the supporting sentence first."""
+        """Return the sentences of the documents that hold the answer, the supporting sentence first."""
         answer, fact = self.asked.answers[0].strip(" ."), without_asides(self.asked.fact)
         said = [fact, *parts(fact)] if stands_alone(fact) else [part for part in parts(fact) if stands_alone(part)]
-        told = (*said, *(saying.text for saying in sorted(self.own, key=self._likeness, reverse=True)))
+        told = (*said, *(sentence.text for sentence in sorted(self.own, key=self._likeness, reverse=True)))
         if all(map(is_yes_or_no, self.asked.answers)):
             return []
         holding = [one for one in dict.fromkeys(told) if en.contains(one, answer) and not _UNIQUE.search(one)]
@@ -208,14 +225,14 @@ class _Maker:
                 )
         for text in statements(asked, self.rng):
             yield from (CandidateFact(fact, stated=True) for fact in self._of_another(text, stated=True))
-        others = [CandidateFact(saying.text, stated=False, lifted=True) for saying in self._of_others()]
+        others = [CandidateFact(sentence.text, stated=False, lifted=True) for sentence in self._of_others()]
         yield from others if self.pages or not self.names else ()
         of_it = self._of_the_subject()
         near = sorted(self.own, key=self._likeness, reverse=True)
-        for saying in dict.fromkeys((*of_it[1:], *of_it[:1], *near)):
-            if not _UNIQUE.search(saying.text):
-                led = any(stands_whole(saying.lead, name) for name in self.names)
-                yield from (CandidateFact(one, stated=led, lifted=True) for one in self._of_another(saying.text))
+        for sentence in dict.fromkeys((*of_it[1:], *of_it[:1], *near)):
+            if not _UNIQUE.search(sentence.text):
+                led = any(stands_whole(sentence.lead, name) for name in self.names)
+                yield from (CandidateFact(one, stated=led, lifted=True) for one in self._of_another(sentence.text))
         for text in self._besides():
             yield from (CandidateFact(one, stated=True, lifted=True) for one in self._of_another(text))
         yield from others
@@ -224,7 +241,7 @@ class _Maker:
         stated = list(statements(self.asked, self.rng))
         for text in stated:
             yield from (CandidateFact(fact, stated=True) for fact in _of_another_year(text, self.asked, self.rng))
-        lifted = (*self._of_the_subject(), *(saying for saying in self.own if saying.page))
+        lifted = (*self._of_the_subject(), *(sentence for sentence in self.own if sentence.page))
         for text in (*(one.text for one in lifted), *self._besides()):
             if self._keeps_off(text):
                 yield CandidateFact(text, stated=True, lifted=True)
@@ -232,25 +249,25 @@ class _Maker:
             yield from (CandidateFact(fact, stated=True) for fact in (*self._elsewhere(text), *_of_the_next(text)))
 
     def _elsewhere(self, text: str) -> Iterator[str]:
-        """What the question says of its subject, with another place than the one that it names last."""
+        """Yield the question's statement with another place than the last that it names."""
         for name in reversed(self.asked_names):
-            sort = sort_of(name, tuple(self.documents), self.asked.question)
-            if sort is None or sort.of not in _PLACES or len(self.asked_names) == 1:
+            type_ = entity_type(name, tuple(self.documents), self.asked.question)
+            if type_ is None or type_.of not in _PLACES or len(self.asked_names) == 1:
                 continue
             at = re.search(rf"\b(?:in|at|to|from|into) {re.escape(name)}(?=[ .,])", text)
             if at is not None and stands_whole(text, name):
-                for other in others_than(name, sort, text, self.rng)[:TRIED]:
+                for other in others_than(name, type_, text, self.rng)[:TRIED]:
                     yield f"{text[: at.end() - len(name)]}{other}{text[at.end() :]}"
             return
 
     def _besides(self) -> Iterator[str]:
-        """Clauses of the pages' first sentences."""
-        for saying in self._openings():
-            if any(_is_part(name, saying.page) or _is_part(saying.page, name) for name in self.names):
-                yield from clauses(saying.text, saying.page)
+        """Yield clauses of the pages' first sentences."""
+        for sentence in self._openings():
+            if any(_is_part(name, sentence.page) or _is_part(sentence.page, name) for name in self.names):
+                yield from clauses(sentence.text, sentence.page)
 
     def _keeps_off(self, text: str) -> bool:
-        """Whether a sentence has nothing to do with what a question for a choice compares."""
+        """Return whether a sentence tells nothing of what a question for a choice compares."""
         question = self.asked.question
         if not (is_yes_or_no(self.asked.answers[0]) or re.search(r"\bor\b", question)):
             return True
@@ -266,18 +283,18 @@ class _Maker:
         )
 
     def _of_another(self, text: str, *, stated: bool = False) -> Iterator[str]:
-        """The text of an invented one in the place of whom or what it is of; of any that it names, if it is stated."""
+        """Yield the text about an invented entity: its subject, or any that it names if it is `stated`."""
         first = text if stated else lead(text)
-        things = _things(first, self.asked, self.documents)
+        entities_named = _entities(first, self.asked, self.documents)
         if (
-            not things
+            not entities_named
             and not stated
             and (name := leading_name(first))
             and not any(en.contains(answer, name) or en.contains(name, answer) for answer in self.asked.answers)
-            and (sort := sort_of(name, tuple(self.documents))) is not None
+            and (type_ := entity_type(name, tuple(self.documents))) is not None
         ):
-            things = [(name, sort)] if sort.of not in ("thing", "people") else []
-        for name, sort in things:
+            entities_named = [(name, type_)] if type_.of not in ("thing", "people") else []
+        for name, type_ in entities_named:
             if not stands_whole(text, name) or not (stated or _BEGINNING.fullmatch(text[: text.index(name)])):
                 continue
             before = text[: text.index(name)]
@@ -285,8 +302,8 @@ class _Maker:
                 return
             if stated and any(one != name and one in before and place_class(one) is None for one in self.names):
                 continue  # of something else that stays, and may be true of this alone
-            for other in others_than(name, sort, text, self.rng)[:TRIED]:
-                bare = sort.of in ("work", "piece", "paper", "band", "country") or name.isupper()
+            for other in others_than(name, type_, text, self.rng)[:TRIED]:
+                bare = type_.of in ("work", "piece", "paper", "band", "country") or name.isupper()
                 the = "(?:[Tt]he )?" if bare else ""
                 said = re.sub(rf"(?<!\w){the}{re.escape(name)}(?!\w)", other, text)
                 said = re.sub(rf"(?<!\w)an? {re.escape(other)}", f"{article(other)} {other}", said, flags=re.IGNORECASE)
@@ -300,7 +317,7 @@ def _is_part(name: str, other: str) -> bool:
 
 
 def statements(asked: ToConfuse, rng: random.Random) -> Iterator[str]:
-    """What the question says with other answers, or without any."""
+    """Yield the question as a statement, with other answers or without any."""
     answer = asked.answers[0]
     if all(map(is_yes_or_no, asked.answers)):
         return
@@ -332,7 +349,7 @@ def _of_another_year(text: str, asked: ToConfuse, rng: random.Random) -> Iterato
 
 
 def _core(words: frozenset[str]) -> frozenset[str]:
-    """The words that are of no time and of no place."""
+    """Return the words that name no time and no place."""
     return frozenset(
         word
         for word in words - _TIMES
@@ -341,7 +358,7 @@ def _core(words: frozenset[str]) -> frozenset[str]:
 
 
 def _of_the_next(text: str) -> Iterator[str]:
-    """What is true of the first, the largest or the main one, said of the next."""
+    """Yield a statement about the first, the largest or the main one, made about the next."""
     if len(_RANK.findall(text)) == 1 and (rank := _RANK.search(text)) is not None:
         word = rank["rank"]
         other = _NEXT.get(word, f"second {word}")
@@ -353,14 +370,14 @@ def _tells_place(text: str) -> bool:
     return any(place_class(word) or is_of_a_people(word) for name in found for word in (name, *name.split()))
 
 
-def _things(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tuple[str, Sort]]:
-    """What the text names of what the question or a page's title names, with its sort, in the order of the text."""
-    found: list[tuple[int, int, str, Sort]] = []
+def _entities(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tuple[str, EntityType]]:
+    """Return the entities of question and page titles that stand in the text, in its order."""
+    found: list[tuple[int, int, str, EntityType]] = []
     for name in names(asked.question, documents):
         at = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
         if at is None or (name not in asked.question and any(en.contains(answer, name) for answer in asked.answers)):
             continue
-        if (sort := sort_of(name, tuple(documents), asked.question)) is not None:
-            found.append((at.start(), at.end(), name, sort))
+        if (type_ := entity_type(name, tuple(documents), asked.question)) is not None:
+            found.append((at.start(), at.end(), name, type_))
     whole = [one for one in found if not any(o[0] <= one[0] and one[1] <= o[1] and o[2] != one[2] for o in found)]
-    return [(name, sort) for _, _, name, sort in sorted(whole, key=lambda one: one[:2])]
+    return [(name, type_) for _, _, name, type_ in sorted(whole, key=lambda one: one[:2])]

@@ -1,4 +1,4 @@
-"""What rules for names in both languages share: the pair's texts, genders, and years that move."""
+"""What the replacement rules of both languages share: a pair's texts, genders, and years that move."""
 
 import random
 import re
@@ -34,7 +34,7 @@ def texts_of(asked: ToRename) -> tuple[str, ...]:
 
 
 def asked_years(asked: ToRename) -> list[str]:
-    """The year that the answer is, with its day and month or without; none of a span, whose length may be told too.
+    """Return the year that is the answer, with or without day and month.
 
     None where a sentence has it beside what happened when everybody knows, or the texts count years from it.
     """
@@ -55,7 +55,7 @@ def asked_years(asked: ToRename) -> list[str]:
 
 
 def _counted_from(year: int, texts: str) -> bool:
-    """Whether the texts name another year, and how many years lie between."""
+    """Return whether the texts name another year, and the number of years between."""
     others = {int(one) for one in _YEAR.findall(texts)} - {year}
     told = ((found[1] or found[2]).casefold() for found in _YEARS_LONG.finditer(texts))
     counts = {_COUNTS[number] for number in told if number in _COUNTS}
@@ -63,7 +63,7 @@ def _counted_from(year: int, texts: str) -> bool:
 
 
 def moved(year: str, unit: str, texts: str, rng: random.Random) -> list[Rule]:
-    """The year moved by a few, so that it comes before and after the same years of the texts as it did."""
+    """Return a rule that moves the year by a few, between the same years of the texts as before."""
     others = sorted({int(one) for one in _YEAR.findall(texts)} - {int(year)})
     value = int(year)
     least = max([value - _NEIGHBOUR_YEARS - 1, *(other for other in others if other < value)])
@@ -73,7 +73,7 @@ def moved(year: str, unit: str, texts: str, rng: random.Random) -> list[Rule]:
 
 
 def gender_of(texts: str, patterns: tuple[str, str]) -> str | None:
-    """The gender that pronouns tell, where they are of one."""
+    """Return the gender that pronouns tell, if they are all of one."""
     male, female = (len(re.findall(pattern, texts, re.IGNORECASE)) for pattern in patterns)
     return "male" if male and not female else "female" if female and not male else None
 

@@ -15,7 +15,7 @@ TRIED = 6  # substitutes that are tried for a name
 
 
 def replacement_rules(asked: ToRename, rng: random.Random) -> RuleList:
-    """Names of the question, then of the answers, each in all the forms in which the documents have it."""
+    """Replace names of the question, then of the answers, each in all its forms in the documents."""
     rules: list[Rule] = []
     texts = "\n".join((asked.question, *asked.answers, *texts_of(asked)))
     renamed = 0

@@ -1,4 +1,4 @@
-"""Chinese names that can be replaced soundly by rule, and invented ones for them."""
+"""Chinese names that a rule can soundly replace, and their invented substitutes."""
 
 import random
 import re
@@ -40,7 +40,7 @@ def in_chinese(asked: ToRename, texts: str) -> Iterator[Maker]:
 
 
 def _chinese_names(asked: ToRename) -> list[str]:
-    """What question and answers name: the subjects of documents, names with a dot, names with a tail."""
+    """Return the names in question and answers: subjects of documents, names with a dot, other entities."""
     said = (asked.question, *asked.answers)
     found: dict[str, int] = {}
     for text in texts_of(asked):
@@ -86,7 +86,7 @@ def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # n
 
 
 def _spelt_in_chinese(name: str, texts: str) -> bool:
-    """Whether the name has no short form in the texts, and none in another script in brackets behind it."""
+    """Return whether the texts have no short form of the name, and no other script in brackets behind it."""
     short = _SHORT_CITIES.get(name)
     if short is not None and short in texts.replace(name, ""):
         return False
@@ -94,7 +94,7 @@ def _spelt_in_chinese(name: str, texts: str) -> bool:
 
 
 def _always_before_kind(stem: str, texts: str) -> bool:
-    """Whether the stem stands nowhere but before a word for its kind, so that it is no piece of another name."""
+    """Return whether the stem always stands before a word for its kind, and so is no part of another name."""
     return all(
         any(texts.startswith(kind, found.end()) for kind in _KINDS)
         and not _WRITES_NAMES.match(texts[found.start() - 1 : found.start()])
@@ -103,7 +103,7 @@ def _always_before_kind(stem: str, texts: str) -> bool:
 
 
 def _is_chinese_person(name: str, asked: ToRename, texts: str) -> bool:
-    """Whether a page tells of somebody so called, or the question asks who it was."""
+    """Return whether a page tells of a person of that name, or the question asks who it was."""
     if len(name) not in (2, 3) or not zh_surname(name) or TRANSCRIBED.fullmatch(name):
         return False
     if not _spelt_in_chinese(name, texts):
@@ -132,7 +132,7 @@ def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
 
 
 def _foreigner(name: str, texts: str, rng: random.Random) -> list[Rule]:
-    """A foreign name with a first name of the same gender and another family name; its parts where they stand alone."""
+    """Return rules for a foreign name: new first name of the same gender, new family name, parts that stand alone."""
     parts, names = _DOT.split(name), invented_names("zh")
     of = gender_of(texts, _PRONOUNS) or "male"
     first, *middle = rng.sample(names[f"foreign-{of}"], max(1, len(parts) - 1))

@@ -13,7 +13,7 @@ from flows.scoring.words import WORDS, released_blacklist
 
 
 def answer_problems(case: Case, stock: SearchableTexts) -> Iterator[str]:
-    """The supporting documents answer the question, and nothing else does."""
+    """Check that the supporting documents answer the question, and that nothing else does."""
     row, language = case.row, case.language
     if not any(says_something(answer) for answer in row.answers):
         yield "it has no answer"
@@ -44,13 +44,13 @@ def answer_problems(case: Case, stock: SearchableTexts) -> Iterator[str]:
 
 
 def _asked(case: Case) -> frozenset[str]:
-    """The content words of the question, as it was before replacement, that are no words of an answer."""
+    """Return the content words of the question before replacement that are in no answer."""
     answers = (case.language.content_words(case.undone(answer)) for answer in case.row.answers)
     return case.language.content_words(case.undone(case.row.input)).difference(*answers)
 
 
 def _answering(text: str, answer: str, asked: frozenset[str], case: Case) -> str | None:
-    """The first sentence that holds the answer together with a word asked for, before replacement."""
+    """Return the first sentence that holds the answer and a word asked for, before replacement."""
     text, answer, language = case.undone(text), case.undone(answer), case.language
     for start, end in pairwise((0, *boundaries(text, case.code), len(text))):
         if _answer_stands(text[start:end], answer, case) and asked & language.content_words(text[start:end]):
@@ -59,14 +59,14 @@ def _answering(text: str, answer: str, asked: frozenset[str], case: Case) -> str
 
 
 def _answer_stands(text: str, answer: str, case: Case) -> bool:
-    """Whether the answer stands in a distracting text as whole words: "Neal" does not stand in "O'Neal"."""
+    """Return whether the answer stands in a distracting text as whole words: "Neal" does not in "O'Neal"."""
     if case.code == "zh":
         return case.language.contains(text, answer)
     return bool(keywords.occurs(text, [answer], case.code))
 
 
 def keyword_problems(marked: str, answer: str, dataset: Dataset) -> Iterator[str]:
-    """Each keyword is a word of the answer."""
+    """Check that each keyword is a word of the answer."""
     if marked and not dataset.keywords:
         yield f"{dataset.released} has no answer keywords, and here they are {marked!r}"
     language = language_of(dataset.language)

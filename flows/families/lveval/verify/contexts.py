@@ -37,7 +37,7 @@ _CONTROLS = bytes(code for code in range(0x20) if chr(code) not in "\n\t")
 
 
 def verify_contexts(rows: Iterable[LongContext], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each context is of its length, holds all that it says and nothing else that answers; levels and parts agree."""
+    """Check that contexts have their length, hold what they say and no other answer, and agree with other rows."""
     levels, origins = Levels(), Origins.of(ctx)
     for row in rows:
         released, _, level = row.dataset.rpartition("_")

@@ -26,7 +26,7 @@ _DECLARED = {"en": re.compile(rf"[.!…]{CLOSING}\Z"), "zh": re.compile(rf"[。�
 
 
 def verify_facts(rows: Iterable[ConfusingFact], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each states something near the question that answers it not; a pair has one of each kind at most."""
+    """Check that each fact is near the question and does not answer it; a pair has at most one of each kind."""
     seen = Seen()
     for row in rows:
         problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language, "confusing_facts")]
@@ -63,7 +63,7 @@ def _meaningful(text: str, code: str, language: Language) -> frozenset[str]:
 
 
 def _subject_problems(row: ConfusingFact, language: Language) -> Iterator[str]:
-    """By the names of the question: a subject fact that has them says less than is asked, an object fact has one.
+    """Check names: a subject fact with the question's names says less than is asked; an object fact has one of them.
 
     To the object fact the name that the original begins with will do, since a question may only describe its subject.
     """
@@ -83,7 +83,7 @@ def _subject_problems(row: ConfusingFact, language: Language) -> Iterator[str]:
 
 
 def _names(text: str) -> frozenset[str]:
-    """The words in capitals, but for the one that the text begins with where none follows it."""
+    """Return the capitalised words; the first word of the text only if another capitalised one follows."""
     words = _CAPITALISED.findall(text)
     begins = _CAPITALISED.match(text.lstrip()) is not None
     alone = begins and not re.match(r"\W*\w+\s+[^\W\d_a-z]", text)
@@ -91,7 +91,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _folded_words(text: str) -> list[str]:
-    """Words in lower case without possessives and plurals, which an English sentence may have or lack."""
+    """Return the words in lower case, without possessives and plurals."""
     found = re.findall(r"[^\W_]+", re.sub(r"['’]s\b", "", text).casefold())
     return [word.removesuffix("es").removesuffix("s") for word in found if len(word) > 1]
 

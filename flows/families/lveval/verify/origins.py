@@ -19,7 +19,7 @@ from schemas.verdict import Verdict
 
 @dataclass(frozen=True)
 class Origins:
-    """What the contexts were made from, as the other parts have it."""
+    """The other parts' records that the contexts were made from."""
 
     pairs: Mapping[str, Pair]
     facts: Mapping[str, list[str]]
@@ -53,7 +53,7 @@ class Origins:
         return cls(pairs, facts, rules, marked, sources, needed)
 
     def problems(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
-        """Where a row, its replacements undone, is not what the other parts say; nothing where there are none."""
+        """Yield where a row, its replacements undone, disagrees with the other parts; nothing if there are none."""
         if not self.pairs:
             return
         pair = self.pairs.get(row.pair_id)
@@ -84,7 +84,7 @@ class Origins:
 
 
 def is_corrected(row: RuleConflicts, verdicts: Mapping[str, Verdict]) -> bool:
-    """Whether its rules are as a person corrected them: a correction of an earlier state of the row is none."""
+    """Return whether a person corrected its rules to what they are now."""
     verdict = verdicts.get(row.key)
     written = verdict.changes.get("rules") if verdict is not None else None
     try:
@@ -94,13 +94,13 @@ def is_corrected(row: RuleConflicts, verdicts: Mapping[str, Verdict]) -> bool:
 
 
 def missing_rules(rules: Iterable[Rule], there: Iterable[Rule]) -> list[Rule]:
-    """The rules that are not there, in whatever case: of two that differ by it alone one is enough."""
+    """Return the rules that `present` lacks; of two that differ in case only, one is enough."""
     known = {(rule.old.casefold(), rule.new.casefold()) for rule in there}
     return [rule for rule in rules if (rule.old.casefold(), rule.new.casefold()) not in known]
 
 
 def verify_sources(rows: Iterable[LongContext], documents: Mapping[str, str]) -> Iterator[Fault]:
-    """The checksums of the supporting documents are those of `documents`: id to text, as read again."""
+    """Check the checksums of the supporting documents against `documents`: id to text, as read again."""
     known: dict[str, str] = {}
     for row in rows:
         for source in row.sources:
@@ -117,7 +117,7 @@ def verify_sources(rows: Iterable[LongContext], documents: Mapping[str, str]) ->
 def verify_against_sources(
     rows: Iterable[LongContext], sources: Iterable[QASource], ctx: VerifyContext
 ) -> Iterator[Fault]:
-    """`verify_sources` with the questions as they are read again, and the fact records."""
+    """Run `verify_sources` on the questions, read again, and the fact records."""
     plain = {f"{name}#fact": _fact_of(name, ctx) for name, one in datasets.BY_NAME.items() if one.recalls_fact}
     titled: dict[str, str] = {}
     for source in sources:

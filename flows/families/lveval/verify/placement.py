@@ -32,7 +32,7 @@ class _Header(NamedTuple):
 
 
 def headers(context: str, header: str) -> list[_Header]:
-    """The headers, at the beginnings of lines."""
+    """Return the headers at the beginnings of lines."""
     before, _, after = header.format(number=_MARK).partition(str(_MARK))
     found = re.finditer(f"{re.escape(before)}([0-9]+){re.escape(after)}", context)
     places = (_Header(int(one[1]), *one.span()) for one in found)
@@ -55,7 +55,7 @@ def header_problems(context: str, headers: Sequence[_Header]) -> Iterator[str]:
 
 
 def passages(context: str, headers: Sequence[_Header]) -> list[Span]:
-    """Where the documents stand, each from the end of its header to the next."""
+    """Return where the documents stand, each from the end of its header to the next."""
     starts = [header.start for header in headers] + [len(context)]
     return [Span(one.end, end) for one, end in zip(headers, starts[1:], strict=True)]
 
@@ -70,13 +70,13 @@ def order_problems(row: LongContext) -> Iterator[str]:
 
 
 def within(position: Position, spans: Sequence[Span]) -> int | None:
-    """The number of the document that the position lies in."""
+    """Return the number of the document that the position lies in."""
     number = bisect_right(spans, position.start, key=lambda span: span.start) - 1
     return number if number >= 0 and position.end <= spans[number].end else None
 
 
 def source_problems(case: Case) -> Iterator[str]:
-    """Each source stands once, as it was before replacement."""
+    """Check that each source stands once, as it was before replacement."""
     row = case.row
     expected = {source.id: source.sha256 for source in row.sources}
     placed = [position.source for position, _ in case.of_kind("support")]
@@ -100,7 +100,7 @@ def source_problems(case: Case) -> Iterator[str]:
 
 
 def support_problems(case: Case) -> Iterator[str]:
-    """Each supporting document is the whole of a passage, and those of a unit follow each other.
+    """Check that each supporting document is a whole passage, and that those of a unit follow each other.
 
     A recalled fact stands between two sentences of the book.
     """
@@ -124,7 +124,7 @@ def support_problems(case: Case) -> Iterator[str]:
 
 
 def fact_problems(case: Case) -> Iterator[str]:
-    """Each confusing fact stands once, between two sentences of a distracting document."""
+    """Check that each confusing fact stands once, between two sentences of a distracting document."""
     row = case.row
     if row.confusing_facts and not case.dataset.confusing_facts:
         yield f"{case.dataset.released} has no confusing facts, and the row has {len(row.confusing_facts)}"
@@ -154,7 +154,7 @@ def fact_problems(case: Case) -> Iterator[str]:
 
 
 def _stands(context: str, fact: str, others: Sequence[Position]) -> int:
-    """How often `fact` stands in the context, not counted inside another fact."""
+    """Return how often `fact` stands in the context, not counting inside another fact."""
     times, at = 0, context.find(fact)
     while at >= 0:
         times += not any(other.start <= at and at + len(fact) <= other.end for other in others)
@@ -163,7 +163,7 @@ def _stands(context: str, fact: str, others: Sequence[Position]) -> int:
 
 
 def _between_sentences(case: Case, position: Position, span: Span) -> bool:
-    """Whether the text before ends as a sentence does, if there is any, and the text after begins as one does."""
+    """Return whether a sentence ends before the position, if text stands there, and one begins behind it."""
     context = case.row.context
     before = context[max(span.start, position.start - _WINDOW) : position.start].rstrip()
     after = context[position.end : min(span.end, position.end + _WINDOW)].lstrip()
@@ -172,7 +172,7 @@ def _between_sentences(case: Case, position: Position, span: Span) -> bool:
 
 
 def distracting(case: Case) -> list[str]:
-    """The texts of the context that do not support the answer, without headers and confusing facts."""
+    """Return the texts that do not support the answer, without headers and confusing facts."""
     context, texts = case.row.context, []
     inside: dict[int, list[Position]] = {}
     for position, number in zip(case.row.positions, case.within, strict=True):

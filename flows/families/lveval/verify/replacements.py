@@ -14,13 +14,13 @@ _YEAR_AFTER = re.compile(r",? [12]\d{3}\b")
 
 
 def rule_problems(rules: Sequence[Rule], code: str) -> Iterator[str]:
-    """The rules can be undone: none leads to another, and no two to the same. Rules that differ by case are one."""
+    """Check that the rules can be undone: none leads to another, and no two to the same in any case."""
     for problem in keywords.problems([(rule.old, rule.new) for rule in rules], code):
         yield f"the rule {problem}"
 
 
 def _half_renamed(rules: Sequence[tuple[str, str]], text: str, language: Language, code: str) -> Iterator[str]:
-    """What a keyword names is replaced in all forms of its name, and by all its names, in `text` as it was before."""
+    """Yield the forms and other names of a keyword that were not replaced; `text` is before replacement."""
     edits = [(edit.start, edit.end) for edit in keywords.replacer(rules, code).edits(text)]
     for old, new in rules:
         for mention in language.mentions(text, old):
@@ -36,7 +36,7 @@ def _half_renamed(rules: Sequence[tuple[str, str]], text: str, language: Languag
 
 
 def replacement_problems(case: Case, stock: SearchableTexts) -> Iterator[str]:
-    """No keyword is left, and every substitute stands as the rules put it there."""
+    """Check that no keyword is left, and that every substitute stands where the rules put it."""
     row, rules = case.row, case.rules
     if not rules:
         return
@@ -69,5 +69,5 @@ def replacement_problems(case: Case, stock: SearchableTexts) -> Iterator[str]:
 
 
 def _put_again(case: Case, text: str) -> str:
-    """The text with its replacements undone, and done again."""
+    """Return the text with its replacements undone and done again."""
     return keywords.apply(case.undone(text), case.rules, case.code)

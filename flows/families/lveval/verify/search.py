@@ -19,7 +19,7 @@ SHINGLE = {"en": 8, "zh": 20}  # words (characters) in a shingle
 
 
 class SearchableTexts:
-    """Texts made ready to be searched many times."""
+    """Texts prepared for many searches."""
 
     def __init__(self, texts: Sequence[str], code: str) -> None:
         self.texts = texts
@@ -29,14 +29,14 @@ class SearchableTexts:
         self.whole = BORDER.join(self.folded)
 
     def holding(self, phrase: str) -> list[str]:
-        """All texts that hold the phrase, and others that hold its letters."""
+        """Return all texts that hold the phrase, and some that only hold its letters."""
         wanted = folded(units(phrase, self.code), self.code)
         if not wanted or wanted not in self.whole:
             return []
         return [text for text, folded in zip(self.texts, self.folded, strict=True) if wanted in folded]
 
     def like(self, text: str) -> list[str]:
-        """All texts that have half of their shingles, or of those of `text`, in common with it, and some with fewer."""
+        """Return all texts with half of their shingles in common with `text`, or half of its, and some with fewer."""
         size = SHINGLE[self.code]
         own = units(text, self.code)
         if len(own) < size or not self.texts:
@@ -59,14 +59,14 @@ class SearchableTexts:
 
 
 def _values(texts: Sequence[Sequence[str]], code: str) -> NDArray[np.uint64]:
-    """A number for each unit of the texts, the same for the same ones."""
+    """Return a number for each unit of the texts, equal for equal ones."""
     if code == "zh":
         return np.frombuffer("".join(map(str, texts)).encode("utf-32-le"), np.uint32).astype(np.uint64)
     return np.fromiter(map(hash, chain.from_iterable(texts)), np.int64, sum(map(len, texts))).view(np.uint64)
 
 
 def _rolled(values: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
-    """A hash of each run of `size` values, modulo 2^64."""
+    """Return a hash of each run of `size` values, modulo 2^64."""
     number = max(0, len(values) - size + 1)
     total: NDArray[np.uint64] = np.zeros(number, np.uint64)
     for at in range(size):
