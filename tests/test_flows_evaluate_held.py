@@ -198,7 +198,7 @@ def test_of_two_evaluations_of_a_model_at_once_one_declines(folder: Path, beta: 
     with one_evaluation(folder / "store", folder / "out" / "predictions" / "refutebench-beta"):
         done = Outcome("evaluate", "refutebench", "--model", "beta")
         assert done.code == 1
-        assert "another evaluation writes" in str(done.error)
+        assert "another evaluation is writing" in str(done.error)
         assert Outcome("evaluate", "refutebench", "--model", "alpha").code == 0
     assert beta.requests == []
 

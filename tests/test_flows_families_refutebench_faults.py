@@ -14,6 +14,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from flows.construct.counting import part_summary
 from flows.construct.verification import VerifyContext
 from flows.families.refutebench import FAMILY
 from flows.families.refutebench.prompts import ANSWER_TOKENS, ToAnswer, ToCheck, ToRate, ToRateTask, ToRefute
@@ -359,7 +360,7 @@ def test_faults_lose_no_record_and_leave_nothing_to_be_found(disturbed: Ran) -> 
             manifest = build.manifest(ref)
             assert manifest is not None
             assert manifest.planned == manifest.kept + sum(manifest.dropped.values()), ref
-        summary = build.summary(FAMILY, part)
+        summary = part_summary(build, FAMILY, part)
         assert summary.planned == summary.kept + summary.waiting + sum(
             sum(one.values()) for one in summary.dropped.values()
         )

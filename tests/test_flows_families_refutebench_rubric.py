@@ -17,6 +17,7 @@ from flows.annotate.push import push
 from flows.annotate.report import comparison_lines, mean_lines, verdict_counts, write_annotation
 from flows.annotate.terminal import print_status
 from flows.annotate.work import Work, last_pull, works
+from flows.construct.reviewed import is_current
 from flows.families.refutebench.rubric import (
     AGENT_FIRST,
     AGENT_THIRD,
@@ -297,7 +298,7 @@ def test_a_release_holds_nothing_back_and_its_card_tells_the_ratings(place: Path
     project = open_built(place / "out")
     family = project.build.families["refutebench"].family
     part = family.part("ratings")
-    assert project.build.is_current(family, part)
+    assert is_current(project.build, family, part)
     assert not gate(project, family, part).held_back
     report = write_report(project).read_text(encoding="utf-8")
     assert "people have reviewed" not in report

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from data.sources import SourceSpec
 from data.store import Store
+from flows.construct.counting import part_summary
 from flows.construct.embed import FloatMatrix
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings
@@ -71,7 +72,7 @@ def manifest_of(build: Build, name: str = "test", **more: Any) -> BuildManifest:
     values: dict[str, Any] = {
         "name": name, "seed": build.seed, "limit": None, "config": {"name": name}, "versions": {"python": "3"},
         "models": {"toy.builder": "rules"}, "prompts": {"toy/toy_shout": "1-00000000"},
-        "parts": tuple(build.summary(family, part) for family, part in build.parts()),
+        "parts": tuple(part_summary(build, family, part) for family, part in build.parts()),
     }  # fmt: skip
     return BuildManifest.model_validate({**values, **more})
 

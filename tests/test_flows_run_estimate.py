@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flows.evaluate.estimate import evaluation_lines
-from flows.evaluate.predictions import evaluated_rows
+from flows.evaluate.rows import evaluated_rows
 from flows.families import family_names, load_family
 from flows.families.lveval.datasets import BY_NAME
 from flows.families.refutebench import FAMILY

@@ -17,8 +17,10 @@ from data.parquet import write_parquet
 from data.sources.spec import without_query
 from data.stage_files import Stage
 from data.store import Store
+from flows.construct.counting import part_summary
 from flows.construct.engine import Family, Part
 from flows.construct.files_step import FilesStep
+from flows.construct.reviewed import reviewed_keys
 from flows.construct.stages import StageRef
 from flows.project.locks import one_output
 from flows.project.project import Project
@@ -66,7 +68,7 @@ def _write_output_files(project: Project) -> BuildManifest:
     before = read_manifest(project.out, missing_ok=True)
     parts = []
     for family, part in project.build.parts():
-        summary = project.build.summary(family, part)
+        summary = part_summary(project.build, family, part)
         old = before.part(family.name, part.name) if before else None
         files = _files_if_unchanged(project, summary, old) or _write_part(project, family, part)
         parts.append(summary.model_copy(update={"files": files}))
@@ -212,7 +214,7 @@ def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManif
     if isinstance(part.steps[-1], FilesStep):
         return (*_place(project, family, sifted, "sifted"), *dropped, *_place(project, family, sifted, "accepted"))
     accepted = build.accepted(family.name, part.name)
-    seen = build.reviewed(family, part)
+    seen = reviewed_keys(build, family, part)
 
     def reviewed() -> Iterator[Mapping[str, Any]]:
         for record in accepted:

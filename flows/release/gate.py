@@ -12,6 +12,7 @@ from typing import Any
 
 from data.publish.rows import UNREVIEWED_ALLOWED
 from flows.construct.engine import Family, Part
+from flows.construct.reviewed import is_current, reviewed_keys
 from flows.construct.stages import PEOPLE, StageRef
 from flows.construct.verification import VerifyContext
 from flows.project.output_files import accepted_rows
@@ -64,7 +65,7 @@ def check_current(project: Project) -> None:
     built = {(family.name, part.name) for family, part in project.build.parts()}
     for family, part in project.build.parts():
         for maker in line_of(family, part) if part.released is not None else ():
-            if (family.name, maker.name) in built and not project.build.is_current(family, maker):
+            if (family.name, maker.name) in built and not is_current(project.build, family, maker):
                 raise WrongInput(
                     f"{project.out}: there are new verdicts on {family.name}-{maker.name} since it was built; "
                     f"`touchstone run {project.config_path} --out {project.out}` applies them, then release"
@@ -110,7 +111,7 @@ class _AcceptedRows:
         self._rows = accepted_rows(project, family.name, part)
         self._together, self._asked = part.released.together, part.released.asked
         self._needs_people, self._allow_unreviewed = needs_people(family, part), allow_unreviewed
-        self._reviewed = project.build.reviewed(family, part)
+        self._reviewed = reviewed_keys(project.build, family, part)
         self._decision = _decisions(project, family, part)
         self._makers_held_back = frozenset().union(*(maker.ids for maker in makers if maker.family is family))
         self.by_id: dict[str, list[str]] = {}

@@ -12,6 +12,7 @@ from data.publish.rows import Ruling, write_rows
 from data.publish.scorers import SCORED, scorer
 from data.whole_file import write_whole
 from flows.construct.engine import Family, Part
+from flows.construct.reviewed import reviewed_keys
 from flows.llm.likelihood import SCORES
 from flows.project.output_files import accepted_files
 from flows.project.project import Project
@@ -53,7 +54,7 @@ class _NeededRows:
     ) -> None:  # fmt: skip
         self._config = f"{family.name}-{part.name}"
         every = part.people is not None and part.people.share == "every" and not allow_unreviewed
-        self._reviewed = project.build.reviewed(family, part) if every else None
+        self._reviewed = reviewed_keys(project.build, family, part) if every else None
         self._named = _named(folder, configs) if part.whole else None
         self._sources = {(ref.source, ref.licence) for config in configs for ref in (*config.sources, *config.mixed)}
 
