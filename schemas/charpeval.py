@@ -92,7 +92,7 @@ class Authored(Record):
 
     @property
     def distractors(self) -> dict[DistractorType, str]:
-        """What is written, by type."""
+        """The distractors that are written, by type."""
         return {kind: text for kind in DISTRACTOR_TYPES if (text := getattr(self, kind).strip())}
 
     @property

@@ -146,5 +146,5 @@ class ProtocolSettings(Record):
 
 
 def style_of(rules: Sequence[str]) -> str:
-    """What a dialogue calls the style of its refutations."""
+    """The name of a refutation style in records: its rules, or `plain`."""
     return ", ".join(rules) or PLAIN

@@ -70,7 +70,7 @@ def choices(item: CharpEvalItem, settings: InferenceSettings) -> Sequence[Choice
 
 
 def prompt(item: Exchange, shots: Shots = 0) -> str:
-    """What stands before an option."""
+    """The prompt before an option."""
     shown = [_text((*_chunks(demonstration), _response(demonstration))) for demonstration in demonstrations()[:shots]]
     return "\n\n".join([INSTRUCTION, *shown, _text(_chunks(item))])
 

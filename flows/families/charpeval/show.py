@@ -50,7 +50,7 @@ def _ground(knowledge: str, response: str) -> str:
 
 
 def _drafts(record: UtterancePair | Authored) -> str:
-    """What is suggested, and why nothing is."""
+    """The suggestions, and the reasons for missing ones."""
     suggested = [f"- {name}: {text}" for name, text in record.drafts.items()]
     left_out = [f"- {name}: none, for {why}" for name, why in record.left_out.items()]
     return "\n".join(["Suggestions:", "", *suggested, *left_out]) if suggested or left_out else ""

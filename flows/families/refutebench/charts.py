@@ -22,7 +22,7 @@ def seed_charts(ctx: ChartContext[Seed]) -> Sequence[Chart]:
 
 
 def dialogue_charts(ctx: ChartContext[RefutationDialogue]) -> Sequence[Chart]:
-    """What refutations are about, which dialogues are whole, and what was cut of prompts and answers."""
+    """The focus of refutations, the finished dialogues, and the prompts and answers that were cut."""
     focuses: Counter[str] = Counter()
     cut_off: Counter[str] = Counter()
     prompts_cut: Counter[str] = Counter()

@@ -65,7 +65,7 @@ def in_case_of(original: str, replacement: str) -> str:
 
 
 def contracts_itself(text: str) -> bool:
-    """Whether a text has contractions outside quotations: a writer is not asked to change what others say."""
+    """Return whether a text has contractions outside quotations: a writer is not asked to change what others say."""
     return _CONTRACTION.search(_QUOTED.sub("", text)) is not None
 
 
@@ -130,7 +130,7 @@ def _has_figures(text: str) -> bool:
 
 
 def _asks(sentence: str) -> bool:
-    """Whether a sentence is a question of the writer's own."""
+    """Return whether a sentence is a question of the writer's own."""
     return sentence.rstrip().endswith(("?", "？")) and _QUOTES.search(sentence) is None
 
 

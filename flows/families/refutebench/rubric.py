@@ -98,7 +98,7 @@ def evaluators_ratings(ratings: Iterable[Rating], sampled: Sequence[Task]) -> It
 
 
 def _rates_next_answer(rating: Rating) -> bool:
-    """Whether a rating is R(a_{i+1}, r_i) of a transient dialogue."""
+    """Return whether a rating is R(a_{i+1}, r_i) of a transient dialogue."""
     number = rating.refutation_number
     return rating.protocol == "transient" and number is not None and rating.answer_number == number + 1
 
@@ -116,7 +116,7 @@ def _place(rating: Rating) -> tuple[str, int | None]:
 
 
 def _task(rating: Rating, sample: str, rubric: Rubric) -> Task:
-    """What people see of a rating: not who refuted, who answered, or who rated it how.
+    """The task for people of a rating: it hides who refuted, who answered, who rated, and the rating.
 
     Its key is that of the refutation, so that people's answers stay valid with another evaluator.
     """

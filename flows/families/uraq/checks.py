@@ -110,7 +110,7 @@ def _difference(first: Sequence[str], second: Sequence[str]) -> tuple[int, int]:
 
 
 def exchanges(original: str, manipulated: str) -> bool:
-    """Whether two elements of a statement have changed places, which reverses its sense.
+    """Return whether two elements of a statement have changed places, which reverses its sense.
 
     "Sound travels faster than light" does; "The Red Sea is connected with the Mediterranean" does not, nor does a mere
     change of the word order.
@@ -127,7 +127,7 @@ def exchanges(original: str, manipulated: str) -> bool:
 
 
 def may_both_hold(original: str, manipulated: str) -> bool:
-    """Whether both statements may be true, because another thing is said to have a property that several can have.
+    """Return whether both statements may be true: another thing is said to have a property that several can have.
 
     "Copper is attracted to magnets" leaves it open that iron is. That is so if the subject of a sentence in the present
     has changed, unless only one thing can have the property: a highest, a first, the capital. Another property of the
@@ -168,7 +168,7 @@ def carries(original: str, manipulated: str) -> Literal["number", "entity"] | No
 
 
 def _is_noun(word: str, opens_noun: bool) -> bool:
-    """Whether a word is a noun; if it may be a verb or an adjective, whether the word before it opens a noun."""
+    """Return whether a word is a noun; if it may be a verb or an adjective, whether the word before it opens a noun."""
     lemmas = lemminflect.getAllLemmas(word)
     if "VERB" not in lemmas and "ADJ" not in lemmas:
         return True  # a word that the dictionary lacks is a name
@@ -180,7 +180,7 @@ def _can_be_verb(word: str) -> bool:
 
 
 def _holds_of_one(statement: str, predicate: Sequence[str], *, is_singular: bool) -> bool:
-    """Whether a predicate can be true of one thing alone, or happened once."""
+    """Return whether a predicate can be true of one thing alone, or happened once."""
     if _IDENTITY.search(statement) or any(word in _ONE_ALONE or _is_superlative(word) for word in predicate):
         return True
     return any(
@@ -194,7 +194,7 @@ def _is_superlative(word: str) -> bool:
 
 
 def _is_past(word: str, *, is_singular: bool) -> bool:
-    """Whether the word is the past of a verb and, with its subject, cannot be the present."""
+    """Return whether the word is the past of a verb and, with its subject, cannot be the present."""
     return any(
         word in (forms := lemminflect.getAllInflections(lemma, upos="VERB")).get("VBD", ())
         and (is_singular or word not in forms.get("VB", ()))
@@ -219,7 +219,7 @@ def is_entity(answer: str) -> bool:
 
 
 def is_yes_no_question(question: str) -> bool:
-    """Whether the last sentence asks for yes or no.
+    """Return whether the last sentence asks for yes or no.
 
     The first clause decides that opens as a question, with an auxiliary or a question word. A clause that opens with
     when or where and goes on without an auxiliary ("When lightning strikes, does ...") is not the question. If no
@@ -302,7 +302,7 @@ def _idle(number: int, why: str) -> tuple[str, str]:
 
 
 def knows(reply: str, answer: str, question: str) -> bool:
-    """Whether a reply to a single-hop question gives its answer, as a person would judge it.
+    """Return whether a reply to a single-hop question gives its answer, as a person would judge it.
 
     More lenient than scoring (`score.is_right`), whose prompt prescribes the form. A yes or no counts by its first
     word; a number may have a unit, if it is the only number; an entity may have another spelling, a short form

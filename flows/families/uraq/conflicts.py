@@ -138,7 +138,7 @@ def polarities(question: str, first: str, second: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class _Proposition:
-    """What a sentence says, by its content words in base form."""
+    """The statement of a sentence: its content words in base form."""
 
     order: tuple[str, ...]
     negations: int

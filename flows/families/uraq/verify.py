@@ -42,7 +42,7 @@ def verify_statements(rows: Iterable[StatementPair], ctx: VerifyContext) -> Iter
 
 
 def _says_the_same(original: str, manipulated: str) -> bool:
-    """Whether the same words occur in the same order, with their end put first, or in another voice."""
+    """Return whether the same words occur in the same order, with their end put first, or in another voice."""
     before, after = en.content_lemmas(original), en.content_lemmas(manipulated)
     ways = (sorted({"to", "from", "into", "with"} & set(en.words(text))) for text in (original, manipulated))
     if sorted(before) != sorted(after) or len(set(map(tuple, ways))) > 1:
@@ -59,7 +59,7 @@ _TRUE_OF_ONE = re.compile(
 
 
 def _can_both_be_true(original: str, manipulated: str) -> bool:
-    """Whether another subject is said to have a property of the original's, which several things can have."""
+    """Return whether another subject is said to have a property of the original's, which several things can have."""
     before, after = original.split(), manipulated.split()
     shared = 0
     while shared < min(len(before), len(after)) and before[-1 - shared] == after[-1 - shared]:
@@ -98,7 +98,7 @@ def verify_items(rows: Iterable[UraqItem], ctx: VerifyContext) -> Iterator[Fault
 
 
 def _is_said(result: str, question: str) -> bool:
-    """Whether the question contains a result that is neither a number nor yes or no."""
+    """Return whether the question contains a result that is neither a number nor yes or no."""
     return re.fullmatch(r"[\d.,-]+|yes|no", result) is None and en.contains(question, result)
 
 

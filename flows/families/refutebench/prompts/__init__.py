@@ -43,7 +43,7 @@ class ToRefute(Frozen):
 
 
 class Refutation(Frozen):
-    """What the user says."""
+    """A refutation, in the user's words."""
 
     refutation: str = Field(min_length=1)
 

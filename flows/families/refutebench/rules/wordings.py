@@ -57,7 +57,7 @@ class Wording(NamedTuple):
 
     @property
     def recurs(self) -> bool:
-        """Whether another text can have the old words too."""
+        """Return whether another text can have the old words too."""
         return not _TIED.search(self.old)
 
 
@@ -138,7 +138,7 @@ def _nouns(text: str) -> list[str]:
 
 
 def fits(wording: Wording, text: str) -> bool:
-    """Whether the new words can replace the old ones wherever these occur."""
+    """Return whether the new words can replace the old ones wherever these occur."""
     if wording.old.lower() not in text.lower():
         return False
     if not wording.old.isascii():

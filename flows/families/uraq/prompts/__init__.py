@@ -135,7 +135,7 @@ def _check_steps(asked: ToAsk, answer: Question) -> None:
 
 
 def of_wanted_type(asked: ToAsk, answer_type: AnswerType) -> bool:
-    """Whether a question of this type will do."""
+    """Return whether a question of this type will do."""
     if answer_type == "boolean":
         return asked.answer_type in ("boolean", None)
     return not asked.only
