@@ -13,7 +13,8 @@ from flows.construct.engine import Drop
 from flows.families.uraq.score import is_refusal
 from flows.language import en
 from flows.language.en.tokens import word_set
-from flows.scoring.qa import normalise_answer, number_value
+from flows.scoring.number_value import number_value
+from flows.scoring.qa import normalise_answer
 from schemas.uraq import AnswerType, Manipulation, Step
 
 MAX_STATEMENT_WORDS = 30

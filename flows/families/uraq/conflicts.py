@@ -13,7 +13,8 @@ from flows.construct.engine import Drop
 from flows.families.uraq import checks
 from flows.language import en
 from flows.language.en.tokens import word_set
-from flows.scoring.qa import normalise_answer, number_value
+from flows.scoring.number_value import number_value
+from flows.scoring.qa import normalise_answer
 from schemas.source import QASource
 from schemas.uraq import AnswerType
 
