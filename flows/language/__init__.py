@@ -17,7 +17,7 @@ class Mention(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A stretch of a text, and what stands in its place now."""
+    """A stretch of a text, and its replacement."""
 
     old: str
     new: str
@@ -49,7 +49,7 @@ class Language(Protocol):
         ...
 
     def contains(self, text: str, phrase: str) -> bool:
-        """True if `phrase` stands in `text` as whole words, whatever the case."""
+        """True if `phrase` occurs in `text` as whole words, in any case."""
         ...
 
     def answer_type(self, answer: str, question: str = "") -> AnswerType:
@@ -89,11 +89,11 @@ class Language(Protocol):
 
 
 class CannotReplace(Exception):  # noqa: N818 - a refusal
-    """A mention that cannot name something else where it stands: why, in a few words."""
+    """A mention that cannot name something else in its place; the message says why in a few words."""
 
 
 def names_of(code: str, answer: str, aliases: Sequence[str], text: str = "") -> tuple[str, ...]:
-    """The aliases that name what the answer names wherever they stand in `text`, and the title that follows its name.
+    """Return the aliases that mean the answer everywhere in `text`, and the title that follows its name.
 
     Another wording of a number or a date does not: "1788" is no name of the day "18 January 1788"; nor does one with
     which something else's name begins: "the European Court", where the text speaks of "the European Court of Human
@@ -122,7 +122,7 @@ def _begins_another(alias: str, names: Sequence[str], text: str) -> bool:
 
 
 def _without_first_name(name: str, text: str) -> str | None:
-    """The rest of a person's name of three words or more, where the text has it alone."""
+    """Return the rest of a person's name of three words or more, if the text has it alone."""
     first, _, rest = name.partition(" ")
     alone = " " in rest and rest[:1].isupper() and text.count(rest) > text.count(f"{first} {rest}")
     return rest if alone and language_of("en").answer_type(name) == "person" else None
@@ -137,7 +137,7 @@ def _title_after(name: str) -> str | None:
 
 
 def language_of(code: str) -> Language:
-    """The module of a language, by its code. Raises `KeyError` for one that there is none of."""
+    """Return the package of a language. Raises `KeyError` for an unknown code."""
     import importlib
 
     if code not in LANGUAGES:

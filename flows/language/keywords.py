@@ -107,7 +107,7 @@ class Replacer:
         return self.undo(self.apply(text)) == text
 
     def unreturned(self, text: str) -> list[Rule]:
-        """The rules that keep `text` from coming back, in the order given; empty where it is reversible.
+        """The rules that keep `text` from coming back, in the order given; empty if it is reversible.
 
         A rule is one of them where its substitute is in the text already, or comes about beside what was put in; where
         the case, white space or apostrophes that the keyword has cannot be told from the substitute put there; where
@@ -141,11 +141,11 @@ class _OneWay:
         self._substitutes = _Substitutes(self.put)
 
     def number(self, spelling: str) -> int:
-        """The index of the rule whose keyword was found so."""
+        """Return the index of the rule whose keyword has this spelling."""
         return self._numbers[folded(spelling)]
 
     def put(self, spelling: str) -> str:
-        """The substitute as it is to stand where `found` stood."""
+        """Return the substitute in the case and spacing of `spelling`."""
         old, new = map(str.strip, self._rules[self.number(spelling)])
         return new if spelling == old else _put(spelling, old, new)
 
@@ -206,7 +206,7 @@ def _longest(starts: Integers, ends: Integers, lengths: Integers) -> Integers:
 
 
 def _put(spelling: str, old: str, new: str) -> str:
-    """`new` as it is to stand where `found` stood for `old`."""
+    """Return `new` in the case and spacing that `spelling` has for `old`."""
     cased = _cased(_plain(spelling), _plain(old), new)
     return _kept(_APOSTROPHE, spelling, old, _kept(_GAP, spelling, old, cased))
 
@@ -216,7 +216,7 @@ def _plain(phrase: str) -> str:
 
 
 def _kept(mark: re.Pattern[str], spelling: str, old: str, new: str) -> str:
-    """`new` with the marks of `found` that are other than in `old`, one for one as far as there are."""
+    """Return `new` with the marks of `spelling` that differ from those of `old`, one for one."""
     marks = zip(mark.findall(spelling), mark.findall(old), strict=True)
 
     def put(match: re.Match[str]) -> str:
@@ -227,7 +227,7 @@ def _kept(mark: re.Pattern[str], spelling: str, old: str, new: str) -> str:
 
 
 def _cased(spelling: str, old: str, new: str) -> str:
-    """`new` in the case that `old` has as `found`.
+    """Return `new` in the case that `old` has as `spelling`.
 
     It is that of the whole phrase if it is one of `_FORMS`; else each word takes that of its counterpart where there
     are as many; else it is the form that is nearest, by the letters that differ.
@@ -298,13 +298,13 @@ def undo(text: str, rules: Sequence[Rule], language: str) -> str:
 
 
 def occurs(text: str, phrases: Sequence[str], language: str) -> frozenset[str]:
-    """The phrases that stand in `text`, as rules would find them."""
+    """Return the phrases that occur in `text`, as rules would find them."""
     phrases = tuple(phrases)
     return frozenset(phrases[index] for index in _finder(phrases, language).among(text))
 
 
 def met(text: str, rules: Sequence[Rule], language: str) -> list[Rule]:
-    """The rules whose substitutes stand in `text` already, in the order given."""
+    """Return the rules whose substitutes occur in `text` already, in the order given."""
     finder = _finder(tuple(new for _, new in rules), language)
     return [(rules[index][0], rules[index][1]) for index in finder.among(text)]
 

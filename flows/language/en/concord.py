@@ -147,7 +147,7 @@ def _can_be_subject(words: Tokens, first: int) -> bool:
 
 @lru_cache(_KEPT)
 def _other_present(verb: str, plural: bool) -> str | None:
-    """The present tense of a verb in the other number; None where the word is no verb in the present."""
+    """The present tense of a verb in the other number; None if the word is no verb in the present."""
     if not verb.islower():
         return None
     lemmas: tuple[str, ...] = lemminflect.getAllLemmas(verb).get("VERB", ())
@@ -167,7 +167,7 @@ _FEMALE = {"she": "he", "herself": "himself", "hers": "his"}
 
 
 def pronouns(words: Tokens, mentions: tuple[Found, ...], answer: str, new: str) -> list[Edit]:
-    """Pronouns for a person of another gender, where the text speaks of one person only."""
+    """The edits of pronouns for a person of another gender, if the text is about one person only."""
     was, now = gender(phrases.core(answer)), gender(phrases.core(new))
     if was is None or now is None or was == now or answer_type(answer) != "person":
         return []

@@ -51,7 +51,7 @@ def described(new: str) -> New:
 
 
 def _first_and_surname(inner: str) -> tuple[str, str]:
-    """The first name and the family name as they stand in a person's name."""
+    """The first name and the family name as written in a person's name."""
     words, name = tokens(inner), personal_name(inner)
     if name is None:
         return "", ""

@@ -75,7 +75,7 @@ def is_common_surname(word: str) -> bool:
 
 @lru_cache(_KEPT)
 def gender(name: str) -> Gender | None:
-    """The gender that a person's title or first name tells; None where it tells none."""
+    """The gender that a person's title or first name tells; None if it tells none."""
     for form in tokens(name).normals:
         if form in TITLES:
             if form not in _GENDERLESS_TITLES:

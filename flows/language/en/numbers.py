@@ -88,7 +88,7 @@ class Date(NamedTuple):
 
 @lru_cache(_KEPT)
 def date_of(forms: tuple[str, ...]) -> Date | None:
-    """The date that the words say, in any order of day, month and year; None where they say anything else."""
+    """The date that the words say, in any order of day, month and year; None if they say anything else."""
     day = month = year = None
     for form in forms:
         if form in MONTHS and month is None:

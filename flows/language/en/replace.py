@@ -74,7 +74,7 @@ def _check_alias(site: Site) -> None:
 
 
 def _without_doubled(words: Tokens, mention: Found, first: int, piece: str) -> str:
-    """The new words without what stands beside the mention already ("Yukon River" before "River")."""
+    """The new words without those next to the mention already ("Yukon River" before "River")."""
     new = tokens(piece)
     follows = words.normals[mention.last + 1] if words.adjacent(mention.last) else ""
     if len(new) > 1 and new.normals[-1] == follows and not follows[0].isdigit():

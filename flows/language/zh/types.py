@@ -168,7 +168,7 @@ def is_personal_name(phrase: str) -> bool:
 
 @lru_cache(_KEPT)
 def surname(name: str) -> str:
-    """The surname of a Chinese name; of a foreign one what follows the last dot; empty where there is none."""
+    """The surname of a Chinese name; of a foreign name, the part after the last dot; empty if there is none."""
     if "·" in name:
         return name.rpartition("·")[2]
     if len(name) >= 3 and name[:2] in _DOUBLE_SURNAMES:
@@ -184,7 +184,7 @@ def given_name(name: str) -> str:
 
 @lru_cache(_KEPT)
 def gender(name: str) -> Gender | None:
-    """The gender that the characters of a Chinese given name tell; None where they tell none."""
+    """The gender that the characters of a Chinese given name tell; None if they tell none."""
     if "·" in name or not surname(name):
         return None
     characters = set(name[len(surname(name)) :])
@@ -291,7 +291,7 @@ def _other_shape(phrase: str, question: str) -> str | None:
 
 
 def is_nominal(phrase: str) -> bool:
-    """True if the phrase consists of nouns and what stands before them, and ends in a noun."""
+    """True if the phrase consists of nouns and their modifiers, and ends in a noun."""
     tags = [tag for word, tag in tagged(phrase) if word.strip()]
     if not tags or any(tag[0] in "pcuydr" or tag.startswith(("ul", "uj")) for tag in tags):
         return False
