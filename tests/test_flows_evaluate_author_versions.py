@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows.annotate.pull import write_lines
-from flows.annotate.work import stand, works
+from flows.annotate.work import last_pull, works
 from flows.construct.evaluation import Version
 from flows.evaluate import terminal as scoring
 from flows.evaluate.author_versions import author_versions
@@ -130,7 +130,7 @@ def test_table_3_worked_by_hand(written: Project, monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_author_s_version_is_what_was_handed_in_last(written: Project) -> None:
-    collected = next(one for one in stand(written) if one.rubric == "charpeval-authoring")
+    collected = next(one for one in last_pull(written) if one.rubric == "charpeval-authoring")
     ((back, author),) = collected.settlement.revisions
     assert author == "a1"
     record: Any = collected.work.records[back.item_key]

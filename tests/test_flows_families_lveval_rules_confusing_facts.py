@@ -14,7 +14,7 @@ from flows.families.lveval.rules.confusing_facts import candidate_facts, confusi
 from flows.families.lveval.rules.entities_en import entity_type, renamed
 from flows.families.lveval.rules.sentences_en import sentences
 from flows.llm.model import Invalid
-from flows.project.output_files import write_outputs
+from flows.project.output_files import write_output_files
 from flows.project.project import Project
 from tests.builds import write_config
 from tests.toy import run_all
@@ -220,7 +220,7 @@ def test_by_the_rules_a_share_of_the_pairs_has_two_facts(shared: Path, tmp_path:
     config = write_config(tmp_path, store=str(tmp_path / "store"), families={"lveval": block})
     project = Project(config, tmp_path / "out")
     asyncio.run(run_all(project.build, 1))
-    write_outputs(project)
+    write_output_files(project)
     facts: dict[str, dict[str, int]] = {name: {} for name in datasets}
     for record in project.build.accepted("lveval", "confusing-facts"):
         own = facts[record.dataset]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flows.evaluate.estimate import evaluation_lines
-from flows.evaluate.predictions import evaluated_rows
+from flows.evaluate.rows import evaluated_rows
 from flows.families import family_names, load_family
 from flows.families.lveval.datasets import BY_NAME
 from flows.families.refutebench import FAMILY
@@ -18,7 +18,7 @@ from flows.families.refutebench.plan import dialogues_of, ratings_of
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.families.uraq.method import messages
 from flows.llm.prices import estimate_prompt_tokens
-from flows.project.output_files import remember, write_outputs
+from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
 from flows.run.estimate import Estimate, estimate, usual_tokens
 from schemas.base import Provenance
@@ -68,7 +68,7 @@ def project(folder: Path, limit: int | None = None, out: str = "out", **settings
 
 def built(one: Project) -> BuildManifest:
     one.run(run_all(one.build))
-    manifest = write_outputs(one)
+    manifest = write_output_files(one)
     one.close()
     return manifest
 

@@ -153,8 +153,8 @@ def _same_subject(asked: ToConfuse, fact: str) -> Problem:
     if not named or not all(_is_named(asked.language, fact, name) for name in named):
         return None
     language = language_of(asked.language)
-    said = language.content_words(asked.question) - _kind_asked(asked) - language.content_words(" ".join(named))
-    if len(said & language.content_words(fact)) >= MOST_SAID * len(said):
+    asked_words = language.content_words(asked.question) - _kind_asked(asked) - language.content_words(" ".join(named))
+    if len(asked_words & language.content_words(fact)) >= MOST_SAID * len(asked_words):
         return (
             "has the same subject",
             f"it says most of what is asked, and of the same: write of another than {_listed(named)}",
@@ -186,7 +186,7 @@ def _begun(asked: ToConfuse, fact: str) -> frozenset[str]:
 def _answering_problem(asked: ToConfuse, fact: str) -> Problem:
     """Refuse a fact that says all that the question does and names something of the type that it asks for."""
     language = language_of(asked.language)
-    said, wanted = language.content_words(fact), language.content_words(asked.question)
+    words, wanted = language.content_words(fact), language.content_words(asked.question)
     if not asked.answers or not wanted or speaks_of_another(asked.language, asked.question, fact):
         return None
     of = "other" if is_yes_or_no(asked.answers[0]) else language.answer_type(asked.answers[0], asked.question)
@@ -194,7 +194,7 @@ def _answering_problem(asked: ToConfuse, fact: str) -> Problem:
         if all(language.contains(asked.question, name) for name in _named_of(language, fact, of)):
             return None
         wanted -= _kind_asked(asked)
-    if wanted and wanted <= said:
+    if wanted and wanted <= words:
         return "may answer the question", "it says all that the question asks about; leave some of it out, or change it"
     return None
 
@@ -231,7 +231,7 @@ def subjects(language: str, question: str) -> frozenset[str]:
         _VERB_BEHIND.sub("", word) for word, tag in tagged(normal(question).text) if tag in _NAMES and len(word) > 1
     )
     topic = frozenset(_TITLED.findall(question)) or _topic(question)
-    return topic | {name for name in named if not any(name in one for one in topic)}
+    return topic | {name for name in named if not any(name in longer for longer in topic)}
 
 
 def _capitalised(text: str) -> list[str]:
@@ -251,30 +251,30 @@ _BEGINNINGS = word_set(
 
 def _leading(fact: str) -> frozenset[str]:
     """Return the words of the name that an English sentence begins with."""
-    found: list[str] = []
+    words: list[str] = []
     for word in _WORD.findall(fact):
         if word[0].isupper() or word[0].isdigit():
-            found.append(word.rstrip("."))
-        elif word not in _JOINS or not found:
+            words.append(word.rstrip("."))
+        elif word not in _JOINS or not words:
             break
-    return language_of("en").content_words(" ".join(found)) if found else frozenset()
+    return language_of("en").content_words(" ".join(words)) if words else frozenset()
 
 
 def _topic(question: str) -> frozenset[str]:
     """Return the noun phrase that a Chinese question begins with."""
-    found, is_noun = "", False
+    phrase, is_noun = "", False
     for word, tag in tagged(normal(question).text):
         if tag == "x" and not word.isalnum():
             break
         if (
-            not tag.startswith(_NAMING if not found else (*_NAMING, "t"))
+            not tag.startswith(_NAMING if not phrase else (*_NAMING, "t"))
             or (tag.startswith("v") and tag != "vn")
             or word in ("是", "有")
         ):
             break
-        found += word
+        phrase += word
         is_noun = is_noun or tag.startswith(("n", "eng", "x"))
-    return frozenset([_VERB_BEHIND.sub("", found)]) if is_noun and len(found) > 1 else frozenset()
+    return frozenset([_VERB_BEHIND.sub("", phrase)]) if is_noun and len(phrase) > 1 else frozenset()
 
 
 def _is_named(language: str, fact: str, name: str) -> bool:
@@ -282,7 +282,7 @@ def _is_named(language: str, fact: str, name: str) -> bool:
     if language != "zh":
         return _holds(language, fact, name)
     text, wanted = normal(fact).text, normal(name).text
-    before = (text[found.start() - 1 : found.start()] for found in re.finditer(re.escape(wanted), text))
+    before = (text[match.start() - 1 : match.start()] for match in re.finditer(re.escape(wanted), text))
     return any(not _HAN.match(sign) or sign in _FUNCTIONAL for sign in before)
 
 

@@ -84,9 +84,9 @@ class DistractorIndex:
         if not wanted:
             return
         finder = PhraseFinder([form(phrase) for phrase in wanted], self.language)
-        found = finder.holding([form(text.decode()) for text in self.texts])
+        holding = finder.holding([form(text.decode()) for text in self.texts])
         for place, phrase in enumerate(wanted):
-            known[phrase] = np.asarray(found.get(place, ()), np.int64)
+            known[phrase] = np.asarray(holding.get(place, ()), np.int64)
 
     def holding(self, phrase: str) -> Numbers:
         """Return the documents that hold the phrase as whole words in any case, in order."""
@@ -110,11 +110,11 @@ class DistractorIndex:
 
     def in_other_script(self, text: str) -> Numbers:
         """Return the Chinese documents written in the other script, Simplified or Traditional, than the text."""
-        own = script(text) if self.language == "zh" else None
-        if own is None:
+        wanted = script(text) if self.language == "zh" else None
+        if wanted is None:
             return np.empty(0, np.int64)
-        found: Numbers = np.flatnonzero((self._scripts != own) & (self._scripts != ""))
-        return found
+        others: Numbers = np.flatnonzero((self._scripts != wanted) & (self._scripts != ""))
+        return others
 
     @cached_property
     def _scripts(self) -> npt.NDArray[np.str_]:
@@ -131,14 +131,14 @@ class DistractorIndex:
     def near_duplicates(self, texts: Sequence[bytes]) -> list[Numbers]:
         """Return, for each text, the documents that nearly repeat it, hold it, or are held by it."""
         marks, documents, sizes = self._fingerprints
-        own, owners = fingerprints(texts)
-        first, last = np.searchsorted(marks, own, "left"), np.searchsorted(marks, own, "right")
-        found: list[Numbers] = []
+        wanted, owners = fingerprints(texts)
+        first, last = np.searchsorted(marks, wanted, "left"), np.searchsorted(marks, wanted, "right")
+        duplicates: list[Numbers] = []
         for start, end in pairwise(np.searchsorted(owners, np.arange(len(texts) + 1)).tolist()):
             hits = [documents[first[mark] : last[mark]] for mark in range(start, end) if first[mark] < last[mark]]
             shared = np.bincount(np.concatenate([np.empty(0, np.int64), *hits]), minlength=len(sizes))
-            found.append(np.flatnonzero(shared >= NEAR_DUPLICATE * np.maximum(1, np.minimum(sizes, end - start))))
-        return found
+            duplicates.append(np.flatnonzero(shared >= NEAR_DUPLICATE * np.maximum(1, np.minimum(sizes, end - start))))
+        return duplicates
 
 
 def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
@@ -160,13 +160,13 @@ def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
         starts = np.flatnonzero(windows & np.uint64(ONE_IN - 1) == 0)
         owner = np.searchsorted(ends, starts, side="right")
         inside = starts + WINDOW <= ends[owner]
-        owner, found = owner[inside], windows[starts[inside]]
-        order = np.lexsort((found, owner))
-        owner, found = owner[order], found[order]
-        fresh = np.ones(len(found), np.bool_)
-        fresh[1:] = (found[1:] != found[:-1]) | (owner[1:] != owner[:-1])
+        owner, hashes = owner[inside], windows[starts[inside]]
+        order = np.lexsort((hashes, owner))
+        owner, hashes = owner[order], hashes[order]
+        fresh = np.ones(len(hashes), np.bool_)
+        fresh[1:] = (hashes[1:] != hashes[:-1]) | (owner[1:] != owner[:-1])
         documents.append(owner[fresh] + first)
-        marks.append(found[fresh])
+        marks.append(hashes[fresh])
     return np.concatenate(marks), np.concatenate(documents)
 
 
@@ -189,6 +189,6 @@ def _powers(length: int) -> tuple[Marks, Marks]:
 @cache
 def _table(size: int) -> tuple[Marks, Marks]:
     bases = (np.uint64(base) for base in (_BASE, pow(_BASE, -1, 1 << 64)))
-    one = np.ones(1, np.uint64)
-    powers, inverses = (np.cumprod(np.concatenate((one, np.full(size - 1, base))), dtype=np.uint64) for base in bases)
+    first = np.ones(1, np.uint64)
+    powers, inverses = (np.cumprod(np.concatenate((first, np.full(size - 1, base))), dtype=np.uint64) for base in bases)
     return powers, inverses

@@ -106,7 +106,7 @@ class Mixture:
     @cached_property
     def fixed(self) -> int:
         """Words of the supporting documents and the confusing facts."""
-        return sum(one.count for one in (*self.support, *self.facts))
+        return sum(text.count for text in (*self.support, *self.facts))
 
     @cached_property
     def cumulative(self) -> Numbers:
@@ -195,19 +195,19 @@ def measure(mixture: Mixture, level: int, headers: Headers) -> Measured:
     Distractors go in as they are drawn until the next would be too much; of that one sentences go in up to the level,
     or, where that leaves it too short, of those after it as well.
     """
-    own = len(mixture.support)
-    headers.first(len(mixture.texts) + own)
+    supporting = len(mixture.support)
+    headers.first(len(mixture.texts) + supporting)
     whole = _whole(mixture, level, headers)
-    length = int(mixture.fixed + mixture.cumulative[whole] + headers.counts[whole + own])
+    length = int(mixture.fixed + mixture.cumulative[whole] + headers.counts[whole + supporting])
     filling: list[str] = []
     for place in range(whole, len(mixture.texts)):
         if place > whole and level - length <= slack(level, mixture.language):
             break
-        before = whole + own + len(filling)
+        before = whole + supporting + len(filling)
         header = int(headers.counts[before + 1] - headers.counts[before])
-        if (found := _cut(mixture, place, level - length - header)) is not None:
-            filling.append(found[0])
-            length += header + found[1]
+        if (cut := _cut(mixture, place, level - length - header)) is not None:
+            filling.append(cut[0])
+            length += header + cut[1]
     if (missing := level - length) > slack(level, mixture.language):
         raise Drop(LACKING, f"{missing:,} words are missing", value=float(missing))
     with_sentences = (place for place in range(whole) if mixture.ends(place))
@@ -248,8 +248,8 @@ def lay_out(mixture: Mixture, measured: Measured, headers: Headers, seeds: Seeds
 
 def _whole(mixture: Mixture, level: int, headers: Headers) -> int:
     """Return how many distractors go in whole."""
-    own = len(mixture.support)
-    totals = mixture.fixed + mixture.cumulative + headers.counts[own : own + len(mixture.cumulative)]
+    supporting = len(mixture.support)
+    totals = mixture.fixed + mixture.cumulative + headers.counts[supporting : supporting + len(mixture.cumulative)]
     if totals[0] > level:
         raise Drop("supporting documents too long", f"they have {int(totals[0]):,} words", value=float(totals[0]))
     return int(np.searchsorted(totals, level, side="right")) - 1
@@ -271,12 +271,12 @@ def _cut(mixture: Mixture, place: int, spare: int) -> tuple[str, int] | None:
 
 def _arranged(distractors: int, mixture: Mixture, seed: int) -> Numbers:
     """Return the documents in the order of the context; those from `distractors` on are the supporting ones."""
-    own = len(mixture.support)
-    if mixture.scattered or own == 1:
-        return drawn(distractors + own, seed)
+    supporting = len(mixture.support)
+    if mixture.scattered or supporting == 1:
+        return drawn(distractors + supporting, seed)
     order = drawn(distractors + 1, seed)
     unit = int(np.flatnonzero(order == distractors)[0])
-    return np.concatenate((order[:unit], np.arange(distractors, distractors + own), order[unit + 1 :]))
+    return np.concatenate((order[:unit], np.arange(distractors, distractors + supporting), order[unit + 1 :]))
 
 
 def _facts(mixture: Mixture, texts: list[bytes], lengths: Numbers, whole: int, seeds: Seeds) -> list[tuple[int, int]]:

@@ -81,21 +81,21 @@ def _is_name_en(word: str, *, of_person: bool) -> bool:
 
 def of_one_name(rule: Rule, other: Rule, code: str) -> bool:
     """Return whether two rules are for forms of one name, which is replaced in all of them or in none."""
-    mine, theirs = ("".join(filter(str.isalnum, one.old.casefold())) for one in (rule, other))
+    mine, theirs = ("".join(filter(str.isalnum, each.old.casefold())) for each in (rule, other))
     if min(len(mine), len(theirs)) >= _TELLING and SequenceMatcher(None, mine, theirs, False).ratio() >= _ALIKE:
         return True
     return bool(_shared(rule.old, other.old, code)) and bool(_shared(rule.new, other.new, code))
 
 
-def _shared(one: str, other: str, code: str) -> frozenset[str]:
+def _shared(name: str, other: str, code: str) -> frozenset[str]:
     if code == "zh":
-        return frozenset(filter(lambda part: len(part) > 1, set(DOT.split(one)) & set(DOT.split(other))))
-    return frozenset(word for word in _words_of(one) & _words_of(other) if _is_name_en(word, of_person=True))
+        return frozenset(filter(lambda part: len(part) > 1, set(DOT.split(name)) & set(DOT.split(other))))
+    return frozenset(word for word in _words_of(name) & _words_of(other) if _is_name_en(word, of_person=True))
 
 
-def is_common_word(found: str, keyword: str) -> bool:
+def is_common_word(match: str, keyword: str) -> bool:
     """Return whether a match of an English name is a common word spelt like it: "will" for "Will"."""
-    return found.islower() and keyword[:1].isupper() and is_dictionary_word(found)
+    return match.islower() and keyword[:1].isupper() and is_dictionary_word(match)
 
 
 def forms_of(rule: Rule, text: str, code: str) -> Iterator[tuple[int, int]]:

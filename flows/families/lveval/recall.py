@@ -95,14 +95,14 @@ def recalled(book: Book, level: Level, place: int) -> Laid:
     inserted: list[tuple[int, int, PositionKind, Text]] = [
         (place, 0, "support", book.fact),
         *(
-            (at, 1 + number, "confusing", one)
-            for number, (at, one) in enumerate(zip(level.confusing, book.facts, strict=True))
+            (at, 1 + number, "confusing", piece)
+            for number, (at, piece) in enumerate(zip(level.confusing, book.facts, strict=True))
         ),
     ]
     pieces: list[bytes] = []
     positions: list[Position] = []
     done = at = 0
-    for boundary, _, kind, text in sorted(inserted, key=lambda one: one[:2]):
+    for boundary, _, kind, text in sorted(inserted, key=lambda piece: piece[:2]):
         stretch = book.encoded[book.bytes_before[done] : book.bytes_before[boundary]]
         at += book.ends[boundary] - book.ends[done]
         positions.append(Position(kind=kind, source=text.id, start=at, end=at + len(text.text)))

@@ -136,10 +136,10 @@ def touches_question(asked: ToRename, rules: Sequence[Rule]) -> bool:
 
 def _unfit(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
     """Yield the conflicts that a rule has by itself, whatever the other rules are."""
-    there = occurs(texts.together, [rule.old for rule in rules], texts.language)
+    standing = occurs(texts.together, [rule.old for rule in rules], texts.language)
     for rule in rules:
         problem = (
-            (NOWHERE, "it must be copied letter for letter") if rule.old not in there else _own_problem(rule, texts)
+            (NOWHERE, "it must be copied letter for letter") if rule.old not in standing else _own_problem(rule, texts)
         )
         if problem is not None:
             yield Conflict(old=rule.old, kind=problem[0], excerpt=f"{rule}: {problem[1]}")
@@ -150,8 +150,8 @@ def _unfit(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
             opened = texts.together[max(0, edit.start - 1) : edit.start] in ("'", "‘")
             if genitive and not opened and _BARE_GENITIVE.match(texts.together, edit.end):
                 rule = _rule_of(edit, sound)
-                said = f"{rule}: {edit.old + chr(39)!r} stands there, so the substitute ends in s too"
-                yield Conflict(old=rule.old, kind=FORM, excerpt=said)
+                shown = f"{rule}: {edit.old + chr(39)!r} stands there, so the substitute ends in s too"
+                yield Conflict(old=rule.old, kind=FORM, excerpt=shown)
             before = _ARTICLE.search(texts.together, max(0, edit.start - 4), edit.start)
             if before and article(edit.old) == before[1].lower() != (wanted := article(edit.new)):
                 rule = _rule_of(edit, sound)
@@ -187,9 +187,9 @@ def _kind_problem(old: str, new: str, texts: PairTexts) -> Problem:
         return KIND, "a date is written as the one before: day, month and year alike"
     if code == "zh" or was != "person":
         return None
-    one, other = _told_gender(old, texts) or _gender(old), _gender(new)
-    if now == "person" and one is not None and other is not None and one != other:
-        return KIND, f"a {one} name becomes a {other} one"
+    gender, other = _told_gender(old, texts) or _gender(old), _gender(new)
+    if now == "person" and gender is not None and other is not None and gender != other:
+        return KIND, f"a {gender} name becomes a {other} one"
     return (KIND, "a person is no place") if is_familiar_place(new) else None
 
 
@@ -201,8 +201,8 @@ def _gender(name: str) -> str | None:
 def _told_gender(name: str, texts: PairTexts) -> str | None:
     """Return the gender by the pronouns of texts about the person; it outweighs that of the first name."""
     about = [text for text in texts.documents if text.startswith(name)]
-    told = {gender for text in about for gender, pronoun in _PRONOUNS.items() if pronoun.search(text)}
-    return told.pop() if len(told) == 1 else None
+    genders = {gender for text in about for gender, pronoun in _PRONOUNS.items() if pronoun.search(text)}
+    return genders.pop() if len(genders) == 1 else None
 
 
 def is_year(text: str) -> bool:
@@ -223,7 +223,7 @@ def _form_of_date(date: str) -> str:
 
 
 def remove_harmful(
-    rules: Sequence[Rule], found: Callable[[Sequence[Rule]], Iterable[Conflict]], code: str
+    rules: Sequence[Rule], objections: Callable[[Sequence[Rule]], Iterable[Conflict]], code: str
 ) -> tuple[tuple[Rule, ...], tuple[Conflict, ...]]:
     """Return the rules without conflicts, and the conflicts of the others.
 
@@ -233,7 +233,7 @@ def remove_harmful(
     left, lost = _each_once(rules)
     before: list[Rule] = []
     while left:
-        against = list(dict.fromkeys(found(left)))
+        against = list(dict.fromkeys(objections(left)))
         harmful = {conflict.old for conflict in against}
         gone = [rule for rule in left if rule.old in harmful]
         if not gone:
@@ -244,7 +244,14 @@ def remove_harmful(
         ]
         for rule in left:
             if rule.old not in harmful:
-                other = next((one for one in gone if one.old not in useless and of_one_name(one, rule, code)), None)
+                other = next(
+                    (
+                        lost_rule
+                        for lost_rule in gone
+                        if lost_rule.old not in useless and of_one_name(lost_rule, rule, code)
+                    ),
+                    None,
+                )
                 if other is not None:
                     gone.append(rule)
                     lost.append(Conflict(old=rule.old, kind=TOGETHER, excerpt=f"{rule}: {other} is left out"))
@@ -284,16 +291,16 @@ def objections(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
     sound = [rule for rule in rules if (rule.old, rule.new) not in unsound]
     if not sound:
         return
-    sides, own = sides_of(sound), texts.together
-    way, lowered = replacer(sides, texts.language), own.casefold()
-    standing = met(own, sides, texts.language)
+    sides, text = sides_of(sound), texts.together
+    way, lowered = replacer(sides, texts.language), text.casefold()
+    standing = met(text, sides, texts.language)
     for old, new in standing:
         yield Conflict(
-            old=old, kind=STANDS, excerpt=f"{new}: {excerpt(own, lowered.find(new.casefold()), texts.language)}"
+            old=old, kind=STANDS, excerpt=f"{new}: {excerpt(text, lowered.find(new.casefold()), texts.language)}"
         )
-    for old, _ in (rule for rule in way.unreturned(own) if rule not in standing):
-        yield Conflict(old=old, kind=UNDONE, excerpt=excerpt(own, lowered.find(old.casefold()), texts.language))
-    edits = way.edits(own)
+    for old, _ in (rule for rule in way.unreturned(text) if rule not in standing):
+        yield Conflict(old=old, kind=UNDONE, excerpt=excerpt(text, lowered.find(old.casefold()), texts.language))
+    edits = way.edits(text)
     spans = {(edit.start, edit.end) for edit in edits}
     families = {rule.old.split()[-1] for rule in sound if " " in rule.old.strip()}
     if texts.language == "zh":  # who has the family name keeps it in common, whatever spelling the full name has
@@ -305,12 +312,12 @@ def objections(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
         rule = _rule_of(edit, sound)
         if texts.language == "en" and rule.old not in common and is_common_word(edit.old, rule.old):
             common.add(rule.old)
-            yield Conflict(old=rule.old, kind=COMMON, excerpt=excerpt(own, edit.start, texts.language))
-        longer = longer_name(own, edit.start, edit.end, texts.language, family=edit.old in families)
+            yield Conflict(old=rule.old, kind=COMMON, excerpt=excerpt(text, edit.start, texts.language))
+        longer = longer_name(text, edit.start, edit.end, texts.language, family=edit.old in families)
         beside = any(end in (edit.start - 1, edit.start) or start in (edit.end, edit.end + 1) for start, end in spans)
         if longer and not beside and rule.old not in inside:
             inside.add(rule.old)
-            yield Conflict(old=rule.old, kind=INSIDE, excerpt=f"{longer}: {excerpt(own, edit.start, texts.language)}")
+            yield Conflict(old=rule.old, kind=INSIDE, excerpt=f"{longer}: {excerpt(text, edit.start, texts.language)}")
     yield from _left_in_part(sound, edits, texts)
     yield from _unanswered(sound, texts)
 
@@ -331,18 +338,18 @@ def _plain(text: str) -> str:
 
 def _left_in_part(rules: Sequence[Rule], edits: Sequence[Edit], texts: PairTexts) -> Iterator[Conflict]:
     """Yield rules whose name is left in the texts in part, in another form, or as another name."""
-    own = texts.together
+    text = texts.together
     starts, ends = [edit.start for edit in edits], [edit.end for edit in edits]
     for rule in rules:
         by_kind = {
-            PART: forms_of(rule, own, texts.language),
-            OTHER: other_names(own, rule.old, texts.language),
+            PART: forms_of(rule, text, texts.language),
+            OTHER: other_names(text, rule.old, texts.language),
         }
         for kind, forms in by_kind.items():
             for start, end in forms:
                 if bisect_left(starts, end) <= bisect_right(ends, start):  # no edit reaches into it
-                    said = f"{own[start:end]!r} in: {excerpt(own, start, texts.language)}"
-                    yield Conflict(old=rule.old, kind=kind, excerpt=said)
+                    shown = f"{text[start:end]!r} in: {excerpt(text, start, texts.language)}"
+                    yield Conflict(old=rule.old, kind=kind, excerpt=shown)
                     break
 
 
@@ -358,7 +365,7 @@ def _unanswered(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
 
         if follows(rules):
             continue
-        blamed = [rule for rule in rules if follows([one for one in rules if one != rule])]
+        blamed = [rule for rule in rules if follows([kept for kept in rules if kept != rule])]
         put = replacer(sides_of(rules), texts.language).apply(answer)
         for rule in blamed or [rule for rule in rules if language.contains(answer, rule.old)] or rules:
             yield Conflict(old=rule.old, kind=FOLLOWS, excerpt=f"{answer} would be {put}")
@@ -371,5 +378,5 @@ def excerpt(texts: str, place: int, code: str) -> str:
     begin = first + len(BETWEEN) if first >= 0 else 0
     text = texts[begin : last if last >= 0 else len(texts)]
     ends = [0, *boundaries(text, code), len(text)]
-    sentence = next((text[one:other] for one, other in pairwise(ends) if one <= place - begin < other), text)
+    sentence = next((text[start:end] for start, end in pairwise(ends) if start <= place - begin < end), text)
     return " ".join(sentence.split())[:_SHOWN]

@@ -18,16 +18,17 @@ def _decision(question: str, about: str) -> tuple[Choice]:
     return (Choice(name="decision", question=question, about=about, options=DECISIONS, accepts=(KEEP,), fixes=(EDIT,)),)
 
 
+def _shows(**titles: str) -> tuple[Shown, ...]:
+    return tuple(Shown(name=name, title=title) for name, title in titles.items())
+
+
 CONFUSING_FACT = Rubric(
     name="lveval-confusing-facts",
     title="Is it a good confusing fact?",
     version=2,
     guideline="guideline.confusing-facts.md",
-    shows=(
-        Shown(name="question", title="Question"),
-        Shown(name="answers", title="Right answers"),
-        Shown(name="original_fact", title="The original fact"),
-        Shown(name="fact", title="The confusing fact"),
+    shows=_shows(
+        question="Question", answers="Right answers", original_fact="The original fact", fact="The confusing fact"
     ),
     asks=_decision("Is it like the original, without answering the question or contradicting the original?", "fact"),
     writes=(
@@ -52,12 +53,7 @@ REPLACEMENTS = Rubric(
     title="Which keywords are replaced, and by what?",
     version=2,
     guideline="guideline.replacements.md",
-    shows=(
-        Shown(name="question", title="Question"),
-        Shown(name="answers", title="Answers"),
-        Shown(name="rules", title="Proposed rules"),
-        Shown(name="excerpts", title="Where the keywords stand"),
-    ),
+    shows=_shows(question="Question", answers="Answers", rules="Proposed rules", excerpts="Where the keywords stand"),
     asks=_decision("Are these the keywords to be replaced, each by a sound substitute?", "rules"),
     writes=(RULES,),
 )
@@ -66,12 +62,7 @@ CONFLICTS = Rubric(
     title="What goes wrong once the keywords are replaced?",
     version=2,
     guideline="guideline.replacements.md",
-    shows=(
-        Shown(name="question", title="Question"),
-        Shown(name="answers", title="Answers"),
-        Shown(name="rules", title="The rules"),
-        Shown(name="conflicts", title="What goes wrong"),
-    ),
+    shows=_shows(question="Question", answers="Answers", rules="The rules", conflicts="What goes wrong"),
     asks=_decision("Can the rules stay as they are? A rule in conflict is left out.", "rules"),
     writes=(RULES,),
 )
@@ -80,11 +71,7 @@ KEYWORDS = Rubric(
     title="What must a right answer hold?",
     version=2,
     guideline="guideline.keywords.md",
-    shows=(
-        Shown(name="question", title="Question"),
-        Shown(name="answer", title="Answer"),
-        Shown(name="keywords", title="Proposed keywords"),
-    ),
+    shows=_shows(question="Question", answer="Answer", keywords="Proposed keywords"),
     asks=_decision(
         "Must a right answer hold the proposed words, and no others? To edit, mark all that it must.", "keywords"
     ),
@@ -106,7 +93,7 @@ ANSWERABLE = Rubric(
     title="Can it be answered without the text?",
     version=1,
     guideline="guideline.answerable.md",
-    shows=(Shown(name="question", title="Question"), Shown(name="answer", title="Right answer")),
+    shows=_shows(question="Question", answer="Right answer"),
     asks=(
         Choice(
             name="answerable",

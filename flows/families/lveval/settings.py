@@ -32,10 +32,10 @@ Name = Annotated[str, Field(min_length=1)]
 
 def words_of(level: str) -> int:
     """Return the words of a level: 16,000 for `16k`."""
-    found = _LEVEL.fullmatch(level)
-    if found is None:
+    match = _LEVEL.fullmatch(level)
+    if match is None:
         raise ValueError(f"{level!r} is no level; write words as `16k` or `800`")
-    return int(found[1]) * (1000 if found[2] else 1)
+    return int(match[1]) * (1000 if match[2] else 1)
 
 
 class DatasetSettings(Frozen):
@@ -129,8 +129,8 @@ class LVEvalSettings(FamilySettings):
 
 def mixed_sources(settings: LVEvalSettings, kind: Mapping[str, str]) -> Iterable[SourceSpec]:
     """Return the sources of one dataset's questions and documents, by the value of a context's `dataset`."""
-    own = settings.datasets[BY_RELEASED[kind["dataset"].rpartition("_")[0]].name]
-    return (*own.sources, *own.distractors)
+    block = settings.datasets[BY_RELEASED[kind["dataset"].rpartition("_")[0]].name]
+    return (*block.sources, *block.distractors)
 
 
 def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:

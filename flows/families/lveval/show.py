@@ -60,11 +60,14 @@ def _context(row: LongContext) -> str:
     )
 
 
-def _placed(one: Position, context: str) -> str:
-    before, after = context[max(0, one.start - AROUND) : one.start], context[one.end : one.end + AROUND]
-    does = "supports" if one.kind == "support" else "confuses"
-    held = f"**{_quoted(_cut(context[one.start : one.end]))}**"
-    return f"{_percent(one.start, context)}, {does}:\n\n> {_quoted(before)} {held} {_quoted(after)}"
+def _placed(position: Position, context: str) -> str:
+    before, after = (
+        context[max(0, position.start - AROUND) : position.start],
+        context[position.end : position.end + AROUND],
+    )
+    does = "supports" if position.kind == "support" else "confuses"
+    held = f"**{_quoted(_cut(context[position.start : position.end]))}**"
+    return f"{_percent(position.start, context)}, {does}:\n\n> {_quoted(before)} {held} {_quoted(after)}"
 
 
 def _answers(answers: Iterable[str]) -> str:

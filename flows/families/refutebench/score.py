@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from annotation.agreement import DRAWS, INTERVAL
+from annotation.measures import DRAWS, INTERVAL
 from flows.construct.evaluation import DialogueContext
 from flows.families.refutebench.plan import dialogues_of, ratings_of
 from flows.families.refutebench.prompts import ANSWER_TOKENS, RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask

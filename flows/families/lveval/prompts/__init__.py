@@ -36,16 +36,16 @@ def rules_in(answer: str) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def _check_facts(asked: ToConfuse, given: ConfusingFacts) -> None:
-    require(confusing_facts.facts_problem(asked, given.subject, given.object))
+def _check_facts(asked: ToConfuse, answer: ConfusingFacts) -> None:
+    require(confusing_facts.facts_problem(asked, answer.subject, answer.object))
 
 
-def _check_rules(asked: ToRename, given: RuleList) -> None:
-    require(replacement_checks.rules_problem(asked, given.rules))
+def _check_rules(asked: ToRename, answer: RuleList) -> None:
+    require(replacement_checks.rules_problem(asked, answer.rules))
 
 
-def _check_keywords(asked: ToMark, given: Keywords) -> None:
-    require(answer_keywords.keywords_problem(asked.language, asked.answer, given.keywords))
+def _check_keywords(asked: ToMark, answer: Keywords) -> None:
+    require(answer_keywords.keywords_problem(asked.language, asked.answer, answer.keywords))
 
 
 CONFUSING_FACTS = Prompt(

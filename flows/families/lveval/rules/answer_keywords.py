@@ -20,9 +20,9 @@ def answer_keywords(asked: ToMark, rng: random.Random) -> Keywords:
     counted = [word for word in words if any(sign.isdigit() for sign in word)]
     if counted and language.answer_type(asked.answer, asked.question) == "number":
         return Keywords(keywords=" ".join(counted))
-    said = language.content_words(asked.question)
+    asked_words = language.content_words(asked.question)
     telling = [word for word in words if language.content_words(word)]
-    new = [word for word in telling if not language.content_words(word) <= said]
+    new = [word for word in telling if not language.content_words(word) <= asked_words]
     if telling and telling[-1] not in new:
         new = telling  # the question names what there is to choose from
     if not (chosen := new or telling or words):

@@ -59,7 +59,7 @@ def _named(bare: str, of: str, rng: random.Random) -> Iterator[str]:
         and (bare[0].islower() or bare.split(maxsplit=1)[0].casefold() in PREPOSITIONS)
     ):
         table = "town" if place_class(places[0]) == "city" else "country"
-        yield from (bare.replace(places[0], one) for one in rng.sample(invented_names("en")[table], TRIED))
+        yield from (bare.replace(places[0], place) for place in rng.sample(invented_names("en")[table], TRIED))
         return
     if not bare[:1].isupper():
         return

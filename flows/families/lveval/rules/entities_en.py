@@ -57,7 +57,7 @@ def without_asides(sentence: str) -> str:
 
 def names(question: str, documents: Sequence[str]) -> list[str]:
     """Return the subjects of the pages and the names of the question, whole and in parts."""
-    found = [name for document in documents if (name := _about(document))]
+    candidates = [name for document in documents if (name := _about(document))]
     for run in NAME.finditer(question):
         name = re.sub(r"['’]s?(?: .*)?$", "", run["name"].rstrip(".,"))
         words = name.split()
@@ -66,28 +66,32 @@ def names(question: str, documents: Sequence[str]) -> list[str]:
         if len(name.split()) > LEAST_IN_NAME and is_of_a_people(name.split()[-1]):
             name = name.rpartition(" ")[0]
         parts = [name, *re.split(r" and | of ", name)]
-        found += [part for one in parts if len(part := one.removeprefix("the ").removeprefix("The ")) > 1]
+        candidates += [part for whole in parts if len(part := whole.removeprefix("the ").removeprefix("The ")) > 1]
         if run[0].startswith("The ") and run.start():
-            found.append(run[0])
-    return [name for name in dict.fromkeys(found) if name and _is_of_something(name)]
+            candidates.append(run[0])
+    return [name for name in dict.fromkeys(candidates) if name and _is_of_something(name)]
 
 
 def whole_names(question: str, documents: Sequence[str]) -> list[str]:
     """Return the names of the question in order, each whole; "Ed Wood and Jim Beam" one by one."""
-    told = "\n".join(documents)
+    pages = "\n".join(documents)
     titles = [title for document in documents if (title := _about(document)) and title in question]
-    found = [
+    candidates = [
         name
         for name in dict.fromkeys((*(title for title in titles if title[0].isupper()), *names(question, ())))
-        if " and " not in name or name in told
+        if " and " not in name or name in pages
     ]
-    return [one for one in found if not any(one != other and stands_whole(other, one) is not None for other in found)]
+    return [
+        one
+        for one in candidates
+        if not any(one != other and stands_whole(other, one) is not None for other in candidates)
+    ]
 
 
 def stands_whole(text: str, name: str) -> bool | None:
     """Return whether a name is never part of a longer one in the text; None where it does not stand."""
-    found = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text))
-    return all(_is_whole(text[: one.start()], text[one.end() :]) for one in found) if found else None
+    matches = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text))
+    return all(_is_whole(text[: match.start()], text[match.end() :]) for match in matches) if matches else None
 
 
 def _is_whole(before: str, after: str) -> bool:
@@ -241,7 +245,7 @@ def others_than(name: str, type_: EntityType, text: str, rng: random.Random) -> 
         return rng.sample(invented[_TABLES[type_.of]], TRIED)
     if type_.of == "species" and len(words) > 1:
         marked = rng.sample(invented["marked"], TRIED)
-        return [f"{one.capitalize() if words[0][0].isupper() else one} {words[-1]}" for one in marked]
+        return [f"{word.capitalize() if words[0][0].isupper() else word} {words[-1]}" for word in marked]
     if len(words) > 1 and (made := [other for town in towns if (other := renamed(name, town))]):
         return made
     return _others_than_word(name, type_, text, towns, rng)

@@ -44,24 +44,24 @@ Entity = tuple[str, str, bool]  # a name, its type, and whether it is a woman's
 
 def entities(asked: ToConfuse, documents: Sequence[str]) -> list[Entity]:
     """Return the entities of the question: subjects of pages, names with a dot, titles, persons, places."""
-    found: dict[str, tuple[str, bool]] = {}
+    types: dict[str, tuple[str, bool]] = {}
     for page in documents:
         name = about(page)
         called = (*aliases(page), *short_forms(name, asked.question))
         if shown := next((name for name in called if name in asked.question), ""):
             foreign = "·" in name and "·" not in shown
-            own = page[page.index(shown) :] if shown in page else page
-            found[shown] = "foreign-surname" if foreign else entity_type(shown, own), is_womans(page)
+            told_of = page[page.index(shown) :] if shown in page else page
+            types[shown] = "foreign-surname" if foreign else entity_type(shown, told_of), is_womans(page)
     for name in re.findall("《[^》]+》", asked.question):
-        found.setdefault(name, ("work", False))
+        types.setdefault(name, ("work", False))
     for name in re.findall(DOTTED, asked.question):
-        found.setdefault(name, ("person", False))
-    for name in () if found else sorted(_topics(asked.question, documents), key=len, reverse=True):
+        types.setdefault(name, ("person", False))
+    for name in () if types else sorted(_topics(asked.question, documents), key=len, reverse=True):
         page = next((page for page in documents if name in page), name)
-        found[name] = entity_type(name, page[page.index(name) :]), False
+        types[name] = entity_type(name, page[page.index(name) :]), False
     return [
         (name, type_, female)
-        for name, (type_, female) in found.items()
+        for name, (type_, female) in types.items()
         if not any(answer in name for answer in asked.answers)
     ]
 
@@ -71,8 +71,10 @@ def _topics(question: str, documents: Sequence[str]) -> set[str]:
     begun = {common_beginning(question, page) for page in documents} - {""}
     named = {subject for subject in subjects("zh", question) if not re.search("[年月日]$", subject)}
     named = {name for name in named if _NUMBERED.search(name) or stem_of(name) not in ("", name)}
-    told = (word for word, tag in tagged(question) if tag == "nr" and len(word) == 3 and is_personal_name(word))
-    return begun or named | {one for one in told if not TRANSCRIBED.fullmatch(one)}
+    persons_named = (
+        word for word, tag in tagged(question) if tag == "nr" and len(word) == 3 and is_personal_name(word)
+    )
+    return begun or named | {person for person in persons_named if not TRANSCRIBED.fullmatch(person)}
 
 
 def asked_about(question: str) -> str:
@@ -122,10 +124,10 @@ def entity_type(name: str, page: str) -> str:  # noqa: PLR0911 - one for each ki
     of_a_kind = "或" in name or any(map(_ANY_OF_A_KIND.search, clauses[:3])) or re.search("[^大中小]学$", name)
     if of_a_kind and not _SPECIES.search(name):
         return "kind"
-    told = any(map(_PERSON.search, clauses[:4])) or re.search("(?<!发)生于|毕业于|艺名|^字|，字", start)
+    is_told = any(map(_PERSON.search, clauses[:4])) or re.search("(?<!发)生于|毕业于|艺名|^字|，字", start)
     foreign = "·" in name or TRANSCRIBED.fullmatch(name)
     japanese = "日本" in start and 2 < len(name) < 6
-    if told and not name.endswith("人") and (len(name) < 5 or foreign or japanese):
+    if is_told and not name.endswith("人") and (len(name) < 5 or foreign or japanese):
         return "japanese" if japanese and not foreign else "person"
     if not _SPECIES.search(name):
         return "thing"
@@ -138,18 +140,20 @@ def others_than(name: str, type_: str, rng: random.Random, *, female: bool = Fal
     if type_ == "person":
         return list(persons(name, rng, female=female))
     if type_ == "foreign-surname":
-        return [one for one in rng.sample(invented_names("zh")[type_], TRIED) if one[0] != name[0]]
+        return [other for other in rng.sample(invented_names("zh")[type_], TRIED) if other[0] != name[0]]
     if type_ == "japanese":
-        given = invented_names("zh")["japanese-female" if female else "japanese-male"]
-        return [family + rng.choice(given) for family in rng.sample(invented_names("zh")["japanese-surname"], TRIED)]
+        given_names = invented_names("zh")["japanese-female" if female else "japanese-male"]
+        return [
+            family + rng.choice(given_names) for family in rng.sample(invented_names("zh")["japanese-surname"], TRIED)
+        ]
     if type_ == "work":
         return rng.sample(invented_names("zh")["title"], TRIED)
     if type_ == "numbered" and (number := _NUMBERED.search(name)):
         by = rng.sample([-3, -2, 2, 3, 4], TRIED)
         return [
-            name.replace(number[0], str(int(number[0]) + one).zfill(len(number[0]) if number[0][0] == "0" else 1), 1)
-            for one in by
-            if int(number[0]) + one > 0
+            name.replace(number[0], str(int(number[0]) + other).zfill(len(number[0]) if number[0][0] == "0" else 1), 1)
+            for other in by
+            if int(number[0]) + other > 0
         ]
     is_kind = type_ == "kind" or (name.endswith("人") and is_known_word(name))
     return (() if is_kind else renamed(name, rng)) or [*islice(sisters(name), TRIED), *_next_in_a_series(name)]
@@ -185,7 +189,7 @@ def renamed(name: str, rng: random.Random) -> list[str]:
         return []
     type_ = "plant" if _PLANT.search(name) else "species" if _SPECIES.search(name) else "place"
     table = "foreign-place" if foreign else type_
-    return [one + name[len(stem) :] for one in rng.sample(invented_names("zh")[table], TRIED)]
+    return [other + name[len(stem) :] for other in rng.sample(invented_names("zh")[table], TRIED)]
 
 
 def stem_of(name: str) -> str:

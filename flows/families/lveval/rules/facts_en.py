@@ -117,7 +117,7 @@ class _Maker:
             en.content_words(asked.question),
             en.content_words(asked.fact),
             en.content_words(" ".join(self.names)),
-            *(en.content_words(one.text) for one in self._openings()),
+            *(en.content_words(opening.text) for opening in self._openings()),
         ]
         near = [sentence for words in queries for sentence in collection.near(words, NEAR)]
         article = [
@@ -144,11 +144,13 @@ class _Maker:
     def _likeness(self, sentence: Sentence) -> float:
         """Return the share of what question or supporting sentence tells, names aside, that a sentence has."""
         weight = self.collection.weight
-        return max(weight(sentence.words & one) / max(weight(one), LEAST_TOLD) for one in (self.question, self.fact))
+        return max(
+            weight(sentence.words & wanted) / max(weight(wanted), LEAST_TOLD) for wanted in (self.question, self.fact)
+        )
 
     def _of_the_subject(self) -> list[Sentence]:
         """Return sentences about the subject of the question, or what belongs to it, the most similar first."""
-        found: list[tuple[bool, float, Sentence]] = []
+        ranked: list[tuple[bool, float, Sentence]] = []
         of = leading_name(lead(self.asked.fact)) if self.names and not self.pages else ""
         beside = frozenset((*self.beside, *self.own))
         for sentence in dict.fromkeys((*self.near, *self.own)):
@@ -168,13 +170,13 @@ class _Maker:
                 )
             likeness = self._likeness(sentence)
             if fits and likeness >= (0 if led else LEAST_OF_IT if sentence in self.own else LEAST_FAR):
-                found.append((not led, -likeness, sentence))
-        return [sentence for *_, sentence in sorted(found, key=lambda one: one[:2])]
+                ranked.append((not led, -likeness, sentence))
+        return [sentence for *_, sentence in sorted(ranked, key=lambda entry: entry[:2])]
 
     def _of_others(self) -> list[Sentence]:
         """Return sentences about another entity of the same type, or of any type where no page tells it."""
         types = {sentence.type.of for sentence in self.own if sentence.type is not None}
-        found: list[tuple[float, Sentence]] = []
+        ranked: list[tuple[float, Sentence]] = []
         for sentence in self.beside:
             words, told_of = sentence.words, sentence.words if sentence.page else sentence.leads
             if (
@@ -190,11 +192,11 @@ class _Maker:
                 sentence.type is None or sentence.type.of not in types or not stands_whole(sentence.lead, sentence.page)
             ):
                 continue
-            asked, told = (len(_core(words & one)) for one in (self.question, self.fact))
-            likeness, common = self._likeness(sentence), max(asked, told)
+            asked, supported = (len(_core(words & wanted)) for wanted in (self.question, self.fact))
+            likeness, common = self._likeness(sentence), max(asked, supported)
             if common and likeness >= (LEAST_LIKE if common > 1 else LEAST_FAR):
-                found.append((-likeness, sentence))
-        return [sentence for _, sentence in sorted(found, key=lambda one: one[0])]
+                ranked.append((-likeness, sentence))
+        return [sentence for _, sentence in sorted(ranked, key=lambda wanted: wanted[0])]
 
     def _is_of_the_type(self, sentence: Sentence) -> bool:
         """Return whether a sentence without a page may be about another entity of the question's type."""
@@ -208,20 +210,28 @@ class _Maker:
     def _supporting(self) -> list[str]:
         """Return the sentences of the documents that hold the answer, the supporting sentence first."""
         answer, fact = self.asked.answers[0].strip(" ."), without_asides(self.asked.fact)
-        said = [fact, *parts(fact)] if stands_alone(fact) else [part for part in parts(fact) if stands_alone(part)]
-        told = (*said, *(sentence.text for sentence in sorted(self.own, key=self._likeness, reverse=True)))
+        of_fact = [fact, *parts(fact)] if stands_alone(fact) else [part for part in parts(fact) if stands_alone(part)]
+        candidates = (*of_fact, *(sentence.text for sentence in sorted(self.own, key=self._likeness, reverse=True)))
         if all(map(is_yes_or_no, self.asked.answers)):
             return []
-        holding = [one for one in dict.fromkeys(told) if en.contains(one, answer) and not _UNIQUE.search(one)]
-        return [one for one in holding if self.pages or any(stands_whole(lead(one), name) for name in self.names)]
+        holding = [
+            sentence
+            for sentence in dict.fromkeys(candidates)
+            if en.contains(sentence, answer) and not _UNIQUE.search(sentence)
+        ]
+        return [
+            sentence
+            for sentence in holding
+            if self.pages or any(stands_whole(lead(sentence), name) for name in self.names)
+        ]
 
     def subject_facts(self) -> Iterator[CandidateFact]:
         asked = self.asked
         for text in self._supporting():
-            for said in self._of_another(text):
+            for renamed_text in self._of_another(text):
                 yield from (
                     CandidateFact(one, stated=True)
-                    for one in _answered(said, asked.answers[0], _others_to(asked, self.rng))
+                    for one in _answered(renamed_text, asked.answers[0], _others_to(asked, self.rng))
                 )
         for text in statements(asked, self.rng):
             yield from (CandidateFact(fact, stated=True) for fact in self._of_another(text, stated=True))
@@ -242,7 +252,7 @@ class _Maker:
         for text in stated:
             yield from (CandidateFact(fact, stated=True) for fact in _of_another_year(text, self.asked, self.rng))
         lifted = (*self._of_the_subject(), *(sentence for sentence in self.own if sentence.page))
-        for text in (*(one.text for one in lifted), *self._besides()):
+        for text in (*(sentence.text for sentence in lifted), *self._besides()):
             if self._keeps_off(text):
                 yield CandidateFact(text, stated=True, lifted=True)
         for text in stated:
@@ -300,15 +310,17 @@ class _Maker:
             before = text[: text.index(name)]
             if before.endswith((" a ", " an ")) or f'{name} "' in text:
                 return
-            if stated and any(one != name and one in before and place_class(one) is None for one in self.names):
+            if stated and any(named != name and named in before and place_class(named) is None for named in self.names):
                 continue  # of something else that stays, and may be true of this alone
             for other in others_than(name, type_, text, self.rng)[:TRIED]:
                 bare = type_.of in ("work", "piece", "paper", "band", "country") or name.isupper()
                 the = "(?:[Tt]he )?" if bare else ""
-                said = re.sub(rf"(?<!\w){the}{re.escape(name)}(?!\w)", other, text)
-                said = re.sub(rf"(?<!\w)an? {re.escape(other)}", f"{article(other)} {other}", said, flags=re.IGNORECASE)
-                if not any(len(word) > 3 and word in said for word in name.split() if word not in other):
-                    yield said[:1].upper() + said[1:]
+                changed = re.sub(rf"(?<!\w){the}{re.escape(name)}(?!\w)", other, text)
+                changed = re.sub(
+                    rf"(?<!\w)an? {re.escape(other)}", f"{article(other)} {other}", changed, flags=re.IGNORECASE
+                )
+                if not any(len(word) > 3 and word in changed for word in name.split() if word not in other):
+                    yield changed[:1].upper() + changed[1:]
             return
 
 
@@ -335,8 +347,12 @@ def _others_to(asked: ToConfuse, rng: random.Random) -> list[str]:
 def _answered(text: str, answer: str, others: Sequence[str]) -> Iterator[str]:
     for other in others[:TRIED]:
         try:
-            said = en.replace(text, answer, other).text
-            yield re.sub(rf"\b[Tt]he {other}\b", other, said) if other in invented_names("en")["country"] else said
+            replaced = en.replace(text, answer, other).text
+            yield (
+                re.sub(rf"\b[Tt]he {other}\b", other, replaced)
+                if other in invented_names("en")["country"]
+                else replaced
+            )
         except CannotReplace:
             continue
 
@@ -366,18 +382,22 @@ def _of_the_next(text: str) -> Iterator[str]:
 
 
 def _tells_place(text: str) -> bool:
-    found = (run["name"] for run in NAME.finditer(text))
-    return any(place_class(word) or is_of_a_people(word) for name in found for word in (name, *name.split()))
+    names_told = (run["name"] for run in NAME.finditer(text))
+    return any(place_class(word) or is_of_a_people(word) for name in names_told for word in (name, *name.split()))
 
 
 def _entities(text: str, asked: ToConfuse, documents: Sequence[str]) -> list[tuple[str, EntityType]]:
     """Return the entities of question and page titles that stand in the text, in its order."""
-    found: list[tuple[int, int, str, EntityType]] = []
+    matches: list[tuple[int, int, str, EntityType]] = []
     for name in names(asked.question, documents):
         at = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
         if at is None or (name not in asked.question and any(en.contains(answer, name) for answer in asked.answers)):
             continue
         if (type_ := entity_type(name, tuple(documents), asked.question)) is not None:
-            found.append((at.start(), at.end(), name, type_))
-    whole = [one for one in found if not any(o[0] <= one[0] and one[1] <= o[1] and o[2] != one[2] for o in found)]
-    return [(name, type_) for _, _, name, type_ in sorted(whole, key=lambda one: one[:2])]
+            matches.append((at.start(), at.end(), name, type_))
+    whole = [
+        match
+        for match in matches
+        if not any(o[0] <= match[0] and match[1] <= o[1] and o[2] != match[2] for o in matches)
+    ]
+    return [(name, type_) for _, _, name, type_ in sorted(whole, key=lambda match: match[:2])]

@@ -68,10 +68,10 @@ class Clause(NamedTuple):
 def _clauses(page: str, names: tuple[str, ...]) -> tuple[Clause, ...]:
     """Return what a page tells of the subject that has these names."""
     name, at = names[0], page.find(names[0])
-    own = page[at:] if at >= 0 else name + page
-    acts = entity_type(name, own) in ("person", "japanese") or _BODY.search(name)
+    told_of = page[at:] if at >= 0 else name + page
+    acts = entity_type(name, told_of) in ("person", "japanese") or _BODY.search(name)
     return tuple(
-        Clause(name, text, zh.content_words(text), own)
+        Clause(name, text, zh.content_words(text), told_of)
         for text in dict.fromkeys(predicates(page, names))
         if (acts or not _DONE_BY_SOMEBODY.search(text)) and not any(name in text for name in names)
     )
@@ -84,13 +84,13 @@ def facts(
     asked = asked.model_copy(update={"question": _pointing_at_nothing(asked.question, documents)})
     names = entities(asked, documents)[:1]
     stated = tuple(dict.fromkeys(statements(asked, names, rng)))
-    own = [
+    clauses = [
         clause for page in documents if (spoken_of := _spoken_of(page, asked)) for clause in _clauses(page, spoken_of)
     ]
-    said = _likest(asked, own)
-    besides = [clause for clause in (*said, *own) if not _tells_of_what_is_asked(clause.text, asked)]
+    likest = _likest(asked, clauses)
+    besides = [clause for clause in (*likest, *clauses) if not _tells_of_what_is_asked(clause.text, asked)]
     return (
-        chain(_renamed_subject(stated, names, rng), _of_another(asked, said, rng), _of_another(asked, own, rng)),
+        chain(_renamed_subject(stated, names, rng), _of_another(asked, likest, rng), _of_another(asked, clauses, rng)),
         chain(_of_it(besides), _of_another_time(asked, names, rng)),
     )
 
@@ -131,8 +131,8 @@ def _pointing_at_nothing(question: str, documents: Sequence[str]) -> str:
         if kinds:
             itself = f"{_POINTED}(?:{kinds}|专辑|小说|电影|游戏|作品|路线|影片)|^(?:{ITSELF.pattern})"
             pointed = f"{itself}|^[他她它牠](?!们)"
-            if found := re.search(pointed, question):
-                return question[: found.start()] + name + question[found.end() :]
+            if match := re.search(pointed, question):
+                return question[: match.start()] + name + question[match.end() :]
     return question
 
 
@@ -140,11 +140,11 @@ def _tells_of_what_is_asked(clause: str, asked: ToConfuse) -> bool:
     """Return whether it holds part of an answer, is of the kind asked for, or says no more than the question."""
     if zh.content_words(clause) <= zh.content_words(asked.question):
         return True
-    said = (part for answer in asked.answers for part in re.split("[，、；。和与及]", answer))
-    parts = {short if len(short := part.rstrip("人族国省市县")) > 1 else part for part in said if len(part) > 1}
+    answer_parts = (part for answer in asked.answers for part in re.split("[，、；。和与及]", answer))
+    parts = {short if len(short := part.rstrip("人族国省市县")) > 1 else part for part in answer_parts if len(part) > 1}
     parts |= {year for answer in asked.answers for year in re.findall(r"\d{3,4}年", answer)}
     return any(part in clause and part not in asked.question for part in parts) or any(
-        re.search(question, asked.question) and re.search(told, clause) for question, told in _ASKED_AND_TOLD
+        re.search(question, asked.question) and re.search(telling, clause) for question, telling in _ASKED_AND_TOLD
     )
 
 
@@ -165,12 +165,12 @@ def statements(asked: ToConfuse, names: Sequence[Entity], rng: random.Random) ->
             yield made
 
 
-def _likest(asked: ToConfuse, own: Sequence[Clause]) -> list[Clause]:
+def _likest(asked: ToConfuse, clauses: Sequence[Clause]) -> list[Clause]:
     """Return the clauses that share words with question or fact, subject names aside, the most similar first."""
-    names = "".join(clause.name for clause in own[:1])
-    wanted = {one for one in zh.content_words(f"{asked.question}\n{asked.fact}") if one not in names}
-    ranked = sorted((-len(wanted & clause.words), at) for at, clause in enumerate(own))
-    return [own[at] for alike, at in ranked if alike]
+    names = "".join(clause.name for clause in clauses[:1])
+    wanted = {word for word in zh.content_words(f"{asked.question}\n{asked.fact}") if word not in names}
+    ranked = sorted((-len(wanted & clause.words), at) for at, clause in enumerate(clauses))
+    return [clauses[at] for alike, at in ranked if alike]
 
 
 def _renamed_subject(stated: Sequence[str], names: Sequence[Entity], rng: random.Random) -> Iterator[CandidateFact]:
@@ -183,34 +183,34 @@ def _renamed_subject(stated: Sequence[str], names: Sequence[Entity], rng: random
                 yield from (CandidateFact(text.replace(name, other), stated=True) for other in others)
 
 
-def _of_another(asked: ToConfuse, said: Sequence[Clause], rng: random.Random) -> Iterator[CandidateFact]:
+def _of_another(asked: ToConfuse, clauses: Sequence[Clause], rng: random.Random) -> Iterator[CandidateFact]:
     """Yield the page's clauses about an invented subject; the most similar last, as it is the best object fact."""
     answers = list(dict.fromkeys(other_answers(asked.answers[0], asked.question, rng)))
-    for one in (*said[1:], *said[:1]):
-        stem = stem_of(one.name)
-        type_, female = entity_type(one.name, one.page), is_womans(one.page)
-        if _ALONE.search(one.text) or (len(stem) > 1 and stem in one.text) or not _bears_on(one, asked):
+    for clause in (*clauses[1:], *clauses[:1]):
+        stem = stem_of(clause.name)
+        type_, female = entity_type(clause.name, clause.page), is_womans(clause.page)
+        if _ALONE.search(clause.text) or (len(stem) > 1 and stem in clause.text) or not _bears_on(clause, asked):
             continue
-        if type_ not in ("person", "japanese") and "《" in one.text:
+        if type_ not in ("person", "japanese") and "《" in clause.text:
             continue
-        if one == said[0] and not _OF_MANY.match(one.text):
+        if clause == clauses[0] and not _OF_MANY.match(clause.text):
             continue
-        for other in others_than(one.name, type_, rng, female=female):
-            for text in _answered(one.text, asked, answers):
+        for other in others_than(clause.name, type_, rng, female=female):
+            for text in _answered(clause.text, asked, answers):
                 titled = re.sub("《[^》]+》", lambda _: rng.choice(invented_names("zh")["title"]), text)
                 numbers = YEAR if YEAR.search(titled) else NUMBER
                 dated = moved(titled, numbers, rng) if len(numbers.findall(titled)) == 1 else titled
                 yield CandidateFact(f"{other}{dated}。", stated=True)
 
 
-def _bears_on(said: Clause, asked: ToConfuse) -> bool:
+def _bears_on(clause: Clause, asked: ToConfuse) -> bool:
     """Return whether it is on the question's matter, or part of the supporting sentence."""
     matter = {
         word
         for word, tag in tagged(asked.question)
-        if len(word) > 1 and tag in ("n", "v", "vn", "an", "a", "i", "l") and word not in said.name
+        if len(word) > 1 and tag in ("n", "v", "vn", "an", "a", "i", "l") and word not in clause.name
     }
-    return bool(matter & said.words) or said.words <= zh.content_words(asked.fact)
+    return bool(matter & clause.words) or clause.words <= zh.content_words(asked.fact)
 
 
 def _answered(clause: str, asked: ToConfuse, others: Sequence[str]) -> Iterator[str]:
@@ -225,9 +225,9 @@ def _answered(clause: str, asked: ToConfuse, others: Sequence[str]) -> Iterator[
             continue
 
 
-def _of_it(said: Sequence[Clause]) -> Iterator[CandidateFact]:
+def _of_it(clauses: Sequence[Clause]) -> Iterator[CandidateFact]:
     """Yield the page's clauses about its subject, unless the sentence stands in the page."""
-    for text in said:
+    for text in clauses:
         if (fact := f"{text.name}{text.text}。") not in text.page:
             yield CandidateFact(fact, stated=True)
 

@@ -57,18 +57,18 @@ def asked_years(asked: ToRename) -> list[str]:
 def _counted_from(year: int, texts: str) -> bool:
     """Return whether the texts name another year, and the number of years between."""
     others = {int(one) for one in _YEAR.findall(texts)} - {year}
-    told = ((found[1] or found[2]).casefold() for found in _YEARS_LONG.finditer(texts))
-    counts = {_COUNTS[number] for number in told if number in _COUNTS}
+    numbers = ((match[1] or match[2]).casefold() for match in _YEARS_LONG.finditer(texts))
+    counts = {_COUNTS[number] for number in numbers if number in _COUNTS}
     return any(abs(year - other) in counts for other in others)
 
 
 def moved(year: str, unit: str, texts: str, rng: random.Random) -> list[Rule]:
     """Return a rule that moves the year by a few, between the same years of the texts as before."""
-    others = sorted({int(one) for one in _YEAR.findall(texts)} - {int(year)})
+    others = sorted({int(moved_year) for moved_year in _YEAR.findall(texts)} - {int(year)})
     value = int(year)
     least = max([value - _NEIGHBOUR_YEARS - 1, *(other for other in others if other < value)])
     most = min([value + _NEIGHBOUR_YEARS + 1, *(other for other in others if other > value)])
-    free = [one for one in range(least + 1, most) if one != value]
+    free = [moved_year for moved_year in range(least + 1, most) if moved_year != value]
     return [Rule(old=f"{year}{unit}", new=f"{rng.choice(free)}{unit}")] if free else []
 
 

@@ -142,8 +142,8 @@ def _stands_alone(word: str, texts: str) -> bool:
         return False
     if re.search(rf"\b(?:al|bin|ibn|abu) {re.escape(word)}|{re.escape(word)} (?:al|el|bin|ibn)\b", texts):
         return False
-    for found in re.finditer(rf"(?<!\w)(?:{_RUN} )?{re.escape(word)}(?: (?:{_LINK} )*{_RUN})?(?!\w)", texts):
-        beside = [one.strip(".'") for one in found[0].replace(word, " ", 1).split() if one[:1].isupper()]
+    for match in re.finditer(rf"(?<!\w)(?:{_RUN} )?{re.escape(word)}(?: (?:{_LINK} )*{_RUN})?(?!\w)", texts):
+        beside = [one.strip(".'") for one in match[0].replace(word, " ", 1).split() if one[:1].isupper()]
         if not all(word.casefold() in classes("head") or is_dictionary_word(word.casefold()) for word in beside):
             return False
     if re.search(rf"(?<!\w){word[0]}\. ?[a-z]{{3}}|(?<!\w){word[0]}[A-Z]{{1,4}}(?!\w)", texts):
@@ -196,9 +196,9 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
     """Return rules for a person's new first and family name, in each form in the texts."""
     words, texts = name.split(), "\n".join(documents)
     first, last = words[0], words[-1]
-    own = "\n".join(text for text in documents if last in text)
-    told, named = gender_of(own, (_MALE, _FEMALE)), en.gender(name)
-    of = named if told is None else told
+    about = "\n".join(text for text in documents if last in text)
+    by_pronouns, named = gender_of(about, (_MALE, _FEMALE)), en.gender(name)
+    of = named if by_pronouns is None else by_pronouns
     before = re.findall(rf"({_NAME_WORD}) {re.escape(name)}", texts)
     if (
         of is None
@@ -212,18 +212,18 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
     new_first, middle = rng.sample(names[of], 2)
     new_last = rng.choice(names["surname"])
     forms = {
-        found[0]
-        for found in re.finditer(rf"(?<!\w){_NAME_WORD}(?: {_NAME_WORD}){{0,4}}(?: {re.escape(last)})(?!\w)", texts)
-        if found[0][0] == first[0]
-        and not any(word.endswith(".") and len(word) > len("J.") for word in found[0].split())
-        and (found[0].split()[0] == first or found[0].split()[0].endswith("."))
+        match[0]
+        for match in re.finditer(rf"(?<!\w){_NAME_WORD}(?: {_NAME_WORD}){{0,4}}(?: {re.escape(last)})(?!\w)", texts)
+        if match[0][0] == first[0]
+        and not any(word.endswith(".") and len(word) > len("J.") for word in match[0].split())
+        and (match[0].split()[0] == first or match[0].split()[0].endswith("."))
     } | {name}
 
     def put(form: str) -> str:
-        *given, _ = form.split()
+        *given_names, _ = form.split()
         pieces = [
             f"{new[0]}." if word.endswith(".") or len(word) == 1 else new
-            for word, new in zip(given, (new_first, middle, *names[of]), strict=False)
+            for word, new in zip(given_names, (new_first, middle, *names[of]), strict=False)
         ]
         return " ".join((*pieces, new_last))
 

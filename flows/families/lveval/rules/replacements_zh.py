@@ -41,23 +41,23 @@ def in_chinese(asked: ToRename, texts: str) -> Iterator[Maker]:
 
 def _chinese_names(asked: ToRename) -> list[str]:
     """Return the names in question and answers: subjects of documents, names with a dot, other entities."""
-    said = (asked.question, *asked.answers)
-    found: dict[str, int] = {}
+    asked_texts = (asked.question, *asked.answers)
+    places: dict[str, int] = {}
     for text in texts_of(asked):
         subject = _SUBJECT.match(text)
-        if subject and any(subject[1] in text for text in said):
-            found.setdefault(subject[1], 0)
-    for place, one in enumerate(said, 1):
-        for name in re.findall(rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", one):
-            found.setdefault(name, place)
-        for name, _ in named_entities("zh", one):
-            found.setdefault(name, place)
-    return sorted(found, key=lambda name: (found[name], -len(name), name))
+        if subject and any(subject[1] in text for text in asked_texts):
+            places.setdefault(subject[1], 0)
+    for place, asked_text in enumerate(asked_texts, 1):
+        for name in re.findall(rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", asked_text):
+            places.setdefault(name, place)
+        for name, _ in named_entities("zh", asked_text):
+            places.setdefault(name, place)
+    return sorted(places, key=lambda name: (places[name], -len(name), name))
 
 
 def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # noqa: PLR0911 - one for each kind
     if "·" in name:
-        after = {texts[found.end() : found.end() + 1] for found in re.finditer(re.escape(name), texts)}
+        after = {texts[match.end() : match.end() + 1] for match in re.finditer(re.escape(name), texts)}
         longer = re.search(f"{name}{TRANSCRIBED.pattern}", texts) or (len(after) == 1 and "".join(after).isalpha())
         if longer or not _spelt_in_chinese(name, texts):
             return None
@@ -96,9 +96,9 @@ def _spelt_in_chinese(name: str, texts: str) -> bool:
 def _always_before_kind(stem: str, texts: str) -> bool:
     """Return whether the stem always stands before a word for its kind, and so is no part of another name."""
     return all(
-        any(texts.startswith(kind, found.end()) for kind in _KINDS)
-        and not _WRITES_NAMES.match(texts[found.start() - 1 : found.start()])
-        for found in re.finditer(re.escape(stem), texts)
+        any(texts.startswith(kind, match.end()) for kind in _KINDS)
+        and not _WRITES_NAMES.match(texts[match.start() - 1 : match.start()])
+        for match in re.finditer(re.escape(stem), texts)
     )
 
 
@@ -110,7 +110,7 @@ def _is_chinese_person(name: str, asked: ToRename, texts: str) -> bool:
         return False
     if is_known_word(name) and not all(tag.startswith("nr") for _, tag in tagged(name)):
         return False
-    around = [texts[found.end() : found.end() + 1] for found in re.finditer(name, texts)]
+    around = [texts[match.end() : match.end() + 1] for match in re.finditer(name, texts)]
     if len(set(around)) == 1 and around[0].isalpha() and len(around) > 1:
         return False  # what goes on in the same way everywhere is a longer name
     born = any(text.startswith(name) and _BORN.search(text[:120]) for text in texts_of(asked))
@@ -122,9 +122,11 @@ def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
     bare = texts.replace(name, "")
     if name[0] in bare or (len(name) == 2 and name[1] in bare):
         return []  # it may be the family name alone, or the given name
-    family = rng.choice([one for one in names["surname"] if one != name[0]])
-    told = gender_of(texts, _PRONOUNS)
-    given = "".join(rng.sample([*names["given"], *names[f"given-{told}"]] if told else names["given"], len(name) - 1))
+    family = rng.choice([surname for surname in names["surname"] if surname != name[0]])
+    gender = gender_of(texts, _PRONOUNS)
+    given = "".join(
+        rng.sample([*names["given"], *names[f"given-{gender}"]] if gender else names["given"], len(name) - 1)
+    )
     made = [Rule(old=name, new=family + given)]
     if len(name) == 3 and name[1:] in texts.replace(name, ""):
         made.append(Rule(old=name[1:], new=given))

@@ -107,14 +107,14 @@ class Collection:
 
     def near(self, words: frozenset[str], most: int) -> list[Sentence]:
         """Return the sentences of the documents most similar to the words; words that stand everywhere do not count."""
-        found: dict[int, float] = defaultdict(float)
+        scores: dict[int, float] = defaultdict(float)
         for word in sorted(words):
             places = self._places.get(word, ())
             if len(places) <= max(RARE, len(self._documents) * COMMON):
                 weight = self.weight((word,))
                 for place in places:
-                    found[place] += weight
-        best = heapq.nsmallest(most, found, key=lambda place: (-found[place], place))
+                    scores[place] += weight
+        best = heapq.nsmallest(most, scores, key=lambda place: (-scores[place], place))
         return [sentence for place in best for sentence in sentences(self._documents[place])]
 
 
@@ -131,17 +131,17 @@ def _standing_alone(page: str, text: str) -> Iterator[Sentence]:
     type_: EntityType | None = None
     of = ""
     for number, sentence in enumerate(en.sentences(text)):
-        said = re.sub(r"\s+", " ", sentence)
+        plain = re.sub(r"\s+", " ", sentence)
         if page and number == 0:
-            type_, opening = opened(page, said)
-            said = opening or said
-        if (linked := _LINKED.match(said)) is not None:
-            said = said[linked.end() :][:1].upper() + said[linked.end() + 1 :]
-        named = _named_again(of, said, type_) if of else said
-        of = of if named != said else _whom(page, said)
-        said = without_asides(named)
-        held = parts(said) if len(said.split()) >= LEAST_WORDS else ()
-        for alone in dict.fromkeys((said, *held)):
+            type_, opening = opened(page, plain)
+            plain = opening or plain
+        if (linked := _LINKED.match(plain)) is not None:
+            plain = plain[linked.end() :][:1].upper() + plain[linked.end() + 1 :]
+        named = _named_again(of, plain, type_) if of else plain
+        of = of if named != plain else _whom(page, plain)
+        plain = without_asides(named)
+        held = parts(plain) if len(plain.split()) >= LEAST_WORDS else ()
+        for alone in dict.fromkeys((plain, *held)):
             if stands_alone(alone, page):
                 first = lead(alone)
                 yield Sentence(alone, first, page, type_, en.content_words(alone), en.content_words(first))
@@ -150,19 +150,19 @@ def _standing_alone(page: str, text: str) -> Iterator[Sentence]:
 def _named_again(name: str, sentence: str, type_: EntityType | None) -> str:
     """Return a sentence about that entity with its name in place of the first word."""
     personal = type_.of == "person" if type_ else is_personal(name)
-    pronoun, own, last = ("He|She", "His|Her", name.rsplit(maxsplit=1)[-1]) if personal else ("It", "Its", name)
-    begins = re.match(rf"(?:(?:{pronoun}|{re.escape(last)})(?= [a-z]+)|(?P<own>{own})(?= [a-z]))", sentence)
+    pronoun, possessive, last = ("He|She", "His|Her", name.rsplit(maxsplit=1)[-1]) if personal else ("It", "Its", name)
+    begins = re.match(rf"(?:(?:{pronoun}|{re.escape(last)})(?= [a-z]+)|(?P<own>{possessive})(?= [a-z]))", sentence)
     if begins is None or sentence.startswith(name):
         return sentence
     ending = "" if not begins["own"] else "'" if name.endswith("s") else "'s"
     return f"{name}{ending}{sentence[begins.end() :]}"
 
 
-def _whom(page: str, said: str) -> str:
+def _whom(page: str, sentence: str) -> str:
     """Return the name of a sentence's only subject."""
-    if page and re.match(rf"(?:The )?{re.escape(page)}(?!\w)", said):
+    if page and re.match(rf"(?:The )?{re.escape(page)}(?!\w)", sentence):
         return page
-    first = lead(said)
+    first = lead(sentence)
     alone = NAME.fullmatch(first) is not None and " and " not in first
     return first if alone and is_opening_name(first.removeprefix("The ").split()) else ""
 
@@ -253,8 +253,8 @@ def parts(sentence: str) -> Iterator[str]:
         if is_verb(other["verb"]):
             yield f"{other['name']} {other['verb']}{other['said']}."
     for other in _JOINS.finditer(plain, start + len(lead(plain))):
-        if "," not in (said := plain[other.end() :]) and lead(said) != said:
-            yield f"{said[:1].upper()}{said[1:]}"
+        if "," not in (last := plain[other.end() :]) and lead(last) != last:
+            yield f"{last[:1].upper()}{last[1:]}"
 
 
 def definition(sentence: str, page: str) -> str:

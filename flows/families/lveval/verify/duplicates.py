@@ -8,14 +8,14 @@ from flows.families.lveval.verify.search import DUPLICATE_FROM, SHINGLE, Searcha
 from flows.families.lveval.verify.texts import short, units
 
 
-def duplicate_problems(case: Case, stock: SearchableTexts) -> Iterator[str]:
+def duplicate_problems(case: Case, distracting: SearchableTexts) -> Iterator[str]:
     """Check that no distracting document nearly repeats a supporting one, and none stands twice."""
-    times = Counter(text.strip() for text in stock.texts)
-    if not case.dataset.recalls_fact and len(times) != len(stock.texts):
+    times = Counter(text.strip() for text in distracting.texts)
+    if not case.dataset.recalls_fact and len(times) != len(distracting.texts):
         yield f"a distracting document stands twice: {short(times.most_common(1)[0][0])}"
     for position, _ in case.of_kind("support"):
         text = case.text(position)
-        for other in stock.like(text):
+        for other in distracting.like(text):
             if (share := _common(text, other, case.code)) >= DUPLICATE_FROM:
                 yield (
                     f"a distracting document has {share:.0%} of its shingles in common with {position.source!r}, "
@@ -23,9 +23,9 @@ def duplicate_problems(case: Case, stock: SearchableTexts) -> Iterator[str]:
                 )
 
 
-def _common(one: str, other: str, code: str) -> float:
+def _common(text: str, other: str, code: str) -> float:
     """Return the share of the shingles of the shorter text that the other has as well."""
-    sets = [_shingles(text, code) for text in (one, other)]
+    sets = [_shingles(each, code) for each in (text, other)]
     return len(sets[0] & sets[1]) / max(1, min(map(len, sets)))
 
 

@@ -67,9 +67,9 @@ def _subject_problems(row: ConfusingFact, language: Language) -> Iterator[str]:
 
     To the object fact the name that the original begins with will do, since a question may only describe its subject.
     """
-    asked, said = _names(row.question), _folded_words(row.fact)
+    asked, words = _names(row.question), _folded_words(row.fact)
     begins = _NAME_AT_FIRST.match(row.original_fact)
-    if row.changes == "subject" and asked and asked <= frozenset(said):
+    if row.changes == "subject" and asked and asked <= frozenset(words):
         if not speaks_of_another(row.language, row.question, row.fact) and language.content_words(
             row.question
         ) <= language.content_words(row.fact):
@@ -78,7 +78,7 @@ def _subject_problems(row: ConfusingFact, language: Language) -> Iterator[str]:
     named = [name for name in asked if not is_of_a_people(name)]
     leading = language.content_words(begins[0]) if begins else frozenset()
     known = asked | frozenset(_folded_words(" ".join(leading)))
-    if row.changes == "object" and named and not any(same_name(name, word) for name in known for word in said):
+    if row.changes == "object" and named and not any(same_name(name, word) for name in known for word in words):
         yield "the fact with another object names nothing that the question names"
 
 
@@ -87,13 +87,13 @@ def _names(text: str) -> frozenset[str]:
     words = _CAPITALISED.findall(text)
     begins = _CAPITALISED.match(text.lstrip()) is not None
     alone = begins and not re.match(r"\W*\w+\s+[^\W\d_a-z]", text)
-    return frozenset(word for one in (words[1:] if alone else words) for word in _folded_words(one))
+    return frozenset(word for name in (words[1:] if alone else words) for word in _folded_words(name))
 
 
 def _folded_words(text: str) -> list[str]:
     """Return the words in lower case, without possessives and plurals."""
-    found = re.findall(r"[^\W_]+", re.sub(r"['’]s\b", "", text).casefold())
-    return [word.removesuffix("es").removesuffix("s") for word in found if len(word) > 1]
+    words = re.findall(r"[^\W_]+", re.sub(r"['’]s\b", "", text).casefold())
+    return [word.removesuffix("es").removesuffix("s") for word in words if len(word) > 1]
 
 
 def _says_all_that_is_asked(row: ConfusingFact, language: Language) -> bool:

@@ -97,19 +97,21 @@ class Levels:
                     if missing:
                         yield Fault(id=id_, problem=f"its pair {pair} has no row at level {level} of {name}{at}")
         for (_, level, _), places in self.places.items():
-            for one, other in pairwise(sorted(places)):
-                if other[1] < one[1]:
-                    problem = f"at level {level} the fact at depth {other[0]} stands before that at depth {one[0]}"
-                    yield Fault(id=other[2], problem=problem)
+            for place, following in pairwise(sorted(places)):
+                if following[1] < place[1]:
+                    problem = (
+                        f"at level {level} the fact at depth {following[0]} stands before that at depth {place[0]}"
+                    )
+                    yield Fault(id=following[2], problem=problem)
 
 
 def _depths(row: LongContext, language: str) -> frozenset[int]:
     """Return the depths expected: the first of those whose nearest boundary of two sentences is the same."""
     joint = "" if language == "zh" else " "
     book, done = "", 0
-    for one in sorted(row.positions, key=lambda position: position.start):
-        book += row.context[done : one.start]
-        done = one.end + len(joint)
+    for position in sorted(row.positions, key=lambda place: place.start):
+        book += row.context[done : position.start]
+        done = position.end + len(joint)
     book += row.context[done:]
     ends = np.array([0, *boundaries(book, language), len(book)])
     firsts: dict[int, int] = {}

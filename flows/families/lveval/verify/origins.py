@@ -39,13 +39,13 @@ class Origins:
         rules: dict[str, set[tuple[str, str]]] = {}
         needed: dict[str, Sequence[Rule]] = {}
         verdicts = ctx.verdicts("conflicts") if ctx.verdicts is not None else None
-        for one in ctx.rows("conflicts"):
-            rules[one.pair_id] = {(rule.old, rule.new) for rule in one.rules}
+        for record in ctx.rows("conflicts"):
+            rules[record.pair_id] = {(rule.old, rule.new) for rule in record.rules}
             # The conflicts are of the rules as people were shown them: what speaks against theirs is not told.
-            if verdicts is not None and not is_corrected(one, verdicts):
-                harmful = {conflict.old for conflict in one.conflicts}
-                needed[one.pair_id] = [rule for rule in one.rules if rule.old not in harmful]
-        marked = frozenset(one.pair_id for one in ctx.rows("keywords"))
+            if verdicts is not None and not is_corrected(record, verdicts):
+                harmful = {conflict.old for conflict in record.conflicts}
+                needed[record.pair_id] = [rule for rule in record.rules if rule.old not in harmful]
+        marked = frozenset(record.pair_id for record in ctx.rows("keywords"))
         pairs = {pair.id: pair for pair in ctx.rows("pairs")}
         sources = {
             pair.id: [(document.id, sha256(document.text)) for document in pair.documents] for pair in pairs.values()
@@ -93,9 +93,9 @@ def is_corrected(row: RuleConflicts, verdicts: Mapping[str, Verdict]) -> bool:
         return False
 
 
-def missing_rules(rules: Iterable[Rule], there: Iterable[Rule]) -> list[Rule]:
+def missing_rules(rules: Iterable[Rule], present: Iterable[Rule]) -> list[Rule]:
     """Return the rules that `present` lacks; of two that differ in case only, one is enough."""
-    known = {(rule.old.casefold(), rule.new.casefold()) for rule in there}
+    known = {(rule.old.casefold(), rule.new.casefold()) for rule in present}
     return [rule for rule in rules if (rule.old.casefold(), rule.new.casefold()) not in known]
 
 
@@ -109,8 +109,8 @@ def verify_sources(rows: Iterable[LongContext], documents: Mapping[str, str]) ->
                 continue
             if source.id not in known:
                 known[source.id] = sha256(documents[source.id])
-            if (found := known[source.id]) != source.sha256:
-                problem = f"the source document {source.id!r} has SHA-256 {found}, expected {source.sha256}"
+            if (checksum := known[source.id]) != source.sha256:
+                problem = f"the source document {source.id!r} has SHA-256 {checksum}, expected {source.sha256}"
                 yield Fault(id=row.id, problem=problem)
 
 
@@ -122,8 +122,8 @@ def verify_against_sources(
     titled: dict[str, str] = {}
     for source in sources:
         name = source.source.source
-        own = [(document.id, document.title, document.text) for document in source.documents]
-        for number, title, text in own or [(source.source.id, source.title, source.evidence or "")]:
+        documents = [(document.id, document.title, document.text) for document in source.documents]
+        for number, title, text in documents or [(source.source.id, source.title, source.evidence or "")]:
             cleaned = text.replace("\r\n", "\n").replace("\r", "\n").strip()
             plain[f"{name}#{number}"] = cleaned
             titled[f"{name}#{number}"] = f"{title}\n{cleaned}" if title else cleaned
@@ -133,6 +133,8 @@ def verify_against_sources(
 
 
 def _fact_of(name: str, ctx: VerifyContext) -> str:
-    own = ctx.settings.datasets.get(name)
-    fact = own.fact if own is not None and own.fact is not None else packaged_fact(datasets.BY_NAME[name].language)
+    block = ctx.settings.datasets.get(name)
+    fact = (
+        block.fact if block is not None and block.fact is not None else packaged_fact(datasets.BY_NAME[name].language)
+    )
     return fact.fact

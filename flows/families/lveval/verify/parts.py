@@ -78,11 +78,11 @@ def verify_conflicts(rows: Iterable[RuleConflicts], ctx: VerifyContext) -> Itera
     Where their decisions are there, they tell a rule that people left out from one that was lost, and a pair whose
     rules people rejected from one that is missing.
     """
-    proposed = {one.pair_id: one for one in ctx.rows("replacements")}
+    proposed = {proposal.pair_id: proposal for proposal in ctx.rows("replacements")}
     verdicts = ctx.verdicts("conflicts") if ctx.verdicts is not None else None
-    there = set()
+    pairs = set()
     for row in rows:
-        there.add(row.pair_id)
+        pairs.add(row.pair_id)
         before = proposed.get(row.pair_id)
         if proposed and (before is None or before.id not in row.provenance.parents):
             yield Fault(
@@ -100,9 +100,9 @@ def verify_conflicts(rows: Iterable[RuleConflicts], ctx: VerifyContext) -> Itera
 
     if verdicts is not None:
         rejected = {key for key, verdict in verdicts.items() if verdict.decision == "reject"}
-        for one in proposed.values():
-            if one.pair_id not in there and key_of("lveval", "conflicts", one.key, None) not in rejected:
-                yield Fault(id=one.id, problem="the rules of its pair were lost: 'conflicts' has none of them")
+        for proposal in proposed.values():
+            if proposal.pair_id not in pairs and key_of("lveval", "conflicts", proposal.key, None) not in rejected:
+                yield Fault(id=proposal.id, problem="the rules of its pair were lost: 'conflicts' has none of them")
 
 
 def verify_keywords(rows: Iterable[AnswerKeywords], ctx: VerifyContext) -> Iterator[Fault]:

@@ -34,9 +34,9 @@ class _Header(NamedTuple):
 def headers(context: str, header: str) -> list[_Header]:
     """Return the headers at the beginnings of lines."""
     before, _, after = header.format(number=_MARK).partition(str(_MARK))
-    found = re.finditer(f"{re.escape(before)}([0-9]+){re.escape(after)}", context)
-    places = (_Header(int(one[1]), *one.span()) for one in found)
-    return [one for one in places if context[one.start - 1 : one.start] in ("", "\n")]
+    matches = re.finditer(f"{re.escape(before)}([0-9]+){re.escape(after)}", context)
+    places = (_Header(int(match[1]), *match.span()) for match in matches)
+    return [match for match in places if context[match.start - 1 : match.start] in ("", "\n")]
 
 
 def header_problems(context: str, headers: Sequence[_Header]) -> Iterator[str]:
@@ -45,9 +45,9 @@ def header_problems(context: str, headers: Sequence[_Header]) -> Iterator[str]:
         return
     if context[: headers[0].start].strip():
         yield "text stands before the first header"
-    for expected, one in enumerate(headers, 1):
-        if one.number != expected:
-            yield f"the header of passage {one.number} stands where that of passage {expected} is expected"
+    for expected, header in enumerate(headers, 1):
+        if header.number != expected:
+            yield f"the header of passage {header.number} stands where that of passage {expected} is expected"
             return
     for number, (start, end) in enumerate(passages(context, headers), 1):
         if not context[start:end].strip():
@@ -61,12 +61,12 @@ def passages(context: str, headers: Sequence[_Header]) -> list[Span]:
 
 
 def order_problems(row: LongContext) -> Iterator[str]:
-    for one in row.positions:
-        if not 0 <= one.start < one.end <= len(row.context):
-            yield f"position {one.start} to {one.end} of {one.source!r} lies outside the context"
-    for one, other in pairwise(row.positions):
-        if other.start < one.end:
-            yield f"the positions of {one.source!r} and {other.source!r} overlap or are not in order"
+    for position in row.positions:
+        if not 0 <= position.start < position.end <= len(row.context):
+            yield f"position {position.start} to {position.end} of {position.source!r} lies outside the context"
+    for position, following in pairwise(row.positions):
+        if following.start < position.end:
+            yield f"the positions of {position.source!r} and {following.source!r} overlap or are not in order"
 
 
 def within(position: Position, spans: Sequence[Span]) -> int | None:
@@ -91,11 +91,11 @@ def source_problems(case: Case) -> Iterator[str]:
         if position.source not in expected:
             yield f"the supporting document {position.source!r} is none of the sources"
             continue
-        found = sha256(case.undone(case.text(position)))
-        if found != expected[position.source]:
+        checksum = sha256(case.undone(case.text(position)))
+        if checksum != expected[position.source]:
             yield (
                 f"the supporting document {position.source!r} is not its source: SHA-256 before replacement is "
-                f"{found}, expected {expected[position.source]}"
+                f"{checksum}, expected {expected[position.source]}"
             )
 
 
@@ -118,9 +118,9 @@ def support_problems(case: Case) -> Iterator[str]:
         elif outside.strip():
             yield f"the supporting document {position.source!r} is not the whole of passage {number + 1}"
     if not (case.dataset.scattered or case.dataset.recalls_fact):
-        for one, other in pairwise(numbers):
-            if other != one + 1:
-                yield f"the supporting documents are no unit: passage {other + 1} follows passage {one + 1}"
+        for one, following in pairwise(numbers):
+            if following != one + 1:
+                yield f"the supporting documents are no unit: passage {following + 1} follows passage {one + 1}"
 
 
 def fact_problems(case: Case) -> Iterator[str]:
@@ -171,7 +171,7 @@ def _between_sentences(case: Case, position: Position, span: Span) -> bool:
     return bool(ended) and not _GOES_ON[case.code].match(after)
 
 
-def distracting(case: Case) -> list[str]:
+def distracting_texts(case: Case) -> list[str]:
     """Return the texts that do not support the answer, without headers and confusing facts."""
     context, texts = case.row.context, []
     inside: dict[int, list[Position]] = {}

@@ -38,19 +38,19 @@ class SearchableTexts:
     def like(self, text: str) -> list[str]:
         """Return all texts with half of their shingles in common with `text`, or half of its, and some with fewer."""
         size = SHINGLE[self.code]
-        own = units(text, self.code)
-        if len(own) < size or not self.texts:
-            same = folded(own, self.code)
+        wanted = units(text, self.code)
+        if len(wanted) < size or not self.texts:
+            same = folded(wanted, self.code)
             return [other for other, folded in zip(self.texts, self.folded, strict=True) if folded == same]
-        marks = np.unique(_rolled(_values([own], self.code), size))
+        marks = np.unique(_rolled(_values([wanted], self.code), size))
         table = np.zeros(1 << _TABLE_BITS, np.bool_)
         table[marks >> np.uint64(64 - _TABLE_BITS)] = True
         hits = table[self._marks].astype(np.int64)
         lengths = np.fromiter(map(len, self.units), np.int64, len(self.units))
         starts = np.cumsum(lengths) - lengths
-        found = np.add.reduceat(np.concatenate((hits, np.zeros(size, np.int64))), np.minimum(starts, len(hits)))
+        common = np.add.reduceat(np.concatenate((hits, np.zeros(size, np.int64))), np.minimum(starts, len(hits)))
         enough = _SUSPECT_FROM * np.maximum(1, np.minimum(len(marks), lengths - size + 1))
-        return [self.texts[place] for place in np.flatnonzero((found >= enough) & (lengths >= size)).tolist()]
+        return [self.texts[place] for place in np.flatnonzero((common >= enough) & (lengths >= size)).tolist()]
 
     @cached_property
     def _marks(self) -> NDArray[np.uint64]:
