@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple, Protocol
 
 AnswerType = Literal["number", "date", "person", "place", "organisation", "other"]
 """The type of an answer. `other` is every other noun phrase."""
+Gender = Literal["male", "female"]
 MentionForm = Literal["full", "alias", "plural", "abbreviation", "part"]
 
 
@@ -90,50 +91,6 @@ class Language(Protocol):
 
 class CannotReplace(Exception):  # noqa: N818 - a refusal
     """A mention that cannot name something else in its place; the message says why in a few words."""
-
-
-def names_of(code: str, answer: str, aliases: Sequence[str], text: str = "") -> tuple[str, ...]:
-    """Return the aliases that mean the answer everywhere in `text`, and the title that follows its name.
-
-    Another wording of a number or a date does not: "1788" is no name of the day "18 January 1788"; nor does one with
-    which something else's name begins: "the European Court", where the text speaks of "the European Court of Human
-    Rights". "Charles, Prince of Wales" is the Prince of Wales as well, and "Andrew Lloyd Webber" is Lloyd Webber,
-    where the text calls him so.
-    """
-    if language_of(code).answer_type(answer) in ("number", "date"):
-        return ()
-    if code != "en":
-        return tuple(aliases)
-    usable = tuple(alias for alias in aliases if not _begins_another(alias, (answer, *aliases), text))
-    further = (_title_after(answer), _without_first_name(answer, text))
-    return (*usable, *(name for name in further if name is not None and name not in usable))
-
-
-def _begins_another(alias: str, names: Sequence[str], text: str) -> bool:
-    import re
-
-    longer = [name.casefold() for name in names if len(name) > len(alias)]
-    for match in re.finditer(rf"(?<!\w){re.escape(alias)}\s+(?:(?:of|for)\s+)?(?:the\s+)?[A-Z]", text, re.IGNORECASE):
-        rest = text[match.start() :].casefold()
-        goes_on = match[0][-1].isupper() and not any(rest.startswith(name) for name in longer)
-        if goes_on and (" of " in match[0][len(alias) :] or " for " in match[0][len(alias) :]):
-            return True
-    return False
-
-
-def _without_first_name(name: str, text: str) -> str | None:
-    """Return the rest of a person's name of three words or more, if the text has it alone."""
-    first, _, rest = name.partition(" ")
-    alone = " " in rest and rest[:1].isupper() and text.count(rest) > text.count(f"{first} {rest}")
-    return rest if alone and language_of("en").answer_type(name) == "person" else None
-
-
-def _title_after(name: str) -> str | None:
-    from flows.language.en.names import TITLES
-
-    title = name.partition(", ")[2].removeprefix("the ")
-    first, _, rest = title.partition(" ")
-    return title if first[:1].isupper() and first.lower() in TITLES and rest else None
 
 
 def language_of(code: str) -> Language:

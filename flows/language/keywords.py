@@ -138,7 +138,7 @@ class _OneWay:
             self._numbers.setdefault(folded(rule[0]), number)
         self._finder = PhraseFinder(list(self._numbers), language)
         self._lengths = np.array([len(key) for key in self._numbers], np.int64)
-        self._substitutes = _Substitutes(self.put)
+        self._substitute = lru_cache(_KEPT_SPELLINGS)(self.put)
 
     def number(self, spelling: str) -> int:
         """Return the index of the rule whose keyword has this spelling."""
@@ -155,33 +155,19 @@ class _OneWay:
             return text
         pieces = [""] * (2 * len(starts) + 1)
         pieces[::2] = [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
-        pieces[1::2] = map(self._substitutes.__getitem__, _slices(text, starts, ends))
+        pieces[1::2] = map(self._substitute, _slices(text, starts, ends))
         return "".join(pieces)
 
     def edits(self, text: str) -> list[Edit]:
         starts, ends = self._stretches(text)
         stretches = zip(starts, ends, _slices(text, starts, ends), strict=True)
-        return [Edit(start, end, old, self._substitutes[old]) for start, end, old in stretches]
+        return [Edit(start, end, old, self._substitute(old)) for start, end, old in stretches]
 
     def _stretches(self, text: str) -> tuple[list[int], list[int]]:
         """Starts and ends of what is replaced, in order, without overlap."""
         located = self._finder.locate(text)
         chosen = _longest(located.starts, located.ends, self._lengths[located.phrases])
         return located.starts[chosen].tolist(), located.ends[chosen].tolist()
-
-
-class _Substitutes(dict[str, str]):
-    """The substitute for each spelling of a keyword in a text. There are few, so they are kept."""
-
-    def __init__(self, put: Callable[[str], str]) -> None:
-        super().__init__()
-        self._put = put
-
-    def __missing__(self, spelling: str) -> str:
-        if len(self) >= _KEPT_SPELLINGS:
-            self.clear()
-        self[spelling] = put = self._put(spelling)
-        return put
 
 
 def _slices(text: str, starts: Sequence[int], ends: Sequence[int]) -> Iterator[str]:

@@ -10,10 +10,10 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal
 
+from flows.language import Gender
 from flows.language.en.tokens import normal, tokens, word_set
 from flows.language.tables import rows, word_list
 
-Gender = Literal["male", "female"]
 PlaceClass = Literal["country", "state", "city", "continent"]
 _FAMILIAR_CITY = 100_000
 """Inhabitants from which a city's name means the city without more support."""

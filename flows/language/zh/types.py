@@ -2,14 +2,12 @@
 
 import re
 from functools import lru_cache
-from typing import Literal
 
-from flows.language import AnswerType
+from flows.language import AnswerType, Gender
 from flows.language.tables import rows, word_list
 from flows.language.zh.numbers import NUMBER, date_of, value_of
-from flows.language.zh.text import normal, tagged
+from flows.language.zh.text import PERSON_TAGS, normal, tagged
 
-Gender = Literal["male", "female"]
 _KEPT = 65536
 _EDGES = " \t\r\n\u3000\u00a0\ufeff。，、；：！？.,;:!?"
 _PAIRS = {"「": "」", "『": "』", "“": "”", "‘": "’", '"': '"', "（": "）", "(": ")"}
@@ -110,7 +108,7 @@ def _name_type(phrase: str, question: str) -> AnswerType:  # noqa: PLR0911 - one
     tags = [tag for _, tag in tagged(phrase)]
     if asked and asked not in _PERSON_NOUNS and not _PLACE_QUESTION.search(question):
         return "other"
-    if is_personal_name(phrase) or (set(tags) <= {"nr", "nrt", "nrfg", "x"} and tags[0] != "x"):
+    if is_personal_name(phrase) or (set(tags) <= {*PERSON_TAGS, "x"} and tags[0] != "x"):
         return "person"
     if tags[-1] == "ns" or (of_ending and of_ending[0] == "place" and tags[0] == "ns"):
         return "place"
@@ -163,7 +161,7 @@ def is_personal_name(phrase: str) -> bool:
         )
     if not 2 <= len(phrase) <= 4 or not surname(phrase):
         return False
-    return any(tag in ("nr", "nrt", "nrfg") for _, tag in tagged(phrase))
+    return any(tag in PERSON_TAGS for _, tag in tagged(phrase))
 
 
 @lru_cache(_KEPT)
@@ -324,7 +322,7 @@ def spans_of_type(text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
             for match in _NUMBERS_IN_TEXT.finditer(text)
             if not any(start <= match.start() < end for start, end in dated)
         ]
-    wanted = {"person": ("nr", "nrt", "nrfg"), "place": ("ns",), "organisation": ("nt",), "other": ("nz", "n", "eng")}
+    wanted = {"person": PERSON_TAGS, "place": ("ns",), "organisation": ("nt",), "other": ("nz", "n", "eng")}
     return _spans_of_tags(text, wanted[answer_type])
 
 
