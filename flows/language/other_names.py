@@ -47,9 +47,9 @@ def other_names(text: str, name: str, code: str) -> Iterator[tuple[int, int]]:
 def names_of(code: str, answer: str, aliases: Sequence[str], text: str = "") -> tuple[str, ...]:
     """Return the aliases that mean the answer everywhere in `text`, and the title that follows its name.
 
-    Left out are other wordings of a number or a date ("1788" does not mean the day "18 January 1788"), and an alias with
-    which another name begins ("the European Court", if the text has "the European Court of Human Rights"). Added are the
-    title in "Charles, Prince of Wales", and "Lloyd Webber" for "Andrew Lloyd Webber", if the text calls him so.
+    Left out are other wordings of a number or a date ("1788" does not mean the day "18 January 1788"), and an alias
+    with which another name begins ("the European Court", if the text has "the European Court of Human Rights"). Added
+    are the title in "Charles, Prince of Wales", and "Lloyd Webber" for "Andrew Lloyd Webber", if the text has it.
     """
     if language_of(code).answer_type(answer) in ("number", "date"):
         return ()
