@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from flows.families.refutebench.sentences import pieces
-from flows.language.en.numbers import value_of
+from flows.language.en.numbers import NUMBER_WORDS, value_of
 
 Manner = Literal[
     "exclamation marks", "questions", "contractions", "stiffness", "familiar you", "brackets", "semicolons",
@@ -38,14 +38,6 @@ _CONTRACTED = re.compile(
 )
 _QUOTED = re.compile('“[^”]*”|"[^"]*"')
 _QUOTES = re.compile('["“”「」『』]')
-_ONES = "one|two|three|four|five|six|seven|eight|nine"
-_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-_TEENS = "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
-_SCALE = "hundred|thousand|million|billion"
-NUMBER_WORDS = (
-    rf"(?<![\w-])(?:(?:{_TENS})-(?:{_ONES})|{_TENS}|{_TEENS}|{_ONES})"
-    rf"(?: (?:{_SCALE})|(?<=hundred) and (?:(?:{_TENS})-(?:{_ONES})|{_TENS}|{_TEENS}|{_ONES}))*(?![\w-])"
-)
 _NUMBER = re.compile(NUMBER_WORDS, re.IGNORECASE)
 
 

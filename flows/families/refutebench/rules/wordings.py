@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import lemminflect
 
-from flows.families.refutebench.manners import NUMBER_WORDS
 from flows.families.refutebench.requirements import word_bounds
 from flows.families.refutebench.sentences import Language, language
 from flows.language import en
+from flows.language.en.numbers import NUMBER_WORDS
 from flows.language.zh import text as zh_text
 
 TABLE = Path(__file__).parent / "wordings.tsv"
