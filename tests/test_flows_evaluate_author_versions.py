@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from flows.annotate.pull import write_lines
-from flows.annotate.work import stand, works
+from flows.annotate.work import last_pull, works
 from flows.construct.evaluation import Version
 from flows.evaluate import terminal as scoring
 from flows.evaluate.author_versions import author_versions
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import DECISION, REJECT, USABLE
-from flows.families.charpeval.facts import lacking
+from flows.families.charpeval.facts import unnamed_entities
 from flows.families.charpeval.score import ScoredItem, compare_authors
 from flows.llm.model import Usage
 from flows.llm.options import Likelihood, Options
@@ -62,7 +62,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 def texts(record: Authored, best: str = "", **changes: str) -> Mapping[str, str]:
     """What an author hands in: five distractors, of which the model prefers that of one type, or none."""
-    other = lacking(record.knowledge, record.response)[0].text
+    other = unnamed_entities(record.knowledge, record.response)[0].text
     made = {kind: f"Well, this is no answer {place}." for place, kind in enumerate(DISTRACTOR_TYPES)}
     made["IECF"] = f"So {other} is well known."
     if best:
@@ -130,7 +130,7 @@ def test_table_3_worked_by_hand(written: Project, monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_author_s_version_is_what_was_handed_in_last(written: Project) -> None:
-    collected = next(one for one in stand(written) if one.rubric == "charpeval-authoring")
+    collected = next(one for one in last_pull(written) if one.rubric == "charpeval-authoring")
     ((back, author),) = collected.settlement.revisions
     assert author == "a1"
     record: Any = collected.work.records[back.item_key]

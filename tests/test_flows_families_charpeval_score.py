@@ -17,7 +17,8 @@ from flows.construct.evaluation import Evaluation
 from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild
 from flows.evaluate import terminal as scoring
-from flows.evaluate.predictions import EvaluatedRows, weigh
+from flows.evaluate.predictions import weigh
+from flows.evaluate.rows import EvaluatedRows
 from flows.families.charpeval.inference import choices, chunks
 from flows.families.charpeval.score import ScoredItem, first, score
 from flows.llm.local import LocalModel, LocalSettings

@@ -14,8 +14,9 @@ import pytest
 from flows.construct.engine import Drop
 from flows.families.lveval.answer_keywords import keywords_problem
 from flows.families.lveval.facts import packaged_fact
+from flows.families.lveval.inputs import ToMark, ToRename
 from flows.families.lveval.method import mark_keywords
-from flows.families.lveval.prompts import ANSWER_KEYWORDS, REPLACEMENT_RULES, ToMark, ToRename, rules_in
+from flows.families.lveval.prompts import ANSWER_KEYWORDS, REPLACEMENT_RULES, rules_in
 from flows.families.lveval.replacement_checks import (
     AMONG_RULES,
     ARTICLE,

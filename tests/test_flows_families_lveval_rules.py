@@ -7,7 +7,8 @@ import pytest
 
 from flows.families.lveval.answer_keywords import keywords_problem
 from flows.families.lveval.candidates import Candidates, named_entities
-from flows.families.lveval.prompts import BUILDER_PROMPTS, ToMark, ToRename
+from flows.families.lveval.inputs import ToMark, ToRename
+from flows.families.lveval.prompts import BUILDER_PROMPTS
 from flows.families.lveval.replacement_checks import rules_problem
 from flows.families.lveval.rules import RULES
 from flows.families.lveval.rules.answer_keywords import answer_keywords

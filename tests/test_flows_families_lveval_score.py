@@ -10,8 +10,9 @@ from typing import Any, Literal
 import pytest
 
 from flows.families.lveval.datasets import BY_NAME, DATASETS
-from flows.families.lveval.inference import VARIANTS, Ablation, ablations_of, variants_of
+from flows.families.lveval.inference import VARIANTS, ablations_of, variants_of
 from flows.families.lveval.score import Asked, ScoredContext, heatmap, metric_of, score, words_of
+from flows.families.lveval.settings import Ablation
 from flows.scoring.qa import METRICS
 from flows.scoring.tables import ScoreError, ScoreTables
 from schemas.base import Provenance

@@ -4,7 +4,7 @@ import gzip
 import json
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,8 +14,13 @@ from pydantic import BaseModel
 
 from flows.construct.engine import Drop
 from flows.construct.verification import VerifyContext
-from flows.families.reeval import checks, filters
-from flows.families.reeval.alternatives import AnswerPool
+from flows.families.reeval import filters
+from flows.families.reeval.checks.alternative import alternative_problem
+from flows.families.reeval.checks.edits import answer_position, compare, restored
+from flows.families.reeval.checks.merged import merged_problem
+from flows.families.reeval.checks.passage import condensed_problem, most_condensed, opening
+from flows.families.reeval.checks.sentence import begins_leaning, resolved_problem, sentence_problem, short_name
+from flows.families.reeval.checks.swap import swap_problem
 from flows.families.reeval.passages import collect
 from flows.families.reeval.prompts import (
     ALTERNATIVE_ANSWER,
@@ -34,7 +39,9 @@ from flows.families.reeval.prompts import (
     ToResolve,
     ToSelect,
 )
-from flows.families.reeval.rules import alternative_answer, merge, read_passage, resolve_sentence
+from flows.families.reeval.rules import merge, read_passage, resolve_sentence
+from flows.families.reeval.rules.alternatives import candidates_for
+from flows.families.reeval.rules.swapping import first_fitting
 from flows.families.reeval.verify import verify_swaps
 from flows.language import language_of, names_of
 from flows.language.agreement import contradiction, foreign_number, unexplained
@@ -60,17 +67,17 @@ BAGA = "Baga Beach is a popular beach and tourist destination in North Goa. Baga
 
 def swap(old: str, new: str, answer: str, alternative: str, *aliases: str) -> tuple[str, str] | None:
     """The problem of a rewrite, which is first restored as the step does it."""
-    return checks.swap_problem("en", old, answer, aliases, alternative, checks.restored(old, new))
+    return swap_problem("en", old, answer, aliases, alternative, restored(old, new))
 
 
 def row(old: str, new: str, answer: str, alternative: str, question: str = "Which name is told?") -> SwapCase:
     """A finished row as the step makes it of a rewrite, whatever its checks say."""
     names = names_of("en", answer, ())
-    compared = checks.compare("en", old, answer, names, new)
+    compared = compare("en", old, answer, names, new)
     return SwapCase(
         key="k", question=question, answer=alternative, original_answer=answer, evidence=new, original_evidence=old,
         replacements=compared.replacements, agreement=compared.agreement,
-        answer_position=checks.answer_position("en", new, alternative), pivot="pivot", source="made",
+        answer_position=answer_position("en", new, alternative), pivot="pivot", source="made",
         provenance=Provenance(seed=1),
     )  # fmt: skip
 
@@ -179,13 +186,10 @@ def test_a_title_after_the_name_is_the_name_too() -> None:
     assert names == ("Prince of Wales",)
     old = "Her heir is her eldest son, Charles, Prince of Wales. Next is William, the Prince of Wales's elder son."
     lazy = old.replace(answer, alternative)
-    assert checks.swap_problem("en", old, answer, names, alternative, lazy) == (
+    assert swap_problem("en", old, answer, names, alternative, lazy) == (
         "old answer is left in the new evidence", "replace 'Prince of Wales' as well",
     )  # fmt: skip
-    assert (
-        checks.swap_problem("en", old, answer, names, alternative, lazy.replace("Prince of Wales", "Duke of York"))
-        is None
-    )
+    assert swap_problem("en", old, answer, names, alternative, lazy.replace("Prince of Wales", "Duke of York")) is None
 
 
 @pytest.mark.parametrize(
@@ -214,15 +218,15 @@ def test_chinese_pronouns_follow_as_well() -> None:
     old = "王淑芬是一位小学教师，她出生于南京，后来在北京生活了二十年，她的学生都很喜欢她。"
     lazy = old.replace("王淑芬", "李建国")
     assert unexplained("zh", "她", "他", "王淑芬", "李建国") == 0
-    assert checks.swap_problem("zh", old, "王淑芬", (), "李建国", lazy.replace("她", "他")) is None
+    assert swap_problem("zh", old, "王淑芬", (), "李建国", lazy.replace("她", "他")) is None
 
 
 def test_blanks_and_quotation_marks_are_the_sources() -> None:
     old = "“ What Lovers Do ” is  a song by the band ’s singer\n\nAda Brown , and was released on August 30 ."
     said = '"What Lovers Do" is a song by the band\'s singer Eve White, and was released on August 30.'
-    new = checks.restored(old, said)
+    new = restored(old, said)
     assert new == old.replace("Ada Brown ,", "Eve White,").replace("Ada Brown", "Eve White")
-    assert checks.swap_problem("en", old, "Ada Brown", (), "Eve White", new) is None
+    assert swap_problem("en", old, "Ada Brown", (), "Eve White", new) is None
 
 
 # ---- the alternative ----
@@ -253,17 +257,17 @@ def case_of(question: str, answer: str, evidence: str, language: str = "en", *al
 )
 def test_an_alternative_may_share_words_but_not_the_meaning(answer: str, alternative: str, fits: bool) -> None:
     case = case_of("What is it?", answer, f"As everybody knows, it is {answer} that the story speaks of.")
-    problem = checks.alternative_problem(case, alternative)
+    problem = alternative_problem(case, alternative)
     assert (problem is None) is fits, problem
 
 
 def test_a_question_that_offers_a_choice_does_not_give_the_other_away() -> None:
     case = case_of("baga beach is in north or south goa", "North Goa", BAGA)
-    assert checks.alternative_problem(case, "South Goa") is None
+    assert alternative_problem(case, "South Goa") is None
     assert swap(BAGA, BAGA.replace("North Goa", "South Goa"), "North Goa", "South Goa") is None
     assert faults(row(BAGA, BAGA.replace("North Goa", "South Goa"), "North Goa", "South Goa", case.question)) == []
     other = case_of("which beach lies in South Goa", "Baga", BAGA)
-    assert checks.alternative_problem(other, "South Goa") is not None
+    assert alternative_problem(other, "South Goa") is not None
 
 
 # ---- answers that nothing else can stand in for ----
@@ -415,8 +419,8 @@ def test_an_answer_is_found_whatever_its_quotes_and_tokenisation() -> None:
 def test_a_sentence_is_a_quote_whatever_its_quotes_and_blanks() -> None:
     evidence = "It was late. The song “ Red  Pill ” is the band ’s best . Nobody knows why."
     said = 'The song "Red Pill" is the band\'s best.'
-    assert checks.sentence_problem("en", evidence, "the band's best", said) is None
-    assert checks.sentence_problem("en", evidence, "best", "The song is the band's best.") is not None
+    assert sentence_problem("en", evidence, "the band's best", said) is None
+    assert sentence_problem("en", evidence, "best", "The song is the band's best.") is not None
 
 
 # ---- what points outside ----
@@ -510,7 +514,7 @@ def _inputs(prompt: Prompt[Any], said: str) -> BaseModel:
     answer = _field(said, "Answer", "Passage")
     if prompt is ALTERNATIVE_ANSWER:
         return ToAlter(
-            question=question, answer=answer, aliases=(), evidence=passage, language="en", candidates=()
+            question=question, answer=answer, aliases=(), evidence=passage, language="en"
         )  # fmt: skip
     if prompt is SELECT_SENTENCE:
         return ToSelect(question=question, answer=answer, evidence=passage, language="en")
@@ -523,7 +527,7 @@ def _inputs(prompt: Prompt[Any], said: str) -> BaseModel:
         )  # fmt: skip
     if prompt is CONDENSE:
         passages = tuple(re.split(r"(?:^|\n\n)\[\d\]:\n", said)[1:])
-        most = checks.most_condensed("en", passages)
+        most = most_condensed("en", passages)
         return ToCondense(question=question, answer=answer, passages=passages, most=most, language="en")
     parts = re.search(r"\[1\]:\n(.*?)\n\n\[2\]:\n(.*?)\n\nSpan:\n(.*)", said, re.DOTALL)
     assert parts is not None
@@ -564,7 +568,7 @@ def test_the_repair_that_the_old_bound_pushed_it_into_is_refused(shared: Path) -
 
 
 def test_the_prompts_state_what_the_checks_refuse() -> None:
-    asked = ToAlter(question="q", answer="a", aliases=("b",), evidence="e", language="en", candidates=())
+    asked = ToAlter(question="q", answer="a", aliases=("b",), evidence="e", language="en")
     alternative = ALTERNATIVE_ANSWER.messages(asked)[0]["content"]
     for stated in ("five words", "South Goa for", "question offers answers", "same type", "plain text"):
         assert stated in alternative
@@ -592,24 +596,22 @@ def test_the_prompts_state_what_the_checks_refuse() -> None:
 def test_the_rules_keep_dates_in_their_order(
     answer: str, evidence: str, candidates: tuple[str, ...], chosen: str
 ) -> None:
-    asked = ToAlter(
-        question="When or how many?", answer=answer, aliases=(), evidence=evidence, language="en", candidates=candidates
-    )
-    assert alternative_answer(asked, random.Random(0)).answer == chosen
+    asked = ToAlter(question="When or how many?", answer=answer, aliases=(), evidence=evidence, language="en")
+    assert first_fitting(asked, candidates).answer == chosen
 
 
 def test_the_rules_leave_a_number_with_its_conversion_alone() -> None:
     asked = ToAlter(
-        question="How far is it?", answer="about 300", aliases=(), language="en", candidates=("about 400",),
+        question="How far is it?", answer="about 300", aliases=(), language="en",
         evidence="Warsaw lies in Poland about 300 km (190 mi) from the mountains and on a large river.",
     )  # fmt: skip
     with pytest.raises(Invalid, match="number beside its conversion"):
-        alternative_answer(asked, random.Random(0))
+        first_fitting(asked, ["about 400"])
 
 
-def offered(answer: str, question: str, evidence: str) -> tuple[str, ...]:
+def offered(answer: str, question: str, evidence: str) -> Sequence[str]:
     case = case_of(question, answer, evidence)
-    return AnswerPool({}).candidates(case, random.Random(7))
+    return candidates_for(case, (), random.Random(7))
 
 
 def test_a_person_is_replaced_by_one_whom_nobody_knows() -> None:
@@ -701,7 +703,7 @@ def test_names_of_several_words_change_where_one_is_their_own(
     case = case_of(question, answer, evidence)
     if answer == "尊敦":
         case = case.revised(language="zh")
-    found = AnswerPool({}).candidates(case, random.Random(7))
+    found = candidates_for(case, (), random.Random(7))
     assert bool(found) == bool(alternatives)
     if alternatives:
         assert all(re.fullmatch(alternatives.replace("*", r"\S+"), one) for one in found)
@@ -711,11 +713,11 @@ def test_a_chinese_person_keeps_the_family_and_a_foreign_one_is_foreign() -> Non
     case = case_of("孙权立谁为太子？", "孙登", "孙权封王称帝，立孙登为太子，大臣们请求立他的养母为后。").revised(
         language="zh"
     )
-    assert all(one[0] == "孙" and len(one) == 2 for one in AnswerPool({}).candidates(case, random.Random(7)))
+    assert all(one[0] == "孙" and len(one) == 2 for one in candidates_for(case, (), random.Random(7)))
     case = case_of("谁获胜？", "格奥尔基·伊万诺夫", "格奥尔基·伊万诺夫获胜，他将成为下一任总统。").revised(
         language="zh"
     )
-    assert all(one.count("·") == 1 for one in AnswerPool({}).candidates(case, random.Random(7)))
+    assert all(one.count("·") == 1 for one in candidates_for(case, (), random.Random(7)))
 
 
 @pytest.mark.parametrize(
@@ -735,11 +737,9 @@ def test_a_chinese_person_keeps_the_family_and_a_foreign_one_is_foreign() -> Non
 def test_what_the_old_answer_leaves_behind_is_a_drop(
     answer: str, question: str, evidence: str, candidate: str, reason: str
 ) -> None:
-    asked = ToAlter(
-        question=question, answer=answer, aliases=(), evidence=evidence, language="en", candidates=(candidate,)
-    )
+    asked = ToAlter(question=question, answer=answer, aliases=(), evidence=evidence, language="en")
     with pytest.raises(Invalid, match=reason):
-        alternative_answer(asked, random.Random(0))
+        first_fitting(asked, [candidate])
 
 
 @pytest.mark.parametrize(
@@ -771,7 +771,7 @@ def test_passages_on_another_matter_are_passed_over() -> None:
     ]
     evidence = "肇庆站是广东省肇庆市的一个铁路车站，属于广茂铁路，每天有许多旅客在车站上车和下车，很热闹。"
     case = case_of("肇庆站属于哪条铁路？每天有许多旅客吗？煮", "广茂铁路", evidence, "zh")
-    drawn = collect([case], passages, None).passages(case, evidence, "evidence", 3)  # type: ignore[arg-type]
+    drawn = collect([case], passages, None).draw(case, evidence, "evidence")  # type: ignore[arg-type]
     assert texts[2] not in {passage.text for passage in drawn.passages}
     assert drawn.far == 1  # the stations may be passed over for another reason: each names a railway
 
@@ -862,7 +862,7 @@ def test_a_sentence_that_does_not_name_what_is_asked_about_must_lean_on_nothing(
     question: str, answer: str, sentence: str, phrase: str | None
 ) -> None:
     assert leans_on_what_is_asked("en", question, answer, sentence) == phrase
-    problem = checks.resolved_problem("en", question, sentence, answer, sentence)
+    problem = resolved_problem("en", question, sentence, answer, sentence)
     if phrase is None:
         assert problem is None
     else:
@@ -945,8 +945,8 @@ def test_numbers_change_with_the_answer_alone(
 def test_a_text_that_adds_what_no_passage_says_is_refused() -> None:
     sentence, condensed = "Marie Curie was born in Warsaw.", "Warsaw is the capital of Poland and lies on the Vistula."
     merged = f"{sentence} {condensed}"
-    assert checks.merged_problem("en", sentence, condensed, "Warsaw", merged) is None
-    problem = checks.merged_problem("en", sentence, condensed, "Warsaw", f"{merged} Bananas are yellow.")
+    assert merged_problem("en", sentence, condensed, "Warsaw", merged) is None
+    problem = merged_problem("en", sentence, condensed, "Warsaw", f"{merged} Bananas are yellow.")
     assert problem == ("text adds what the passages do not say", "leave this out: Bananas are yellow.")
 
 
@@ -963,16 +963,16 @@ def test_a_text_that_adds_what_no_passage_says_is_refused() -> None:
 def test_a_passage_opens_with_a_sentence_that_names_its_page(
     passage: str, title: str | None, place: int | None
 ) -> None:
-    assert checks.opening("en", passage, title) == place
+    assert opening("en", passage, title) == place
 
 
 def test_a_condensed_text_begins_with_a_name() -> None:
     passages = ["Oslo is the capital of Norway and the seat of its parliament. It lies at the end of a long fjord."]
-    assert checks.condensed_problem("en", passages, "Oslo is the capital of Norway.") is None
-    problem = checks.condensed_problem("en", passages, "It is the capital of Norway, Oslo.")
+    assert condensed_problem("en", passages, "Oslo is the capital of Norway.") is None
+    problem = condensed_problem("en", passages, "It is the capital of Norway, Oslo.")
     assert problem == ("condensed text cannot be understood alone", "say by name who or what 'It' is at its start")
-    assert checks.begins_leaning("en", "It is known that Oslo is the capital of Norway.") is None
-    assert checks.begins_leaning("zh", "他生于北京。") == "他"
+    assert begins_leaning("en", "It is known that Oslo is the capital of Norway.") is None
+    assert begins_leaning("zh", "他生于北京。") == "他"
 
 
 @pytest.mark.parametrize(
@@ -985,7 +985,7 @@ def test_a_condensed_text_begins_with_a_name() -> None:
     ],
 )
 def test_a_supporting_sentence_gives_the_full_name(sentence: str, full: str | None) -> None:
-    short = checks.short_name("en", sentence, "Jane Austen")
+    short = short_name("en", sentence, "Jane Austen")
     assert (short and f"{sentence[: short.start()]}Jane Austen{sentence[short.end() :]}") == full
 
 
@@ -1020,7 +1020,7 @@ def test_it_needs_a_thing_before_it(sentence: str, vague: str | None) -> None:
 @pytest.mark.parametrize("alternative", ["I don't know", "N/A", "none", "Unknown.", "True", "It", "yes", "未知"])
 def test_what_is_no_answer_is_no_alternative(alternative: str) -> None:
     case = case_of("Where was she born?", "Ulm", "She was born in Ulm.")
-    problem = checks.alternative_problem(case, alternative)
+    problem = alternative_problem(case, alternative)
     assert problem is not None
 
 
@@ -1045,7 +1045,7 @@ def test_what_the_question_names_stays_in_the_alternative(
 ) -> None:
     language = "zh" if "？" in question else "en"
     case = case_of(question, answer, f"It is {answer}.", language)
-    problem = checks.alternative_problem(case, alternative)
+    problem = alternative_problem(case, alternative)
     assert (problem and problem[1]) == (lacks and f"{lacks!r} stands in the question too: it is to stay")
 
 
@@ -1086,16 +1086,16 @@ def test_a_noun_of_the_title_becomes_the_title() -> None:
 def test_compounds_may_share_a_word(alternative: str, passes: bool) -> None:
     asked = ToAlter(
         question="What nationality do both have?", answer="Armenian–American", aliases=(),
-        evidence="Scout is an Armenian-American journalist.", language="en", candidates=(),
+        evidence="Scout is an Armenian-American journalist.", language="en",
     )  # fmt: skip
-    assert (checks.alternative_problem(asked, alternative) is None) is passes
+    assert (alternative_problem(asked, alternative) is None) is passes
 
 
 def test_an_english_semicolon_ends_no_sentence() -> None:
     text = "It tells of two boys; Bruno (Butterfield), a son, and Shmuel (Jack Scanlon), an inmate. It is sad."
     first = text.removesuffix(" It is sad.")
-    assert checks.sentence_problem("en", text, "Jack Scanlon", first) is None
-    assert checks.sentence_problem("en", text, "Jack Scanlon", text) is not None
+    assert sentence_problem("en", text, "Jack Scanlon", first) is None
+    assert sentence_problem("en", text, "Jack Scanlon", text) is not None
 
 
 @pytest.mark.parametrize(
@@ -1114,7 +1114,7 @@ def test_an_english_semicolon_ends_no_sentence() -> None:
 def test_a_noun_phrase_that_is_a_name_points_at_nothing(
     code: str, question: str, answer: str, sentence: str, passes: bool
 ) -> None:
-    assert (checks.resolved_problem(code, question, sentence, answer, sentence) is None) is passes
+    assert (resolved_problem(code, question, sentence, answer, sentence) is None) is passes
 
 
 @pytest.mark.parametrize(
@@ -1143,7 +1143,7 @@ def test_a_noun_phrase_that_is_a_name_points_at_nothing(
 )
 def test_a_definite_is_clear_beside_what_it_is_of(sentence: str, passes: bool) -> None:
     sentence = sentence.replace("It has", "Bone has")
-    problem = checks.resolved_problem("en", "Who met Xanthippe Quux?", sentence, "Khan", sentence)
+    problem = resolved_problem("en", "Who met Xanthippe Quux?", sentence, "Khan", sentence)
     assert (problem is None) is passes, problem
 
 
@@ -1174,7 +1174,7 @@ def test_a_sentence_may_name_its_page_for_what_is_asked_about(
     code: str, question: str, sentence: str, title: str | None, passes: bool
 ) -> None:
     answer = "丁善玺" if code == "zh" else "Khan"
-    problem = checks.resolved_problem(code, question, sentence, answer, sentence, title)
+    problem = resolved_problem(code, question, sentence, answer, sentence, title)
     assert (problem is None) is passes, problem
 
 
@@ -1232,18 +1232,18 @@ def test_the_prompts_of_category_2_state_what_their_checks_refuse() -> None:
 
 def test_a_complaint_tells_what_is_wrong() -> None:
     text = "It was late. Ada Brown won."
-    assert checks.sentence_problem("en", text, "Ada Brown", "Ada won.") == (
+    assert sentence_problem("en", text, "Ada Brown", "Ada won.") == (
         "supporting sentence is not in the evidence",
         "the passage nowhere has 'Ada won.': copy the sentence as it stands there",
     )
-    assert checks.sentence_problem("en", text, "Ada Brown", text) == (
+    assert sentence_problem("en", text, "Ada Brown", text) == (
         "supporting sentence is not one sentence", "these are 2: It was late. | Ada Brown won.: copy one",
     )  # fmt: skip
     passages = (
         "Oslo lies at the end of a long fjord and has many parks and museums.",
         "Bergen lies on the west coast and has old wooden houses and seven hills.",
     )
-    problem = checks.condensed_problem("en", passages, "Oslo lies at the end of a long fjord and has many parks.")
+    problem = condensed_problem("en", passages, "Oslo lies at the end of a long fjord and has many parks.")
     assert problem is not None
     assert problem[0] == "condensed text leaves a passage out"
     assert "passage 2 alone has it holds 0, not 3: say something of bergen" in problem[1]
@@ -1318,7 +1318,7 @@ def test_a_complaint_tells_what_is_wrong() -> None:
 def test_a_sentence_that_a_person_understands_alone_passes(
     sentence: str, answer: str, question: str, passes: bool
 ) -> None:
-    problem = checks.resolved_problem("en", question, sentence, answer, sentence)
+    problem = resolved_problem("en", question, sentence, answer, sentence)
     assert (problem is None) is passes, problem
 
 
@@ -1326,9 +1326,9 @@ def test_a_resolved_sentence_adds_nothing_to_its_passage() -> None:
     sentence, evidence = "Injectors became popular in the 1850s.", "An injector is a means of supplying boiler water."
     question = "In what decade were injectors widely used in steam engines?"
     told = "Injectors, a means of supplying boiler water, became popular in the 1850s."
-    assert checks.resolved_problem("en", question, sentence, "1850s", told, None, evidence) is None
+    assert resolved_problem("en", question, sentence, "1850s", told, None, evidence) is None
     added = "Injectors, cheap brass tubes with narrow nozzles from Manchester, became popular in the 1850s."
-    problem = checks.resolved_problem("en", question, sentence, "1850s", added, None, evidence)
+    problem = resolved_problem("en", question, sentence, "1850s", added, None, evidence)
     assert problem is not None
     assert problem[0] == "text adds what the passages do not say"
 
@@ -1355,7 +1355,7 @@ PAIR = "A problem is an abstract question. In contrast, an instance of it is a n
 )  # fmt: skip
 def test_a_sentence_stands_where_it_can_be_read(sentence: str, condensed: str, merged: str, reason: str | None) -> None:
     language, answer = ("en", "difficulty") if sentence == THEORY else ("zh", "法国")
-    problem = checks.merged_problem(language, sentence, condensed, answer, merged)
+    problem = merged_problem(language, sentence, condensed, answer, merged)
     assert (problem and problem[0]) == reason
 
 
@@ -1364,8 +1364,8 @@ def test_a_merged_text_may_leave_out_a_sentence_but_no_passage() -> None:
     condensed = f"{passages[0]} Bergen has wooden houses and seven hills."
     sentence = "Ada Brown was born in Oslo."
     whole, part = f"{sentence} {condensed}", f"{sentence} {passages[0]} Bergen has houses."
-    assert checks.merged_problem("en", sentence, condensed, "Oslo", whole, passages) is None
-    problem = checks.merged_problem("en", sentence, passages[0], "Oslo", part, passages)
+    assert merged_problem("en", sentence, condensed, "Oslo", whole, passages) is None
+    problem = merged_problem("en", sentence, passages[0], "Oslo", part, passages)
     assert problem is not None
     assert problem[0] == "condensed text leaves a passage out"
 
@@ -1388,11 +1388,11 @@ def test_what_was_objected_to_may_go_and_an_objection_quotes_the_passage() -> No
     sentence, condensed = "Ada Brown was born in Oslo.", "Oslo has parks. Its old fishing harbour smells of salted cod."
     shorter = f"{sentence} Oslo has parks."
     objected = [condensed.partition(". ")[2]]
-    problem = checks.merged_problem("en", sentence, condensed, "Oslo", shorter)
+    problem = merged_problem("en", sentence, condensed, "Oslo", shorter)
     assert problem is not None
     assert problem[0] == "condensed text is not in the new evidence"
-    assert checks.merged_problem("en", sentence, condensed, "Oslo", shorter, objected=objected) is None
-    longer = checks.merged_problem("en", sentence, condensed, "Oslo", f"{sentence} {condensed}", most=16)
+    assert merged_problem("en", sentence, condensed, "Oslo", shorter, objected=objected) is None
+    longer = merged_problem("en", sentence, condensed, "Oslo", f"{sentence} {condensed}", most=16)
     assert longer == (
         "new evidence is too long", "it has 17, at most 16 are wanted: leave out what matters least",
     )  # fmt: skip
@@ -1452,7 +1452,7 @@ def test_a_resolved_sentence_may_lose_its_opening_and_say_what_it_speaks_of(
 ) -> None:
     language = "en" if sentence.isascii() else "zh"
     evidence = f"{sentence} The endowment suffered a loss in 2008. The Scottish Parliament passes bills."
-    assert checks.resolved_problem(language, question, sentence, answer, resolved, None, evidence) is None
+    assert resolved_problem(language, question, sentence, answer, resolved, None, evidence) is None
 
 
 # ---- passages on the matter ----
@@ -1476,8 +1476,8 @@ def test_expansions_draw_on_different_passages_where_there_are_others() -> None:
     case = case_of("肇庆站何时启用？", "2009年", "肇庆站是广东省肇庆市的一个铁路车站，于2009年启用。", "zh")
     few, many = (collect([case], passages[:most], None) for most in (3, 5))  # type: ignore[arg-type]
     for collection, shared in ((few, 3), (many, 1)):
-        first = collection.passages(case, case.evidence, "question", 3)
-        other = collection.passages(case, case.evidence, "evidence", 3, first.passages)
+        first = collection.draw(case, case.evidence, "question")
+        other = collection.draw(case, case.evidence, "evidence", first.ids)
         assert len({one.id for one in first.passages} & {one.id for one in other.passages}) == shared
         assert ("both expansions draw on the same passages; to be reviewed" in other.doubts) is (shared == 3)
 

@@ -14,11 +14,15 @@ import pytest
 from pydantic import BaseModel
 
 from data.sources import SourceSpec
+from flows.construct.counting import part_summary
 from flows.construct.engine import Drop
 from flows.construct.stages import StageRef
 from flows.construct.verification import VerifyContext
-from flows.families.reeval import FAMILY, checks, filters
-from flows.families.reeval.method import ReEvalSettings, ready
+from flows.families.reeval import FAMILY, filters
+from flows.families.reeval.checks.alternative import alternative_problem
+from flows.families.reeval.checks.edits import answer_position, compare
+from flows.families.reeval.checks.passage import RIVAL_ABOVE, rival
+from flows.families.reeval.checks.swap import swap_problem
 from flows.families.reeval.passages import MOST_SHARED
 from flows.families.reeval.prompts import (
     Alternative,
@@ -31,7 +35,9 @@ from flows.families.reeval.prompts import (
     ToRead,
 )
 from flows.families.reeval.prompts import Passage as CondensedPassage
-from flows.families.reeval.rules import RULES, alternative_answer
+from flows.families.reeval.rules import RULES
+from flows.families.reeval.rules.swapping import first_fitting
+from flows.families.reeval.settings import ReEvalSettings, ready
 from flows.language import language_of
 from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Text, Usage
 from flows.llm.rules import Rules
@@ -80,7 +86,7 @@ def faults(project: Project, part: str, changed: list[Any] | None = None) -> lis
 
 def test_every_part_adds_up_and_is_what_it_claims(small: Project) -> None:
     for family, part in small.build.parts():
-        summary = small.build.summary(family, part)
+        summary = part_summary(small.build, family, part)
         assert summary.planned == summary.kept + sum(sum(one.values()) for one in summary.dropped.values())
         assert faults(small, part.name) == []
     assert len(rows(small, "category1")) >= 85
@@ -541,14 +547,14 @@ REWRITTEN = EVIDENCE.replace("Ada Lindqvist", "Eve Sørensen").replace("Lindqvis
     ],
 )
 def test_a_bad_rewrite_is_told_what_is_wrong(new: str, reason: str) -> None:
-    problem = checks.swap_problem("en", EVIDENCE, "Ada Lindqvist", (), "Eve Sørensen", new)
+    problem = swap_problem("en", EVIDENCE, "Ada Lindqvist", (), "Eve Sørensen", new)
     assert problem is not None
     assert problem[0] == reason
 
 
 def test_a_good_rewrite_passes_and_its_edits_are_listed() -> None:
-    assert checks.swap_problem("en", EVIDENCE, "Ada Lindqvist", (), "Eve Sørensen", REWRITTEN) is None
-    compared = checks.compare("en", EVIDENCE, "Ada Lindqvist", (), REWRITTEN)
+    assert swap_problem("en", EVIDENCE, "Ada Lindqvist", (), "Eve Sørensen", REWRITTEN) is None
+    compared = compare("en", EVIDENCE, "Ada Lindqvist", (), REWRITTEN)
     assert [(edit.old, edit.new) for edit in compared.replacements] == [
         ("Ada Lindqvist", "Eve Sørensen"),
         ("Lindqvist", "Sørensen"),
@@ -560,11 +566,11 @@ def test_a_passage_that_answers_otherwise_is_a_rival() -> None:
     case = Case.model_construct(
         question="When was the first public railway opened?", answer="1825", aliases=(), evidence="", language="en"
     )
-    found = checks.rival(case, "Cows graze there. The first public railway was opened in 1830 between two cities.")
+    found = rival(case, "Cows graze there. The first public railway was opened in 1830 between two cities.")
     assert found is not None
-    assert found[1] > checks.RIVAL_ABOVE
-    assert checks.rival(case, "The first public railway was opened in 1825.") is None
-    assert checks.rival(case, "The lake froze in 1830.") is None
+    assert found[1] > RIVAL_ABOVE
+    assert rival(case, "The first public railway was opened in 1825.") is None
+    assert rival(case, "The lake froze in 1830.") is None
 
 
 # ---- damage ----
@@ -718,9 +724,9 @@ def test_real_sources_run_and_prove_themselves(tmp_path: Path, shared: Path) -> 
 def test_text_beside_the_new_answer_is_a_change() -> None:
     old = "The fair was held in London. It drew many people from all over the country, and it went on for weeks."
     put = old.replace("London", "Zanzibar")
-    assert checks.swap_problem("en", old, "London", (), "Zanzibar", put) is None
+    assert swap_problem("en", old, "London", (), "Zanzibar", put) is None
     more = old.replace("London", "Zanzibar, which by the way is nonsense because the earth is flat")
-    problem = checks.swap_problem("en", old, "London", (), "Zanzibar", more)
+    problem = swap_problem("en", old, "London", (), "Zanzibar", more)
     assert problem is not None
     assert problem[0] == "evidence changed beyond the answer"
 
@@ -746,7 +752,7 @@ def test_an_alternative_is_plain_text_of_the_passages_language(alternative: str,
         source="s",
         provenance=Provenance(seed=1),
     )
-    problem = checks.alternative_problem(case, alternative)
+    problem = alternative_problem(case, alternative)
     assert (problem[0] if problem else None) == reason
 
 
@@ -775,11 +781,9 @@ def test_the_language_of_a_text_is_told(language: str, text: str, told: bool) ->
 # ---- alternatives by the rules ----
 
 
-def asked_about(answer: str, question: str, *candidates: str) -> ToAlter:
+def asked_about(answer: str, question: str) -> ToAlter:
     evidence = f"As is well known, it was {answer} that the long and quiet story speaks of in the end."
-    return ToAlter(
-        question=question, answer=answer, aliases=(), evidence=evidence, language="en", candidates=candidates
-    )
+    return ToAlter(question=question, answer=answer, aliases=(), evidence=evidence, language="en")
 
 
 @pytest.mark.parametrize(
@@ -793,7 +797,7 @@ def test_without_an_alternative_the_drop_says_whether_the_kind_was_told(
     answer: str, question: str, reason: str
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        alternative_answer(asked_about(answer, question), random.Random(0))
+        first_fitting(asked_about(answer, question), [])
     assert refused.value.reason == reason
 
 
@@ -809,7 +813,7 @@ def test_without_an_alternative_the_drop_says_whether_the_kind_was_told(
 def test_blanks_beside_chinese_characters_do_not_matter_to_the_position(
     evidence: str, answer: str, third: str | None
 ) -> None:
-    assert checks.answer_position("zh", evidence, answer) == third
+    assert answer_position("zh", evidence, answer) == third
 
 
 def test_a_case_that_no_step_has_changed_yet_can_be_shown() -> None:

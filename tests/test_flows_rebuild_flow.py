@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from annotation.label_studio.sync import held, ours
+from annotation.label_studio.sync import projects_of, tasks_of
 from data.checksum import checksum
 from flows.annotate.server import KEY
 from flows.families.uraq.rubric import CHECK
@@ -166,8 +166,8 @@ def test_people_get_what_is_new_and_their_verdicts_are_released(tmp_path: Path, 
     environment = {KEY: label_studio.token}
     assert "12 new tasks" in succeeds(rebuild(tmp_path, **environment))
     client = label_studio.client
-    (queue,) = [one for name, one in ours(client, "test").items() if f"/{CHECK.name}@" in name]
-    first, second, *_ = held(client, queue)
+    (queue,) = [one for name, one in projects_of(client, "test").items() if f"/{CHECK.name}@" in name]
+    first, second, *_ = tasks_of(client, queue)
     yes = {ask.name: ask.accepts[0] for ask in CHECK.asks}
     client.annotate(first["id"], result(CHECK, yes)["result"])
     client.annotate(second["id"], result(CHECK, {**yes, "original_true": "no"})["result"])

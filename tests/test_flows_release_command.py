@@ -71,7 +71,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     author(open_built(folder / "out"))
     done = touchstone("release", "--out", "out", folder=folder)
     assert done.returncode == 2
-    assert "verdicts on charpeval-distractors came since it was built" in done.stderr
+    assert "new verdicts on charpeval-distractors since it was built" in done.stderr
     run("run", config, "--out", "out", folder=folder)
     run("release", "--out", "out", "--to", "releases", "--allow-unreviewed", folder=folder)
     return folder

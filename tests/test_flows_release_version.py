@@ -132,7 +132,7 @@ def test_a_configuration_without_rows_asks_for_no_licence(tmp_path: Path) -> Non
 def test_a_licence_that_does_not_follow_is_asked_for(tmp_path: Path) -> None:
     project = build(tmp_path, licence=None)
     with pytest.raises(
-        WrongInput, match=r"saying-lines: which licence .*sources.jsonl \(none stated\); say it: release:"
+        WrongInput, match=r"saying-lines: its sources .*sources.jsonl \(none stated\); declare it: release:"
     ):
         released(project)
     project = build(tmp_path, licence=None, release={"licence": "CC-BY-4.0"})
@@ -145,7 +145,7 @@ def test_verdicts_newer_than_the_build_are_refused_even_where_nothing_else_is_ne
     decide(project, "lines", {"one": "reject"})
     from flows.project.output_files import open_built
 
-    with pytest.raises(WrongInput, match="verdicts on saying-lines came since it was built"):
+    with pytest.raises(WrongInput, match="new verdicts on saying-lines since it was built"):
         released(open_built(tmp_path / "out"))
 
 
@@ -545,4 +545,4 @@ def test_a_preview_says_why_nothing_would_be_released(tmp_path: Path) -> None:
     project = build(tmp_path, licence=None)
     told = preview(project.config_path, project.out, tmp_path / "releases", None, refresh=False).release
     assert isinstance(told, str)
-    assert "which licence its rows have does not follow from its sources" in told
+    assert "its sources do not determine the licence of its rows" in told

@@ -19,7 +19,7 @@ import yaml
 from markupsafe import Markup
 
 from data.publish.card_facts import CardFacts, ConfigFacts, FamilyFacts, Plot, UsageFacts
-from data.publish.folder import PROOF, claims_of
+from data.publish.folder import VERIFICATION_INPUTS, claims_of
 from data.publish.licences import hub_licence
 from data.publish.markdown import (
     HTML,
@@ -77,7 +77,7 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
         citations=[family.citation for family in facts.families if family.citation],
         load=_load(facts),
         to_jsonl=_to_jsonl(facts),
-        proof=any(file.path.startswith(f"{PROOF}/") for file in facts.manifest.files),
+        proof=any(file.path.startswith(f"{VERIFICATION_INPUTS}/") for file in facts.manifest.files),
         evaluate={one.name: _evaluate(facts, one) for one in facts.families},
         settings=_settings(facts.manifest),
         canary=one_line(facts.manifest.canary),

@@ -1,10 +1,10 @@
-"""What the methods ask of a language; one module a language gives it (`flows.language.en`, `flows.language.zh`)."""
+"""The questions that the methods ask of a language; `flows.language.en` and `flows.language.zh` answer them."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
 AnswerType = Literal["number", "date", "person", "place", "organisation", "other"]
-"""What an answer names. `other` is every other noun phrase."""
+"""The type of an answer. `other` is every other noun phrase."""
 MentionForm = Literal["full", "alias", "plural", "abbreviation", "part"]
 
 
@@ -41,7 +41,7 @@ class Language(Protocol):
         ...
 
     def sentences(self, text: str) -> list[str]:
-        """The sentences of `text` in order, each a verbatim stretch of it without its outer white space."""
+        """Return the sentences of `text` in order, each verbatim without its outer white space."""
         ...
 
     def content_words(self, text: str) -> frozenset[str]:
@@ -49,26 +49,26 @@ class Language(Protocol):
         ...
 
     def contains(self, text: str, phrase: str) -> bool:
-        """Whether `phrase` stands in `text` as whole words, whatever the case."""
+        """True if `phrase` stands in `text` as whole words, whatever the case."""
         ...
 
     def answer_type(self, answer: str, question: str = "") -> AnswerType:
-        """What `answer` names; the question helps where the answer alone does not tell."""
+        """Return the type of `answer`; the question helps where the answer alone does not tell."""
         ...
 
     def kind(self, answer: str, question: str = "") -> str:
-        """A name for the set of answers that can stand in the answer's place, in grammar and in sense.
+        """Return a name for the set of answers that can take the answer's place, in grammar and in sense.
 
         It begins with the type. An answer that nothing else can stand in for has a kind of its own.
         """
         ...
 
     def spans_of_type(self, text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
-        """Where `text` names something of the type, in order, without overlap."""
+        """Return the spans of `text` that name something of the type, in order, without overlap."""
         ...
 
     def mentions(self, text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
-        """Every mention of the answer in `text`, in order, without overlap (longest first).
+        """Return every mention of the answer in `text`, in order, without overlap (longest first).
 
         In full or by an alias, whatever the case; in the plural or singular; abbreviated; by a part of a
         name where nothing else in the text is called so. A possessive is a mention whose ending stays
@@ -77,7 +77,7 @@ class Language(Protocol):
         ...
 
     def replace(self, text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Replaced:
-        """`text` with every mention of `answer` naming `new` instead, in the form the mention has.
+        """Return `text` with every mention of `answer` naming `new` instead, in the same form.
 
         Raises `CannotReplace` where the words around a mention cannot be made to agree.
         """
@@ -104,19 +104,19 @@ def names_of(code: str, answer: str, aliases: Sequence[str], text: str = "") -> 
         return ()
     if code != "en":
         return tuple(aliases)
-    own = tuple(alias for alias in aliases if not _begins_another(alias, (answer, *aliases), text))
+    usable = tuple(alias for alias in aliases if not _begins_another(alias, (answer, *aliases), text))
     further = (_title_after(answer), _without_first_name(answer, text))
-    return (*own, *(name for name in further if name is not None and name not in own))
+    return (*usable, *(name for name in further if name is not None and name not in usable))
 
 
 def _begins_another(alias: str, names: Sequence[str], text: str) -> bool:
     import re
 
     longer = [name.casefold() for name in names if len(name) > len(alias)]
-    for found in re.finditer(rf"(?<!\w){re.escape(alias)}\s+(?:(?:of|for)\s+)?(?:the\s+)?[A-Z]", text, re.IGNORECASE):
-        rest = text[found.start() :].casefold()
-        goes_on = found[0][-1].isupper() and not any(rest.startswith(name) for name in longer)
-        if goes_on and (" of " in found[0][len(alias) :] or " for " in found[0][len(alias) :]):
+    for match in re.finditer(rf"(?<!\w){re.escape(alias)}\s+(?:(?:of|for)\s+)?(?:the\s+)?[A-Z]", text, re.IGNORECASE):
+        rest = text[match.start() :].casefold()
+        goes_on = match[0][-1].isupper() and not any(rest.startswith(name) for name in longer)
+        if goes_on and (" of " in match[0][len(alias) :] or " for " in match[0][len(alias) :]):
             return True
     return False
 

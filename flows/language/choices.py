@@ -16,12 +16,12 @@ LEAST_OFFERED = 0.5
 
 
 def is_yes_or_no(answer: str) -> bool:
-    """Whether the answer is a yes or a no."""
+    """True if the answer is a yes or a no."""
     return answer.strip(" .,!。，！").casefold() in YES_OR_NO
 
 
 def is_choice(code: str, question: str, answer: str) -> bool:
-    """Whether a question offers answers to choose from, the right one among them: "is it in north or south goa"."""
+    """True if a question offers answers to choose from, the right one among them: "is it in north or south goa"."""
     words = language_of(code).content_words
     return _OR.search(question) is not None and bool(words(answer) & words(question))
 
@@ -29,24 +29,24 @@ def is_choice(code: str, question: str, answer: str) -> bool:
 def other_choice(question: str, answer: str, text: str) -> str | None:
     """A word of what an English question offers in place of the answer, where the text speaks of that; else None."""
     words = language_of("en").content_words
-    own = words(answer)
+    answer_words = words(answer)
     connective = _OR.search(question)
-    if connective is None or len(own & words(question)) < max(1, LEAST_OFFERED * len(own)):
+    if connective is None or len(answer_words & words(question)) < max(1, LEAST_OFFERED * len(answer_words)):
         return None
     between = connective[0][:1].casefold() == "b"
     before = _in_order(connective[0] if between else question[: connective.start()])[-NEAREST:]
     after = _in_order(question[connective.end() :])[:NEAREST]
-    if before and before[-1] in own:
+    if before and before[-1] in answer_words:
         offered = after
-    elif after and own.intersection(after):
+    elif after and answer_words.intersection(after):
         offered = before
     else:
         return None
-    spoken_of = (word for word in offered if word not in own and word in words(text))
+    spoken_of = (word for word in offered if word not in answer_words and word in words(text))
     return next(spoken_of, None)
 
 
 def _in_order(text: str) -> list[str]:
     """The content words of a text, as they come."""
     words = language_of("en").content_words
-    return [next(iter(found)) for word in text.split() if len(found := words(word)) == 1]
+    return [next(iter(meaning)) for word in text.split() if len(meaning := words(word)) == 1]

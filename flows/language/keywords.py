@@ -23,19 +23,18 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from flows.language.keywords_find import Integers, PhraseFinder, folded, lower, readable, upper
+from flows.language.folding import Integers, folded, lower, readable, upper
+from flows.language.phrase_finder import PhraseFinder
 
 __all__ = [
     "Edit", "PhraseFinder", "Problem", "Replacer", "Rule", "apply", "met", "occurs", "problems", "readable",
     "replacer", "undo",
 ]  # fmt: skip
-
 Rule = tuple[str, str]
 """A keyword or phrase, and its substitute."""
 ProblemName = Literal["empty side", "no letter or digit", "unchanged", "keyword twice", "substitute twice", "chain"]
 _KEPT = 16
 _KEPT_SPELLINGS = 1 << 16
-
 _GAP = re.compile(r"\s+")
 _APOSTROPHE = re.compile("['’]")
 _WORD = re.compile(r"\S+")
@@ -52,7 +51,7 @@ class Edit(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What is wrong with a rule, and the rule it is in conflict with, if any (which can be the rule itself)."""
+    """A fault of a rule, and the rule that it conflicts with, if any (which can be the rule itself)."""
 
     name: ProblemName
     rule: Rule
@@ -100,11 +99,11 @@ class Replacer:
         return self._back.apply(text)
 
     def edits(self, text: str) -> list[Edit]:
-        """What `apply` does to `text`, in order, without overlap; also where the substitute looks like the keyword."""
+        """Return the edits that `apply` makes, in order, without overlap; also those that change no letter."""
         return self._forth.edits(text)
 
     def reversible(self, text: str) -> bool:
-        """Whether `undo(apply(text)) == text`."""
+        """True if `undo(apply(text)) == text`."""
         return self.undo(self.apply(text)) == text
 
     def unreturned(self, text: str) -> list[Rule]:
@@ -141,14 +140,14 @@ class _OneWay:
         self._lengths = np.array([len(key) for key in self._numbers], np.int64)
         self._substitutes = _Substitutes(self.put)
 
-    def number(self, found: str) -> int:
+    def number(self, spelling: str) -> int:
         """The index of the rule whose keyword was found so."""
-        return self._numbers[folded(found)]
+        return self._numbers[folded(spelling)]
 
-    def put(self, found: str) -> str:
+    def put(self, spelling: str) -> str:
         """The substitute as it is to stand where `found` stood."""
-        old, new = map(str.strip, self._rules[self.number(found)])
-        return new if found == old else _put(found, old, new)
+        old, new = map(str.strip, self._rules[self.number(spelling)])
+        return new if spelling == old else _put(spelling, old, new)
 
     def apply(self, text: str) -> str:
         starts, ends = self._stretches(text)
@@ -161,27 +160,27 @@ class _OneWay:
 
     def edits(self, text: str) -> list[Edit]:
         starts, ends = self._stretches(text)
-        found = zip(starts, ends, _slices(text, starts, ends), strict=True)
-        return [Edit(start, end, old, self._substitutes[old]) for start, end, old in found]
+        stretches = zip(starts, ends, _slices(text, starts, ends), strict=True)
+        return [Edit(start, end, old, self._substitutes[old]) for start, end, old in stretches]
 
     def _stretches(self, text: str) -> tuple[list[int], list[int]]:
         """Starts and ends of what is replaced, in order, without overlap."""
-        found = self._finder.locate(text)
-        chosen = _longest(found.starts, found.ends, self._lengths[found.phrases])
-        return found.starts[chosen].tolist(), found.ends[chosen].tolist()
+        located = self._finder.locate(text)
+        chosen = _longest(located.starts, located.ends, self._lengths[located.phrases])
+        return located.starts[chosen].tolist(), located.ends[chosen].tolist()
 
 
 class _Substitutes(dict[str, str]):
-    """What to put for each spelling of a keyword that was found; there are few, so they are kept."""
+    """The substitute for each spelling of a keyword in a text. There are few, so they are kept."""
 
     def __init__(self, put: Callable[[str], str]) -> None:
         super().__init__()
         self._put = put
 
-    def __missing__(self, found: str) -> str:
+    def __missing__(self, spelling: str) -> str:
         if len(self) >= _KEPT_SPELLINGS:
             self.clear()
-        self[found] = put = self._put(found)
+        self[spelling] = put = self._put(spelling)
         return put
 
 
@@ -206,19 +205,19 @@ def _longest(starts: Integers, ends: Integers, lengths: Integers) -> Integers:
     return np.array(sorted(chosen), np.int64)
 
 
-def _put(found: str, old: str, new: str) -> str:
+def _put(spelling: str, old: str, new: str) -> str:
     """`new` as it is to stand where `found` stood for `old`."""
-    cased = _cased(_plain(found), _plain(old), new)
-    return _kept(_APOSTROPHE, found, old, _kept(_GAP, found, old, cased))
+    cased = _cased(_plain(spelling), _plain(old), new)
+    return _kept(_APOSTROPHE, spelling, old, _kept(_GAP, spelling, old, cased))
 
 
 def _plain(phrase: str) -> str:
     return " ".join(phrase.replace("’", "'").split())
 
 
-def _kept(mark: re.Pattern[str], found: str, old: str, new: str) -> str:
+def _kept(mark: re.Pattern[str], spelling: str, old: str, new: str) -> str:
     """`new` with the marks of `found` that are other than in `old`, one for one as far as there are."""
-    marks = zip(mark.findall(found), mark.findall(old), strict=True)
+    marks = zip(mark.findall(spelling), mark.findall(old), strict=True)
 
     def put(match: re.Match[str]) -> str:
         stood, written = next(marks, ("", ""))
@@ -227,20 +226,20 @@ def _kept(mark: re.Pattern[str], found: str, old: str, new: str) -> str:
     return mark.sub(put, new)
 
 
-def _cased(found: str, old: str, new: str) -> str:
+def _cased(spelling: str, old: str, new: str) -> str:
     """`new` in the case that `old` has as `found`.
 
     It is that of the whole phrase if it is one of `_FORMS`; else each word takes that of its counterpart where there
     are as many; else it is the form that is nearest, by the letters that differ.
     """
     for form in _FORMS:
-        if form(old) == found:
+        if form(old) == spelling:
             return form(new)
-    pairs = list(zip(found.split(), old.split(), strict=True))
+    pairs = list(zip(spelling.split(), old.split(), strict=True))
     if len(pairs) == len(new.split()) > 1:
         counterparts = iter(pairs)
         return _WORD.sub(lambda match: _cased(*next(counterparts), match.group()), new)
-    nearest = min(_FORMS, key=lambda form: sum(map(ne, form(old), found)))
+    nearest = min(_FORMS, key=lambda form: sum(map(ne, form(old), spelling)))
     return nearest(new)
 
 
@@ -311,7 +310,7 @@ def met(text: str, rules: Sequence[Rule], language: str) -> list[Rule]:
 
 
 def problems(rules: Sequence[Rule], language: str) -> list[Problem]:
-    """What is ambiguous or cannot be undone among the rules, in their order; empty where they are sound.
+    """Return the rules that are ambiguous or cannot be undone, in their order; empty if all are sound.
 
     - "empty side", "no letter or digit": a side that cannot be found in a text. Such a rule is not looked at further.
     - "unchanged": keyword and substitute are the same whatever the case.

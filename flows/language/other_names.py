@@ -29,10 +29,10 @@ _CHINESE = re.compile(
 
 
 def other_names(text: str, name: str, code: str) -> Iterator[tuple[int, int]]:
-    """Where the text says, right behind the name, how else its bearer is called."""
+    """Yield the spans of other names that the text gives right after the name."""
     pattern = _CHINESE if code == "zh" else _ENGLISH
     whole = re.escape(name) if code == "zh" else rf"(?<!\w){re.escape(name)}(?!\w)"
-    for found in re.finditer(whole, text):
-        said = pattern.match(text, found.end())
-        if said is not None:
-            yield said.span("name")
+    for match in re.finditer(whole, text):
+        naming = pattern.match(text, match.end())
+        if naming is not None:
+            yield naming.span("name")

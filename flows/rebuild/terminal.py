@@ -38,9 +38,9 @@ def rebuild_in_terminal(config: Path, out: Path, to: Path | None, hub: str | Non
     begin_prefect(settings.state)
     from flows.rebuild.flow import run_rebuild
 
-    with Terminal(console) as watcher:
+    with Terminal(console) as listener:
         try:
-            done = run_rebuild(config, out, to, hub, refresh=refresh, watcher=watcher)
+            done = run_rebuild(config, out, to, hub, refresh=refresh, listener=listener)
         except Incomplete as incomplete:
             _tell(console, incomplete.rebuilt, started)
             raise

@@ -28,7 +28,7 @@ from data.publish.rows import ADDED, UNREVIEWED_ALLOWED, ReleasedRows
 from data.publish.scorers import FORMS, READ, SCORED
 from data.publish.version_number import FIRST_VERSION
 from data.whole_file import write_whole
-from flows.annotate.work import Collected, stand
+from flows.annotate.work import Collected, last_pull
 from flows.construct.engine import Family
 from flows.construct.stages import StageRef
 from flows.families import citation
@@ -65,7 +65,7 @@ def card_facts(
     assert built is not None
     settings = project.config.release
     licences = _licences(configs, settings.licence)
-    collected = stand(project) if (project.out / "annotations").is_dir() else []
+    collected = last_pull(project) if (project.out / "annotations").is_dir() else []
     reviews = list(_reviews(project, built, collected, configs))
     plots = list(_draw(project, folder, configs, reviews))
     made = _MadeBy.of(project, built, configs)

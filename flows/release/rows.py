@@ -13,6 +13,7 @@ from data.publish.splits import is_held_out
 from data.sources import SourceSpec, name_of
 from flows.construct.embed import CHINESE_SHARE, chinese_share
 from flows.construct.engine import Family, Part
+from flows.project.output_files import accepted_files
 from flows.project.project import Project
 from flows.release.gate import REJECTED, Gated, gate, line_of
 from schemas.base import SourceRef
@@ -60,7 +61,7 @@ def write_configs(
         one = gate(project, family, part, gated, allow_unreviewed=allow_unreviewed)
         gated.append(one)
         written = write_rows(
-            accepted_files(project, family, part),
+            accepted_files(project, family.name, part.name),
             folder,
             lambda row, one=one, public=public: _ruling(one, row, canary, share, public),  # type: ignore[misc]
             canary=canary,
@@ -79,11 +80,6 @@ def _with_rejected(gated: Gated, written: Iterable[ReleasedRows]) -> list[Releas
         rows = by_name.get(name) or ReleasedRows(name, SPLIT, 0, 0, {}, 0, {}, (), ())
         by_name[name] = replace(rows, held_back=dict(sorted({**rows.held_back, REJECTED: count}.items())))
     return [by_name[name] for name in sorted(by_name)]
-
-
-def accepted_files(project: Project, family: Family, part: Part) -> list[Path]:
-    built = project.built.part(family.name, part.name) if project.built else None
-    return [project.out / file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
 
 
 def _config_name(gated: Gated, row: Mapping[str, Any]) -> str:

@@ -5,18 +5,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from data.publish.folder import PROOF
+from data.publish.folder import VERIFICATION_INPUTS
 from data.publish.harness import HarnessData
 from data.publish.reading import read_batches, read_released
 from data.publish.rows import Ruling, write_rows
 from data.publish.scorers import SCORED, scorer
 from data.whole_file import write_whole
 from flows.construct.engine import Family, Part
+from flows.construct.reviewed import reviewed_keys
 from flows.llm.likelihood import SCORES
+from flows.project.output_files import accepted_files
 from flows.project.project import Project
 from flows.release.card import SCORERS
 from flows.release.harness import harness_task
-from flows.release.rows import GatheredConfig, accepted_files, record_of
+from flows.release.rows import GatheredConfig, record_of
 from schemas.base import HASH_LENGTH, canonical_json
 
 ID = re.compile(rf"\b[0-9a-f]{{{HASH_LENGTH}}}\b")
@@ -39,8 +41,8 @@ def write_verification_inputs(
             part = family.part(part_name)
             own = [config for config in with_rows if config.family is family]
             needed = _NeededRows(project, folder, family, part, own, allow_unreviewed=allow_unreviewed)
-            files = accepted_files(project, family, part)
-            write_rows(files, folder / PROOF, needed.ruling, canary=canary, columns=["provenance"])
+            files = accepted_files(project, family.name, part.name)
+            write_rows(files, folder / VERIFICATION_INPUTS, needed.ruling, canary=canary, columns=["provenance"])
 
 
 class _NeededRows:
@@ -52,7 +54,7 @@ class _NeededRows:
     ) -> None:  # fmt: skip
         self._config = f"{family.name}-{part.name}"
         every = part.people is not None and part.people.share == "every" and not allow_unreviewed
-        self._reviewed = project.build.reviewed(family, part) if every else None
+        self._reviewed = reviewed_keys(project.build, family, part) if every else None
         self._named = _named(folder, configs) if part.whole else None
         self._sources = {(ref.source, ref.licence) for config in configs for ref in (*config.sources, *config.mixed)}
 

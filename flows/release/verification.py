@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from data.publish.check import faults_of
-from data.publish.folder import DATA, MANIFEST, PROOF, Release
+from data.publish.folder import DATA, MANIFEST, VERIFICATION_INPUTS, Release
 from data.publish.reading import read_released
 from flows.construct.embed import Embedder
 from flows.construct.engine import Family, Part
@@ -90,7 +90,7 @@ def _no_claims(rows: Iterable[Any], context: VerifyContext) -> Iterator[Fault]:
 
 
 def _files(release: Release, family: Family, part: str) -> list[str]:
-    place = f"{PROOF}/{DATA}/{family.name}-{part}/"
+    place = f"{VERIFICATION_INPUTS}/{DATA}/{family.name}-{part}/"
     return [file.path for file in release.manifest.files if file.path.startswith(place)]
 
 

@@ -49,8 +49,7 @@ from prefect.states import Completed, Crashed
 from prefect.utilities.callables import parameter_schema
 from pydantic import SecretStr, ValidationError
 
-from flows.annotate.flow import annotate
-from flows.annotate.flow import collect as collect_once
+from flows.annotate.flow import pull_flow, push_flow
 from flows.prefect_server.flow_runs import LEFT_OVER_AT_ONCE, RUN_TAG, mark_crashed
 from flows.project.project import Project
 from flows.project.settings import Config, load_config
@@ -138,8 +137,8 @@ def _version(outcome: Outcome) -> str:
 
 
 build = unattended("build", _build)
-push = unattended("push", annotate.fn)
-collect = unattended("collect", collect_once.fn)
+push = unattended("push", push_flow.fn)
+collect = unattended("collect", pull_flow.fn)
 release = unattended("release", release_once.fn, _version)
 rebuild = unattended("rebuild", rebuild_once.fn, lambda done: "; ".join(done.told))
 

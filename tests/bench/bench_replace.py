@@ -22,7 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from flows.families.reeval import checks
+from flows.families.reeval.checks.edits import compare
+from flows.families.reeval.checks.swap import swap_problem
 from flows.language import CannotReplace, en
 
 CASES = 2_000
@@ -85,7 +86,7 @@ def ours(case: Case) -> str:
         text = en.replace(case.text, case.answer, case.new).text
     except CannotReplace:
         return case.text
-    checks.swap_problem("en", case.text, case.answer, (), case.new, text)
+    swap_problem("en", case.text, case.answer, (), case.new, text)
     return text
 
 
@@ -99,11 +100,12 @@ def whole_words(case: Case) -> str:
 
 def forget() -> None:
     """Empty the caches of texts, answers and results, so that a run starts as the first one did."""
-    from flows.language.en.mentions import find, plan_of
-    from flows.language.en.replace import described
+    from flows.language.en.forms import described
+    from flows.language.en.mentions import find
     from flows.language.en.tokens import tokens
+    from flows.language.en.variants import plan_of
 
-    for kept in (checks.compare, tokens, find, plan_of, described):
+    for kept in (compare, tokens, find, plan_of, described):
         kept.cache_clear()
     re.purge()
 

@@ -10,7 +10,6 @@ from flows.construct.release import Released
 from flows.families.charpeval.charts import authored_charts, item_charts, pair_charts
 from flows.families.charpeval.inference import choices, chunks
 from flows.families.charpeval.method import (
-    CharpEvalSettings,
     collect_facts,
     draft_distractors,
     draft_utterances,
@@ -20,13 +19,13 @@ from flows.families.charpeval.method import (
     join_subsets,
     make_item,
     open_authoring,
-    ready,
     when_ready,
     when_written,
 )
 from flows.families.charpeval.prompts import DRAFT_DISTRACTORS, DRAFT_UTTERANCES, PROMPTS
 from flows.families.charpeval.rubric import WRITE_DISTRACTORS, WRITE_UTTERANCES
 from flows.families.charpeval.score import ScoredItem, compare_authors, score
+from flows.families.charpeval.settings import CharpEvalSettings, ready
 from flows.families.charpeval.show import show
 from flows.families.charpeval.verify import verify_authored, verify_items, verify_pairs
 from flows.families.charpeval.view import view

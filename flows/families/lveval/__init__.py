@@ -10,64 +10,15 @@ from flows.construct.evaluation import Evaluation, Selection
 from flows.construct.files_step import files
 from flows.construct.people import every, sample
 from flows.construct.release import Released
+from flows.families.lveval import charts, method, prompts, rubric, selection, verify
 from flows.families.lveval.assembly import assembler, assemblies_of_rules, context_files
 from flows.families.lveval.candidates import dataset_texts
-from flows.families.lveval.charts import context_charts, document_charts, fact_charts, pair_charts, rule_charts
 from flows.families.lveval.confusing_facts import CHANGES
 from flows.families.lveval.datasets import BY_NAME, Dataset
 from flows.families.lveval.inference import ANSWERS, requests
-from flows.families.lveval.method import (
-    both_facts,
-    confuse,
-    find_conflicts,
-    mark_keywords,
-    mix_contexts,
-    pairs_with,
-    part,
-    pool_documents,
-    prescreen,
-    prescreen_prompts,
-    propose_rules,
-    select_pairs,
-    to_document,
-    to_pair,
-)
-from flows.families.lveval.prompts import (
-    ANSWER_KEYWORDS,
-    ANSWER_UNAIDED,
-    BUILDER_PROMPTS,
-    CONFUSING_FACTS,
-    REPLACEMENT_RULES,
-)
-from flows.families.lveval.rubric import (
-    ANSWERABLE,
-    CONFLICTS,
-    CONFUSING_FACT,
-    KEYWORDS,
-    REPLACEMENTS,
-    answerable_tasks,
-    unfit_fact,
-    unfit_keywords,
-)
 from flows.families.lveval.score import ScoredContext, score
-from flows.families.lveval.selection import (
-    datasets_of_document,
-    datasets_of_question,
-    uses_of_documents,
-    uses_of_questions,
-)
 from flows.families.lveval.settings import LVEvalSettings, mixed_sources, ready
 from flows.families.lveval.show import show
-from flows.families.lveval.verify import (
-    verify_against_sources,
-    verify_conflicts,
-    verify_contexts,
-    verify_documents,
-    verify_facts,
-    verify_keywords,
-    verify_pairs,
-    verify_replacements,
-)
 from flows.families.lveval.view import view
 from schemas.lveval import (
     AnswerKeywords,
@@ -103,32 +54,34 @@ FAMILY = Family(
     ),
     settings=LVEvalSettings,
     ready=ready,
-    prompts=(*BUILDER_PROMPTS, *ANSWERS),
+    prompts=(*prompts.BUILDER_PROMPTS, *ANSWERS),
     parts=(
         Part(
             "pairs",
             source=QASource,
             sources=("pair_sources",),
             item=Pair,
-            people=sample(ANSWERABLE, answerable_tasks),
-            verify=verify_pairs,
-            charts=pair_charts,
+            people=sample(rubric.ANSWERABLE, rubric.answerable_tasks),
+            verify=verify.verify_pairs,
+            charts=charts.pair_charts,
             steps=(
                 expand(
-                    to_pair,
-                    slots=datasets_of_question,
+                    method.to_pair,
+                    slots=selection.datasets_of_question,
                     expected=Expected(slots=lambda settings: len(settings.datasets)),
-                    prepare=uses_of_questions,
+                    prepare=selection.uses_of_questions,
                     settings=["datasets", "levels", "header"],
                 ),
                 each(
-                    prescreen,
-                    prompts=[ANSWER_UNAIDED],
-                    chosen=prescreen_prompts,
+                    method.prescreen,
+                    prompts=[prompts.ANSWER_UNAIDED],
+                    chosen=method.prescreen_prompts,
                     settings=["prescreen"],
                     asks={"builder": "prescreen"},
                 ),
-                all_(select_pairs, version=2, settings=["datasets"], creates=True, expected=Expected(kept=_wanted)),
+                all_(
+                    method.select_pairs, version=2, settings=["datasets"], creates=True, expected=Expected(kept=_wanted)
+                ),
             ),
         ),
         Part(
@@ -138,17 +91,17 @@ FAMILY = Family(
             uses=("pairs",),
             whole=True,
             item=PoolDocument,
-            verify=verify_documents,
-            charts=document_charts,
+            verify=verify.verify_documents,
+            charts=charts.document_charts,
             steps=(
                 expand(
-                    to_document,
-                    slots=datasets_of_document,
+                    method.to_document,
+                    slots=selection.datasets_of_document,
                     expected=Expected(slots=lambda settings: len(settings.datasets)),
-                    prepare=uses_of_documents,
+                    prepare=selection.uses_of_documents,
                     settings=["datasets"],
                 ),
-                all_(pool_documents, settings=["header"]),
+                all_(method.pool_documents, settings=["header"]),
             ),
         ),
         Part(
@@ -156,36 +109,41 @@ FAMILY = Family(
             source=Pair,
             uses=("documents",),
             item=ConfusingFact,
-            people=every(CONFUSING_FACT, unfit_fact),
-            verify=verify_facts,
-            charts=fact_charts,
+            people=every(rubric.CONFUSING_FACT, rubric.unfit_fact),
+            verify=verify.verify_facts,
+            charts=charts.fact_charts,
             steps=(
                 expand(
-                    confuse,
-                    slots=pairs_with("confusing_facts"),
+                    method.confuse,
+                    slots=method.pairs_with("confusing_facts"),
                     expected=Expected(slots=_share_with("confusing_facts")),
                     version=6,
                     prepare=dataset_texts,
-                    prompts=[CONFUSING_FACTS],
+                    prompts=[prompts.CONFUSING_FACTS],
                 ),
-                expand(part, slots=both_facts, expected=Expected(slots=lambda settings: len(CHANGES)), version=2),
+                expand(
+                    method.part,
+                    slots=method.both_facts,
+                    expected=Expected(slots=lambda settings: len(CHANGES)),
+                    version=2,
+                ),
             ),
         ),
         Part(
             "replacements",
             source=Pair,
             item=Replacements,
-            people=every(REPLACEMENTS),
-            verify=verify_replacements,
-            charts=rule_charts,
+            people=every(rubric.REPLACEMENTS),
+            verify=verify.verify_replacements,
+            charts=charts.rule_charts,
             steps=(
                 expand(
-                    propose_rules,
-                    slots=pairs_with("replacements"),
+                    method.propose_rules,
+                    slots=method.pairs_with("replacements"),
                     expected=Expected(slots=_share_with("replacements")),
                     version=5,
                     prepare=dataset_texts,
-                    prompts=[REPLACEMENT_RULES],
+                    prompts=[prompts.REPLACEMENT_RULES],
                 ),
             ),
         ),
@@ -194,23 +152,23 @@ FAMILY = Family(
             source=Replacements,
             uses=("pairs", "documents", "confusing-facts"),
             item=RuleConflicts,
-            people=every(CONFLICTS),
-            verify=verify_conflicts,
-            steps=(each(find_conflicts, version=5, prepare=assemblies_of_rules, settings=["levels", "header"]),),
+            people=every(rubric.CONFLICTS),
+            verify=verify.verify_conflicts,
+            steps=(each(method.find_conflicts, version=5, prepare=assemblies_of_rules, settings=["levels", "header"]),),
         ),
         Part(
             "keywords",
             source=Pair,
             item=AnswerKeywords,
-            people=every(KEYWORDS, unfit_keywords),
-            verify=verify_keywords,
+            people=every(rubric.KEYWORDS, rubric.unfit_keywords),
+            verify=verify.verify_keywords,
             steps=(
                 expand(
-                    mark_keywords,
-                    slots=pairs_with("keywords"),
+                    method.mark_keywords,
+                    slots=method.pairs_with("keywords"),
                     expected=Expected(slots=_share_with("keywords")),
                     version=3,
-                    prompts=[ANSWER_KEYWORDS],
+                    prompts=[prompts.ANSWER_KEYWORDS],
                 ),
             ),
         ),
@@ -219,9 +177,9 @@ FAMILY = Family(
             source=Pair,
             uses=("documents", "confusing-facts", "conflicts", "keywords"),
             item=LongContext,
-            verify=verify_contexts,
-            against=verify_against_sources,
-            charts=context_charts,
+            verify=verify.verify_contexts,
+            against=verify.verify_against_sources,
+            charts=charts.context_charts,
             released=Released(
                 "pair_id",
                 configs=("dataset",),
@@ -231,7 +189,7 @@ FAMILY = Family(
             ),
             steps=(
                 files(
-                    mix_contexts,
+                    method.mix_contexts,
                     files=context_files,
                     long="context",
                     version=6,

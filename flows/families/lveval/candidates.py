@@ -17,8 +17,7 @@ from schemas.lveval import Pair, PoolDocument
 
 EntityType = Literal["person", "place", "organisation"]
 ENTITY_TYPES: tuple[EntityType, ...] = get_args(EntityType)
-MOST_OTHERS = 24
-"""Candidates offered for one name, at most."""
+MOST_OTHERS = 24  # candidates offered for one name, at most
 _CACHED_TEXTS = 16384
 
 

@@ -1,4 +1,4 @@
-"""LV-Eval's distributions: what was selected, how long documents are, how far facts are from the original."""
+"""LV-Eval's distributions: pairs selected, lengths of documents and contexts, how far facts are from the original."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from schemas.lveval import ConfusingFact, Pair, PoolDocument, Replacements
 
 
 def pair_charts(ctx: ChartContext[Pair]) -> Sequence[Chart]:
-    """Pairs of each dataset, and the length of their supporting documents."""
+    """Chart the pairs of each dataset, and the length of their supporting documents."""
     pairs: Counter[str] = Counter()
     lengths: dict[str, Counter[float]] = {}
     for pair in ctx.records:
         pairs[pair.dataset] += 1
-        words = sum(count(one.text, pair.language) for one in pair.documents)
+        words = sum(count(document.text, pair.language) for document in pair.documents)
         lengths.setdefault(pair.language, Counter())[words] += 1
     return [
         Bars(title="Pairs", counts=dict(pairs.most_common())),
@@ -25,13 +25,13 @@ def pair_charts(ctx: ChartContext[Pair]) -> Sequence[Chart]:
 
 
 def document_charts(ctx: ChartContext[PoolDocument]) -> Sequence[Chart]:
-    """Words of each dataset's documents together: what its longest level can be."""
+    """Chart the words of each dataset's documents together, which limit its longest level."""
     words: Counter[str] = Counter()
     lengths: dict[str, Counter[float]] = {}
     for document in ctx.records:
-        own = count(document.text, document.language)
-        words[document.dataset] += own
-        lengths.setdefault(document.language, Counter())[own] += 1
+        length = count(document.text, document.language)
+        words[document.dataset] += length
+        lengths.setdefault(document.language, Counter())[length] += 1
     return [
         Bars(title="Words to distract with (characters in Chinese)", counts=dict(words.most_common())),
         Histogram(title="Document length", series=lengths, unit="words (characters in Chinese)"),
@@ -39,7 +39,7 @@ def document_charts(ctx: ChartContext[PoolDocument]) -> Sequence[Chart]:
 
 
 def fact_charts(ctx: ChartContext[ConfusingFact]) -> Sequence[Chart]:
-    """How many content words a confusing fact shares with the question."""
+    """Chart how many content words a confusing fact shares with the question."""
     shared: dict[str, Counter[float]] = {"subject changed": Counter(), "object changed": Counter()}
     for fact in ctx.records:
         language = language_of(fact.language)
@@ -49,15 +49,15 @@ def fact_charts(ctx: ChartContext[ConfusingFact]) -> Sequence[Chart]:
 
 
 def rule_charts(ctx: ChartContext[Replacements]) -> Sequence[Chart]:
-    """Rules a pair."""
+    """Chart the number of rules a pair has."""
     rules: dict[str, Counter[float]] = {}
-    for one in ctx.records:
-        rules.setdefault(one.dataset, Counter())[len(one.rules)] += 1
+    for record in ctx.records:
+        rules.setdefault(record.dataset, Counter())[len(record.rules)] += 1
     return [Histogram(title="Replacement rules", series=rules, unit="rules a pair")]
 
 
 def context_charts(ctx: ChartContext) -> Sequence[Chart]:
-    """Lengths by level (table 2), where what answers the question begins, and how many pairs have confusing facts."""
+    """Chart lengths by level (table 2), where supporting documents begin, and how many pairs have confusing facts."""
     lengths: dict[str, Counter[float]] = {}
     begins: dict[str, Counter[float]] = {}
     facts: dict[tuple[str, str], int] = {}
@@ -66,8 +66,8 @@ def context_charts(ctx: ChartContext) -> Sequence[Chart]:
         if dataset.confusing_facts:
             facts[dataset.name, row["pair_id"]] = len(row["confusing_facts"])
         lengths.setdefault(row["level"], Counter())[row["length"]] += 1
-        own = begins.setdefault(row["level"], Counter())
-        own.update(one["start"] for one in row["positions"] if one["kind"] == "support")
+        starts = (place["start"] for place in row["positions"] if place["kind"] == "support")
+        begins.setdefault(row["level"], Counter()).update(starts)
     having = Counter(f"{dataset}: {('none', 'one', 'two')[number]}" for (dataset, _), number in facts.items())
     shown = [Bars(title="Pairs by their confusing facts", counts=dict(sorted(having.items())))] if having else []
     return [

@@ -12,7 +12,7 @@ LEVELS = ("16k", "32k", "64k", "128k", "256k")  # section 3.1
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """What tells a dataset from the others."""
+    """A dataset's name, source and features."""
 
     name: str
     """In the configuration."""
@@ -48,13 +48,13 @@ class Dataset:
 
     @property
     def kind(self) -> str:
-        """The type of dataset in the tables (figure 4): confusing facts make QA a CQA."""
+        """Return the type of dataset in the tables (figure 4): confusing facts make QA a CQA."""
         if self.recalls_fact:
             return "fact recall"
         return f"{self.hops} {'CQA' if self.confusing_facts else 'QA'}"
 
     def at(self, level: str) -> str:
-        """The released name with its level."""
+        """Return the released name with its level."""
         return f"{self.released}_{level}"
 
 
@@ -112,7 +112,7 @@ DATASETS = (
         longest_answer=LONGEST_DUREADER_ANSWER,
     ),
 )  # fmt: skip
-BY_NAME = {one.name: one for one in DATASETS}
-"""By the name in the configuration."""
-BY_RELEASED = {one.released: one for one in DATASETS}
-"""By the name in the released benchmark, without the level."""
+BY_NAME = {dataset.name: dataset for dataset in DATASETS}  # by the name in the configuration
+BY_RELEASED = {
+    dataset.released: dataset for dataset in DATASETS
+}  # by the name in the released benchmark, without the level

@@ -27,15 +27,12 @@ from flows.families.lveval.conflicts import conflicts
 from flows.families.lveval.confusing_facts import CHANGES, refusals
 from flows.families.lveval.datasets import BY_NAME
 from flows.families.lveval.distractor_index import count
+from flows.families.lveval.inputs import ToAnswer, ToConfuse, ToMark, ToRename
 from flows.families.lveval.prompts import (
     ANSWER_KEYWORDS,
     ANSWER_UNAIDED,
     CONFUSING_FACTS,
     REPLACEMENT_RULES,
-    ToAnswer,
-    ToConfuse,
-    ToMark,
-    ToRename,
     facts_in,
     rules_in,
 )

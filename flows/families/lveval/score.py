@@ -23,13 +23,12 @@ from flows.families.lveval.inference import (
     ABLATIONS,
     VARIANTS,
     WITHOUT_RULES,
-    Ablation,
     ablations_of,
     dataset_of,
     variants_of,
     without_rules,
 )
-from flows.families.lveval.settings import words_of
+from flows.families.lveval.settings import Ablation, words_of
 from flows.scoring.qa import METRICS
 from flows.scoring.tables import ALL_LEVELS, AllFailed, Layout, ScoreError, ScoreTables, Unit, cells, fitting, means
 from flows.scoring.words import chinese_words, english_words, read_blacklist

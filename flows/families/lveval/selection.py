@@ -16,8 +16,7 @@ from schemas.errors import WrongInput
 from schemas.lveval import Document, FactRecord, Pair, PoolDocument
 from schemas.source import Passage, QASource
 
-SourceUses = Mapping[tuple[str, str], Sequence[str]]
-"""(format, name) of a source -> the datasets that use it."""
+SourceUses = Mapping[tuple[str, str], Sequence[str]]  # (format, name) of a source -> the datasets that use it
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 

@@ -24,19 +24,22 @@ Level = Annotated[
     str,
     BeforeValidator(lambda value: str(value) if type(value) is int else value),  # YAML reads 800 as a number
 ]
+Ablation = Literal["no-cfi", "no-kpr", "neither"]
+"""A row without its confusing facts, without its replacements, or without both. Tables A4 to A7 call them
+"w. KPR", "w. CFI" and "w.o. both"; a row as released is "w. both"."""
 Name = Annotated[str, Field(min_length=1)]
 
 
 def words_of(level: str) -> int:
-    """The words of a level: 16,000 of `16k`."""
-    found = _LEVEL.fullmatch(level)
-    if found is None:
+    """Return the words of a level: 16,000 for `16k`."""
+    match = _LEVEL.fullmatch(level)
+    if match is None:
         raise ValueError(f"{level!r} is no level; write words as `16k` or `800`")
-    return int(found[1]) * (1000 if found[2] else 1)
+    return int(match[1]) * (1000 if match[2] else 1)
 
 
 class DatasetSettings(Frozen):
-    """One dataset: what it is built from."""
+    """The sources of one dataset."""
 
     pairs: int | None = Field(
         None, ge=1, le=1_000_000, description="How many pairs are selected; the paper's number by default"
@@ -65,7 +68,7 @@ class LVEvalSettings(FamilySettings):
         default_factory=dict,
         description="Language -> a file of words that tell nothing, one a line, in place of the released ones",
     )
-    ablations: tuple[Literal["no-cfi", "no-kpr", "neither"], ...] = Field(
+    ablations: tuple[Ablation, ...] = Field(
         (), description="What `touchstone evaluate` asks beside the finished contexts (tables 3, A4 to A7)"
     )
     context_windows: Mapping[str, Annotated[int, Field(ge=1)]] = Field(
@@ -125,9 +128,9 @@ class LVEvalSettings(FamilySettings):
 
 
 def mixed_sources(settings: LVEvalSettings, kind: Mapping[str, str]) -> Iterable[SourceSpec]:
-    """The sources of the questions and documents of one dataset, by the value of a context's `dataset`."""
-    own = settings.datasets[BY_RELEASED[kind["dataset"].rpartition("_")[0]].name]
-    return (*own.sources, *own.distractors)
+    """Return the sources of one dataset's questions and documents, by the value of a context's `dataset`."""
+    block = settings.datasets[BY_RELEASED[kind["dataset"].rpartition("_")[0]].name]
+    return (*block.sources, *block.distractors)
 
 
 def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
@@ -157,7 +160,7 @@ def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
 
 
 def _each_once(placed: Iterable[tuple[str, SourceSpec]]) -> dict[str, SourceSpec]:
-    """The sources that several datasets share are read once. Raises `WrongInput` for one file read in two ways."""
+    """Return the sources, each once. Raises `WrongInput` for one file read in two ways."""
     read: dict[tuple[str, str], tuple[str, SourceSpec]] = {}
     for place, spec in placed:
         first = read.setdefault((spec.format, spec.path), (place, spec))

@@ -15,17 +15,15 @@ from schemas.lveval import (
     RuleConflicts,
 )
 
-AROUND = 160
-"""Characters shown of a context before and after what stands in it."""
-LONGEST = 700
-"""Characters shown of a document."""
+AROUND = 160  # characters shown of a context before and after what stands in it
+LONGEST = 700  # characters shown of a document
 
 
 def show(record: Record) -> str:  # noqa: PLR0911 - one for each kind of record
-    """The record in Markdown."""
+    """Return the record in Markdown."""
     match record:
         case Pair():
-            documents = "".join(f"\n\n> {_quoted(_cut(one.text))}" for one in record.documents)
+            documents = "".join(f"\n\n> {_quoted(_cut(document.text))}" for document in record.documents)
             return f"**{record.question}**\n\n{_answers(record.answers)} ({record.dataset}){documents}"
         case PoolDocument():
             return f"({record.dataset}; {record.source.source}, {record.source.id})\n\n> {_quoted(_cut(record.text))}"
@@ -35,11 +33,13 @@ def show(record: Record) -> str:  # noqa: PLR0911 - one for each kind of record
                 f"Confusing ({record.changes} changed): {record.fact}"
             )
         case Replacements():
-            excerpts = "".join(f"\n\n> {_quoted(one)}" for one in record.excerpts)
-            lost = "".join(f"\n\n- lost: {one}" for one in record.lost)
+            excerpts = "".join(f"\n\n> {_quoted(excerpt)}" for excerpt in record.excerpts)
+            lost = "".join(f"\n\n- lost: {conflict}" for conflict in record.lost)
             return f"**{record.question}**\n\n{_answers(record.answers)}\n\n{_rules(record.rules)}{lost}{excerpts}"
         case RuleConflicts():
-            conflicts = "".join(f"\n\n- {one.old}: {one.kind}: {one.excerpt}" for one in record.conflicts)
+            conflicts = "".join(
+                f"\n\n- {conflict.old}: {conflict.kind}: {conflict.excerpt}" for conflict in record.conflicts
+            )
             return f"**{record.question}**\n\n{_answers(record.answers)}\n\n{_rules(record.rules)}{conflicts}"
         case AnswerKeywords():
             return f"**{record.question}**\n\nAnswer: {record.answer}\n\nKeywords: **{record.keywords}**"
@@ -52,7 +52,7 @@ def _context(row: LongContext) -> str:
     depth = "" if row.depth is None else f", depth {row.depth}"
     unit = "characters" if row.language == "zh" else "words"
     keywords = f" (keywords: {row.answer_keywords})" if row.answer_keywords else ""
-    placed = "".join(f"\n\n{_placed(one, row.context)}" for one in row.positions)
+    placed = "".join(f"\n\n{_placed(position, row.context)}" for position in row.positions)
     replaced = f"\n\n{_rules(row.replacements)}" if row.replacements else ""
     return (
         f"**{row.input}**\n\n{_answers(row.answers)}{keywords}\n\n"
@@ -60,11 +60,14 @@ def _context(row: LongContext) -> str:
     )
 
 
-def _placed(one: Position, context: str) -> str:
-    before, after = context[max(0, one.start - AROUND) : one.start], context[one.end : one.end + AROUND]
-    does = "supports" if one.kind == "support" else "confuses"
-    held = f"**{_quoted(_cut(context[one.start : one.end]))}**"
-    return f"{_percent(one.start, context)}, {does}:\n\n> {_quoted(before)} {held} {_quoted(after)}"
+def _placed(position: Position, context: str) -> str:
+    before, after = (
+        context[max(0, position.start - AROUND) : position.start],
+        context[position.end : position.end + AROUND],
+    )
+    does = "supports" if position.kind == "support" else "confuses"
+    held = f"**{_quoted(_cut(context[position.start : position.end]))}**"
+    return f"{_percent(position.start, context)}, {does}:\n\n> {_quoted(before)} {held} {_quoted(after)}"
 
 
 def _answers(answers: Iterable[str]) -> str:

@@ -7,10 +7,8 @@ from flows.language.boundaries import boundaries
 from flows.language.choices import is_yes_or_no
 from schemas.lveval import Pair
 
-EXCERPTS = 16
-"""Sentences of the supporting documents shown to whoever writes rules, at most."""
-_OPENING = 80
-"""Characters of a document's first line that tell what it is about."""
+EXCERPTS = 16  # sentences of the supporting documents shown to whoever writes rules, at most
+_OPENING = 80  # characters of a document's first line that tell what it is about
 
 
 def supporting_sentence(pair: Pair) -> tuple[str, str]:

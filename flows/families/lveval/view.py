@@ -4,12 +4,11 @@ from flows.construct.view import Line, View
 from schemas.base import Record
 from schemas.lveval import AnswerKeywords, ConfusingFact, LongContext, Pair, PoolDocument, Replacements, RuleConflicts
 
-AROUND = 200
-"""Characters of a context shown around what stands in it."""
+AROUND = 200  # characters of a context shown around what stands in it
 
 
 def view(record: Record) -> View:
-    """A record by what a reader looks for: of a context, the surroundings of what was put into it."""
+    """Lay out a record for a reader; of a context, the surroundings of what was put into it."""
     match record:
         case ConfusingFact():
             return View(
@@ -29,7 +28,10 @@ def view(record: Record) -> View:
                 lines=(
                     Line("answer", (" / ".join(record.answers),), strong=True),
                     *(Line(rule.old, (rule.new,)) for rule in record.rules),
-                    *(Line(f"conflict of {one.old}", (f"{one.kind}: {one.excerpt}",)) for one in conflicts),
+                    *(
+                        Line(f"conflict of {conflict.old}", (f"{conflict.kind}: {conflict.excerpt}",))
+                        for conflict in conflicts
+                    ),
                 ),
             )
         case AnswerKeywords():
@@ -44,7 +46,7 @@ def view(record: Record) -> View:
                 tags=(record.language, record.dataset, record.source),
                 lines=(
                     Line("answer", (" / ".join(record.answers),), strong=True),
-                    *(Line(one.id, (one.text[:2000],)) for one in record.documents),
+                    *(Line(document.id, (document.text[:2000],)) for document in record.documents),
                 ),
             )
         case PoolDocument():
@@ -58,10 +60,10 @@ def _context(row: LongContext) -> View:
     depth = (f"depth {row.depth}",) if row.depth is not None else ()
     around = tuple(
         Line(
-            f"{one.kind} at {100 * one.start / max(1, len(row.context)):.0f} %",
-            (row.context[max(0, one.start - AROUND) : one.end + AROUND],),
+            f"{position.kind} at {100 * position.start / max(1, len(row.context)):.0f} %",
+            (row.context[max(0, position.start - AROUND) : position.end + AROUND],),
         )
-        for one in row.positions
+        for position in row.positions
     )
     rules = tuple(Line(f"replaced: {rule.old}", (rule.new,)) for rule in row.replacements)
     return View(

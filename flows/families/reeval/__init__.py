@@ -10,24 +10,21 @@ from flows.construct.evaluation import Evaluation
 from flows.construct.people import sample
 from flows.construct.release import Released
 from flows.families.reeval.charts import enriched_charts, passage_charts, swap_charts
+from flows.families.reeval.counted_answers import count_answers
+from flows.families.reeval.grading import grader
 from flows.families.reeval.inference import ANSWERS, STYLES, requests
 from flows.families.reeval.method import (
-    ReEvalSettings,
-    drop_duplicate_passages,
     drop_duplicates,
     enrich,
     filter_source,
     for_each_pivot,
-    grader,
     pivots_of,
-    pool_answers,
-    ready,
     retrieve,
     select_seed,
     select_unknown,
     swap_answer,
 )
-from flows.families.reeval.passages import EXPANSIONS
+from flows.families.reeval.passages import EXPANSIONS, drop_duplicate_passages
 from flows.families.reeval.prompts import (
     ALTERNATIVE_ANSWER,
     CONDENSE,
@@ -40,6 +37,7 @@ from flows.families.reeval.prompts import (
 )
 from flows.families.reeval.rubric import SUPPORT, tasks, validation_tasks
 from flows.families.reeval.score import ScoredCase, check_judge, score
+from flows.families.reeval.settings import ReEvalSettings, ready
 from flows.families.reeval.show import show
 from flows.families.reeval.verify import verify_enriched, verify_passages, verify_swaps
 from flows.families.reeval.view import view
@@ -118,7 +116,7 @@ FAMILY = Family(
                     prompts=[ALTERNATIVE_ANSWER, REPLACE_ANSWER],
                     asks={"pivot": "pivots"},
                     expected=Expected(calls=lambda settings: {ALTERNATIVE_ANSWER.name: 1, REPLACE_ANSWER.name: 1}),
-                    prepare=pool_answers,
+                    prepare=count_answers,
                 ),
             ),
         ),

@@ -15,11 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from annotation.agreement import DRAWS, INTERVAL
+from annotation.measures import DRAWS, INTERVAL
 from flows.construct.evaluation import DialogueContext
-from flows.families.refutebench.dialogues import slots_of
+from flows.families.refutebench.plan import dialogues_of, ratings_of
 from flows.families.refutebench.prompts import ANSWER_TOKENS, RATE_REFUTATION, RATE_TASK, ToRate, ToRateTask
-from flows.families.refutebench.ratings import ratings_of
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.prices import estimate_tokens
 from flows.scoring.tables import Layout, ScoreTables, Unit
@@ -409,7 +408,7 @@ def _accounts(
             seed.task,
         )
         for seed in seeds
-        for slot in slots_of(seed, settings)
+        for slot in dialogues_of(seed, settings)
     }
     evaluators = {
         key_of("refutebench", "ratings", one.key, slot): (

@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 from flows.construct.engine import Drop
-from flows.families.refutebench.requirements import Requirement, goes_with, of_style, parse
+from flows.families.refutebench.requirements import Requirement, goes_with, of_style, parse_all
 from flows.language import en
 from schemas.refutebench import Focus, SeedTask
 
@@ -25,7 +25,7 @@ def refute(
     "no word of the table", "no translation left" (the sentence's words are used up, or the response has every
     translation of them), "no requirement left".
     """
-    before = [one for one in map(parse, earlier) if one is not None]
+    before = parse_all(earlier)
     if task == "translation":
         words = _known(seed_text, lexicon)
         if not words:

@@ -33,7 +33,7 @@ def spelt_ordinal(value: int) -> str | None:
 
 
 def value_of(words: tuple[str, ...]) -> float | None:
-    """What number the words say ("2", "million"; "twenty", "one"; "1,000"); None where they are no number."""
+    """Return the number that the words say ("2", "million"; "twenty", "one"; "1,000"); None if they say none."""
     forms = [normal(word) for word in words if word != "and"]
     if not forms:
         return None
@@ -65,7 +65,7 @@ def ordinal_value(word: str) -> int | None:
 
 
 def is_year(form: str) -> bool:
-    """Whether the word alone can be a year of four digits."""
+    """True if the word alone can be a year of four digits."""
     return len(form) == 4 and form.isdigit() and FIRST_YEAR <= int(form) <= LAST_YEAR
 
 

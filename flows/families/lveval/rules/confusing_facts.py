@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from flows.families.lveval.confusing_facts import CHANGES, fact_problem, subjects
-from flows.families.lveval.prompts import ConfusingFacts, ToConfuse
+from flows.families.lveval.inputs import ConfusingFacts, ToConfuse
 from flows.families.lveval.rules.candidate_fact import CandidateFact
 from flows.families.lveval.rules.facts_en import facts as english_facts
 from flows.families.lveval.rules.facts_zh import facts as chinese_facts
@@ -16,8 +16,7 @@ from flows.language.choices import is_yes_or_no
 from flows.llm.model import Invalid
 from schemas.lveval import Changed
 
-OFFERED = 3
-"""Facts of either kind to choose from."""
+OFFERED = 3  # facts of either kind to choose from
 LEAST_COMMON = 2
 """Content words, names aside, that a fact shares with question or original, unless it restates the question."""
 MOST_OF_ANSWER, MOST_OF_ORIGINAL = 0.5, 0.75
@@ -91,8 +90,8 @@ def _bears_on(asked: ToConfuse, fact: str) -> bool:
 def _tells_again(asked: ToConfuse, change: Changed, answers: Sequence[str], fact: str) -> bool:
     """Return whether it has most words of an answer ("Cobham's thesis": "Cobham–Edmonds thesis"), or the original."""
     words = language_of(asked.language).content_words
-    said, known, original = words(fact), words(asked.question), words(asked.fact)
+    words_of_fact, known, original = words(fact), words(asked.question), words(asked.fact)
     new_in_answers = [words(answer) - known for answer in answers]
-    return any(new and (new <= said or len(new & said) > MOST_OF_ANSWER * len(new)) for new in new_in_answers) or (
-        change == "object" and len(original & said) > MOST_OF_ORIGINAL * len(original)
-    )
+    return any(
+        new and (new <= words_of_fact or len(new & words_of_fact) > MOST_OF_ANSWER * len(new)) for new in new_in_answers
+    ) or (change == "object" and len(original & words_of_fact) > MOST_OF_ORIGINAL * len(original))

@@ -1,17 +1,17 @@
-"""What rules for names in both languages share: the pair's texts, genders, and years that move."""
+"""What the replacement rules of both languages share: a pair's texts, genders, and years that move."""
 
 import random
 import re
 from collections.abc import Callable, Sequence
 
-from flows.families.lveval.prompts import ToRename
+from flows.families.lveval.inputs import ToRename
+from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import language_of
 from flows.language.en.numbers import spelt
 from flows.language.en.tokens import MONTHS
 from schemas.lveval import Rule
 
-_NEIGHBOUR_YEARS = 3
-"""Years by which a year is moved, at most: nobody is to have played for his country at thirteen."""
+_NEIGHBOUR_YEARS = 3  # years by which a year is moved, at most: nobody is to have played for his country at thirteen
 _YEAR = re.compile(r"(?<![\d.,])(?:1[0-9]{3}|20[0-2][0-9])(?![\d.,]*\d|s|年代)")
 _ONLY_DATE = re.compile(r"(?:约|于|在)?[0-9]{4}年(?:[0-9]{1,2}月)?(?:[0-9]{1,2}[日号])?")
 _ONLY_DATE_EN = re.compile(
@@ -19,21 +19,14 @@ _ONLY_DATE_EN = re.compile(
     r"(?: \d{1,2})?,? )?\d{4}",
     re.IGNORECASE,
 )
-_KNOWN_EVENT = re.compile(
-    r"(?i:\b(?:wars?|revolution|treaty|armistice|capitulated|surrendered|battle|invasion|invaded|annexed|partition|"
-    r"crusade|siege|coup|congress|conference|independence|election|elected|president|olympics?|world cup|"
-    r"census|earthquake|super bowl|draft|championships?|season|class of)\b)"
-    "|战争|大战|革命|条约|投降|起义|解放|独立|奥运|世界杯|选举|总统|地震|大选|赛季|抗战|事变"
-)
-"""What happened when everybody knows, or happens every so many years."""
+_KNOWN_EVENT = pattern("known_events")
 _IN_A_WAR = re.compile(r"World War|Nazi|Uprising|世界大战|二战|纳粹")
 _COUNTS = {spelt(number): number for number in range(1, 100)} | {str(number): number for number in range(1, 1000)}
 _YEARS_LONG = re.compile(
     r"(?<![\d,.-])(\d{1,3}|[a-z]+(?:-[a-z]+)?)(?: [a-z-]+)?[ -]years?\b|(?<!\d)(\d{1,3})(?:周年|年[后前来间])",
     re.IGNORECASE,
 )
-Maker = Callable[[random.Random], list[Rule]]
-"""Makes rules for one thing, others each time."""
+Maker = Callable[[random.Random], list[Rule]]  # makes rules for one thing, others each time
 
 
 def texts_of(asked: ToRename) -> tuple[str, ...]:
@@ -41,7 +34,7 @@ def texts_of(asked: ToRename) -> tuple[str, ...]:
 
 
 def asked_years(asked: ToRename) -> list[str]:
-    """The year that the answer is, with its day and month or without; none of a span, whose length may be told too.
+    """Return the year that is the answer, with or without day and month.
 
     None where a sentence has it beside what happened when everybody knows, or the texts count years from it.
     """
@@ -52,8 +45,8 @@ def asked_years(asked: ToRename) -> list[str]:
     if len(years) != 1 or not dated or not asks_date:
         return []
     texts = "\n".join(texts_of(asked))
-    sentences = [one for one in language_of(asked.language).sentences(texts) if years[0] in one]
-    if any(_KNOWN_EVENT.search(one) for one in sentences) or _counted_from(int(years[0]), texts):
+    sentences = [sentence for sentence in language_of(asked.language).sentences(texts) if years[0] in sentence]
+    if any(_KNOWN_EVENT.search(sentence) for sentence in sentences) or _counted_from(int(years[0]), texts):
         return []
     everywhere = "\n".join((asked.question, *asked.answers, texts))
     if _IN_A_WAR.search(everywhere) or re.search(rf"{years[0]}(?:年代|s)", everywhere):
@@ -62,25 +55,25 @@ def asked_years(asked: ToRename) -> list[str]:
 
 
 def _counted_from(year: int, texts: str) -> bool:
-    """Whether the texts name another year, and how many years lie between."""
+    """Return whether the texts name another year, and the number of years between."""
     others = {int(one) for one in _YEAR.findall(texts)} - {year}
-    told = ((found[1] or found[2]).casefold() for found in _YEARS_LONG.finditer(texts))
-    counts = {_COUNTS[number] for number in told if number in _COUNTS}
+    numbers = ((match[1] or match[2]).casefold() for match in _YEARS_LONG.finditer(texts))
+    counts = {_COUNTS[number] for number in numbers if number in _COUNTS}
     return any(abs(year - other) in counts for other in others)
 
 
 def moved(year: str, unit: str, texts: str, rng: random.Random) -> list[Rule]:
-    """The year moved by a few, so that it comes before and after the same years of the texts as it did."""
-    others = sorted({int(one) for one in _YEAR.findall(texts)} - {int(year)})
+    """Return a rule that moves the year by a few, between the same years of the texts as before."""
+    others = sorted({int(moved_year) for moved_year in _YEAR.findall(texts)} - {int(year)})
     value = int(year)
-    least = max([value - _NEIGHBOUR_YEARS - 1, *(one for one in others if one < value)])
-    most = min([value + _NEIGHBOUR_YEARS + 1, *(one for one in others if one > value)])
-    free = [one for one in range(least + 1, most) if one != value]
+    least = max([value - _NEIGHBOUR_YEARS - 1, *(other for other in others if other < value)])
+    most = min([value + _NEIGHBOUR_YEARS + 1, *(other for other in others if other > value)])
+    free = [moved_year for moved_year in range(least + 1, most) if moved_year != value]
     return [Rule(old=f"{year}{unit}", new=f"{rng.choice(free)}{unit}")] if free else []
 
 
 def gender_of(texts: str, patterns: tuple[str, str]) -> str | None:
-    """The gender that pronouns tell, where they are of one."""
+    """Return the gender that pronouns tell, if they are all of one."""
     male, female = (len(re.findall(pattern, texts, re.IGNORECASE)) for pattern in patterns)
     return "male" if male and not female else "female" if female and not male else None
 

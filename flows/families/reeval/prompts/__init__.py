@@ -5,7 +5,12 @@ from typing import Any
 
 from pydantic import Field
 
-from flows.families.reeval import checks
+from flows.families.reeval.checks.alternative import alternative_problem
+from flows.families.reeval.checks.edits import restored
+from flows.families.reeval.checks.merged import merged_problem, objection_problem
+from flows.families.reeval.checks.passage import condensed_problem
+from flows.families.reeval.checks.sentence import resolved_problem, sentence_problem
+from flows.families.reeval.checks.swap import swap_problem
 from flows.families.reeval.inference import ANSWERS
 from flows.llm.model import Prompt, require
 from schemas.base import Frozen
@@ -22,7 +27,9 @@ class ToAlter(Frozen):
     aliases: tuple[str, ...]
     evidence: str
     language: str
-    candidates: tuple[str, ...] = Field(description="Answers of the same kind to other questions")
+    title: str | None = None
+    others: tuple[str, ...] = Field((), description="For the rules: numbers or dates of its kind that others ask for")
+    seed: str = Field("", description="For the rules: seeds the choice among the alternatives")
 
 
 class Alternative(Frozen):
@@ -133,48 +140,46 @@ class Reading(Frozen):
     objections: tuple[Objection, ...]
 
 
-def _check_alternative(asked: ToAlter, given: Alternative) -> None:
-    if given.answer:
-        require(checks.alternative_problem(asked, given.answer))
+def _check_alternative(asked: ToAlter, answer: Alternative) -> None:
+    if answer.answer:
+        require(alternative_problem(asked, answer.answer))
 
 
-def _check_replaced(asked: ToReplace, given: Replaced) -> None:
-    evidence = checks.restored(asked.evidence, given.evidence)
+def _check_replaced(asked: ToReplace, answer: Replaced) -> None:
+    evidence = restored(asked.evidence, answer.evidence)
+    require(swap_problem(asked.language, asked.evidence, asked.answer, asked.aliases, asked.alternative, evidence))
+
+
+def _check_sentence(asked: ToSelect, answer: Sentence) -> None:
+    require(sentence_problem(asked.language, asked.evidence, asked.answer, answer.sentence))
+
+
+def _check_resolved(asked: ToResolve, answer: Sentence) -> None:
     require(
-        checks.swap_problem(asked.language, asked.evidence, asked.answer, asked.aliases, asked.alternative, evidence)
-    )
-
-
-def _check_sentence(asked: ToSelect, given: Sentence) -> None:
-    require(checks.sentence_problem(asked.language, asked.evidence, asked.answer, given.sentence))
-
-
-def _check_resolved(asked: ToResolve, given: Sentence) -> None:
-    require(
-        checks.resolved_problem(
-            asked.language, asked.question, asked.sentence, asked.answer, given.sentence, asked.title, asked.evidence
+        resolved_problem(
+            asked.language, asked.question, asked.sentence, asked.answer, answer.sentence, asked.title, asked.evidence
         )
     )
 
 
-def _check_condensed(asked: ToCondense, given: Passage) -> None:
-    if given.text.strip():
-        require(checks.condensed_problem(asked.language, asked.passages, given.text))
+def _check_condensed(asked: ToCondense, answer: Passage) -> None:
+    if answer.text.strip():
+        require(condensed_problem(asked.language, asked.passages, answer.text))
 
 
-def _check_merged(asked: ToMerge, given: Passage) -> None:
-    if given.text.strip():
+def _check_merged(asked: ToMerge, answer: Passage) -> None:
+    if answer.text.strip():
         require(
-            checks.merged_problem(
-                asked.language, asked.sentence, asked.condensed, asked.answer, given.text, asked.passages, asked.most,
+            merged_problem(
+                asked.language, asked.sentence, asked.condensed, asked.answer, answer.text, asked.passages, asked.most,
                 objected=[one.sentence for one in asked.objections],
             )
         )  # fmt: skip
 
 
-def _check_reading(asked: ToRead, given: Reading) -> None:
-    for one in given.objections:
-        require(checks.objection_problem(asked.passage, one.sentence))
+def _check_reading(asked: ToRead, answer: Reading) -> None:
+    for one in answer.objections:
+        require(objection_problem(asked.passage, one.sentence))
 
 
 # methods/reeval.md: generation at temperature 1, with 100 tokens for an answer, 3,000 for a rewrite and 1,000

@@ -1,16 +1,17 @@
 """Alternative answers for the rules to choose from (ReEval, section 3.1).
 
-The paper's model thinks of its own. The rules take one of which the passage is as true as of the old answer: persons,
-places, organisations and titles are invented, for what a passage tells of one that is known is not true of another;
-countries are of the same region, years and quantities are near. Of anything else, a passage says what fits it alone.
+The paper's model thinks of its own. The rules take one that the passage fits as well as the old answer: persons,
+places, organisations and titles are invented, because what a passage tells of a known one is not true of another;
+countries are of the same region, years and quantities are near. A passage about anything else fits that alone.
 """
 
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
 
-from flows.families.reeval import checks
+from flows.families.reeval.checks.alternative import Answered, alternative_problem
 from flows.language import language_of
 from flows.language.alternatives import CENTURY, FEW, NUMBER, YEAR, counted_anew, is_plausible, moved, persons
 from flows.language.en.countries import Country, countries, country_of_city, named_in
@@ -18,7 +19,6 @@ from flows.language.en.names import classes, is_common_surname, place_class
 from flows.language.en.phrases import is_dictionary_word
 from flows.language.invented import invented_names
 from flows.language.zh.types import is_personal_name, surname
-from schemas.reeval import Case
 
 CANDIDATES = 24
 """How many are offered for a case."""
@@ -26,53 +26,39 @@ LEAST_WORDS = 2
 """Words of a name that says what kind of thing it is."""
 
 
-@dataclass(frozen=True)
-class AnswerPool:
-    """The numbers and dates of all cases, by what they can stand in for."""
+class TitledCase(Answered, Protocol):
+    """A question with its answer, evidence and page."""
 
-    by_kind: Mapping[tuple[str, str], tuple[str, ...]]
-    """(shelf, kind) -> numbers and dates, sorted."""
-
-    def candidates(self, case: Case, rng: random.Random) -> tuple[str, ...]:
-        """Up to `CANDIDATES` alternatives, the best first."""
-        fitting = (one for one in self._ordered(case, rng) if checks.alternative_problem(case, one) is None)
-        return tuple(one for one, _ in zip(dict.fromkeys(fitting), range(CANDIDATES), strict=False))
-
-    def _ordered(self, case: Case, rng: random.Random) -> Iterator[str]:
-        kind = language_of(case.language).kind(case.answer, case.question)
-        of = kind.partition(":")[0]
-        if of in ("number", "date"):
-            yield from self._counted(case, kind, rng)
-        elif case.language == "en" and not is_alone(kind) and (of == "person" or not _is_in_question(case)):
-            yield from _INVENTED[of](case, kind.split(":")[1:], rng)
-        elif case.language == "zh" and of == "person":
-            yield from _chinese_persons(case, rng)
-
-    def _counted(self, case: Case, kind: str, rng: random.Random) -> Iterator[str]:
-        """Numbers and dates near the answer, then those of other cases."""
-        own = self.by_kind.get((_shelf(case), kind), ())
-        others = [one for one in rng.sample(own, len(own)) if is_plausible(case.answer, one)]
-        numbers = YEAR if len(YEAR.findall(case.answer)) == 1 else NUMBER
-        movable = len(numbers.findall(case.answer)) == 1 and not CENTURY.search(case.answer)
-        near = (moved(case.answer, numbers, rng) for _ in range(FEW if movable else 0))
-        yield from (one for one in near if is_plausible(case.answer, one))
-        yield from _counted_anew(case, rng)
-        yield from others
+    @property
+    def title(self) -> str | None: ...
 
 
-def pool_of(cases: Sequence[Case]) -> AnswerPool:
-    """Collect the numbers and dates that the cases ask for."""
-    pool: dict[tuple[str, str], set[str]] = {}
-    for case in cases:
-        kind = language_of(case.language).kind(case.answer, case.question)
-        if kind.startswith(("number:", "date:")):
-            pool.setdefault((_shelf(case), kind), set()).add(case.answer)
-    return AnswerPool({kind: tuple(sorted(answers)) for kind, answers in pool.items()})
+def candidates_for(case: TitledCase, others: Sequence[str], rng: random.Random) -> Sequence[str]:
+    """Up to `CANDIDATES` alternatives, the best first; `others` are the numbers or dates that other cases ask for."""
+    fitting = (answer for answer in _ordered(case, others, rng) if alternative_problem(case, answer) is None)
+    return list(islice(dict.fromkeys(fitting), CANDIDATES))
 
 
-def _shelf(case: Case) -> str:
-    """Answers of one shelf may stand for each other: in English all; in Chinese those of a source, of one script."""
-    return case.language if case.language == "en" else f"{case.language} {case.source}"
+def _ordered(case: TitledCase, others: Sequence[str], rng: random.Random) -> Iterator[str]:
+    kind = language_of(case.language).kind(case.answer, case.question)
+    of = kind.partition(":")[0]
+    if of in ("number", "date"):
+        yield from _counted(case, others, rng)
+    elif case.language == "en" and not is_alone(kind) and (of == "person" or not _is_in_question(case)):
+        yield from _INVENTED[of](case, kind.split(":")[1:], rng)
+    elif case.language == "zh" and of == "person":
+        yield from _chinese_persons(case, rng)
+
+
+def _counted(case: TitledCase, others: Sequence[str], rng: random.Random) -> Iterator[str]:
+    """Numbers and dates near the answer, then those of other cases."""
+    plausible = [other for other in rng.sample(others, len(others)) if is_plausible(case.answer, other)]
+    numbers = YEAR if len(YEAR.findall(case.answer)) == 1 else NUMBER
+    movable = len(numbers.findall(case.answer)) == 1 and not CENTURY.search(case.answer)
+    near = (moved(case.answer, numbers, rng) for _ in range(FEW if movable else 0))
+    yield from (number for number in near if is_plausible(case.answer, number))
+    yield from _counted_anew(case, rng)
+    yield from plausible
 
 
 def is_alone(kind: str) -> bool:
@@ -80,7 +66,7 @@ def is_alone(kind: str) -> bool:
     return kind.partition(":")[2].startswith("alone:")
 
 
-def _counted_anew(case: Case, rng: random.Random) -> Iterator[str]:
+def _counted_anew(case: TitledCase, rng: random.Random) -> Iterator[str]:
     """Not where the evidence has the number elsewhere too: it may count the same things."""
     rest = re.sub(re.escape(case.answer), " ", case.evidence, flags=re.IGNORECASE)
     words = {word.casefold() for word in re.findall(r"\w+", rest)}
@@ -92,7 +78,7 @@ def _counted_anew(case: Case, rng: random.Random) -> Iterator[str]:
 # ---- invented names ----
 
 
-def _persons(case: Case, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _persons(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
     country = _country_of(case)
     yield from persons(case.answer, case.evidence, shape, rng, country.people if country is not None else "")
 
@@ -101,7 +87,7 @@ BESIDE = 60
 """Characters before a person's name in which a text says of which people he or she is: "the Danish architect"."""
 
 
-def _country_of(case: Case) -> Country | None:
+def _country_of(case: TitledCase) -> Country | None:
     """Where a person is from, as the words beside the name say, or of one with a rare name the text's first country."""
     beside = re.search(
         rf"([^.;()]{{0,{BESIDE}}}){re.escape(case.answer)}(?: (?:from|of|in) (?:[A-Z][\w ]*))?", case.evidence
@@ -112,7 +98,7 @@ def _country_of(case: Case) -> Country | None:
     return next(iter(named_in(case.evidence)), None) if is_rare else None
 
 
-def _chinese_persons(case: Case, rng: random.Random) -> Iterator[str]:
+def _chinese_persons(case: TitledCase, rng: random.Random) -> Iterator[str]:
     """Persons whom nobody knows: of the same family, for fathers and sons share its name; foreign for foreign ones."""
     names, parts = invented_names("zh"), case.answer.split("·")
     if len(parts) > 1:
@@ -125,7 +111,7 @@ def _chinese_persons(case: Case, rng: random.Random) -> Iterator[str]:
             yield family + "".join(rng.sample(names["given"], len(case.answer) - len(family)))
 
 
-def _is_in_question(case: Case) -> bool:
+def _is_in_question(case: TitledCase) -> bool:
     """Whether the question speaks of what the answer names, by a name that only the answer has."""
     own = {word.casefold() for word in case.answer.split() if _is_own(word)} or {case.answer.casefold()}
     return bool(own & {word.casefold() for word in re.findall(r"[\w'’-]+", case.question)})
@@ -149,7 +135,7 @@ def is_person(answer: str, question: str, evidence: str, language_code: str) -> 
     return alone is not None or any(classes("focus").get(word, ("",))[0] == "person" for word in called)
 
 
-def _places(case: Case, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _places(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
     """Countries of the same region; towns that are nowhere, and other places with the words that say what they are."""
     words = case.answer.split()
     if re.match(r"(?:who|whom|whose)\b", case.question, re.IGNORECASE):
@@ -164,7 +150,7 @@ def _places(case: Case, shape: Sequence[str], rng: random.Random) -> Iterator[st
     yield from _with_its_kind(case, shape, rng)
 
 
-def _towns(case: Case) -> Sequence[str]:
+def _towns(case: TitledCase) -> Sequence[str]:
     """Names of towns that sound like those of the country that the answer is in, as far as it is known."""
     sentences = language_of(case.language).sentences(case.evidence)
     beside = " ".join(sentence for sentence in sentences if case.answer in sentence)
@@ -175,7 +161,7 @@ def _towns(case: Case) -> Sequence[str]:
     return names[f"{people}-town"]
 
 
-def _countries(case: Case, rng: random.Random) -> Iterator[str]:
+def _countries(case: TitledCase, rng: random.Random) -> Iterator[str]:
     """Others of the region, where nothing else in the evidence is of the country: neither its people nor its cities."""
     country = countries().get(case.answer)
     if country is None or not country.region or _has_more_of(country, case.evidence):
@@ -208,7 +194,7 @@ _PLAYS_ON_NAME = (
 )
 
 
-def _titles(case: Case, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _titles(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
     """Works that do not exist, where the page is not about the work and nothing else in the evidence plays on it."""
     kind = _TITLED.get(shape[2]) if shape[1:2] == ["one"] and len(shape) > 2 else None
     language = language_of(case.language)
@@ -233,7 +219,7 @@ _SCOPES = {"International": "World", "World": "International", "National": "Fede
 """Words at the beginning of an organisation's name that may stand for each other."""
 
 
-def _with_its_kind(case: Case, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _with_its_kind(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Iterator[str]:
     """The name with an invented word for its own one, where the others say what kind of thing it is."""
     words = case.answer.split()
     if "," in case.answer or words[-1] in ("Sea", "Ocean"):
@@ -259,7 +245,7 @@ def _is_head(word: str) -> bool:
     return word.casefold() in classes("head")
 
 
-def _is_spoken_of(case: Case, word: str) -> bool:
+def _is_spoken_of(case: TitledCase, word: str) -> bool:
     return re.search(rf"\b{re.escape(word)}\b", case.question, re.IGNORECASE) is not None
 
 
@@ -278,7 +264,7 @@ def _is_own(word: str) -> bool:
     return place_class(word) is not None or not is_dictionary_word(folded)
 
 
-_INVENTED: Mapping[str, Callable[[Case, Sequence[str], random.Random], Iterator[str]]] = {
+_INVENTED: Mapping[str, Callable[[TitledCase, Sequence[str], random.Random], Iterator[str]]] = {
     "person": _persons,
     "place": _places,
     "organisation": _with_its_kind,

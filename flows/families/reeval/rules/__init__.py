@@ -1,0 +1,19 @@
+"""ReEval without a model: span replacement and extraction by rules. A floor to measure models against.
+
+Every rule works on the given text alone, and its output passes the same checks as a model's answer.
+None answers a question: the rules are no pivot that knows anything.
+"""
+
+from flows.families.reeval.rules.enriching import condense, merge, read_passage, resolve_sentence, select_sentence
+from flows.families.reeval.rules.swapping import alternative_answer, replace_answer
+from flows.llm.model import RuleSet
+
+RULES: RuleSet = {
+    "alternative_answer": alternative_answer,
+    "replace_answer": replace_answer,
+    "select_sentence": select_sentence,
+    "resolve_sentence": resolve_sentence,
+    "condense": condense,
+    "merge": merge,
+    "read_passage": read_passage,
+}

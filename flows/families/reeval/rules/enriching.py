@@ -1,0 +1,184 @@
+"""Context enriching by rules (ReEval, section 3.2): sentences and passages taken as they stand."""
+
+import random
+import re
+from collections.abc import Sequence
+
+from flows.families.reeval.checks.merged import merged_problem
+from flows.families.reeval.checks.passage import MOST_CONDENSED, opening
+from flows.families.reeval.checks.sentence import is_whole, short_name
+from flows.families.reeval.prompts import (
+    Objection,
+    Passage,
+    Reading,
+    Sentence,
+    ToCondense,
+    ToMerge,
+    ToRead,
+    ToResolve,
+    ToSelect,
+)
+from flows.families.reeval.rules.referents import PERSONAL, referent
+from flows.language import Language, language_of
+from flows.language.pointing import leans_on_what_is_asked, points_outside
+from flows.language.titles import page_name
+from flows.llm.model import Invalid
+
+EXTRACTED = {"en": 50, "zh": 90}
+"""Words (characters in Chinese) that the rules take of a passage, beyond its opening sentence."""
+LEAST_ASKED = {"en": 0.4, "zh": 0.5}
+"""Share of the question's content words that a sentence must hold to support its answer by itself. Chinese sentences
+leave their subject out more often."""
+POSSESSIVES = frozenset(["his", "her", "its"])
+POINTING = frozenset(["the", "this", "these", "that", "those"])
+_EARLIER = {
+    own: re.compile(rf"\b{subject}\b")
+    for own, subject in (("his", "he"), ("her", "she"), ("its", "it"), ("he", "he"), ("she", "she"))
+}
+"""For a pronoun in the main clause, the one that a clause before it has for the same: "When he died, his Requiem"."""
+
+
+def select_sentence(asked: ToSelect, rng: random.Random) -> Sentence:
+    """Of the sentences that hold the answer, the one that shares most content words with the question."""
+    language = language_of(asked.language)
+    wanted = language.content_words(asked.question)
+    holding = [one for one in language.sentences(asked.evidence) if language.contains(one, asked.answer)]
+    whole = [one for one in holding if is_whole(one)]
+    if not whole:
+        raise Invalid("no whole sentence holds the answer", " / ".join(holding))
+    shared = {one: len(wanted & language.content_words(one)) for one in whole}
+    best = max(whole, key=lambda one: shared[one])
+    if shared[best] < LEAST_ASKED[asked.language] * len(wanted):
+        raise Invalid("no sentence says enough of the question", best)
+    return Sentence(sentence=best)
+
+
+def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
+    """What leans on the text before it named: by the page's title, if the page is about it, or the sentence before."""
+    if asked.leaning is None:
+        if (titled := _titled(asked)) is not None:
+            return Sentence(sentence=titled)
+        short = short_name(asked.language, asked.sentence, asked.title)
+        if short is None or asked.title is None:
+            return Sentence(sentence=asked.sentence)
+        before, after = asked.sentence[: short.start()], asked.sentence[short.end() :]
+        return Sentence(sentence=f"{before}{page_name(asked.title)}{after}")
+    language = language_of(asked.language)
+    name = referent(language, asked.leaning, asked.title, asked.before)
+    if name is None:
+        raise Invalid("supporting sentence cannot be understood alone", f"{asked.leaning}: {asked.sentence}")
+    if asked.language == "en":
+        name = _with_article(name, asked.evidence)
+        if asked.sentence.startswith(asked.leaning):
+            name = name[:1].upper() + name[1:]
+    first, _, rest = asked.leaning.partition(" ")
+    earlier = _EARLIER[first.casefold()] if first.casefold() in _EARLIER and asked.language == "en" else None
+    found = earlier.search(asked.sentence) if earlier else None
+    if found is not None and found.start() < asked.sentence.find(asked.leaning):
+        # "When he died, his Requiem ...": the first of the two is the name's place
+        return Sentence(sentence=f"{asked.sentence[: found.start()]}{name}{asked.sentence[found.end() :]}")
+    if first.casefold() in POSSESSIVES:
+        name = f"{name}'s" + (f" {rest}" if rest else "")
+    leaning = re.compile(rf"(?<!\w){re.escape(asked.leaning)}" + (r"(?!\w)" if asked.leaning.isascii() else ""))
+    return Sentence(sentence=leaning.sub(lambda _: name, asked.sentence, count=1))
+
+
+def _titled(asked: ToResolve) -> str | None:
+    """The sentence with the page's title for what its own noun calls: "the tower" of the page on the Eiffel Tower."""
+    language, title = language_of(asked.language), page_name(asked.title)
+    vague = leans_on_what_is_asked(asked.language, asked.question, asked.answer, asked.sentence, asked.title)
+    if asked.language != "en" or vague is None or not vague.lower().startswith("the "):
+        return None
+    if not title or not language.content_words(vague) <= language.content_words(title):
+        return None
+    name = _with_article(title, asked.evidence)
+    place = re.search(rf"(?<!\w){re.escape(vague)}(?!\w)", asked.sentence)
+    if place is None:
+        return None
+    name = name if place.start() else name[:1].upper() + name[1:]
+    return f"{asked.sentence[: place.start()]}{name}{asked.sentence[place.end() :]}"
+
+
+def _with_article(name: str, passage: str) -> str:
+    """The name as the passage first writes it: "the Danube", "the blue whale"."""
+    found = re.search(rf"(?<!\w)([Tt]he\s+)?((?i:{re.escape(name)}))(?!\w|\s+[A-Z])", passage)
+    return f"the {found[2]}" if found is not None and found[1] else name
+
+
+def condense(asked: ToCondense, rng: random.Random) -> Passage:
+    """A paragraph of each passage: its opening sentence and what follows, up to half of its length."""
+    titles = asked.titles or (None,) * len(asked.passages)
+    taken = (_extract(asked.language, *titled) for titled in zip(asked.passages, titles, strict=True))
+    return Passage(text="\n".join(taken))
+
+
+def merge(asked: ToMerge, rng: random.Random) -> Passage:
+    """The sentence put before, between or after the paragraphs of the condensed text, and all made one.
+
+    Where the wanted place does not do, or was objected to, the first that does is taken.
+    """
+    paragraphs = asked.condensed.splitlines()
+    wanted = min(int(asked.place * (len(paragraphs) + 1)), len(paragraphs))
+    merged = [
+        _joined(asked.language, [*paragraphs[:place], asked.sentence, *paragraphs[place:]])
+        for place in (wanted, *range(len(paragraphs) + 1))
+    ]
+    fitting = (
+        text
+        for text in merged
+        if text != asked.merged
+        and merged_problem(asked.language, asked.sentence, asked.condensed, asked.answer, text) is None
+    )
+    return Passage(text=next(fitting, merged[0]))
+
+
+def read_passage(asked: ToRead, rng: random.Random) -> Reading:
+    """Sentences that lean on what stands nowhere before them, and those that say again what another said."""
+    language = language_of(asked.language)
+    before = ""
+    said: list[frozenset[str]] = []
+    objections = []
+    for sentence in language.sentences(asked.passage):
+        words = language.content_words(sentence)
+        leaning = points_outside(asked.language, sentence)
+        if words in said:
+            objections.append(Objection(sentence=sentence, reason="it is said twice"))
+        elif leaning is not None and not _tells_of(language, before, leaning):
+            objections.append(Objection(sentence=sentence, reason=f"nothing before it tells of {leaning!r}"))
+        before = _joined(asked.language, [before, sentence])
+        said.append(words)
+    return Reading(objections=tuple(objections))
+
+
+def _tells_of(language: Language, before: str, leaning: str) -> bool:
+    """Whether the text before says what a phrase leans on; "the blue whale", of several words, is a kind that it names.
+
+    A person is needed for "he", the noun for "the tower", any sentence for "it".
+    """
+    first, _, noun = leaning.casefold().partition(" ")
+    if first in PERSONAL:
+        return bool(language.spans_of_type(before, "person"))
+    if first == "the" and " " in noun:
+        return True
+    return bool(before) and (first not in POINTING or language.content_words(noun) <= language.content_words(before))
+
+
+def _extract(language_code: str, passage: str, title: str | None) -> str:
+    """The passage's opening sentence and those after it, up to `EXTRACTED` and half of the passage's length."""
+    language = language_of(language_code)
+    start = opening(language_code, passage, title)
+    if start is None:
+        raise Invalid("passage has no sentence that stands on its own", passage)
+    first, *following = (" ".join(sentence.split()) for sentence in language.sentences(passage)[start:])
+    most = min(EXTRACTED[language_code], MOST_CONDENSED * language.count(passage))
+    taken = first
+    for sentence in following:
+        longer = _joined(language_code, [taken, sentence])
+        if language.count(longer) > most or not is_whole(sentence):
+            break
+        taken = longer
+    return taken
+
+
+def _joined(language_code: str, sentences: Sequence[str]) -> str:
+    return ("" if language_code == "zh" else " ").join(sentences)

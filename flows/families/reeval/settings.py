@@ -1,0 +1,91 @@
+"""ReEval's block of the configuration, and what must hold before anything is read."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from data.sources import SourceSpec
+from flows.construct.entailment import DEFAULT_MODEL, Entailment
+from flows.construct.settings import FamilySettings
+from flows.families.reeval.filters import LANGUAGES
+from flows.families.reeval.inference import Prompting, Style
+from flows.llm.model import Model
+from flows.llm.rules import Rules
+from schemas.errors import WrongInput
+
+MATRIX_SEEDS = 500  # section 4.4, "we randomly sample 500 examples"
+SHOTS: tuple[Literal[0, 5], ...] = (0, 5)  # section 4.1, "5 static demonstration examples are used"
+
+Name = Annotated[str, Field(min_length=1)]
+RightBy = Literal["em", "entailment", "either"]
+
+
+class ReEvalSettings(FamilySettings):
+    """ReEval's block of the configuration."""
+
+    sources: tuple[SourceSpec, ...] = Field((), description="Extractive question answering data")
+    passages: tuple[SourceSpec, ...] = Field(
+        (), description="Passages to enrich evidence with; the sources' own are among them anyway"
+    )
+    seeds: Literal["pivot", "all"] = Field("pivot", description="`all`: every case, whether the pivot knows it or not")
+    pivots: tuple[Name, ...] = Field(
+        ("pivot",), min_length=1, description="Roles or models that select the seeds and perturb them"
+    )
+    right: RightBy = Field(
+        "either", description="When the pivot's answer is right: exact match, entailment, or one of them (section 4.1)"
+    )
+    entailment: str = Field(DEFAULT_MODEL, min_length=1, description="A cross-encoder by name or path, or `off`")
+    style: Style = Field("chat", description="Model style of the inference prompts (tables 10 to 12)")
+    prompting: tuple[Prompting, ...] = Field(
+        ("open-book", "faithful"), min_length=1, description="How `touchstone evaluate` asks (tables 11 and 12)"
+    )
+    shots: tuple[Literal[0, 5], ...] = Field(SHOTS, min_length=1, description="Demonstrations before the question")
+    matrix_seeds: int = Field(MATRIX_SEEDS, ge=1, description="Seeds of the matrix of pivots and models")
+
+    @field_validator("pivots", "prompting", "shots")
+    @classmethod
+    def _each_once(cls, value: tuple[object, ...]) -> tuple[object, ...]:
+        if len(set(value)) != len(value):
+            raise ValueError("each stands once")
+        return value
+
+    @field_validator("entailment", mode="before")
+    @classmethod
+    def _yaml_reads_off_as_false(cls, value: object) -> object:
+        return "off" if value is False else value
+
+
+def ready(settings: ReEvalSettings, models: Mapping[str, Model]) -> None:
+    """Raise `WrongInput` if the pivot cannot select the seeds, or a source is in no language of ours."""
+    if not settings.sources:
+        raise WrongInput("families.reeval.sources: is empty; name question answering data to perturb")
+    for spec in (*settings.sources, *settings.passages):
+        if spec.language not in LANGUAGES:
+            raise WrongInput(
+                f"families.reeval: {spec.name}: language {spec.language}: ReEval reads "
+                f"{' and '.join(LANGUAGES)}; correct the source's language, or leave it out"
+            )
+    if settings.seeds == "all":
+        return
+    for pivot in settings.pivots:
+        if isinstance(models[pivot], Rules):
+            raise WrongInput(
+                "families.reeval.seeds: the rules model does not answer questions; write `seeds: all`, or name an "
+                f"endpoint for the role {pivot} (models.{pivot})"
+            )
+    if settings.right == "em":
+        return
+    if settings.entailment == "off":
+        raise WrongInput(
+            f"families.reeval.right: {settings.right} needs an entailment model, which is off; write `right: em`, or "
+            "name one under entailment"
+        )
+    entailment_model(settings.entailment).load()
+
+
+@cache
+def entailment_model(name: str) -> Entailment:
+    """The entailment model of that name, one for all shards."""
+    return Entailment(name)
