@@ -40,7 +40,7 @@ from flows.project.project import Project
 from flows.run.estimate import Estimate, EstimateLine, summed
 from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
-from flows.scoring.qa import METRICS
+from flows.scoring.metrics import METRICS
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured, tally, told_beside
 from schemas.errors import Failed, WrongInput, first_problem, nearest
 from schemas.prediction import Prediction

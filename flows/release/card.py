@@ -25,11 +25,11 @@ from data.publish.folder import DATA, files_in
 from data.publish.licences import licences_of
 from data.publish.reading import read_released
 from data.publish.rows import ADDED, UNREVIEWED_ALLOWED, ReleasedRows
-from data.publish.scorers import FORMS, READ, SCORED
 from data.publish.version_number import FIRST_VERSION
 from data.whole_file import write_whole
 from flows.annotate.work import Collected, last_pull
 from flows.construct.engine import Family
+from flows.construct.evaluation import Scorer
 from flows.construct.stages import StageRef
 from flows.families import citation
 from flows.project.project import Project
@@ -147,13 +147,13 @@ class _MadeBy:
 
 def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFacts:
     scored = [one for one in configs if one.task]
-    paper, name = family.paper, family.name
+    paper, name, scorer = family.paper, family.name, family.evaluation.scorer
     return FamilyFacts(
         name=name, short=paper.short, title=paper.title, authors=paper.authors, year=paper.year,
         citation=citation(name), task=_task(family),
-        scorer=f"{SCORERS}/{name}.py" if name in SCORED else None,
+        scorer=f"{SCORERS}/{name}.py" if scorer else None,
         score_command=_score_command(name, [one.rows for one in scored], [one.rows for one in configs]),
-        predictions=_predictions(name, scored) if scored else None,
+        predictions=_predictions(scorer, scored) if scored and scorer else None,
         harness=SCORERS if scored else None,
         in_dialogues=family.evaluation.dialogues is not None,
     )  # fmt: skip
@@ -176,12 +176,12 @@ def _score_command(family: str, scored: Sequence[ReleasedRows], every: Sequence[
     return f"python {SCORERS}/{family}.py predictions.jsonl {' '.join(files)}"
 
 
-def _predictions(family: str, scored: Sequence[GatheredConfig]) -> PredictionFacts:
+def _predictions(scorer: Scorer, scored: Sequence[GatheredConfig]) -> PredictionFacts:
     asked = [one for config in scored for one in config.asked]
-    said = {name: value for name, value in FORMS[family].items() if name in ("prediction", "scores")}
+    said = {name: value for name, value in scorer.form.items() if name in ("prediction", "scores")}
     return PredictionFacts(
         example=json.dumps({**asked[0], **said}, ensure_ascii=False),
-        read=READ[family],
+        read=scorer.reading,
         variants={config.rows.name: tuple(dict.fromkeys(one["variant"] for one in config.asked)) for config in scored},
         prompting=tuple(dict.fromkeys(one["prompting"] for one in asked if "prompting" in one)),
         shots=tuple(dict.fromkeys(one["shots"] for one in asked if "shots" in one)),

@@ -14,13 +14,13 @@ import numpy.typing as npt
 from flows.construct.engine import Drop, Slot, StepContext
 from flows.construct.files_step import FilesContext, RowFile
 from flows.families.lveval.conflicts import find_unfit, unfit, usable_rules
-from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset
+from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset, words_of
 from flows.families.lveval.distractor_index import DistractorIndex, Numbers
 from flows.families.lveval.material import PairMaterial, ResolvedPair, collect_material
 from flows.families.lveval.mixing import LACKING, Headers, Laid, Measured, Mixture, Seeds, lay_out, measure, mix
 from flows.families.lveval.recall import PARAGRAPHS, Book, Level, level_of, place_of, recalled
 from flows.families.lveval.replacement_checks import sides_of
-from flows.families.lveval.settings import LVEvalSettings, words_of
+from flows.families.lveval.settings import LVEvalSettings
 from flows.language import language_of
 from flows.language.choices import is_yes_or_no
 from flows.language.keywords import apply

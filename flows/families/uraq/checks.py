@@ -12,7 +12,8 @@ import lemminflect
 from flows.construct.engine import Drop
 from flows.families.uraq.score import is_refusal
 from flows.language import en
-from flows.scoring.qa import normalise_answer, number_value
+from flows.scoring.number_value import number_value
+from flows.scoring.qa import normalise_answer
 from schemas.uraq import AnswerType, Manipulation, Step
 
 MAX_STATEMENT_WORDS = 30

@@ -12,7 +12,8 @@ from typing import Protocol
 from flows.construct.engine import Drop
 from flows.families.uraq import checks
 from flows.language import en
-from flows.scoring.qa import normalise_answer, number_value
+from flows.scoring.number_value import number_value
+from flows.scoring.qa import normalise_answer
 from schemas.source import QASource
 from schemas.uraq import AnswerType
 
