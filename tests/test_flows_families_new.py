@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.label_studio.sync import held, ours
-from flows.annotate.server import KEY
+from annotation.label_studio.sync import projects_of, tasks_of
 from tests.builds import ROOT, share_vectors
 from tests.label_studio import Served
 
@@ -34,7 +33,7 @@ class Checkout:
             shutil.copytree(ROOT / package, self.code / package, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copytree(ROOT / "tests" / "new_family", self.code, dirs_exist_ok=True)
         self.folder.mkdir()
-        self._environment = {**os.environ, "PYTHONPATH": str(self.code), "COLUMNS": "160", KEY: server.token}
+        self._environment = {**os.environ, "PYTHONPATH": str(self.code), "COLUMNS": "160"}
         lines = (json.dumps({"id": text[:20], "text": text}) for text in STATEMENTS)
         (self.folder / "statements.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         source = {
@@ -42,10 +41,10 @@ class Checkout:
         }  # fmt: skip
         config = {
             "name": "years", "seed": 7, "families": {"misdate": {"sources": [source]}},
-            "annotation": {"url": server.url, "people": PEOPLE, "gold_share": 0},
+            "annotation": {"people": PEOPLE, "gold_share": 0}, "store": str(server.folder.parent),
         }  # fmt: skip
         (self.folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
-        share_vectors(self.folder / ".touchstone")
+        share_vectors(server.folder.parent)
 
     def touchstone(self, *arguments: str) -> str:
         """Run a command, which succeeds; its output."""
@@ -76,8 +75,8 @@ def test_a_family_is_one_folder_and_one_schema_file(tmp_path: Path, label_studio
     checkout.touchstone("annotate", "push")
     client = label_studio.client
     accounts = client.users()
-    for queue, info in ours(client, "years").items():
-        for row in held(client, info):
+    for queue, info in projects_of(client, "years").items():
+        for row in tasks_of(client, info):
             result = [
                 {"from_name": "answers", "to_name": "shown-context", "type": "choices", "value": {"choices": ["yes"]}}
             ]
@@ -102,7 +101,7 @@ def test_a_family_is_one_folder_and_one_schema_file(tmp_path: Path, label_studio
     # Evaluation: the rules answer by the context, so every reply is right.
     evaluated = checkout.touchstone("evaluate", "misdate", "--model", "default")
     assert "accuracy" in evaluated
-    (predictions,) = (checkout.folder / "out").rglob("predictions*.jsonl")
+    predictions = checkout.folder / "out" / "predictions" / "misdate-default.jsonl"
     data = release / "data" / "misdate-items" / "test.parquet"
     shipped = checkout.scorer(str(release / "scorers" / "misdate.py"), str(predictions), str(data))
     assert shipped.splitlines()[1].split("\t")[2:] == ["accuracy", "1.0", "4"]

@@ -3,10 +3,12 @@
 import re
 from typing import Any
 
-from flows.llm.model import Text, require
+from flows.llm.model import Invalid, Text
 
 
 def check_question(inputs: Any, output: Text) -> None:
     """Refuse what is not one question, or names a year. Raises `Invalid`."""
-    require(output.text.endswith("?"), "not a question", output.text)
-    require(not re.search(r"\b\d{4}\b", output.text), "the question names a year", output.text)
+    if not output.text.endswith("?"):
+        raise Invalid("not a question", output.text)
+    if re.search(r"\b\d{4}\b", output.text):
+        raise Invalid("the question names a year", output.text)
