@@ -39,9 +39,9 @@ from schemas.lveval import (
 FREQUENT = 0.01
 """Share of the documents that hold an answer above which holding it does not show that a document answers."""
 FILE_BYTES = 500 * 2**20
-BYTES_A_WORD = 6  # bytes of an English word with its space, about; twice what a Chinese character takes
+BYTES_A_WORD = 6  # bytes of an English word and its space, roughly; twice a Chinese character
 
-Row = tuple[Mapping[str, Any], bytes]  # the fields of a context but its text, and its text in UTF-8
+Row = tuple[Mapping[str, Any], bytes]  # the fields of a context without its text, and its text in UTF-8
 
 
 class DatasetAssembly:

@@ -27,7 +27,7 @@ class Dataset:
     pairs: int
     """How many pairs the paper selects (table 2)."""
     original: str
-    """What the paper builds it from (appendix A)."""
+    """Its source in the paper (appendix A)."""
     metric: str
     """Name of the released metric (`touchstone metric`)."""
     confusing_facts: bool = False
