@@ -1,8 +1,8 @@
-"""Who gets which task.
+"""Assign tasks to people.
 
-Everybody has a queue of their own. What somebody holds stays with them; what is open goes to whoever has
-least. All choices are seeded by the tasks' keys and the people's codes, so that neither the order in which
-they come nor the time at which work was pulled changes anything.
+Each person has a queue. A task stays with whoever holds it; an open task goes to whoever has the fewest. All choices
+are seeded by the tasks' keys and the people's codes, so neither the order of arrival nor the time of a pull changes
+anything.
 """
 
 from collections import Counter, defaultdict
@@ -14,46 +14,39 @@ from pydantic import Field
 from schemas.base import Frozen, content_hash
 from schemas.rubric import Rubric, Task
 
-NO_MORE_PEOPLE = "there are no more people for it"
-NO_MORE_KNOWN = "no more tasks with a known answer are there"
 
+class Shortage(Frozen):
+    """A task that lacks people, or a person who lacks gold tasks."""
 
-class Lack(Frozen):
-    """What cannot be given: of a task, people; or of a person, tasks with a known answer."""
-
-    key: str = Field("", description="The task's")
-    by: str = Field("", description="The person's code")
+    key: str = Field("", description="The task's key, or empty")
+    by: str = Field("", description="The person's code, or empty")
     wanted: int
-    given: int
-    reason: str
+    assigned: int
 
 
 class Assignment(Frozen):
-    """Who has which tasks. What somebody holds and does not find here is to be taken back."""
+    """Each person's tasks. A task that a person holds but that is not listed here is to be withdrawn."""
 
-    queues: Mapping[str, tuple[Task, ...]] = Field(description="By person's code, what to hand out, in its order")
-    later: Mapping[str, tuple[Task, ...]] = Field(description="What is theirs once they have passed the practice set")
-    lacking: tuple[Lack, ...]
+    queues: Mapping[str, tuple[Task, ...]] = Field(description="By person's code, the tasks to push, in order")
+    later: Mapping[str, tuple[Task, ...]] = Field(description="The tasks a person gets after the practice set")
+    shortages: tuple[Shortage, ...]
 
     @property
-    def statement(self) -> tuple[str, ...]:
-        """What cannot be given, a line for each kind of lack."""
-        tasks = Counter((one.wanted, one.given, one.reason) for one in self.lacking if one.key)
-        known = [one for one in self.lacking if one.by]
+    def messages(self) -> tuple[str, ...]:
+        """What could not be assigned, a line for each kind of shortage."""
+        lacking_people = Counter((short.wanted, short.assigned) for short in self.shortages if short.key)
         return (
             *(
-                f"tasks that are to go to {wanted} {_people(wanted)} and go to {given}: {number}, for {reason}"
-                for (wanted, given, reason), number in sorted(tasks.items())
+                f"tasks that need {wanted} {'person' if wanted == 1 else 'people'} and have {assigned}: {number}; "
+                "nobody else can take them"
+                for (wanted, assigned), number in sorted(lacking_people.items())
             ),
             *(
-                f"{one.by} gets {one.given} of {one.wanted} tasks with a known answer, for {one.reason}"
-                for one in known
+                f"{short.by} gets {short.assigned} of {short.wanted} gold tasks; there are no more"
+                for short in self.shortages
+                if short.by
             ),
         )
-
-
-def _people(number: int) -> str:
-    return "person" if number == 1 else "people"
 
 
 def overlapping(
@@ -64,11 +57,10 @@ def overlapping(
     held: Mapping[str, Collection[str]] | None = None,
     drafted: Collection[str] = (),
 ) -> frozenset[str]:
-    """Keys of the tasks that one person more gets, to see how far people agree: they go out without suggestions.
+    """Return the keys of the tasks that go to one more person, without suggestions, to measure agreement.
 
-    They are the first in a seeded order, of a rubric that overlaps; those that went to one person more
-    before stay among them. `drafted` names tasks that somebody already has with suggestions: people who
-    all mended one draft agree with the draft.
+    They are the first in a seeded order; tasks that already went to one more person stay among them. Tasks in
+    `drafted`, which somebody holds with suggestions, are left out: people who edit the same draft agree with the draft.
     """
     if not rubric.overlaps:
         return frozenset()
@@ -80,13 +72,13 @@ def overlapping(
 
 
 def without_suggestions(task: Task) -> Task:
-    """The task as it goes out to several people: only the record's own texts stand in the boxes."""
+    """Return the task with only the record's own texts in the boxes."""
     drafts = {name: text for name, text in task.drafts.items() if name not in task.suggested}
     return task.model_copy(update={"drafts": drafts, "suggested": ()})
 
 
 def seat(seed: int, key: str, by: str) -> str:
-    """Sorts the people of a task: whose version of it comes first."""
+    """Return the sort key that orders the people of a task."""
     return content_hash(seed, "seat", key, by)
 
 
@@ -96,79 +88,91 @@ def assign(
     rubric: Rubric,
     seed: int,
     *,
-    known: Iterable[Task] = (),
+    gold: Iterable[Task] = (),
     held: Mapping[str, Collection[str]] | None = None,
     overlap: Collection[str] = (),
     barred: Mapping[str, Collection[str]] | None = None,
-    aside: Collection[str] = (),
+    suspended: Collection[str] = (),
     practice: Sequence[Task] = (),
     passed: Collection[str] = (),
 ) -> Assignment:
-    """Who has which tasks, new and old.
+    """Assign tasks, old and new.
 
-    Each task goes to `rubric.people_per_item` people, those whose keys `overlap` names (see `overlapping`)
-    to one more. `held` are the keys of what each person has, done or not: it stays, and counts for the load.
-    New tasks go to whoever has fewest, so that loads differ by at most one where nobody holds anything and
-    nobody is barred. `barred` names, by task, the people who may not have it: the author of what is reviewed.
-    People set `aside` get nothing, and what they had, judged or not, goes to others.
+    Each task goes to `rubric.people_per_item` people, and to one more if its key is in `overlap` (see `overlapping`).
+    `held` has the keys of each person's tasks, done or not: they stay, and count for the load. New tasks go to whoever
+    has the fewest, so loads differ by at most one where nobody holds anything and nobody is barred. `barred` has, by
+    task, the people who may not have it, such as the author of what is reviewed. People who are `suspended` get
+    nothing, and their tasks go to others.
 
-    Of the `known` tasks each person gets the rubric's share, at seeded places among the new ones. Who holds
-    no task yet and has not `passed` the `practice` gets that, and the rest `later`.
+    Each person gets the rubric's share of `gold` tasks, at seeded places among the new ones. A person who holds no task
+    yet and has not `passed` the `practice` gets only that, and the rest `later`.
     """
-    held, barred = held or {}, barred or {}
+    barred = barred or {}
     by_key = {task.key: task for task in tasks if not task.known}
     order = sorted(by_key, key=lambda key: (key not in overlap, _place(seed, key)))
-    there = sorted(set(people).difference(aside))
-    old = {by: set(held.get(by, ())) for by in there}
-    mine: dict[str, list[str]] = {
-        by: [key for key in order if key in old[by] and by not in barred.get(key, ())] for by in there
-    }
-    holders = defaultdict(set)
-    for by, keys in mine.items():
+    active = sorted(set(people).difference(suspended))
+    holding = {by: set((held or {}).get(by, ())) for by in active}
+    kept = {by: [key for key in order if key in holding[by] and by not in barred.get(key, ())] for by in active}
+    wanted = {key: rubric.people_per_item + (key in overlap) for key in order}
+    new, shortages = _distribute(wanted, kept, barred, seed)
+    gold_by_key = {task.key: task for task in gold}
+    queues, later = {}, {}
+    for by in active:
+        turn = sorted(gold_by_key, key=lambda key, by=by: (seat(seed, key, by), key))  # type: ignore[misc]
+        seen = [gold_by_key[key] for key in turn if key in holding[by]]
+        unseen = [gold_by_key[key] for key in turn if key not in holding[by]]
+        gold_count = gold_wanted(len(kept[by]) + len(new[by]), rubric)
+        fresh = unseen[: max(0, gold_count - len(seen))]
+        if len(seen) + len(fresh) < gold_count:
+            shortages.append(Shortage(by=by, wanted=gold_count, assigned=len(seen) + len(fresh)))
+        first = _mixed([by_key[key] for key in kept[by]], seen, seed, by)
+        rest = _mixed([by_key[key] for key in new[by]], fresh, seed, by)
+        waits = bool(practice) and not first and by not in passed
+        practised = [task for task in practice if waits or by in passed or task.key in holding[by]]
+        queues[by] = (*practised, *first, *(() if waits else rest))
+        later[by] = tuple(rest) if waits else ()
+    return Assignment(queues=queues, later=later, shortages=tuple(shortages))
+
+
+def _distribute(
+    wanted: Mapping[str, int], kept: Mapping[str, Sequence[str]], barred: Mapping[str, Collection[str]], seed: int
+) -> tuple[dict[str, list[str]], list[Shortage]]:
+    """Return the keys of each person's new tasks, and the tasks that lack people.
+
+    `wanted` has the number of people of each task, in the order of assignment; `kept` the tasks that each person keeps.
+    """
+    holders: dict[str, set[str]] = defaultdict(set)
+    for by, keys in kept.items():
         for key in keys:
             holders[key].add(by)
-    new: dict[str, list[str]] = defaultdict(list)
-    lacking = []
-    for key in order:
-        wanted = rubric.people_per_item + (key in overlap)
-        able = [by for by in there if by not in holders[key] and by not in barred.get(key, ())]
-        able.sort(key=lambda by, key=key: (len(mine[by]) + len(new[by]), seat(seed, key, by)))  # type: ignore[misc]
-        given = able[: max(0, wanted - len(holders[key]))]
-        for by in given:
+    new: dict[str, list[str]] = {by: [] for by in kept}
+    shortages = []
+    for key, number in wanted.items():
+        able = [
+            (len(kept[by]) + len(new[by]), seat(seed, key, by), by)
+            for by in kept
+            if by not in holders[key] and by not in barred.get(key, ())
+        ]
+        chosen = sorted(able)[: max(0, number - len(holders[key]))]
+        for _, _, by in chosen:
             new[by].append(key)
-        if (number := len(holders[key]) + len(given)) < wanted:
-            lacking.append(Lack(key=key, wanted=wanted, given=number, reason=NO_MORE_PEOPLE))
-    checks = {task.key: task for task in known}
-    queues, later = {}, {}
-    for by in there:
-        in_turn = sorted((seat(seed, key, by), key) for key in checks)
-        seen = [key for _, key in in_turn if key in old[by]]
-        unseen = [key for _, key in in_turn if key not in old[by]]
-        wanted = known_wanted(len(mine[by]) + len(new[by]), rubric)
-        fresh = unseen[: max(0, wanted - len(seen))]
-        if len(seen) + len(fresh) < wanted:
-            lacking.append(Lack(by=by, wanted=wanted, given=len(seen) + len(fresh), reason=NO_MORE_KNOWN))
-        first = _mixed([by_key[key] for key in mine[by]], [checks[key] for key in seen], seed, by)
-        rest = _mixed([by_key[key] for key in new[by]], [checks[key] for key in fresh], seed, by)
-        waits = not first and by not in passed and bool(practice)
-        learnt = [task for task in practice if waits or by in passed or task.key in old[by]]
-        queues[by] = (*learnt, *(() if waits else (*first, *rest)))
-        later[by] = tuple(rest) if waits else ()
-    return Assignment(queues=queues, later=later, lacking=tuple(lacking))
+        if (assigned := len(holders[key]) + len(chosen)) < number:
+            shortages.append(Shortage(key=key, wanted=number, assigned=assigned))
+    return new, shortages
 
 
-def known_wanted(tasks: int, rubric: Rubric) -> int:
-    """How many tasks with known answers make up the rubric's share beside so many others; one, where any is asked."""
+def gold_wanted(tasks: int, rubric: Rubric) -> int:
+    """Return how many gold tasks go with that many tasks to make up the rubric's share; at least one if any."""
     share = rubric.validation_share
     return max(1, round(tasks * share / (1 - share))) if share and tasks else 0
 
 
-def _mixed(tasks: Sequence[Task], checks: Sequence[Task], seed: int, by: str) -> list[Task]:
-    """The tasks in their order, with those whose answer is known among them at places that tell nothing."""
-    random = Random(content_hash(seed, "validation", by, sorted(task.key for task in (*tasks, *checks))))
-    places = set(random.sample(range(len(tasks) + len(checks)), len(checks)))
-    rest, known = iter(tasks), iter(checks)
-    return [next(known if place in places else rest) for place in range(len(tasks) + len(checks))]
+def _mixed(tasks: Sequence[Task], gold: Sequence[Task], seed: int, by: str) -> list[Task]:
+    """Return the tasks in their order, with the gold tasks at seeded places among them."""
+    random = Random(content_hash(seed, "validation", by, sorted(task.key for task in (*tasks, *gold))))
+    places = set(random.sample(range(len(tasks) + len(gold)), len(gold)))
+    rest, checks = iter(tasks), iter(gold)
+    return [next(checks if place in places else rest) for place in range(len(tasks) + len(gold))]
 
 
 def _place(seed: int, key: str) -> str:

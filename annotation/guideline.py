@@ -6,7 +6,7 @@ from markupsafe import escape
 from annotation.label_studio.config import hotkeys
 from schemas.rubric import Rubric
 
-# A dialog of Label Studio shows it: in a paragraph that keeps line breaks, and without lines around table cells.
+# Label Studio shows it in a dialog: in a paragraph that keeps line breaks, with no lines around table cells.
 STYLE = """
 .guideline { white-space: normal; line-height: 1.45; }
 .guideline h1 { font-size: 20px; } .guideline h2 { font-size: 17px; } .guideline h3 { font-size: 15px; }
@@ -18,29 +18,31 @@ STYLE = """
 .guideline .key { white-space: nowrap; margin-right: 12px; }
 .guideline kbd { border: 1px solid #b0b0b0; border-radius: 4px; padding: 0 5px; font-size: 90%; }
 """
-# Label Studio saves choices as they are made, and a text only once it was given with Shift+Enter in its box.
-KEPT = """
-<p>What you write is handed in when you submit. Leave the page before, or skip the task, and a box is lost unless you
-pressed <kbd>Shift</kbd> + <kbd>Enter</kbd> in it. To ask the engineer and go on: write your question, press
+# Label Studio saves choices as they are made, but a text only after Shift+Enter in its box.
+SAVING = """
+<p>Your texts are saved when you submit. If you leave the page or skip the task before, a text is lost unless you
+pressed <kbd>Shift</kbd> + <kbd>Enter</kbd> in its box. To ask the engineer and go on: write your question, press
 <kbd>Shift</kbd> + <kbd>Enter</kbd>, then skip. A skipped task comes back to you.</p>
 """
 
 
 def guideline_page(rubric: Rubric, guideline: str) -> str:
-    """The guideline, Markdown, as HTML with the rubric's version and its keys; HTML in it shows as text."""
+    """Return the guideline (Markdown) as HTML, with the rubric's keys and version. HTML in it is shown as text."""
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(guideline)
     return f'<style>{STYLE}</style><div class="guideline">{body}{_keys(rubric)}<p>Version {rubric.version}.</p></div>'
 
 
 def _keys(rubric: Rubric) -> str:
-    """The keys of the form as a table, in its order."""
+    """Return the keys of the form as a table, in the form's order."""
     keys = hotkeys(rubric)
     rows = [
-        (ask.question, [(keys[ask.name, one], one) for one in ask.options if (ask.name, one) in keys])
+        (ask.question, [(keys[ask.name, option], option) for option in ask.options if (ask.name, option) in keys])
         for ask in rubric.asks
     ]
     rows += [
-        (one.title, [(keys[one.name, ""], "and draw over the words")]) for one in rubric.marks if (one.name, "") in keys
+        (mark.title, [(keys[mark.name, ""], "then draw over the words")])
+        for mark in rubric.marks
+        if (mark.name, "") in keys
     ]
     rows += [("Submit", [("Ctrl + Enter", "outside a box")]), ("Skip the task", [("Ctrl + Space", "outside a box")])]
     rows += [("Save a box as a draft", [("Shift + Enter", "in it")])]
@@ -51,5 +53,5 @@ def _keys(rubric: Rubric) -> str:
         for what, how in rows
         if how
     )
-    # Label Studio adds the body of a table where there is none: what is pushed would never be what is there.
-    return f"<h2>Keys</h2><table><tbody>{cells}</tbody></table>{KEPT}"
+    # Label Studio adds a table body if there is none, and the next push would see a changed guideline.
+    return f"<h2>Keys</h2><table><tbody>{cells}</tbody></table>{SAVING}"

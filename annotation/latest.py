@@ -1,6 +1,6 @@
-"""Which annotations count: of each person on each task the latest that is whole; the rest set apart, with reasons.
+"""Which annotations count: each person's latest valid one on each task. The others are excluded, with a reason.
 
-A server enforces nothing of what a form asks, so everything is validated here.
+The server does not enforce what a form asks for, so everything is validated here.
 """
 
 from collections import defaultdict
@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from schemas.annotation import Annotation, SetAside
+from schemas.annotation import Annotation, Excluded
 from schemas.rubric import Rubric, Task
 
 CANCELLED = "cancelled"
@@ -21,15 +21,15 @@ ANOTHER_VERSION = "another version of the rubric"
 EARLIER_VIEW = "earlier view"
 UNKNOWN_TASK = "unknown task"
 UNKNOWN_PERSON = "unknown person"
-PERSON_ASIDE = "person set aside"
+PERSON_SUSPENDED = "person suspended"
 TAKEN_BACK = "taken back by the person"
 
 
 class Counted(NamedTuple):
-    """What counts, and what does not: each annotation that was given is in one of them."""
+    """The annotations that count and those that do not; each annotation is in one of the two."""
 
     counted: list[Annotation]
-    apart: list[SetAside]
+    excluded: list[Excluded]
 
 
 def latest(
@@ -37,40 +37,40 @@ def latest(
     tasks: Iterable[Task],
     rubric: Rubric,
     people: Collection[str] | None = None,
-    aside: Collection[str] = (),
+    suspended: Collection[str] = (),
 ) -> Counted:
-    """Of each person on each task, the latest annotation that is whole and on the task as it is now.
+    """Return each person's latest valid annotation of the current view of each task, by task and person.
 
-    `people` are the codes that are known; where it is None, anybody's. Work of people who are set `aside`
-    does not count. A valid annotation is never displaced by one that is not: skipping a task after having
-    done it leaves what was done, and so does emptying a box. Where nothing better is there, work without a required
-    text counts, to go back to its author. Counted ones come in order of task and person, whatever order they came in.
+    `people` are the known codes; if it is None, anybody's work counts. Work of `suspended` people does not. A valid
+    annotation is never displaced by an invalid one: skipping a task after doing it, or emptying a box, leaves the work
+    as it was. Work without a required text counts if there is nothing better, and goes back to its author.
     """
-    known = {task.key: task for task in tasks}
-    keys = {task.id: task.key for task in known.values()}
-    apart: list[SetAside] = []
+    by_key = {task.key: task for task in tasks}
+    keys = {task.id: task.key for task in by_key.values()}
+    excluded: list[Excluded] = []
     valid: dict[tuple[str, str], list[Annotation]] = defaultdict(list)
-    for one in sorted(annotations, key=_age):
-        key = one.key or keys.get(one.task, "")
-        problem = _stranger(one, rubric, people, aside)
+    for annotation in sorted(annotations, key=_age):
+        key = annotation.key or keys.get(annotation.task, "")
+        before = valid[key, annotation.by]
+        problem = (
+            _outsider(annotation, rubric, people, suspended)
+            or (invalid(annotation, by_key[key], rubric) if key in by_key else (UNKNOWN_TASK, annotation.task))
+            or _duplicate(annotation, before)
+        )
+        if problem is None and before and (missing := unwritten(annotation, rubric)):
+            problem = (INCOMPLETE, ", ".join(missing))
         if problem is None:
-            problem = invalid(one, known[key], rubric) if key in known else (UNKNOWN_TASK, one.task)
-        if problem is None and _stands(one, valid[key, one.by]):
-            problem = (DUPLICATE, one.source)
-        if problem is None and valid[key, one.by] and (lacking := unwritten(one, rubric)):
-            problem = (INCOMPLETE, ", ".join(lacking))
-        if problem is None:
-            valid[key, one.by].append(one)
+            before.append(annotation)
         else:
-            apart.append(set_apart(one, *problem, key=key))
-    for (key, _), given in valid.items():
-        apart.extend(set_apart(one, OLDER, f"a later one is of {given[-1].at}", key=key) for one in given[:-1])
-    return Counted([valid[place][-1] for place in sorted(valid) if valid[place]], apart)
+            excluded.append(exclude(annotation, *problem, key=key))
+    for (key, _), versions in valid.items():
+        excluded.extend(exclude(one, OLDER, f"a later one is of {versions[-1].at}", key=key) for one in versions[:-1])
+    return Counted([versions[-1] for _, versions in sorted(valid.items()) if versions], excluded)
 
 
-def set_apart(annotation: Annotation, reason: str, evidence: str = "", *, key: str = "") -> SetAside:
-    """An annotation as one that does not count."""
-    return SetAside(
+def exclude(annotation: Annotation, reason: str, evidence: str = "", *, key: str = "") -> Excluded:
+    """Return the annotation as one that does not count."""
+    return Excluded(
         key=key or annotation.key,
         by=annotation.by,
         reason=reason,
@@ -81,7 +81,7 @@ def set_apart(annotation: Annotation, reason: str, evidence: str = "", *, key: s
 
 
 def invalid(annotation: Annotation, task: Task, rubric: Rubric) -> tuple[str, str] | None:
-    """Why an annotation cannot count as answers to the task: a reason and what shows it; None where it can."""
+    """Return why an annotation cannot count for the task, as reason and evidence; None if it can."""
     if annotation.cancelled:
         return CANCELLED, ""
     if annotation.version != task.version:
@@ -92,71 +92,73 @@ def invalid(annotation: Annotation, task: Task, rubric: Rubric) -> tuple[str, st
 
 
 def decision_of(answers: Mapping[str, str], rubric: Rubric) -> str:
-    """What a person's choices say of the record: `accept`, `fix`, or `reject` as soon as one choice rejects."""
-    decided = "accept"
+    """Return a person's decision on the record: `accept`, `fix`, or `reject` as soon as one choice rejects."""
+    decision = "accept"
     for ask in rubric.asks:
         if not ask.decides or answers.get(ask.name) in ask.accepts:
             continue
         if answers.get(ask.name) not in ask.fixes:
             return "reject"
-        decided = "fix"
-    return decided
+        decision = "fix"
+    return decision
 
 
-def _stranger(
-    one: Annotation, rubric: Rubric, people: Collection[str] | None, aside: Collection[str]
+def _outsider(
+    annotation: Annotation, rubric: Rubric, people: Collection[str] | None, suspended: Collection[str]
 ) -> tuple[str, str] | None:
-    if one.rubric != rubric.name:
-        return ANOTHER_RUBRIC, one.rubric
-    if people is not None and one.by not in people:
-        return UNKNOWN_PERSON, one.by
-    return (PERSON_ASIDE, one.by) if one.by in aside else None
+    if annotation.rubric != rubric.name:
+        return ANOTHER_RUBRIC, annotation.rubric
+    if people is not None and annotation.by not in people:
+        return UNKNOWN_PERSON, annotation.by
+    return (PERSON_SUSPENDED, annotation.by) if annotation.by in suspended else None
 
 
-def _unknown_answer(one: Annotation, task: Task, rubric: Rubric) -> tuple[str, str] | None:
+def _unknown_answer(annotation: Annotation, task: Task, rubric: Rubric) -> tuple[str, str] | None:
     options = {ask.name: ask.options for ask in rubric.asks}
     written = {part.name for part in rubric.writes} | {part.name for part in rubric.marks if part.corrects}
-    for name, answer in one.answers.items():
+    for name, answer in annotation.answers.items():
         if name not in written and answer not in options.get(name, ()):
             return UNKNOWN_ANSWER, f"{name}: {answer}"
-    texts = {mark.name: task.shown[mark.of] for mark in rubric.marks}
-    for name, stretches in one.marks.items():
-        text = " ".join(str(texts.get(name, "")).split())
-        for stretch in stretches:
-            if name not in texts or " ".join(stretch.split()) not in text:
-                return UNKNOWN_ANSWER, f"{name}: {stretch}"
+    texts = {mark.name: " ".join(str(task.shown[mark.of]).split()) for mark in rubric.marks}
+    for name, spans in annotation.marks.items():
+        for span in spans:
+            if name not in texts or " ".join(span.split()) not in texts[name]:
+                return UNKNOWN_ANSWER, f"{name}: {span}"
     return None
 
 
-def unwritten(one: Annotation, rubric: Rubric) -> list[str]:
-    """The required texts that are missing. Who rejects a record need not write them."""
-    if decision_of(one.answers, rubric) == "reject":
+def unwritten(annotation: Annotation, rubric: Rubric) -> list[str]:
+    """Return the names of the required texts that are missing. Someone who rejects the record need not write any."""
+    if decision_of(annotation.answers, rubric) == "reject":
         return []
-    return [write.name for write in rubric.writes if write.required and not one.answers.get(write.name, "").strip()]
+    return [one.name for one in rubric.writes if one.required and not annotation.answers.get(one.name, "").strip()]
 
 
-def _incomplete(one: Annotation, rubric: Rubric) -> tuple[str, str] | None:
-    """The questions that are not answered; of a form without any, all of it where nothing is written or marked."""
-    missing = [ask.name for ask in rubric.asks if ask.name not in one.answers]
-    if not missing and not (any(text.strip() for text in one.answers.values()) or any(one.marks.values())):
-        missing = [*(one.name for one in rubric.writes), *(one.name for one in rubric.marks)]
+def _incomplete(annotation: Annotation, rubric: Rubric) -> tuple[str, str] | None:
+    """Return the unanswered questions; of a form without questions, all its parts if none is written or marked."""
+    missing = [ask.name for ask in rubric.asks if ask.name not in annotation.answers]
+    if not missing and not any(annotation.marks.values()) and not any(map(str.strip, annotation.answers.values())):
+        missing = [part.name for part in rubric.parts]
     return (INCOMPLETE, ", ".join(missing)) if missing else None
 
 
-def _stands(one: Annotation, given: Iterable[Annotation]) -> bool:
-    """Whether the annotation was pulled twice, under one name of the server's or with all its content."""
-    return any(
-        one == other or (bool(one.source) and one.source == other.source and one.at == other.at) for other in given
+def _duplicate(annotation: Annotation, before: Iterable[Annotation]) -> tuple[str, str] | None:
+    """Return the reason if the annotation was pulled twice: under the same name and time, or with equal content."""
+    same = any(
+        annotation == other
+        or (bool(annotation.source) and (annotation.source, annotation.at) == (other.source, other.at))
+        for other in before
     )
+    return (DUPLICATE, annotation.source) if same else None
 
 
 def time_of(at: str) -> datetime:
-    """An ISO 8601 time; the earliest there is, where none was written down. A time without a zone is in UTC."""
+    """Return an ISO 8601 time, in UTC unless it names a zone; the earliest time there is if it is empty."""
     if not at:
         return datetime.min.replace(tzinfo=UTC)
     time = datetime.fromisoformat(at)
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _age(one: Annotation) -> tuple[datetime, str, str]:
-    return time_of(one.at), one.source, one.model_dump_json()
+def _age(annotation: Annotation) -> tuple[datetime, str, str]:
+    return time_of(annotation.at), annotation.source, annotation.model_dump_json()

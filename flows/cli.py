@@ -22,7 +22,7 @@ STOPPED = "stopped; run the same command again to go on from here"
 app = typer.Typer(
     name="touchstone",
     help="Builds benchmarks that show whether a language model uses the context it is given.\n\n"
-    "Errors are one line; with --debug, before or after the command, they come with their traceback.",
+    "Errors are one line. With --debug, before or after the command, you also get the traceback.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -41,48 +41,47 @@ def main() -> None:
     """Run the command; exit 0 done, 1 failed, 2 wrong input."""
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    # Schedulers and containers stop a process so; what is begun is to be left as by Ctrl-C.
-    told: list[int] = []
+    # Schedulers and containers stop a process with SIGTERM; it is handled as Ctrl-C is.
+    signals: list[int] = []
 
     def stop(number: int, frame: object) -> None:
-        told.append(number)
+        signals.append(number)
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
     caught: BaseException | None = None
     try:
-        # On Ctrl-C the library gives a status in place of raising.
+        # On Ctrl-C the library returns a status instead of raising.
         if app(args=arguments, prog_name="touchstone", standalone_mode=False) != INTERRUPTED:
             return
-        said, status = STOPPED, INTERRUPTED
+        message, status = STOPPED, INTERRUPTED
     except (KeyboardInterrupt, typer.Abort):
-        said, status = STOPPED, INTERRUPTED
+        message, status = STOPPED, INTERRUPTED
     except WrongInput as error:
-        said, status, caught = str(error), 2, error
+        message, status, caught = str(error), 2, error
     except Failed as error:
-        said, status, caught = str(error), 1, error
+        message, status, caught = str(error), 1, error
     except OSError as error:
         caught = error
-        said, status = f"{error.filename or 'a file'}: {error.strerror or error}; nothing that was finished is lost", 1
-    except Exception as error:  # noqa: BLE001 - the last place: a person gets a line, not a traceback
+        message, status = f"{error.filename or 'a file'}: {error.strerror or error}; finished work is not lost", 1
+    except Exception as error:  # noqa: BLE001 - at the very end a person gets a line, not a traceback
         caught = error
-        if hasattr(error, "format_message"):  # how the command line itself refuses its arguments
+        if hasattr(error, "format_message"):  # the command line's own errors
             command = getattr(getattr(error, "ctx", None), "command_path", "touchstone")
-            said, status = f"{error.format_message()}; `{command} --help` tells what it takes", 2
+            message, status = f"{error.format_message()}; `{command} --help` shows what it takes", 2
         else:
-            said, status = f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1
-    if told:  # whatever a library made of it, or of a server that was stopped along with this process
-        said, status = STOPPED, INTERRUPTED
+            message, status = f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1
+    if signals:  # whatever a library made of them, or of a server that was stopped with this process
+        message, status = STOPPED, INTERRUPTED
     if debug and caught is not None:
         traceback.print_exception(caught)
-    _say(said)
+    _print_error(message)
     if status == INTERRUPTED and not debug:
-        # What libraries say while a process that was stopped takes itself down is of no use to anybody.
+        # Nobody needs what libraries print while a stopped process shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     sys.exit(status)
 
 
-def _say(line: str) -> None:
-    """One line on the error stream."""
-    typer.echo(f"touchstone: {' '.join(line.split())}", err=True)
+def _print_error(message: str) -> None:
+    typer.echo(f"touchstone: {' '.join(message.split())}", err=True)

@@ -1,4 +1,4 @@
-"""What every record is: frozen, closed, and named by three hashes."""
+"""The base of all records: frozen, closed, and named by three hashes."""
 
 import hashlib
 import unicodedata
@@ -13,32 +13,33 @@ HASH_LENGTH = 16
 
 
 def canonical_json(value: object) -> bytes:
-    """`value` as JSON bytes that depend on nothing but the value: sorted keys, UTF-8, no white space."""
+    """Return `value` as JSON bytes that depend on the value alone: sorted keys, UTF-8, no white space."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def content_hash(*parts: object) -> str:
-    """The first `HASH_LENGTH` hexadecimal digits of the SHA-256 of the parts' canonical JSON."""
+    """Return the first `HASH_LENGTH` hexadecimal digits of the SHA-256 of the parts' canonical JSON."""
     return hashlib.sha256(canonical_json(parts)).hexdigest()[:HASH_LENGTH]
 
 
 def odd_character(text: str) -> str | None:
-    """The first character that is no part of a line of plain text: a control, a format mark, a line's end."""
-    return next((one for one in text if unicodedata.category(one) in _ODD), None)
+    """Return the first character that does not belong in a line of plain text: a control, a format mark, a line end."""
+    return next((character for character in text if unicodedata.category(character) in _ODD), None)
 
 
 _ODD = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 
 
 def visible(text: str) -> str:
-    """The text on one line, each character that is no part of plain text written out as in Python: `\\n`, `\\u202e`.
+    """Return the text on one line, with odd characters written out as in Python: `\\n`, `\\u202e`.
 
-    For what others wrote, where it is shown: it can steer neither a page nor a terminal.
+    Use it to show what others wrote: the result can control neither a page nor a terminal.
     """
     if odd_character(text) is None:
         return text
     return "".join(
-        one.encode("unicode_escape").decode("ascii") if unicodedata.category(one) in _ODD else one for one in text
+        character.encode("unicode_escape").decode("ascii") if unicodedata.category(character) in _ODD else character
+        for character in text
     )
 
 
@@ -53,7 +54,7 @@ Line = Annotated[str, AfterValidator(_one_line)]
 
 
 class Frozen(BaseModel):
-    """A value that is neither changed nor extended once it is made."""
+    """A value that cannot be changed, and has no fields but its own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -85,13 +86,20 @@ class Provenance(Frozen):
     notes: tuple[str, ...] = Field((), description="What was done to this record that a reader should know")
 
 
+RowProvenance = Annotated[
+    Provenance,
+    Field(description="Where it comes from: sources, prompts and models, the records it was made of, the seed"),
+]
+"""The provenance column of a released row."""
+
+
 class Record(Frozen):
     """A row with three names.
 
-    `key` names the place it comes from (family, part, the source's own id, slot) and stays while a row
-    is revised; `id` names its content; `view_hash` names what an annotator sees of it. A subclass says
-    what its content is in `DEFINES`, what is shown in `SHOWS`, and in `TEXTS` which of its fields are compared
-    with other data sets, the one that asks first.
+    `key` names the place it comes from (family, part, the source's own id, slot) and stays the same when the row is
+    revised; `id` names its content; `view_hash` names what an annotator sees of it. A subclass lists the fields that
+    make up its content in `DEFINES`, those that are shown in `SHOWS`, and those that are compared with other data
+    sets in `TEXTS`, the one that asks first.
     """
 
     DEFINES: ClassVar[tuple[str, ...]]
@@ -103,7 +111,7 @@ class Record(Frozen):
 
     @model_validator(mode="after")
     def _name(self) -> Self:
-        """Compute the id, or refuse a record whose id is not that of its content."""
+        """Compute the id; refuse a given id that does not match the content."""
         name = self._hash_of(self.DEFINES)
         if not self.id:
             object.__setattr__(self, "id", name)
@@ -116,7 +124,7 @@ class Record(Frozen):
 
     @classmethod
     def id_of(cls, values: Mapping[str, object]) -> str:
-        """The id of the record with these values, given as JSON has them, without making it."""
+        """Return the id of the record with these JSON values, without creating the record."""
         return content_hash(cls.__name__, {name: values[name] for name in cls.DEFINES})
 
     @property
@@ -125,7 +133,7 @@ class Record(Frozen):
         return self._hash_of(self.SHOWS or self.DEFINES)
 
     def revised(self, **changes: Any) -> Self:
-        """A copy with other content, under the same key and with an id of its own."""
+        """Return a copy with other content, the same key and a new id."""
         return type(self).model_validate({**dict(self), "id": "", **changes})
 
 
@@ -142,5 +150,5 @@ class Dropped(Frozen):
 
 
 def key_of(family: str, part: str, source_key: str, slot: Mapping[str, str | int] | None = None) -> str:
-    """The key of a record of `part`, made from the record `source_key` at `slot`."""
+    """Return the key of a record of `part` that is made from the record `source_key` at `slot`."""
     return content_hash(family, part, source_key, dict(slot or {}))

@@ -7,30 +7,30 @@ from pydantic import ValidationError
 
 
 class WrongInput(Exception):  # noqa: N818 - names what is wrong
-    """What was given is wrong: a file, a row, a key, a setting. Exit code 2."""
+    """The user's input is wrong: a file, a row, a key, a setting. Exit code 2."""
 
 
 class Failed(Exception):  # noqa: N818 - names what happened
-    """The work could not be done: a disk, a network, a damaged file, a ceiling reached. Exit code 1."""
+    """The work could not be done: a full disk, a network, a damaged file, a ceiling reached. Exit code 1."""
 
 
 class Stopped(Failed):
-    """The work stopped itself: somebody has to see to it first. Trying again changes nothing."""
+    """The work stopped because somebody has to look first. Trying again changes nothing."""
 
 
 def first_problem(error: ValidationError, whole: str) -> str:
-    """The first problem that pydantic found, as "where: what"; where it is in no one field, of the `whole`."""
+    """Return pydantic's first problem as "field: problem"; if it is of no one field, as "`whole`: problem"."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or whole}: {in_short(first['msg'])}"
 
 
 def in_short(message: str) -> str:
-    """What pydantic says, without its own word for errors that are ours."""
+    """Return pydantic's message without the prefix that it gives to our own errors."""
     return message.removeprefix("Value error, ")
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error's message; its type where it has no message."""
+    """Return the first line of an error's message, or its type if it has none."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 

@@ -95,7 +95,7 @@ class Confusion(Record):
 
 
 class ConfusingFact(Record):
-    """A sentence that resembles what a question asks about, and answers it not (section 3.2.2)."""
+    """A sentence that resembles what a question asks about and does not answer it (section 3.2.2)."""
 
     DEFINES: ClassVar[tuple[str, ...]] = ("pair_id", "changes", "fact")
     SHOWS: ClassVar[tuple[str, ...]] = ("question", "answers", "original_fact", "fact")

@@ -1,4 +1,4 @@
-"""What a build says of itself: one manifest a stage, and one for the whole."""
+"""Manifests of a build: one for each shard and stage, and one for the whole."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,7 +8,7 @@ from schemas.base import Frozen
 
 
 class UsageOfPrompt(Frozen):
-    """What one prompt took in one stage."""
+    """The usage of one prompt in one stage."""
 
     calls: int = Field(0, description="Asked of the model, re-asks counted")
     cached: int = Field(0, description="Answered from the cache instead")
@@ -58,12 +58,12 @@ class StageManifest(Frozen):
 
     @property
     def usage(self) -> dict[str, UsageOfPrompt]:
-        """Usage by prompt over all shards."""
+        """Usage by prompt, over all shards."""
         return sum_usage(shard.usage for shard in self.shards)
 
     @property
     def seconds(self) -> float:
-        """Working time over all shards (shards run side by side, so not the time on the clock)."""
+        """Working time over all shards, which run side by side: longer than the time on the clock."""
         return sum(shard.seconds for shard in self.shards)
 
 
@@ -90,7 +90,7 @@ class PartManifest(Frozen):
 
 
 class BuildManifest(Frozen):
-    """A build as it lies in its output folder."""
+    """A build in its output folder."""
 
     name: str
     seed: int
@@ -102,22 +102,22 @@ class BuildManifest(Frozen):
     parts: tuple[PartManifest, ...]
 
     def part(self, family: str, part: str) -> PartManifest | None:
-        """The part's manifest, or None if it was not built."""
-        return next((one for one in self.parts if (one.family, one.part) == (family, part)), None)
+        """Return the part's manifest, or None if it was not built."""
+        return next((built for built in self.parts if (built.family, built.part) == (family, part)), None)
 
 
 def sum_usage(usages: Iterable[Mapping[str, UsageOfPrompt]]) -> dict[str, UsageOfPrompt]:
-    """Usage by prompt, added up."""
+    """Return the sum of usages, by prompt."""
     total: dict[str, UsageOfPrompt] = {}
     for usage in usages:
-        for prompt, one in usage.items():
+        for prompt, more in usage.items():
             so_far = total.get(prompt, UsageOfPrompt())
             total[prompt] = UsageOfPrompt(
-                **{name: added(getattr(so_far, name), getattr(one, name)) for name in UsageOfPrompt.model_fields}
+                **{name: added(getattr(so_far, name), getattr(more, name)) for name in UsageOfPrompt.model_fields}
             )
     return total
 
 
-def added(one: float | None, other: float | None) -> float | None:
-    """The sum of two amounts; None where one of them is not known."""
-    return None if one is None or other is None else one + other
+def added(amount: float | None, other: float | None) -> float | None:
+    """Return the sum of two amounts; None if either is not known."""
+    return None if amount is None or other is None else amount + other

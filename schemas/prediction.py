@@ -1,4 +1,4 @@
-"""What a model answered on a release's rows, and the tables that scoring makes of it."""
+"""A model's answers to rows, and the tables that scoring makes of them."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
@@ -9,7 +9,7 @@ from schemas.base import Frozen
 
 
 class Prediction(Frozen):
-    """A model's reply to one row under one variant, or how it scores the row's options."""
+    """A model's reply to one row under one variant, or its scores of the row's options."""
 
     id: str
     variant: str
@@ -38,13 +38,13 @@ class Prediction(Frozen):
 
     @property
     def group(self) -> str:
-        """What its tables call the model: `name`, `name, cot`, `name, cot, 3 shots`."""
+        """The model's name in the tables: `name`, `name, cot`, `name, cot, 3 shots`."""
         shots = None if self.shots is None else f"{self.shots} shot{'s' * (self.shots != 1)}"
         return ", ".join(part for part in (self.model, self.prompting, shots) if part)
 
 
 class TableCell(Frozen):
-    """One value of one table; None where it would be a share of nothing."""
+    """One value of one table; None for a share of nothing."""
 
     table: str
     row: str

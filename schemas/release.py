@@ -1,4 +1,4 @@
-"""A released version of a dataset: what it holds, what it was made by, and how it differs from the version before."""
+"""A released version of a dataset: its content, how it was made, and its difference to the previous version."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -17,7 +17,7 @@ class ReleasedFile(Frozen):
 
 
 class ReleasedConfig(Frozen):
-    """A configuration, as `load_dataset(path, name)` takes it: the rows of a part, or of one kind of a part."""
+    """A configuration for `load_dataset(path, name)`: the rows of a part, or one kind of a part's rows."""
 
     name: str = Field(description="`uraq-items`, `lveval-hotpotwikiqa_mixup-16k`, `charpeval-hcharp`")
     family: str
@@ -55,7 +55,7 @@ class ReleaseManifest(Frozen):
 
 
 class Change(Frozen):
-    """A row of one configuration that is not as it was in the version before: a line of `changes.jsonl`."""
+    """A row of a configuration that differs from the previous version: a line of `changes.jsonl`."""
 
     config: str
     key: str
@@ -69,7 +69,7 @@ class Change(Frozen):
 
 
 class Contamination(Frozen):
-    """How far the released rows of a configuration are in another data set too."""
+    """How much of a configuration's released rows is also in another data set."""
 
     config: str
     dataset: str = Field(description="What it was compared with, as the release's settings name it")
@@ -88,5 +88,5 @@ class Contamination(Frozen):
 
     @property
     def share(self) -> float:
-        """Overlapping rows among those compared; 0 where none was."""
+        """Share of the compared rows that overlap; 0 if none were compared."""
         return self.overlapping / self.compared if self.compared else 0.0

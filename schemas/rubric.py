@@ -13,105 +13,105 @@ NO_NAMES = ("true", "false", "nan", "inf", "infinity")
 
 def _is_name(name: str) -> str:
     if name.lower() in NO_NAMES:
-        raise ValueError(f"{name!r} is read as a value, and no name")
+        raise ValueError(f"{name!r} cannot be a name: Label Studio reads it as a value")
     return name
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$"), AfterValidator(_is_name)]
-"""A name that forms and tables can hold as it stands; people see titles and questions."""
+"""A name that forms and tables can use as it is; people see titles and questions."""
 
 
 class Turn(Frozen):
-    """What somebody says in a dialogue."""
+    """One utterance of a dialogue."""
 
     speaker: str
     text: str
 
 
 class Shown(Frozen):
-    """What people read."""
+    """A text or dialogue that people read."""
 
     name: Name
-    title: str = Field("", description="What stands over it; the name, where there is nothing")
+    title: str = Field("", description="Its heading; by default its name")
     kind: Literal["text", "dialogue"] = "text"
     around: str | None = Field(
-        None, description="Name of the shown text around whose places it is cut, where it is too long for a page"
+        None, description="Name of the shown text whose occurrences in it are kept if it is too long for a page"
     )
-    beside: str | None = Field(None, description="Name of the question about it, beside which it stands")
+    beside: str | None = Field(None, description="Name of the question that it is shown with")
 
 
 class Choice(Frozen):
-    """A question with fixed answers, one of which is chosen."""
+    """A question with options, of which one is chosen."""
 
     name: Name
     question: str
     options: tuple[Annotated[str, StringConstraints(pattern=r"^[^,]+$")], ...] = Field(
-        min_length=2, description="Without commas, at which forms split them"
+        min_length=2, description="Without commas, which forms use to separate them"
     )
-    ordered: bool = Field(False, description="The options are a scale: being one apart is no whole disagreement")
-    ends: tuple[str, str] | None = Field(None, description="Of a scale: what its first and its last option stand for")
+    ordered: bool = Field(False, description="Whether the options are a scale, on which neighbours disagree less")
+    ends: tuple[str, str] | None = Field(None, description="The meaning of a scale's first and last option")
     about: str | None = Field(
-        None, description="Name of what is written or marked, that it decides on: needed where an option fixes"
+        None, description="Name of the text or mark that it decides on; needed if an option fixes"
     )
-    accepts: tuple[str, ...] = Field((), description="Options by which the record is accepted as it stands")
-    fixes: tuple[str, ...] = Field((), description="Options by which it is accepted with the texts people wrote")
+    accepts: tuple[str, ...] = Field((), description="Options that accept the record as it is")
+    fixes: tuple[str, ...] = Field((), description="Options that accept it with the texts that people wrote")
 
     @property
     def decides(self) -> bool:
-        """Whether a record is accepted or rejected by it: by an option that neither accepts nor fixes, rejected."""
+        """Whether it accepts or rejects a record; an option that neither accepts nor fixes rejects it."""
         return bool(self.accepts or self.fixes)
 
     @property
     def rejects(self) -> tuple[str, ...]:
-        """Options by which the record is rejected."""
-        return tuple(one for one in self.options if self.decides and one not in {*self.accepts, *self.fixes})
+        """Options that reject the record."""
+        return tuple(option for option in self.options if self.decides and option not in {*self.accepts, *self.fixes})
 
     @model_validator(mode="after")
     def _deciding_options_are_options(self) -> Self:
         if unknown := {*self.accepts, *self.fixes}.difference(self.options):
-            raise ValueError(f"{self.name}: {', '.join(sorted(unknown))} is none of its options")
+            raise ValueError(f"{self.name}: {', '.join(sorted(unknown))} is not one of its options")
         if len(set(self.options)) < len(self.options):
-            raise ValueError(f"{self.name}: an option stands twice")
+            raise ValueError(f"{self.name}: an option occurs twice")
         if self.ends is not None and not self.ordered:
-            raise ValueError(f"{self.name}: ends are those of a scale, whose options are ordered")
+            raise ValueError(f"{self.name}: only a scale, whose options are ordered, has ends")
         return self
 
 
 class Written(Frozen):
-    """A text that people write, or mend."""
+    """A text that people write or correct."""
 
     name: Name
     title: str
-    hint: str = Field("", description="What to write, in the empty box")
-    corrects: bool = Field(False, description="It is a field of the record, whose text stands in the box to begin with")
+    hint: str = Field("", description="What to write; shown in the empty box")
+    corrects: bool = Field(False, description="Whether it is a field of the record, whose text is in the box")
     required: bool = False
-    note: bool = Field(False, description="A remark beside the work: shown to a reviewer, and not decided on")
+    note: bool = Field(False, description="Whether it is a remark, which the reviewer sees but does not judge")
     lines: int = Field(2, ge=1, description="Height of the box")
 
 
 class Marked(Frozen):
-    """Stretches of a shown text that people mark."""
+    """Spans of a shown text that people mark."""
 
     name: Name
     title: str
-    of: str = Field(description="Name of what is shown")
+    of: str = Field(description="Name of the shown text")
     corrects: bool = Field(
-        False, description="It is a field of the record, for which the stretches stand with spaces between"
+        False, description="Whether it is a field of the record, made of the spans with spaces between"
     )
 
 
 class Sample(Frozen):
-    """A sample that people judge: so many tasks of one kind."""
+    """A sample that people judge: a number of tasks of one kind."""
 
     name: str
     size: int = Field(ge=1)
 
 
 class Rubric(Frozen):
-    """An annotation task, from which its form, its guideline page and its quality checks follow."""
+    """An annotation task. Its form, its guideline page and its quality checks follow from it."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)
-    title: str = Field("", description="What annotators call it; the name, where there is nothing")
+    title: str = Field("", description="Its name for annotators; by default its name")
     version: int = Field(ge=1, description="Raised when what is shown or asked, or the guideline, changes")
     guideline: str = Field(description="File with the guideline, in the family's folder")
     shows: tuple[Shown, ...] = Field(min_length=1)
@@ -119,86 +119,85 @@ class Rubric(Frozen):
     writes: tuple[Written, ...] = ()
     marks: tuple[Marked, ...] = ()
     listed: str = Field(
-        "", description="Name of the shown text that tells tasks apart in a list, of a dialogue its last turn; the "
-        "first shown, where there is nothing"
+        "", description="Name of the shown text that identifies tasks in a list (of a dialogue, its last turn); by "
+        "default the first"
     )  # fmt: skip
     people_per_item: int = Field(1, ge=1)
-    overlaps: bool = Field(False, description="The first items go to one person more, to see how far people agree")
-    samples: tuple[Sample, ...] = Field((), description="Empty: people see every record")
-    validation_share: float = Field(0.0, ge=0, lt=1, description="Share of what a person sees whose answer is known")
-    pass_share: float = Field(0.0, ge=0, le=1, description="Share of those that a person must answer rightly")
+    overlaps: bool = Field(False, description="Whether the first items go to one more person, to measure agreement")
+    samples: tuple[Sample, ...] = Field((), description="Empty if people see every record")
+    validation_share: float = Field(0.0, ge=0, lt=1, description="Share of gold tasks in what a person sees")
+    pass_share: float = Field(0.0, ge=0, le=1, description="Share of those that a person must answer correctly")
 
     @property
     def lists_by(self) -> str:
-        """The name of the shown text that tells tasks apart in a list."""
+        """The name of the shown text that identifies tasks in a list."""
         return self.listed or self.shows[0].name
 
     @property
+    def parts(self) -> tuple[Written | Marked, ...]:
+        """The texts and marks that people make."""
+        return (*self.writes, *self.marks)
+
+    @property
     def decides(self) -> bool:
-        """Whether what people answer says what becomes of the record; by ratings alone nothing does."""
-        return bool(self.writes or self.marks) or any(ask.decides for ask in self.asks)
+        """Whether people's answers decide on the record; ratings alone do not."""
+        return bool(self.parts) or any(ask.decides for ask in self.asks)
 
     @property
     def corrects(self) -> tuple[str, ...]:
         """The fields of the record that people may rewrite."""
-        return tuple(one.name for one in self.writes if one.corrects) + tuple(
-            one.name for one in self.marks if one.corrects
-        )
+        return tuple(part.name for part in self.parts if part.corrects)
 
     @model_validator(mode="after")
-    def _names_are_sound(self) -> Self:
-        shown = [one.name for one in self.shows]
-        asked: tuple[Choice | Written | Marked, ...] = (*self.asks, *self.writes, *self.marks)
-        answered = [one.name for one in asked]
-        for names in (shown, answered, [one.name for one in self.samples]):
+    def _names_refer(self) -> Self:
+        shown = [text.name for text in self.shows]
+        asks = [ask.name for ask in self.asks]
+        made = [part.name for part in self.parts]
+        for names in (shown, asks + made, [sample.name for sample in self.samples]):
             if len(set(names)) < len(names):
-                raise ValueError(f"rubric {self.name}: a name stands twice among {', '.join(names)}")
-        if not answered:
-            raise ValueError(f"rubric {self.name}: nothing is asked")
-        if taken := {"true", "false"}.intersection(name.lower() for name in (*shown, *answered)):
-            raise ValueError(f"rubric {self.name}: {min(taken)} is no name: Label Studio reads it as a value")
-        texts = {one.name for one in self.shows if one.kind == "text"}
-        alone = {one.name for one in self.shows if one.name in texts and one.beside is None}
-        if unknown := [one.of for one in self.marks if one.of not in alone]:
-            raise ValueError(f"rubric {self.name}: {unknown[0]} is no text that is shown, and cannot be marked")
-        if self.listed and self.listed not in shown:
-            raise ValueError(f"rubric {self.name}: {self.listed} is nothing that is shown, to list tasks by")
-        asks = {one.name for one in self.asks}
-        if stray := [one.beside for one in self.shows if one.beside not in {None, *asks}]:
-            raise ValueError(f"rubric {self.name}: {stray[0]} is no question, to show something beside")
-        made = {one.name for one in self.writes} | {one.name for one in self.marks}
-        if lost := [one.about for one in self.asks if one.about not in {None, *made}]:
-            raise ValueError(f"rubric {self.name}: {lost[0]} is nothing that people write or mark")
-        if strange := [one.around for one in self.shows if one.around not in {None, *texts}]:
-            raise ValueError(f"rubric {self.name}: {strange[0]} is no text that is shown, to be cut around")
+                raise ValueError(f"rubric {self.name}: a name occurs twice among {', '.join(names)}")
+        if not asks + made:
+            raise ValueError(f"rubric {self.name}: it asks nothing")
+        texts = {text.name for text in self.shows if text.kind == "text"}
+        alone = texts - {text.name for text in self.shows if text.beside is not None}
+        references: tuple[tuple[Iterable[str | None], Iterable[str], str], ...] = (
+            ([mark.of for mark in self.marks], alone, "is not a shown text that can be marked"),
+            ([self.listed or None], shown, "is not shown, to list tasks by"),
+            ([text.beside for text in self.shows], asks, "is not a question to show something with"),
+            ([ask.about for ask in self.asks], made, "is not written or marked"),
+            ([text.around for text in self.shows], texts, "is not a shown text to cut around"),
+        )
+        for referring, known, problem in references:
+            if unknown := [name for name in referring if name is not None and name not in known]:
+                raise ValueError(f"rubric {self.name}: {unknown[0]} {problem}")
         return self
 
 
 class Task(Record):
-    """What one person is shown at a time. `key` is of the record and the sample; the id is that of what is seen."""
+    """What a person is shown at a time. `key` is made from the record and the sample, the id from what is shown."""
 
     DEFINES: ClassVar[tuple[str, ...]] = ("rubric", "version", "shown")
 
     rubric: str
-    version: int = Field(description="The rubric's")
-    sample: str = Field("", description="Of the rubric's samples; empty where people see every record")
+    version: int = Field(description="The rubric's version")
+    sample: str = Field("", description="Name of the rubric's sample; empty if people see every record")
     item_id: str
     item_key: str
     item_view: str = Field(description="The record's `view_hash`")
-    shown: Mapping[str, str | tuple[Turn, ...]] = Field(description="By name of what the rubric shows")
+    shown: Mapping[str, str | tuple[Turn, ...]] = Field(description="By name of the shown text")
     drafts: Mapping[str, str] = Field(
-        default_factory=dict, description="Texts that stand in the boxes to begin with, by name of what is written"
+        default_factory=dict, description="The texts in the boxes at the start, by name of the box"
     )
     suggested: tuple[str, ...] = Field(
-        (), description="Names of the drafts that a program suggests: they are no text of the record until handed in"
+        (), description="Names of the drafts that a program suggests: not texts of the record until submitted"
     )
     left_out: Mapping[str, str] = Field(
-        default_factory=dict, description="By name of what is written, why a program suggests nothing for it"
+        default_factory=dict, description="By name of the box, why a program suggests nothing for it"
     )
     known: Mapping[str, str] = Field(
-        default_factory=dict, description="By question, the right answer to a validation item; never shown"
+        default_factory=dict, description="By question, the right answer of a gold task; never shown"
     )
-    why: str = Field("", description="Why the known answers are right: what a person reads after a practice task")
+    why: str = Field("", description="Why the known answers are right; shown after a practice task")
 
 
 def task_of(
@@ -213,8 +212,11 @@ def task_of(
     known: Mapping[str, str] | None = None,
     why: str = "",
 ) -> Task:
-    """The task of a record; `drafts` are texts of its own, which people may mend, `suggested` those of a program, and
-    `left_out` says why it has none for the others."""
+    """Return the task of a record.
+
+    `drafts` are its own texts, which people may correct; `suggested` names those of a program, and `left_out` says why
+    it has none for the others.
+    """
     return Task(
         key=key_of("task", rubric.name, record.key, {"sample": sample} if sample else None),
         rubric=rubric.name,

@@ -1,4 +1,4 @@
-"""What comes in: rows of somebody's data, in the shapes the families read."""
+"""Source records: rows of somebody's data, in the shapes that families read."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal
@@ -21,7 +21,7 @@ class Statement(Record):
 
 
 class SupportingDocument(Frozen):
-    """A document that a question's answer rests on, whole."""
+    """A whole document that supports a question's answer."""
 
     id: str = Field(description="The id under which the same source gives it as a passage")
     title: str | None = Field(None, description="Title of the page that it is of")
@@ -29,7 +29,7 @@ class SupportingDocument(Frozen):
 
 
 class QASource(Record):
-    """A question with its gold answers and evidence, and the other side where the source brings one."""
+    """A question with its gold answers and evidence; with both sides of a conflict if the source has them."""
 
     DEFINES: ClassVar[tuple[str, ...]] = ("question", "answers", "evidence", "sides")
 
@@ -87,7 +87,7 @@ class Dialogue(Record):
 
 
 class Assignment(Record):
-    """What a user gives a model to work on (RefuteBench 2.0, section 4.1): the X of an initial query."""
+    """Something a user gives a model to work on (RefuteBench 2.0, section 4.1): the X of an initial query."""
 
     DEFINES: ClassVar[tuple[str, ...]] = ("task", "given", "text", "reference", "language")
 

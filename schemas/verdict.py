@@ -1,4 +1,4 @@
-"""What people decided on a record."""
+"""People's decision on a record."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -11,7 +11,7 @@ from schemas.base import Frozen
 class Verdict(Frozen):
     """A decision on one record, as it was shown.
 
-    It counts while the record under `key` still has this `view_hash`: people judged what they saw.
+    It counts as long as the record under `key` has this `view_hash`: people judged what they saw.
     """
 
     key: str
@@ -20,14 +20,14 @@ class Verdict(Frozen):
     decision: Literal["accept", "fix", "reject"]
     changes: Mapping[str, str] = Field(default_factory=dict, description="Field -> corrected text, with `fix`")
     texts: Mapping[str, str] = Field(
-        default_factory=dict, description="What people wrote that is no field of the record, by its name"
+        default_factory=dict, description="Texts that are not fields of the record, by name"
     )
     marks: Mapping[str, tuple[str, ...]] = Field(
-        default_factory=dict, description="By name of what is marked, the stretches in their order"
+        default_factory=dict, description="By name of what is marked, the spans in their order"
     )
     comment: str = ""
-    by: str = Field("", description="The person's code, never a name; of several who agreed, with commas between")
-    reviewed_by: str = Field("", description="Code of the reviewer, where somebody's work was reviewed")
+    by: str = Field("", description="The person's code, never a name; several who agreed are separated by commas")
+    reviewed_by: str = Field("", description="Code of the reviewer, if the work was reviewed")
     at: str = Field("", description="ISO 8601 time")
 
     @model_validator(mode="after")

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from annotation.quality import practice_for
+from annotation.practice import practice_for
 from data.checksum import checksum
 from flows.annotate.work import works
 from flows.construct import embed

@@ -10,7 +10,7 @@ from typing import Any
 import flows.families
 from data.publish.reading import read_released
 from flows.construct.stages import StageRef
-from flows.project.output_files import open_built, remember, write_outputs
+from flows.project.output_files import open_built, remember, write_output_files
 from flows.project.project import Project
 from flows.release.version import Prepared, newest, prepare
 from tests.toy import run_all
@@ -61,7 +61,7 @@ def build(
     )
     project = Project(path, folder / "out")
     asyncio.run(run_all(project.build, order))
-    write_outputs(project)
+    write_output_files(project)
     remember(project)
     return open_built(folder / "out")
 

@@ -2,22 +2,18 @@
 
 import pytest
 
-from annotation.agreement import (
+from annotation.agreement import Agreement, agreement_by_person, agreement_of, mean_ratings, program_agreement
+from annotation.measures import (
     FEW_ITEMS,
     NOT_SHARED,
     ONE_ANSWER,
     ONE_PERSON,
     ONE_RATING,
-    Agreement,
     Item,
     Measured,
-    agreement_by_person,
-    agreement_of,
     cohen_kappa,
-    compared,
     fleiss_kappa,
     krippendorff_alpha,
-    means,
     pearson,
     percent_agreement,
     spearman,
@@ -226,7 +222,7 @@ def test_a_program_and_people_worked_by_hand() -> None:
     # twice: 1 - 6 * 2 / (4 * 15) = 4/5. With a alone, -1.25 -1.25 -.25 2.75: 1.875 + .625 - .125 + 4.125 = 6.5, squares
     # 10.75. a and b: .3125 + 2.8125 - .1875 + 4.8125 = 7.75.
     people = [*rated("a", "1125"), *rated("b", "3145"), *rated("b", "4", ("u1",))]
-    rows = compared(SCALE, people, rated("p", "1234"), SAMPLES)
+    rows = program_agreement(SCALE, people, rated("p", "1234"), SAMPLES)
     values = {(row.program, row.people, row.measure): row.value for row in rows}
     assert len(rows) == len(values) == 8
     assert {row.sample for row in rows} == {"first"}, "no program rated the second"
@@ -239,15 +235,17 @@ def test_a_program_and_people_worked_by_hand() -> None:
         assert row.value is not None
         assert (row.low or -2) <= row.value <= (row.high or 2)
         assert row.low != row.high
-    assert rows == compared(SCALE, people[::-1], rated("p", "1234")[::-1], SAMPLES), "seeded, in whatever order"
-    assert all(row.low is None for row in compared(SCALE, people, rated("p", "1234"), SAMPLES, draws=0))
+    assert rows == program_agreement(SCALE, people[::-1], rated("p", "1234")[::-1], SAMPLES), (
+        "seeded, in whatever order"
+    )
+    assert all(row.low is None for row in program_agreement(SCALE, people, rated("p", "1234"), SAMPLES, draws=0))
 
 
 def test_of_what_one_person_rated_that_is_the_mean() -> None:
     # The means are 2 (of 1 and 3), 1, 4, 5: b left the second out, a the third.
     people = [*rated("a", "11.5"), *rated("b", "3.45")]
     (row,) = [
-        row for row in compared(SCALE, people, rated("p", "2145"), SAMPLES)
+        row for row in program_agreement(SCALE, people, rated("p", "2145"), SAMPLES)
         if row.measure == "Pearson" and row.people == ("a", "b") and row.program
     ]  # fmt: skip
     assert (row.value, row.items) == (pytest.approx(1), 4)
@@ -255,17 +253,17 @@ def test_of_what_one_person_rated_that_is_the_mean() -> None:
 
 def test_what_cannot_be_compared_says_why() -> None:
     def reasons(people: list[Annotation], program: str) -> set[tuple[str, str]]:
-        return {(row.program, row.reason) for row in compared(SCALE, people, rated("p", program), SAMPLES)}
+        return {(row.program, row.reason) for row in program_agreement(SCALE, people, rated("p", program), SAMPLES)}
 
     assert reasons(rated("a", "1125"), "4444") == {("p", ONE_RATING), ("", ONE_PERSON)}
     assert reasons(rated("a", "1..."), "4444") == {("p", FEW_ITEMS), ("", ONE_PERSON)}
     assert reasons([], "1234") == {("p", FEW_ITEMS), ("", NOT_SHARED)}
-    assert compared(SCALE, rated("a", "1125"), [], SAMPLES) == []
+    assert program_agreement(SCALE, rated("a", "1125"), [], SAMPLES) == []
 
 
 def test_means_are_over_the_items_of_the_mean_over_people() -> None:
     # 2 (of 1 and 3), 1, 4 and 5: 12/4 = 3; over the six ratings it would be 15/6
-    first, second = means(SCALE, [*rated("a", "11.5"), *rated("b", "3.45"), *rated("b", "4", ("u1",))], SAMPLES)
+    first, second = mean_ratings(SCALE, [*rated("a", "11.5"), *rated("b", "3.45"), *rated("b", "4", ("u1",))], SAMPLES)
     assert (first.sample, dict(first.means), first.items, first.people) == ("first", {"good": 3.0}, 4, ("a", "b"))
     assert (second.sample, dict(second.means), second.items, second.people) == ("second", {"good": 4.0}, 1, ("b",))
-    assert means(SCALE, [], SAMPLES) == []
+    assert mean_ratings(SCALE, [], SAMPLES) == []

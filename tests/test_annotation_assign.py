@@ -6,8 +6,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.assign import Assignment, Lack, assign, known_wanted, overlapping, without_suggestions
-from annotation.quality import practice_of
+from annotation.assign import Assignment, Shortage, assign, gold_wanted, overlapping, without_suggestions
+from annotation.practice import practice_of
 from schemas.rubric import Choice, Rubric, Shown, Task, Written
 
 RUBRIC = Rubric(
@@ -50,7 +50,7 @@ def test_the_first_go_to_two_people_and_the_rest_to_one() -> None:
     assert len(overlap) == 10
     assert people == {one.key: 2 if one.key in overlap else 1 for one in tasks(50)}
     assert loads(given_out) == [20, 20, 20]
-    assert given_out.lacking == given_out.statement == ()
+    assert given_out.shortages == given_out.messages == ()
     # they come first, so that agreement is known early
     assert all({one.key for one in queue[:6]} <= overlap for queue in given_out.queues.values())
 
@@ -99,7 +99,7 @@ def test_a_push_cut_off_halfway_is_finished_without_giving_a_task_twice() -> Non
 
 def test_who_is_set_aside_gets_nothing_and_all_their_items_go_to_others() -> None:
     before = assign(tasks(30), "abc", RUBRIC, 1)
-    after = assign(tasks(30), "abc", RUBRIC, 1, held=keys(before), aside={"b"})
+    after = assign(tasks(30), "abc", RUBRIC, 1, held=keys(before), suspended={"b"})
     assert after.queues.keys() == {"a", "c"}
     assert set().union(*keys(after).values()) == {one.key for one in tasks(30)}
     assert loads(after) == [15, 15]
@@ -117,14 +117,18 @@ def test_a_review_never_goes_to_its_author() -> None:
 
 def test_too_few_people_are_named_and_the_rest_is_given() -> None:
     alone = assign(tasks(3), "ab", THREE, 1, barred={"k1": ["a"]})
-    assert {(one.key, one.wanted, one.given) for one in alone.lacking} == {("k0", 3, 2), ("k1", 3, 1), ("k2", 3, 2)}
-    assert alone.statement == (
-        "tasks that are to go to 3 people and go to 1: 1, for there are no more people for it",
-        "tasks that are to go to 3 people and go to 2: 2, for there are no more people for it",
+    assert {(one.key, one.wanted, one.assigned) for one in alone.shortages} == {
+        ("k0", 3, 2),
+        ("k1", 3, 1),
+        ("k2", 3, 2),
+    }
+    assert alone.messages == (
+        "tasks that need 3 people and have 1: 1; nobody else can take them",
+        "tasks that need 3 people and have 2: 2; nobody else can take them",
     )
     nobody = assign(tasks(3), "", RUBRIC, 1)
     assert nobody.queues == {}
-    assert nobody.statement == ("tasks that are to go to 1 person and go to 0: 3, for there are no more people for it",)
+    assert nobody.messages == ("tasks that need 1 person and have 0: 3; nobody else can take them",)
 
 
 def test_a_seat_that_was_lacking_is_filled_when_somebody_comes() -> None:
@@ -137,7 +141,7 @@ def test_a_seat_that_was_lacking_is_filled_when_somebody_comes() -> None:
 
 
 def test_a_tenth_of_what_each_person_sees_is_known_at_places_that_tell_nothing() -> None:
-    given_out = assign(tasks(180), "ab", CHECKED, 1, known=KNOWN)
+    given_out = assign(tasks(180), "ab", CHECKED, 1, gold=KNOWN)
     assert loads(given_out) == [90, 90]
     places = {
         by: [place for place, one in enumerate(queue) if one.known] for by, queue in given_out.queues.items()
@@ -148,42 +152,39 @@ def test_a_tenth_of_what_each_person_sees_is_known_at_places_that_tell_nothing()
         assert one[0] < 40 < 60 < one[-1]
         assert len({after - before for before, after in itertools.pairwise(one)}) > 3
     assert places["a"] != [
-        place for place, one in enumerate(assign(tasks(180), "ab", CHECKED, 2, known=KNOWN).queues["a"]) if one.known
+        place for place, one in enumerate(assign(tasks(180), "ab", CHECKED, 2, gold=KNOWN).queues["a"]) if one.known
     ]
 
 
 def test_a_known_task_stays_with_who_has_it_and_the_share_holds_for_new_ones() -> None:
-    before = assign(tasks(90), "a", CHECKED, 1, known=KNOWN)
-    after = assign(tasks(180), "a", CHECKED, 1, known=KNOWN, held=keys(before))
+    before = assign(tasks(90), "a", CHECKED, 1, gold=KNOWN)
+    after = assign(tasks(180), "a", CHECKED, 1, gold=KNOWN, held=keys(before))
     assert keys(before)["a"] <= keys(after)["a"]
     assert sum(bool(one.known) for one in after.queues["a"]) == 20
-    assert assign(tasks(180), "a", CHECKED, 1, known=KNOWN, held=keys(after)).lacking == ()
+    assert assign(tasks(180), "a", CHECKED, 1, gold=KNOWN, held=keys(after)).shortages == ()
 
 
 def test_too_few_known_tasks_are_said() -> None:
-    given_out = assign(tasks(180), "ab", CHECKED, 1, known=KNOWN[:4])
-    assert set(given_out.lacking) == {
-        Lack(by=by, wanted=10, given=4, reason="no more tasks with a known answer are there") for by in "ab"
+    given_out = assign(tasks(180), "ab", CHECKED, 1, gold=KNOWN[:4])
+    assert set(given_out.shortages) == {
+        Shortage(by=by, wanted=10, assigned=4) for by in "ab"
     }  # fmt: skip
-    assert (
-        given_out.statement[0]
-        == "a gets 4 of 10 tasks with a known answer, for no more tasks with a known answer are there"
-    )
-    assert known_wanted(3, CHECKED) == 1
-    assert known_wanted(0, CHECKED) == known_wanted(90, RUBRIC) == 0
+    assert given_out.messages[0] == "a gets 4 of 10 gold tasks; there are no more"
+    assert gold_wanted(3, CHECKED) == 1
+    assert gold_wanted(0, CHECKED) == gold_wanted(90, RUBRIC) == 0
 
 
 def test_the_practice_set_comes_first_and_the_rest_once_it_is_passed() -> None:
     practice = practice_of(KNOWN, CHECKED, 1)
     rest = [one for one in KNOWN if one.id not in {task.id for task in practice}]
-    new = assign(tasks(90), "ab", CHECKED, 1, known=rest, practice=practice, passed={"b"})
+    new = assign(tasks(90), "ab", CHECKED, 1, gold=rest, practice=practice, passed={"b"})
     assert list(new.queues["a"]) == practice
     assert len(new.later["a"]) == 45 + 5
     assert list(new.queues["b"][:5]) == practice
     assert len(new.queues["b"]) == 5 + 45 + 5
     assert new.later["b"] == ()
     passed = assign(
-        tasks(90), "ab", CHECKED, 1, known=rest, practice=practice, passed={"a", "b"}, held=keys(new)
+        tasks(90), "ab", CHECKED, 1, gold=rest, practice=practice, passed={"a", "b"}, held=keys(new)
     )  # fmt: skip
     assert {one.key for one in passed.queues["a"][5:]} == {one.key for one in new.later["a"]}
 
@@ -209,7 +210,7 @@ def test_whatever_comes(data: st.DataObject, count: int, people: set[str], first
     aside = data.draw(CODES)
     known = KNOWN[: data.draw(st.integers(0, 8))]
     overlap = overlapping(every, rubric, first, 7, held)
-    more = {"held": held, "barred": barred, "aside": aside, "known": known, "overlap": overlap}
+    more = {"held": held, "barred": barred, "suspended": aside, "gold": known, "overlap": overlap}
     made = assign(every, people, rubric, 7, **more)  # type: ignore[arg-type]
 
     shuffled = data.draw(st.permutations(every))
@@ -224,11 +225,11 @@ def test_whatever_comes(data: st.DataObject, count: int, people: set[str], first
         kept = {key for key in held.get(by, ()) if by not in barred.get(key, ())}
         assert kept <= {one.key for one in queue}
     people_of = Counter(one.key for queue in made.queues.values() for one in queue)
-    lacking = {one.key: one for one in made.lacking if one.key}
+    lacking = {one.key: one for one in made.shortages if one.key}
     for key in names:
         wanted = asked + (key in overlap)
         if key in lacking:
-            assert (lacking[key].wanted, lacking[key].given) == (wanted, people_of[key])
+            assert (lacking[key].wanted, lacking[key].assigned) == (wanted, people_of[key])
             # nobody else could have had it
             assert all(key in keys(made)[by] or by in barred.get(key, ()) for by in people - aside)
         assert people_of[key] >= wanted or key in lacking

@@ -40,7 +40,7 @@ def test_a_project_from_its_making_to_its_export(label_studio: Served) -> None:
 
     first = rows[0]["id"]
     client.patch_task(first, {"text": "Another text", "ext_id": "0"})
-    client.delete_task(rows[1]["id"])
+    client._request("DELETE", f"api/tasks/{rows[1]['id']}/")
     exported = client.export(project)
     assert len(exported) == 3199
     assert exported[0]["data"]["text"] == "Another text"
@@ -51,7 +51,7 @@ def test_a_project_from_its_making_to_its_export(label_studio: Served) -> None:
     hook = client.webhook(project, "http://127.0.0.1:9/changed", {"X-Secret": "s"})
     assert [(one["id"], one["headers"]) for one in client.webhooks(project)] == [(hook, {"X-Secret": "s"})]
     client.delete_webhook(hook)
-    client.delete_project(project)
+    client._request("DELETE", f"api/projects/{project}/")
     assert client.projects() == []
 
 
@@ -71,7 +71,7 @@ def test_what_the_server_refuses_is_one_line(label_studio: Served) -> None:
         (lambda: client.make_project("Broken", "<View"), "unclosed token"),
         (lambda: client.import_tasks(project, [{"data": {}}]), '"text" key is expected'),
         (lambda: client.project(99), "No Project matches"),
-        (lambda: client.delete_task(99), "No Task matches"),
+        (lambda: client.patch_task(99, {}), "No Task matches"),
         (lambda: client.sign_up("anna@example.org", "short"), "8"),
         (lambda: client.sign_up("nobody", "long enough, and more"), "valid email"),
     ):
@@ -139,10 +139,10 @@ def answering(status: int, body: str, **headers: str) -> Iterator[str]:
     ("status", "body", "said"),
     [
         (200, json.dumps({"release": "1.13.1"}), "is Label Studio 1.13.1; 1.20 or later is needed"),
-        (200, "<html>a web page</html>", "is no Label Studio"),
-        (200, "[]", "is no Label Studio"),
-        (404, "", "is no Label Studio"),
-        (302, "", "sends on to https://studio.example.org/; name the address it ends at"),
+        (200, "<html>a web page</html>", "is not Label Studio"),
+        (200, "[]", "is not Label Studio"),
+        (404, "", "is not Label Studio"),
+        (302, "", "redirects to https://studio.example.org/; give the final address"),
     ],
 )
 def test_what_is_no_label_studio_of_ours_is_told_by_its_version(status: int, body: str, said: str) -> None:

@@ -8,22 +8,18 @@ import pytest
 from pydantic import ValidationError
 
 from annotation.guideline import guideline_page
-from annotation.label_studio.config import (
+from annotation.label_studio.answers import Answers, Unusable, answers_of
+from annotation.label_studio.config import QUESTION, hotkeys, label_config
+from annotation.label_studio.task_data import (
     EDGE_CHARACTERS,
     LISTED,
     LISTED_CHARACTERS,
     MOST_CHARACTERS,
-    QUESTION,
     SUGGESTED,
-    Answers,
-    Unusable,
-    answers_of,
     cut,
-    hotkeys,
-    label_config,
     task_data,
 )
-from annotation.quality import practice_rubric
+from annotation.practice import practice_rubric
 from annotation.review import review_of, revision_of
 from flows.families.lveval.rubric import KEYWORDS
 from flows.families.reeval.rubric import SUPPORT
@@ -194,10 +190,10 @@ def test_a_suggestion_is_said_to_be_one_and_a_text_to_be_corrected_is_not() -> N
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"version": 2}, "is of rubric form-authoring 2, not form-authoring 1"),
+        ({"version": 2}, "expected rubric form-authoring 1, not form-authoring 2"),
         ({"shown": {"dialogue": ()}}, "last_utterance is no text"),
         ({"shown": {**AUTHORING_TASK.shown, "dialogue": "flat"}}, "dialogue is no dialogue"),
-        ({"drafts": {"KGIX": "x"}}, "KGIX is nothing that is written"),
+        ({"drafts": {"KGIX": "x"}}, "KGIX has a draft, and the rubric has no such text to write"),
     ],
 )
 def test_a_task_that_the_form_could_not_show_is_refused(changes: dict[str, Any], said: str) -> None:

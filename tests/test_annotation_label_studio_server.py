@@ -92,7 +92,7 @@ def test_people_log_in_with_what_is_written_down_and_see_the_projects(label_stud
         accounts(label_studio.client, {**PEOPLE, "b7": "cleo@example.org"}, label_studio.folder)
     assert path.read_text().startswith(written)
     assert set(logins(label_studio.folder)) == {"a1", "a2", "a3"}
-    with pytest.raises(Failed, match=r"no account there for x \(x@example.org\); invite them"):
+    with pytest.raises(Failed, match=r"no account for x \(x@example.org\); invite them"):
         accounts(label_studio.client, {"x": "x@example.org"}, None)
     # Whose address changed has a new account, and what lies under the old one stays theirs.
     moved = accounts(label_studio.client, {**PEOPLE, "a1": "anna@new.example.org"}, label_studio.folder)
@@ -144,7 +144,7 @@ def test_a_port_that_was_taken_meanwhile_is_said_and_one_asked_for_is_refused(la
         try:
             assert running.moved_from == port
             assert running.url != f"http://{server.HOST}:{port}"
-            with pytest.raises(WrongInput, match=f"--port {port}: Label Studio runs already, at {running.url}"):
+            with pytest.raises(WrongInput, match=f"--port {port}: Label Studio is already running at {running.url}"):
                 server.up(label_studio_folder, port)
         finally:
             server.down(label_studio_folder)
@@ -242,7 +242,7 @@ def test_the_command_tells_how_to_log_in_and_keeps_passwords_from_files(label_st
         assert done.returncode == 0, done.stderr
         owner = read_owner(label_studio_folder)
         assert owner is not None
-        assert re.search(r"Label Studio runs at http://127\.0\.0\.1:\d+", done.stdout)
+        assert re.search(r"Label Studio is running at http://127\.0\.0\.1:\d+", done.stdout)
         assert f"owner   {owner.email}, password in" in done.stdout
         assert "everybody who logs in sees every project" in done.stdout
         secrets = [owner.password, owner.token, *(password for _, password in logins(label_studio_folder).values())]
@@ -250,7 +250,7 @@ def test_the_command_tells_how_to_log_in_and_keeps_passwords_from_files(label_st
         if environment.exists():
             assert b"sk-of-the-caller" not in environment.read_bytes()
         shown = touchstone("label-studio", "up", "config.yaml", "--show-password", folder=place)
-        assert "runs already" in shown.stdout
+        assert "is already running" in shown.stdout
         assert owner.password in shown.stdout
         logs = (label_studio_folder / server.LOG).read_text()
         assert not [one for one in secrets if one in done.stdout + done.stderr + logs]
@@ -260,9 +260,9 @@ def test_the_command_tells_how_to_log_in_and_keeps_passwords_from_files(label_st
         assert private <= {server.LOCK}
     finally:
         stopped = touchstone("label-studio", "down", "config.yaml", folder=place)
-    assert "Label Studio is stopped" in stopped.stdout
+    assert "Label Studio stopped" in stopped.stdout
     again = touchstone("label-studio", "down", "config.yaml", folder=place)
-    assert (again.returncode, "no Label Studio ran" in again.stdout) == (0, True)
+    assert (again.returncode, "no Label Studio was running" in again.stdout) == (0, True)
 
 
 @pytest.mark.slow
@@ -313,7 +313,7 @@ async def test_its_pages_ask_no_other_server_for_anything(label_studio: Served, 
 # ---- without a server ----
 
 
-def held(folder: Path) -> subprocess.Popen[bytes]:
+def tasks_of(folder: Path) -> subprocess.Popen[bytes]:
     """A process that holds the lock as a server does, and answers nothing."""
     with (folder / server.LOCK).open("a") as lock:
         assert server._lock(lock, server.fcntl.LOCK_EX)
@@ -331,7 +331,7 @@ def test_a_number_that_another_process_has_by_now_is_not_killed(tmp_path: Path) 
 
 
 def test_down_ends_who_holds_the_lock(tmp_path: Path) -> None:
-    with held(tmp_path) as process:
+    with tasks_of(tmp_path) as process:
         assert server.down(tmp_path) is True
         assert process.wait(10) == -signal.SIGTERM
 
@@ -339,14 +339,14 @@ def test_down_ends_who_holds_the_lock(tmp_path: Path) -> None:
 def test_down_beside_an_up_at_work_says_so(tmp_path: Path) -> None:
     lock = server._take(tmp_path)
     assert lock is not None
-    with lock, pytest.raises(Failed, match="`touchstone label-studio up` is at work there"):
+    with lock, pytest.raises(Failed, match="`touchstone label-studio up` is at work"):
         server.down(tmp_path)
 
 
 def test_a_server_that_hangs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "START_S", 0.0)
-    with held(tmp_path) as process:
-        with pytest.raises(Failed, match=f"the process {process.pid} is at work there and does not answer"):
+    with tasks_of(tmp_path) as process:
+        with pytest.raises(Failed, match=f"the process {process.pid} is at work and does not answer"):
             server.up(tmp_path)
         process.kill()
 
@@ -374,7 +374,7 @@ def with_half_an_owner(folder: Path) -> None:
     [
         (damaged, "label_studio.sqlite3: damaged"),
         (without_owner, "owner.json is missing"),
-        (with_half_an_owner, "owner.json: damaged; put back a copy"),
+        (with_half_an_owner, "owner.json: damaged; restore a copy"),
     ],
 )
 def test_a_state_that_may_hold_work_is_never_thrown_away(
@@ -445,7 +445,7 @@ def test_a_server_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytes
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "store").write_text("")
-    with pytest.raises(WrongInput, match="is no folder; name another `store`"):
+    with pytest.raises(WrongInput, match="is not a folder; set another `store`"):
         server.up(tmp_path / "store" / "label-studio")
 
 
@@ -458,7 +458,7 @@ def test_an_installation_without_a_network_or_without_space_is_one_line(
     for name, value in nowhere.items():
         monkeypatch.setenv(name, value)
     with (tmp_path / "lock").open("w") as lock:
-        with pytest.raises(Failed, match=r"could not be installed: .*install.log has the whole; then run again"):
+        with pytest.raises(Failed, match=r"could not be installed: .*see .*install.log, then run again"):
             install(tmp_path, lock, lambda line: None)
         assert not (tmp_path / "env").exists()
         monkeypatch.setattr("annotation.label_studio.install.SPACE", 10**18)
@@ -484,7 +484,7 @@ def test_secrets_are_private_from_their_first_byte(tmp_path: Path) -> None:
 def test_the_last_words_of_a_log(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("before\nTraceback\n  disk full\n\n")
     assert last_line(tmp_path / "log") == "disk full"
-    assert last_line(tmp_path / "log", len("before\nTraceback\n  disk full\n")) == "it said nothing"
+    assert last_line(tmp_path / "log", len("before\nTraceback\n  disk full\n")) == "it wrote nothing"
 
 
 def test_many_probes_at_once_do_not_take_each_other_for_a_server(tmp_path: Path) -> None:

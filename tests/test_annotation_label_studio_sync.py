@@ -13,27 +13,27 @@ import pytest
 
 from annotation.label_studio import server
 from annotation.label_studio.client import Client, ProjectInfo, Unanswered, connect
-from annotation.label_studio.config import LISTED
-from annotation.label_studio.listener import Listener, marked, secret_of, tell_us, unmark
+from annotation.label_studio.listener import Listener, marked, register, secret_of, unmark
 from annotation.label_studio.sync import (
     KEY,
     MARK,
     NOTHING,
     RETIRED,
     VIEW,
-    Handed,
     Queue,
-    Wanted,
+    QueuedTask,
+    Submitted,
+    card_text,
     compare,
-    described,
-    handed_in,
-    held,
     is_retired,
     one_writer,
-    ours,
-    push,
+    projects_of,
+    push_queue,
+    submitted,
+    tasks_of,
     withdraw,
 )
+from annotation.label_studio.task_data import LISTED
 from schemas.errors import Failed, WrongInput
 from tests.label_studio import Served
 
@@ -43,12 +43,12 @@ FORM = (
 )
 
 
-def wanted(number: int, view: str = "1", draft: str = "", **more: Any) -> Wanted:
+def wanted(number: int, view: str = "1", draft: str = "", **more: Any) -> QueuedTask:
     texts = {KEY: f"k{number}", VIEW: view, "text": f"text {number} in view {view}", "draft_w": draft}
-    return Wanted(f"k{number}", view, {**texts, **more})
+    return QueuedTask(f"k{number}", view, {**texts, **more})
 
 
-def queue(tasks: list[Wanted], name: str = "toy/check@1/a1", people: int = 1) -> Queue:
+def queue(tasks: list[QueuedTask], name: str = "toy/check@1/a1", people: int = 1) -> Queue:
     return Queue(name, "Check · a1", FORM, "<p>Be kind.</p>", tasks, people)
 
 
@@ -57,11 +57,11 @@ def said(option: str) -> list[dict[str, Any]]:
 
 
 def pushed(client: Client, given: Queue) -> Any:
-    return push(client, given, ours(client, "toy").get(given.name))
+    return push_queue(client, given, projects_of(client, "toy").get(given.name))
 
 
 def live(client: Client, name: str = "toy/check@1/a1") -> list[tuple[str, str]]:
-    rows = [row for row in held(client, ours(client, "toy")[name]) if not is_retired(row)]
+    rows = [row for row in tasks_of(client, projects_of(client, "toy")[name]) if not is_retired(row)]
     return sorted((row["data"][KEY], row["data"][VIEW]) for row in rows)
 
 
@@ -99,7 +99,7 @@ def test_what_is_there_is_compared_with_what_should_be() -> None:
 def test_two_tasks_of_one_key_are_refused_before_anything_is_sent() -> None:
     client: Any = None
     with pytest.raises(WrongInput, match="two tasks have one key"):
-        push(client, queue([wanted(1), wanted(1, "2")]), None)
+        push_queue(client, queue([wanted(1), wanted(1, "2")]), None)
 
 
 def test_there_is_one_writer(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_there_is_one_writer(tmp_path: Path) -> None:
 
 def card(given: Queue) -> str:
     """What a project's card shows: three lines of at most 55 characters, in one line."""
-    return " ".join(described(given).split())[: 3 * 55]
+    return " ".join(card_text(given).split())[: 3 * 55]
 
 
 def test_a_card_says_what_is_to_be_done_and_the_key_is_found_under_it() -> None:
@@ -122,10 +122,10 @@ def test_a_card_says_what_is_to_be_done_and_the_key_is_found_under_it() -> None:
     assert "Are both right?" in card(empty)
     for given in (full, empty, replace(full, about="Check"), replace(empty, about="")):
         assert "toy/check@1/a1" not in card(given)
-        for told in (described(given), described(given).replace("\n", "\r\n"), f"By me.\n{described(given)}\nMine."):
-            assert list(ours(Listing([told]), "toy")) == ["toy/check@1/a1"]
-            assert list(ours(Listing([told]), "to")) == []
-    assert list(ours(Listing(["", "touchstone", "Nothing of touchstone toy/check@1/a1"]), "toy")) == []
+        for told in (card_text(given), card_text(given).replace("\n", "\r\n"), f"By me.\n{card_text(given)}\nMine."):
+            assert list(projects_of(Listing([told]), "toy")) == ["toy/check@1/a1"]
+            assert list(projects_of(Listing([told]), "to")) == []
+    assert list(projects_of(Listing(["", "touchstone", "Nothing of touchstone toy/check@1/a1"]), "toy")) == []
 
 
 class Listing(Client):
@@ -168,12 +168,12 @@ def test_a_project_has_its_views_once_and_what_people_made_of_them_stays(label_s
     # Who is left without a task is told so, and what is no longer asked says it.
     pushed(client, replace(given, tasks=()))
     assert NOTHING in client.project(first.project).description
-    rows = held(client, client.project(first.project))
+    rows = tasks_of(client, client.project(first.project))
     assert sorted(row["data"][LISTED] for row in rows) == ["No longer asked: text 1", "No longer asked: text 2"]
     withdraw(client, "toy/check@1/a2", client.project(killed.project))
     assert NOTHING in client.project(killed.project).description
     pushed(client, given)
-    rows = held(client, client.project(first.project))
+    rows = tasks_of(client, client.project(first.project))
     assert sorted(row["data"][LISTED] for row in rows) == ["text 1", "text 2"]
 
 
@@ -191,13 +191,13 @@ def test_two_thousand_items_pushed_twice_are_there_once(label_studio: Served) ->
 def test_a_changed_item_goes_out_anew_and_what_was_done_stays(label_studio: Served) -> None:
     client = label_studio.client
     pushed(client, queue([wanted(1), wanted(2), wanted(3)]))
-    numbers = {one["data"][KEY]: one["id"] for one in held(client, ours(client, "toy")["toy/check@1/a1"])}
+    numbers = {one["data"][KEY]: one["id"] for one in tasks_of(client, projects_of(client, "toy")["toy/check@1/a1"])}
     client.annotate(numbers["k1"], said("yes"))
     client.annotate(numbers["k2"], said("no"))
     done = pushed(client, queue([wanted(1, "2"), wanted(2, item="new"), wanted(4)]))
     assert (done.imported, done.updated, done.retired) == (2, 1, 2)
     assert live(client) == [("k1", "2"), ("k2", "1"), ("k4", "1")]
-    found = [(one.data[KEY], one.data[VIEW], one.annotation["result"][0]["value"]) for one in handed_in(client, "toy")]
+    found = [(one.data[KEY], one.data[VIEW], one.annotation["result"][0]["value"]) for one in submitted(client, "toy")]
     assert sorted(map(str, found)) == [
         "('k1', '1', {'choices': ['yes']})",
         "('k2', '1', {'choices': ['no']})",
@@ -205,7 +205,7 @@ def test_a_changed_item_goes_out_anew_and_what_was_done_stays(label_studio: Serv
     back = pushed(client, queue([wanted(1), wanted(2, item="new"), wanted(3)]))
     assert (back.imported, back.revived, back.retired) == (0, 2, 2)
     assert live(client) == [("k1", "1"), ("k2", "1"), ("k3", "1")]
-    by_key = {one["data"][KEY]: one for one in held(client, ours(client, "toy")["toy/check@1/a1"])
+    by_key = {one["data"][KEY]: one for one in tasks_of(client, projects_of(client, "toy")["toy/check@1/a1"])
               if not is_retired(one)}  # fmt: skip
     assert [by_key[key]["total_annotations"] for key in ("k1", "k2", "k3")] == [1, 1, 0]
 
@@ -218,13 +218,13 @@ def test_a_server_killed_during_a_push_has_every_item_once_in_the_end(
     given = queue([wanted(number, draft="a draft " * 200) for number in range(3000)])
     running = server.up(label_studio_folder)
     with connect(running.url, running.owner.token) as client:
-        push(client, queue(list(given.tasks[:10])), None)
-        there = ours(client, "toy")["toy/check@1/a1"]
+        push_queue(client, queue(list(given.tasks[:10])), None)
+        there = projects_of(client, "toy")["toy/check@1/a1"]
         pid = int((label_studio_folder / server.LOCK).read_text())
         killer = threading.Timer(after_s, os.kill, (pid, signal.SIGKILL))
         killer.start()
         with contextlib.suppress(Unanswered):
-            push(client, given, there)
+            push_queue(client, given, there)
         killer.join()
     running = server.up(label_studio_folder)
     try:
@@ -245,8 +245,8 @@ def test_what_somebody_edited_by_hand_is_put_back_or_left_alone(label_studio: Se
     client.import_tasks(first.project, [{"data": {"text": "by hand", "draft_w": ""}}, {"data": dict(wanted(1).data)}])
     done = pushed(client, queue([wanted(1), wanted(2)]))
     assert done.notes == [
-        "its form was not as declared; it was put back",
-        "1 tasks that did not come from here; they are left alone",
+        "its form was not as declared; it was restored",
+        "1 tasks did not come from here; they are left alone",
         "1 tasks were there twice; those that nobody worked on are retired",
     ]
     assert client.project(first.project).label_config == FORM
@@ -260,10 +260,10 @@ def test_a_webhook_marks_its_project_and_needs_the_secret(label_studio: Served, 
     client = label_studio.client
     done = pushed(client, queue([wanted(1)]))
     with Listener(tmp_path) as listener:
-        tell_us(client, done.project, listener.url, secret_of(tmp_path))
-        tell_us(client, done.project, listener.url, secret_of(tmp_path))
+        register(client, done.project, listener.url, secret_of(tmp_path))
+        register(client, done.project, listener.url, secret_of(tmp_path))
         assert len(client.webhooks(done.project)) == 1
-        (task,) = held(client, client.project(done.project))
+        (task,) = tasks_of(client, client.project(done.project))
         client.annotate(task["id"], said("yes"))
         deadline = time.monotonic() + 20
         while not marked(tmp_path) and time.monotonic() < deadline:
@@ -283,6 +283,6 @@ def test_what_retired_a_task_is_nobodys_work() -> None:
             return [{"data": {KEY: "k1", RETIRED: "yes"}, "annotations": [empty, full]},
                     {"data": {KEY: "k2"}, "annotations": [empty]}]  # fmt: skip
 
-    client = Exported([described(queue([]))])
-    found: list[Handed] = list(handed_in(client, "toy"))
+    client = Exported([card_text(queue([]))])
+    found: list[Submitted] = list(submitted(client, "toy"))
     assert [(one.data[KEY], bool(one.annotation["result"])) for one in found] == [("k1", True), ("k2", False)]

@@ -43,7 +43,7 @@ def done(answers: dict[str, str] | None = None, by: str = "a", hour: int = 9, **
         (done(task="0" * 16), "earlier view", f"{'0' * 16}, where it is {TASK.id} now"),
         (done(key="gone", task="gone"), "unknown task", "gone"),
         (done(by="z"), "unknown person", "z"),
-        (done(by="bad"), "person set aside", "bad"),
+        (done(by="bad"), "person suspended", "bad"),
         (done({**WHOLE, "usable": "perhaps"}), "unknown answer", "usable: perhaps"),
         (done({**WHOLE, "odd": "x"}), "unknown answer", "odd: x"),
         (done(marks={"names": ("Cy",)}), "unknown answer", "names: Cy"),
@@ -126,4 +126,4 @@ def test_everything_is_counted_or_apart_in_any_order(orders: tuple[list[Annotati
     assert len({one.by for one in counted}) == len(counted)
     again = latest(orders[1], [TASK], RUBRIC, {"a", "b"})
     assert again.counted == counted
-    assert Counter(one.reason for one in again.apart) == Counter(one.reason for one in apart)
+    assert Counter(one.reason for one in again.excluded) == Counter(one.reason for one in apart)

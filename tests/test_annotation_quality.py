@@ -1,20 +1,15 @@
-"""Majorities, items with known answers, practice, suggestions left as they stood, and each person's figures."""
+"""Majorities, items with known answers, practice, suggestions left as they stood, and each person's statistics."""
 
+from annotation.practice import feedback, not_practised, passed_practice, practice_for, practice_of, practice_rubric
 from annotation.quality import (
     WHY_UNCHANGED,
-    Known,
-    feedback,
-    figures,
-    known_answers,
+    GoldScore,
+    gold_scores,
     majority,
-    not_in,
-    passed_practice,
-    practice_for,
-    practice_of,
-    practice_rubric,
-    set_aside,
+    suspended,
     unchanged,
     unconfirmed,
+    work_statistics,
 )
 from schemas.annotation import Annotation
 from schemas.rubric import Choice, Rubric, Shown, Task, Written
@@ -45,25 +40,14 @@ def judged(task: str, by: str, supports: str, readable: str = "yes", **more: obj
 
 
 def test_the_majority_of_three() -> None:
-    given = [
-        judged("t", "a", "yes"), judged("t", "b", "no"), judged("t", "c", "yes", "no"),
-        judged("u", "a", "yes"), judged("u", "b", "yes"),
-        judged("v", "a", "yes"),
-        judged("w", "a", "yes"), judged("w", "b", "yes"), judged("w", "c", "no"), judged("w", "d", "no"),
-    ]  # fmt: skip
-    decided = majority(given, RUBRIC)
-    assert decided["t"] == {"supports": "yes", "readable": "yes"}
-    assert decided["u"]["supports"] == "yes"  # the third cannot change it
-    assert decided["v"]["supports"] is None
-    assert decided["w"]["supports"] is None
+    assert majority(["yes", "no", "yes"], RUBRIC) == "yes"
+    assert majority(["yes", "yes"], RUBRIC) == "yes"  # the third cannot change it
+    assert majority(["yes"], RUBRIC) is None
+    assert majority(["yes", "yes", "no", "no"], RUBRIC) is None
+    assert majority([], RUBRIC) is None
 
 
-def test_a_second_judgement_of_one_person_replaces_the_first() -> None:
-    given = [judged("t", "a", "no"), judged("t", "b", "yes"), judged("t", "a", "yes")]
-    assert majority(given, RUBRIC)["t"]["supports"] == "yes"
-
-
-def test_people_under_nine_tenths_on_the_known_items_are_set_aside() -> None:
+def test_people_under_nine_tenths_on_the_known_items_are_suspended() -> None:
     known = [task(number, "yes") for number in range(10)]
     sampled = [task(20)]
     given = [judged(one.id, "all", "yes") for one in known]
@@ -72,17 +56,17 @@ def test_people_under_nine_tenths_on_the_known_items_are_set_aside() -> None:
     given += [judged(one.id, "four", "no") for one in known[:4]]  # too few to tell
     given += [judged(one.id, "five", "no") for one in known[:5]]
     given += [judged(sampled[0].id, "none", "no")]
-    assert set_aside([*known, *sampled], given, RUBRIC) == {"eight", "five"}
-    assert known_answers([*known, *sampled], given)["eight"] == Known(right=8, answered=10)
-    assert "none" not in known_answers([*known, *sampled], given)
+    assert suspended([*known, *sampled], given, RUBRIC) == {"eight", "five"}
+    assert gold_scores([*known, *sampled], given)["eight"] == GoldScore(right=8, answered=10)
+    assert "none" not in gold_scores([*known, *sampled], given)
 
 
 def test_the_bar_is_met_by_the_very_number() -> None:
     known = [task(number, "yes") for number in range(100)]
     given = [judged(one.id, "a", "yes" if number < 55 else "no") for number, one in enumerate(known)]
     assert 0.55 * 100 > 55  # as floats are
-    assert set_aside(known, given, RUBRIC.model_copy(update={"pass_share": 0.55})) == frozenset()
-    assert set_aside(known, given, RUBRIC.model_copy(update={"pass_share": 0.56})) == {"a"}
+    assert suspended(known, given, RUBRIC.model_copy(update={"pass_share": 0.55})) == frozenset()
+    assert suspended(known, given, RUBRIC.model_copy(update={"pass_share": 0.56})) == {"a"}
 
 
 def test_practice_takes_each_right_answer_in_turn_under_keys_of_its_own() -> None:
@@ -92,7 +76,7 @@ def test_practice_takes_each_right_answer_in_turn_under_keys_of_its_own() -> Non
     assert practice == practice_of(known[::-1], RUBRIC, seed=1)
     assert {one.key for one in practice}.isdisjoint(one.key for one in known)
     assert {one.sample for one in practice} == {"practice"}
-    left = not_in(practice, known)
+    left = not_practised(practice, known)
     assert len(left) == 15
     assert {one.id for one in left}.isdisjoint(one.id for one in practice)
     assert practice_of([task(1)], RUBRIC, seed=1) == []
@@ -112,7 +96,7 @@ def test_practice_is_passed_once_all_of_it_is_handed_in_and_right() -> None:
     wrong = [practised(practice[0], "a", "no", "2026-01-01"), *given[1:]]
     assert not passed_practice("a", practice, wrong, RUBRIC)
     assert passed_practice("a", practice, [*wrong, practised(practice[0], "a", "yes", "2026-01-02")], RUBRIC)
-    assert set_aside(practice, wrong, RUBRIC) == frozenset()  # to practise is no test
+    assert suspended(practice, wrong, RUBRIC) == frozenset()  # to practise is no test
     assert passed_practice("a", [], [], RUBRIC)
 
 
@@ -153,7 +137,7 @@ def test_a_suggestion_left_as_it_stood_needs_a_reason() -> None:
     assert unconfirmed(task(1), handed("It is 2."), RUBRIC) == []
 
 
-def test_figures_worked_by_hand() -> None:
+def test_statistics_worked_by_hand() -> None:
     known, draft = task(1, "yes"), task(2, drafts={"lie": "It is 2."}, suggested=("lie",))
     practice = task(5, "yes", sample="practice")
     queue = [practice, known, draft, task(3), task(4)]
@@ -162,14 +146,16 @@ def test_figures_worked_by_hand() -> None:
         judged(known.id, "a", "yes", seconds=120),
         Annotation(task=draft.id, by="a", answers={"lie": "It is 2.", "why_unchanged": "Fine."}, seconds=36_000),
     ]
-    a, b = figures({"a": queue, "b": [task(3)]}, given, RUBRIC, [("k3", "a")], [("k3", "a"), ("k2", "a"), ("k1", "a")])
+    a, b = work_statistics(
+        {"a": queue, "b": [task(3)]}, given, RUBRIC, [("k3", "a")], [("k3", "a"), ("k2", "a"), ("k1", "a")]
+    )
     assert (a.by, a.done, a.left, a.minutes) == ("a", 3, 2, 2.0)  # 1, 2 and 600 minutes, of which 30 count
     assert (a.returned, a.rejected) == (4, 1 / 4)
-    assert (a.known, a.known.share, a.validation_share) == (Known(right=1, answered=1), 1.0, 1 / 4)
+    assert (a.gold, a.gold.share) == (GoldScore(right=1, answered=1), 1.0)
     assert a.unchanged == 1
-    assert (b.by, b.done, b.left, b.minutes, b.rejected, b.known.share) == ("b", 0, 1, None, None, None)
+    assert (b.by, b.done, b.left, b.minutes, b.rejected, b.gold.share) == ("b", 0, 1, None, None, None)
 
 
 def test_thirty_minutes_is_the_most_that_an_item_counts() -> None:
-    (one,) = figures({"a": [task(1)]}, [judged(task(1).id, "a", "yes", seconds=36_000)], RUBRIC)
+    (one,) = work_statistics({"a": [task(1)]}, [judged(task(1).id, "a", "yes", seconds=36_000)], RUBRIC)
     assert one.minutes == 30.0

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from annotation.assign import seat
 from annotation.quality import WHY_UNCHANGED
-from annotation.review import Settlement, review_of, revision_of, settle
+from annotation.review import review_of, revision_of
+from annotation.settle import Settlement, settle
 from schemas.annotation import Annotation, Finding
 from schemas.rubric import Choice, Marked, Rubric, Shown, Task, Written
 
@@ -97,7 +98,7 @@ def test_names_stay_short_and_apart() -> None:
 
 def test_a_rubric_without_writing_has_no_review() -> None:
     only = AUTHORING.model_copy(update={"writes": ()})
-    with pytest.raises(ValueError, match="toy-authoring: nothing is written or marked that could be reviewed"):
+    with pytest.raises(ValueError, match="toy-authoring: people neither write nor mark anything"):
         review_of(only)
 
 
@@ -129,7 +130,7 @@ def test_the_way_from_author_to_reviewer_and_back_to_a_verdict() -> None:
     assert (verdict.decision, verdict.changes, verdict.comment) == ("accept", {}, "Nearly.")
     assert verdict.texts == {"lie": "Ann is 3.", "note": "Easy."}
     assert (verdict.by, verdict.reviewed_by, verdict.at) == ("a", "r", "2026-11-02T12:00:00Z")
-    assert (end.apart, len(end.counted), end.accepted) == ((), 4, ((revision.task.key, "a"),))
+    assert (end.excluded, len(end.counted), end.accepted) == ((), 4, ((revision.task.key, "a"),))
     assert settled(fixed, second, rejection, first) == end
 
 
@@ -166,7 +167,7 @@ def test_a_review_that_contradicts_itself_or_breaks_a_check_is_apart_and_the_wor
     ):
         made = settled(first, review, check=check)
         assert state(made) == ("waiting", "to be reviewed")
-        assert [(one.reason, one.evidence, one.by) for one in made.apart] == [(reason, evidence, "r")]
+        assert [(one.reason, one.evidence, one.by) for one in made.excluded] == [(reason, evidence, "r")]
 
 
 def test_nobody_reviews_their_own_work() -> None:
@@ -174,7 +175,7 @@ def test_nobody_reviews_their_own_work() -> None:
     asked = settled(first).reviews[0].task
     own = settled(first, reviewed(asked, by="a"))
     assert state(own) == ("waiting", "to be reviewed")
-    assert [(one.reason, one.by) for one in own.apart] == [("reviewer is the author", "a")]
+    assert [(one.reason, one.by) for one in own.excluded] == [("reviewer is the author", "a")]
     assert settled(first, reviewed(asked, by="a"), reviewed(asked)).verdicts[0].reviewed_by == "r"
 
 
@@ -183,12 +184,12 @@ def test_of_two_reviews_the_later_counts_and_of_changed_work_the_review_of_what_
     asked = settled(first).reviews[0].task
     both = settled(first, reviewed(asked, lie="reject"), reviewed(asked, by="s", hour=11))
     assert both.verdicts[0].reviewed_by == "s"
-    assert [(one.reason, one.by) for one in both.apart] == [("older", "r")]
+    assert [(one.reason, one.by) for one in both.excluded] == [("older", "r")]
     later = authored(task(), lie="Ann is 7.", hour=11)
     stale = settled(first, later, reviewed(asked))
     assert stale.reviews[0].task.key == asked.key
     assert state(stale) == ("waiting", "to be reviewed")
-    assert sorted(one.reason for one in stale.apart) == ["earlier view", "older"]
+    assert sorted(one.reason for one in stale.excluded) == ["earlier view", "older"]
 
 
 def test_a_check_that_rejects_sends_work_back_without_a_reviewer() -> None:
@@ -214,7 +215,7 @@ def test_a_suggestion_left_as_it_stood_comes_back_once_for_its_author_to_say_why
     one = task(drafts={"text": "Ann is 1.", "lie": "Bo is 1."}, suggested=("lie",))
     first = authored(one).model_copy(update={"untouched": ("lie", "text")})
     back = settled(first, tasks=(one,))
-    assert back.revisions[0].task.shown["review_comment"] == "A lie: handed back as it stood"
+    assert back.revisions[0].task.shown["review_comment"] == "A lie: submitted unchanged, and no reason was given"
     again = authored(back.revisions[0].task, hour=10)
     still = settled(first, again, tasks=(one,))
     assert (state(still)[0], len(still.revisions)) == ("back", 2)
@@ -254,7 +255,7 @@ def test_a_revision_is_its_authors_alone() -> None:
     revision = settled(first, rejection).revisions[0].task
     other = settled(first, rejection, authored(revision, by="b", hour=11))
     assert state(other)[0] == "back"
-    assert [(one.reason, one.by) for one in other.apart] == [("another person's revision", "b")]
+    assert [(one.reason, one.by) for one in other.excluded] == [("another person's revision", "b")]
 
 
 def decided(decision: str, by: str = "a", text: str = "Ann is 1.", on: Task | None = None) -> Annotation:
@@ -277,7 +278,7 @@ def test_without_a_review_the_persons_choice_decides() -> None:
 def test_who_says_mended_where_nothing_is_gets_it_back() -> None:
     made = settle([task(rubric=JUDGED)], [decided("edit")], JUDGED)
     assert state(made)[0] == "back"
-    assert made.revisions[0].task.shown["review_comment"] == "?: you say that it is mended, and no text was changed"
+    assert made.revisions[0].task.shown["review_comment"] == "?: you said that you fixed it, but no text was changed"
 
 
 def test_several_people_decide_by_majority() -> None:
@@ -286,7 +287,7 @@ def test_several_people_decide_by_majority() -> None:
     def made(*given_in: Annotation) -> Settlement:
         return settle([task(rubric=JUDGED)], given_in, three)
 
-    assert state(made(decided("keep", "a"))) == ("waiting", "others are to do it too")
+    assert state(made(decided("keep", "a"))) == ("waiting", "waiting for more people")
     assert state(made(decided("keep", "a"), decided("keep", "b")))[0] == "decided"
     split = made(decided("keep", "a"), decided("reject", "b"), decided("edit", "c", "One."))
     assert state(split) == ("waiting", "people disagree")
@@ -309,9 +310,9 @@ def test_people_set_aside_strangers_and_known_tasks_decide_nothing() -> None:
     known = task(2, JUDGED, known={"decision": "keep"})
     tasks = [task(rubric=JUDGED), known]
     on_known = decided("keep", "b", text="Ann is 2.", on=known)
-    made = settle(tasks, [decided("keep", "a"), decided("keep", "z"), on_known], JUDGED, people="ab", aside="a")
-    assert state(made) == ("apart", "nothing that was handed in counts")
-    assert sorted(one.reason for one in made.apart) == ["person set aside", "unknown person"]
+    made = settle(tasks, [decided("keep", "a"), decided("keep", "z"), on_known], JUDGED, people="ab", suspended="a")
+    assert state(made) == ("excluded", "nothing that was submitted counts")
+    assert sorted(one.reason for one in made.excluded) == ["person suspended", "unknown person"]
     assert made.counted == (on_known,)
 
 
@@ -370,7 +371,7 @@ def test_every_task_has_one_outcome_and_every_annotation_one_place(
     assert [one.key for one in made.outcomes] == [one.key for one in tasks]
     assert all((one.state == "decided") == (one.verdict is not None) for one in made.outcomes)
     assert len(made.verdicts) == sum(one.state == "decided" for one in made.outcomes)
-    assert sorted(one.source for one in (*made.counted, *made.apart)) == sorted(one.source for one in given_in)
+    assert sorted(one.source for one in (*made.counted, *made.excluded)) == sorted(one.source for one in given_in)
     handed_on = [handed.task.key for handed in (*made.reviews, *made.revisions)]
     assert len(set(handed_on)) == len(handed_on)
     assert not [handed for handed in made.reviews if handed.author not in known]

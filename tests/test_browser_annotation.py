@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from annotation.label_studio.config import SUGGESTED
-from annotation.label_studio.sync import held, is_retired, ours
+from annotation.label_studio.sync import is_retired, projects_of, tasks_of
+from annotation.label_studio.task_data import SUGGESTED
 from annotation.review import judging_of
 from flows.annotate.pull import pull
-from flows.annotate.push import hand_out
+from flows.annotate.push import push
 from flows.annotate.rubrics import examples_of
 from flows.construct.verification import VerifyContext
 from flows.families.charpeval import FAMILY
-from flows.families.charpeval.method import CharpEvalSettings
 from flows.families.charpeval.rubric import AUTHORING as AUTHORING_RUBRIC
+from flows.families.charpeval.settings import CharpEvalSettings
 from flows.project.project import Project
 from flows.project.settings import packaged
 from flows.project.verdicts import read_verdicts
-from schemas.annotation import SetAside
+from schemas.annotation import Excluded
 from tests.builds import practised, write_config
 from tests.forms import PAGE, close_guideline
 from tests.label_studio import Served
@@ -136,20 +136,20 @@ class Bench:
 
     def _project(self, rubric: str, by: str) -> Any | None:
         """The project of a form, of whatever version."""
-        projects = ours(self.served.client, "test").items()
+        projects = projects_of(self.served.client, "test").items()
         return next((info for name, info in projects if re.fullmatch(rf"test/{rubric}@\d+/{by}", name)), None)
 
     def left(self, rubric: str, by: str) -> list[Mapping[str, Any]]:
         """The data of the tasks that a person has yet to do."""
         info = self._project(rubric, by)
-        rows = held(self.served.client, info) if info else []
+        rows = tasks_of(self.served.client, info) if info else []
         return [row["data"] for row in rows if not is_retired(row) and not row["total_annotations"]]
 
-    def collect(self) -> list[SetAside]:
+    def collect(self) -> list[Excluded]:
         """Pull and push; what does not count."""
         collected = pull(self.project, self.served.client)
-        hand_out(self.project, self.served.client)
-        return [apart for one in collected for apart in (*one.apart, *one.settlement.apart)]
+        push(self.project, self.served.client)
+        return [apart for one in collected for apart in (*one.excluded, *one.settlement.excluded)]
 
 
 def tortoise() -> dict[str, Any]:
@@ -168,7 +168,7 @@ async def quiet(person: Person) -> Any:
 async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_studio: Served, browser: Any) -> None:
     bench = Bench(label_studio, tortoise())
     project = await bench.build(practice=False)
-    hand_out(project, label_studio.client)
+    push(project, label_studio.client)
     by, other = ("a1", "a2") if bench.left(AUTHORING, "a1") else ("a2", "a1")
     author = await Person.log_in(browser, label_studio, by)
 
@@ -201,7 +201,7 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
     # What is half written outlives a push, and once it was kept a page that is opened anew.
     await author.write("KGUG", "The oldest tortoise")
     await author.keep("KGUG")
-    hand_out(project, label_studio.client)
+    push(project, label_studio.client)
     await author.open(bench.queue(AUTHORING, by))
     given["KGUG"] = "The oldest tortoise"
     assert await author.texts() == given
@@ -218,7 +218,7 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
     for name, text in wrong.items():
         await author.write(name, text)
     await author.write("why_unchanged", "It is the knowledge's other half.")
-    hand_out(project, label_studio.client)
+    push(project, label_studio.client)
     await author.submit()
     await author.page.get_by_text("No More Tasks").wait_for()
 
@@ -286,11 +286,11 @@ async def test_an_item_by_hand_from_its_dialogue_to_an_accepted_verdict(label_st
 async def test_a_new_author_tells_right_from_wrong_before_writing(label_studio: Served, browser: Any) -> None:
     bench = Bench(label_studio, tortoise())
     project = await bench.build()
-    told = hand_out(project, label_studio.client)
-    assert any("once the practice set is done rightly" in line for line in told.lacking)
-    by = next(code for code in PEOPLE if any(f"{AUTHORING}: {code} gets 1 tasks" in line for line in told.lacking))
+    told = push(project, label_studio.client)
+    assert any("after the practice set, once pulled and pushed again" in line for line in told.shortages)
+    by = next(code for code in PEOPLE if any(f"{AUTHORING}: {code} gets 1 tasks" in line for line in told.shortages))
     practice = f"{AUTHORING}-judging-practice"
-    assert AUTHORING not in {name.split("/")[1].partition("@")[0] for name in ours(label_studio.client, "test")}
+    assert AUTHORING not in {name.split("/")[1].partition("@")[0] for name in projects_of(label_studio.client, "test")}
     known = {one.shown["response"]: one for one in examples_of(judging_of(AUTHORING_RUBRIC), FAMILY.folder)}
     author = await Person.log_in(browser, label_studio, by)
     for _ in known:
@@ -323,7 +323,7 @@ async def test_foreign_text_is_text_and_what_is_skipped_comes_back(label_studio:
     dialogue["history"] = [f"<b>My son</b> wants a pet. {SCRIPT}", *dialogue["history"][1:]]
     dialogue["knowledge"] += f" {SCRIPT} 乌龟很安静。 {long}"
     bench = Bench(label_studio, dialogue)
-    hand_out(await bench.build(practice=False), label_studio.client)
+    push(await bench.build(practice=False), label_studio.client)
     by = "a1" if bench.left(AUTHORING, "a1") else "a2"
     author = await Person.log_in(browser, label_studio, by)
     async with quiet(author):
@@ -341,7 +341,7 @@ async def test_foreign_text_is_text_and_what_is_skipped_comes_back(label_studio:
         await author.page.get_by_role("button", name="Skip").click()
     (collected,) = [one for one in pull(bench.project, label_studio.client) if one.rubric == AUTHORING]
     assert [one.question for one in collected.questions] == ["Is 乌龟 <b>a tortoise</b>?"]
-    assert [one.reason for one in collected.settlement.apart] == ["cancelled"]
+    assert [one.reason for one in collected.settlement.excluded] == ["cancelled"]
     await author.open(bench.queue(AUTHORING, by))
     await author.choose("reject this dialogue")
     await author.write("note", SCRIPT)

@@ -312,7 +312,7 @@ def test_a_manifest_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> N
     (made.folder / "manifest.json").write_text("{}")
     with pytest.raises(WrongInput, match=r"damaged manifest \(name: Field required\)"):
         read_release(made.folder)
-    with pytest.raises(WrongInput, match=r"there is no manifest\.json"):
+    with pytest.raises(WrongInput, match=r"has no manifest\.json"):
         read_release(tmp_path)
 
 
@@ -329,7 +329,7 @@ def test_the_section_of_a_version(tmp_path: Path) -> None:
         == """\
 ## 2.0.0
 
-A major change of `1.0.0`: results on the whole do not compare with those on `1.0.0`.
+A major change of `1.0.0`: results cannot be compared with those on `1.0.0`.
 
 | configuration | rows added | changed | removed | unchanged |
 | --- | ---: | ---: | ---: | ---: |
@@ -345,7 +345,7 @@ A major change of `1.0.0`: results on the whole do not compare with those on `1.
 
 ### `old`
 
-- No longer there.
+- Removed.
 
 ### `toy`
 
@@ -386,7 +386,7 @@ A patch of `1.0.0`: the rows are the same.
 ### Beside the rows
 
 - Rows of `toy` that are held back: 0 for `not reviewed yet` (before: 3), 7 for `rejected by people` (before: 1,200).
-- Other than before: models; `manifest.json` of either version tells what.
+- Changed: models; compare `manifest.json` of both versions.
 - Files: `scorers/toy.py`.
 """
     )

@@ -524,7 +524,7 @@ def test_what_cannot_be_fetched_leaves_nothing(hub: HubServer, one: Path, tmp_pa
     assert refused(WrongInput, lambda: fetch(REPO, "1.1.0", tmp_path / "got" / "x")) == (
         "acme/sample: no version 1.1.0; the published versions: 1.0.0"
     )
-    assert refused(WrongInput, lambda: fetch(REPO, "1.0.0", one)) == f"{one}: is there already; name a new folder"
+    assert refused(WrongInput, lambda: fetch(REPO, "1.0.0", one)) == f"{one}: exists already; name a new folder"
     hub.faults.append(Fault("GET /storage/", times=10**6, skip=1, status=503))
     assert refused(Failed, lambda: fetch(REPO, "1.0.0", tmp_path / "got" / "x")) == (
         "acme/sample: the Hub answers 503 Service Unavailable; run again later"

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from annotation.label_studio.sync import KEY, held, is_retired, one_writer, ours
+from annotation.label_studio.sync import KEY, is_retired, one_writer, projects_of, tasks_of
 from flows.annotate.server import KEY as API_KEY
-from flows.project.output_files import remember, write_outputs
+from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
 from flows.project.settings import packaged
 from tests.builds import TOUCHSTONE, practised, touchstone, write_config
@@ -48,7 +48,7 @@ def build(folder: Path, name: str, store: Path, **annotation: object) -> Path:
     config.write_text(json.dumps({**json.loads(config.read_text()), "name": name}))
     project = Project(config, folder / "out")
     asyncio.run(run_all(project.build))
-    write_outputs(project)
+    write_output_files(project)
     practised(project)
     with contextlib.chdir(folder):
         remember(project)
@@ -65,8 +65,8 @@ def fails(status: int, said: str, *arguments: str, folder: Path, **environment: 
 def keys(server: Served, name: str) -> Mapping[str, Counter[str]]:
     """By queue, how often each task is there."""
     return {
-        queue: Counter(row["data"][KEY] for row in held(server.client, info) if not is_retired(row))
-        for queue, info in ours(server.client, name).items()
+        queue: Counter(row["data"][KEY] for row in tasks_of(server.client, info) if not is_retired(row))
+        for queue, info in projects_of(server.client, name).items()
     }
 
 
@@ -84,7 +84,7 @@ def test_a_server_that_is_down_is_said_at_once(tmp_path: Path) -> None:
 def test_a_wrong_key_and_an_old_server_are_said(server: Served, tmp_path: Path) -> None:
     build(tmp_path / "key", "key", tmp_path / "store", url=server.url)
     for command in ("push", "status"):
-        fails(2, "does not take the key", command, folder=tmp_path / "key", **{API_KEY: "0" * 40})
+        fails(2, "does not accept the key", command, folder=tmp_path / "key", **{API_KEY: "0" * 40})
 
     class Old(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -179,7 +179,7 @@ def test_a_full_disk_is_said_and_leaves_files_whole(server: Served, tmp_path: Pa
             while True:
                 file.write(b"0" * 1024)
                 file.flush()
-        fails(1, "No space left on device); free space there, then run again", "pull", folder=tmp_path)
+        fails(1, "No space left on device; 0 MB are free there", "pull", folder=tmp_path)
         assert (out / "annotation.html").read_bytes() == page
         assert not [path for path in out.rglob("*") if ".tmp-" in path.name]
         (out / "filler").unlink()
@@ -201,7 +201,7 @@ def test_ctrl_c_during_a_push_leaves_what_the_next_push_completes(server: Served
     until = time.monotonic() + 120
     lock = server.folder.parent / "annotate.lock"
     while time.monotonic() < until and process.poll() is None:
-        if len(ours(server.client, name)) >= queues and is_held(lock):
+        if len(projects_of(server.client, name)) >= queues and is_held(lock):
             process.send_signal(signal.SIGINT)
             break
         time.sleep(0.01)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from annotation.quality import Known
-from flows.annotate.progress import Standing
+from annotation.quality import GoldScore
+from flows.annotate.progress import QueueProgress
 from flows.annotate.pull import write_lines
-from flows.annotate.report import agreed, figures_of, write_annotation
-from flows.annotate.terminal import _folded, _print_standings
-from flows.annotate.work import Collected, stand, works
+from flows.annotate.report import agreement_lines, progress_row, write_annotation
+from flows.annotate.terminal import _folded, _print_progress
+from flows.annotate.work import Collected, last_pull, works
 from flows.construct.people import every
 from schemas.annotation import Annotation
 from schemas.rubric import Rubric
@@ -44,17 +44,17 @@ def hand_in(project: Any, answers: Mapping[str, str], **more: str) -> Collected:
         if said != "-"
     ]  # fmt: skip
     write_lines(project, f"annotations/{work.rubric.name}.jsonl", made)
-    (collected,) = stand(project)
+    (collected,) = last_pull(project)
     return collected
 
 
-def line(collected: Collected, **more: Any) -> Standing:
+def line(collected: Collected, **more: Any) -> QueueProgress:
     given: dict[str, Any] = {
         "work": collected.rubric, "form": "work", "rubric": collected.rubric, "by": "a1", "done": 3, "left": 1,
-        "minutes": 1.25, "returned": 4, "rejected": 0.25, "known": Known(right=9, answered=10), "unchanged": 2,
-        "validation_share": 0.1, "agreement": 0.75, "aside": False, "changed": False, "url": "http://127.0.0.1/1",
+        "minutes": 1.25, "returned": 4, "rejected": 0.25, "gold": GoldScore(right=9, answered=10), "unchanged": 2,
+        "agreement": 0.75, "suspended": False, "changed": False, "url": "http://127.0.0.1/1",
     }  # fmt: skip
-    return Standing(**{**given, **more})
+    return QueueProgress(**{**given, **more})
 
 
 def test_agreement_of_two_people_worked_by_hand(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_agreement_of_two_people_worked_by_hand(tmp_path: Path) -> None:
     assert rows["decision", "percent agreement"].low is not None
     quick = collected.agreement(3, draws=0)
     assert all(one.low is None for one in quick)
-    assert agreed(quick) == [
+    assert agreement_lines(quick) == [
         "decision (4 items): percent agreement 0.75, Cohen's kappa 0.50, Fleiss' kappa 0.47, "
         "Krippendorff's alpha (nominal) 0.53",
         "identical texts (4 items): upper 1.00",
@@ -76,8 +76,10 @@ def test_agreement_of_two_people_worked_by_hand(tmp_path: Path) -> None:
 
 def test_where_nothing_can_be_told_one_line_says_why(tmp_path: Path) -> None:
     project = bench(tmp_path).project(FOUR)
-    assert agreed(hand_in(project, {"a1": "yy--", "a2": "--nn"}).agreement(0, 0)) == ["no item was done by two people"]
-    assert agreed(hand_in(project, {"a1": "yyyy"}).agreement(0, 0)) == ["only one person answered"]
+    assert agreement_lines(hand_in(project, {"a1": "yy--", "a2": "--nn"}).agreement(0, 0)) == [
+        "no item was done by two people"
+    ]
+    assert agreement_lines(hand_in(project, {"a1": "yyyy"}).agreement(0, 0)) == ["only one person answered"]
 
 
 def test_reviews_and_people_set_aside_tell_nothing_of_agreement(tmp_path: Path) -> None:
@@ -90,13 +92,15 @@ def test_reviews_and_people_set_aside_tell_nothing_of_agreement(tmp_path: Path) 
 
 def test_the_artifact_s_rows_hold_what_a_manager_asks(tmp_path: Path) -> None:
     collected = hand_in(bench(tmp_path).project(FOUR), {"a1": "yyyn", "a2": "yynn"})
-    assert dict(figures_of(line(collected))) == {
+    assert dict(progress_row(line(collected))) == {
         "rubric": "toy-words", "form": "work", "person": "a1", "done": 3, "left": 1, "minutes an item": "1.2",
         "rejected": "25% of 4", "known right": "90% of 10", "agrees": "75%", "as suggested": 2, "note": "",
     }  # fmt: skip
-    nothing = line(collected, form="review", minutes=None, rejected=None, known=Known(), agreement=None, aside=True)
-    assert dict(figures_of(nothing))["note"] == "set aside"
-    assert [dict(figures_of(nothing))[name] for name in ("minutes an item", "rejected", "known right", "agrees")] == [
+    nothing = line(
+        collected, form="review", minutes=None, rejected=None, gold=GoldScore(), agreement=None, suspended=True
+    )
+    assert dict(progress_row(nothing))["note"] == "suspended"
+    assert [dict(progress_row(nothing))[name] for name in ("minutes an item", "rejected", "known right", "agrees")] == [
         "–"
     ] * 4
 
@@ -105,21 +109,21 @@ def test_the_table_can_be_read_at_100_columns(tmp_path: Path) -> None:
     rubric = WORDS.model_copy(update={"name": NAMED})
     collected = hand_in(bench(tmp_path, rubric).project(FOUR), {"a1": "yyyn", "a2": "yynn"})
     standings = [
-        line(collected, form=form, by=by, changed=by == "a2", aside=by == "a2", done=1234)
+        line(collected, form=form, by=by, changed=by == "a2", suspended=by == "a2", done=1234)
         for form in ("practice", "work", "revision", "review")
         for by in TWO
     ]
     console = Console(width=100, record=True)
-    _print_standings(console, [collected], standings)
+    _print_progress(console, [collected], standings)
     lines = console.export_text().splitlines()
     assert max(map(len, lines)) <= 100
     assert sum(NAMED in one for one in lines) == 1, "the rubric stands once, as a heading"
     of_people = [" ".join(one.split()) for one in lines if re.search(r"\ba[12] ", one)]
     assert [one.partition(" ")[0] for one in of_people[::2]] == ["practice", "work", "revision", "review"]
-    assert of_people[1] == "a2 1234 1 1.2 25% of 4 90% of 10 75% 2 set aside, changed", "a line each"
+    assert of_people[1] == "a2 1234 1 1.2 25% of 4 90% of 10 75% 2 suspended, changed", "a line each"
     assert any("Cohen's kappa 0.50" in one for one in lines)
     told = " ".join(" ".join(lines).split())
-    assert "as suggested: a program's suggestions that were handed in unchanged" in told
+    assert "as suggested: a program's suggestions that were submitted unchanged" in told
 
 
 @pytest.mark.parametrize("width", range(60, 130))
@@ -140,7 +144,7 @@ def test_the_page_tells_it_all_without_a_name_or_an_address(tmp_path: Path) -> N
     text = page.read_text(encoding="utf-8")
     for said in ("Cohen&#39;s kappa", "0.50", "unknown person", "a3 1", "25% of 4", "3 accept, 1 reject",
                  "4 decided", "toy-words 4",
-                 "suggestions that were handed in unchanged", "Is &lt;b&gt;ant&lt;/b&gt; one?", "review"):  # fmt: skip
+                 "suggestions that were submitted unchanged", "Is &lt;b&gt;ant&lt;/b&gt; one?", "review"):  # fmt: skip
         assert said in text, said
     assert re.search(r"0\.50</bdi></td><td class=\"n\"><bdi>-?\d\.\d\d to \d\.\d\d<", text), "with its interval"
     assert "@" not in re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL)

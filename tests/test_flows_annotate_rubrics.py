@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from annotation.label_studio.config import answers_of, label_config, task_data
-from annotation.quality import practice_of
+from annotation.label_studio.answers import answers_of
+from annotation.label_studio.config import label_config
+from annotation.label_studio.task_data import task_data
+from annotation.practice import practice_of
 from annotation.review import review_of
 from flows.annotate.rubrics import HERE, Shipped, rubrics
 from flows.families import load_family

@@ -17,7 +17,7 @@ ELSEWHERE = "https://labels.example.org"
 def test_a_local_server_that_does_not_run_is_said(tmp_path: Path) -> None:
     config = load_config(write_config(tmp_path, store=str(tmp_path / "store"), families={"uraq": {}}))
     assert server_folder(config) == tmp_path / "store" / "label-studio"
-    with pytest.raises(Failed, match="does not run, or does not answer; `touchstone label-studio up` starts it"):
+    with pytest.raises(Failed, match="is not running, or does not answer; `touchstone label-studio up` starts it"):
         connect_configured(config)
 
 
@@ -26,7 +26,7 @@ def test_a_server_elsewhere_needs_a_key_and_is_not_started(tmp_path: Path, monke
     path = write_config(tmp_path, families={"uraq": {}}, annotation={"url": ELSEWHERE})
     with pytest.raises(WrongInput, match=f"{ELSEWHERE}: its key is missing: .*{KEY}"):
         connect_configured(load_config(path))
-    with pytest.raises(WrongInput, match=r"config.yaml: annotation.url: is https://labels.example.org, which is used"):
+    with pytest.raises(WrongInput, match=r"config.yaml: annotation.url is https://labels.example.org, which is used"):
         start_server(path, None, show_password=False)
 
 
@@ -44,7 +44,7 @@ def test_local_and_elsewhere_are_the_same_to_who_asks(
         assert client.url == label_studio.url
         assert client.projects() == []
     monkeypatch.setenv(KEY, "0" * 40)
-    with pytest.raises(WrongInput, match="does not take the key"):
+    with pytest.raises(WrongInput, match="does not accept the key"):
         connect_configured(load_config(path))
 
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from annotation.label_studio.sync import held, is_retired, ours
-from annotation.quality import PRACTICE
+from annotation.label_studio.sync import is_retired, projects_of, tasks_of
+from annotation.practice import PRACTICE
 from annotation.review import review_of, revision_of
-from flows.annotate.progress import status
+from flows.annotate.progress import progress
 from flows.annotate.pull import pull
-from flows.annotate.push import hand_out, open_queues
+from flows.annotate.push import open_queues, push
 from flows.construct.people import People, every, sample
 from flows.project.settings import AnnotationSettings, load_config, packaged
 from flows.project.verdicts import read_verdicts
@@ -64,9 +64,9 @@ class Bench:
 
     def queue(self, rubric: str, by: str) -> list[dict[str, Any]]:
         """The tasks that a person has to do or has done."""
-        for name, info in ours(self.served.client, "toys").items():
+        for name, info in projects_of(self.served.client, "toys").items():
             if name.split("/")[1].partition("@")[0] == rubric and name.endswith(f"/{by}"):
-                return [row for row in held(self.served.client, info) if not is_retired(row)]
+                return [row for row in tasks_of(self.served.client, info) if not is_retired(row)]
         return []
 
     def hand_in(self, row: Mapping[str, Any], by: str, answers: Mapping[str, str]) -> None:
@@ -106,7 +106,7 @@ def right(data: dict[str, Any]) -> Mapping[str, str]:
 @pytest.mark.slow
 def test_each_person_has_a_queue_and_their_work_becomes_verdicts(bench: Bench) -> None:
     project = bench.project()
-    done = hand_out(project, bench.served.client)
+    done = push(project, bench.served.client)
     assert sorted(one.wanted for one in done.queues) == [5, 5]
     first = bench.queue("toy-words", "a1")
     assert not {row["data"]["ext_id"] for row in first} & {
@@ -118,22 +118,22 @@ def test_each_person_has_a_queue_and_their_work_becomes_verdicts(bench: Bench) -
     bench.hand_in(first[3], "a1", {"decision": "perhaps"})
     bench.hand_in(first[4], "owner@touchstone.local", {"decision": "yes"})
     (collected,) = pull(project, bench.served.client)
-    reasons = sorted(one.reason for one in (*collected.apart, *collected.settlement.apart))
+    reasons = sorted(one.reason for one in (*collected.excluded, *collected.settlement.excluded))
     assert reasons == ["somebody else's queue", "somebody else's queue", "unknown option"]
     assert sorted(verdicts(project).values()) == ["fix", "reject"]
     lines = (project.out / "annotations" / "toy-words.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["by"] for line in lines] == ["a1", "a1"]
     assert "@" not in "".join(lines), "people are codes"
-    again = hand_out(project, bench.served.client)
+    again = push(project, bench.served.client)
     assert [(one.imported, one.retired, one.kept) for one in again.queues] == [(3, 3, 2), (0, 0, 5)]
-    standings = {one.by: (one.done, one.left, one.minutes) for one in status(project, bench.served.client)}
+    standings = {one.by: (one.done, one.left, one.minutes) for one in progress(project, bench.served.client)}
     assert standings == {"a1": (2, 3, 1.5), "a2": (0, 5, None)}
 
 
 @pytest.mark.slow
 def test_two_people_at_work_at_once_lose_nothing(bench: Bench) -> None:
     project = bench.project()
-    hand_out(project, bench.served.client)
+    push(project, bench.served.client)
     with ThreadPoolExecutor(2) as threads:
         done = list(threads.map(lambda by: bench.do_all("toy-words", by, right), TWO))
         pull(project, bench.served.client)  # in between, or after them
@@ -144,8 +144,8 @@ def test_two_people_at_work_at_once_lose_nothing(bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_a_pilot_leaves_the_queues_of_the_whole_build_alone(bench: Bench) -> None:
-    hand_out(bench.project(), bench.served.client)
-    done = hand_out(bench.project(ANIMALS[:2], limit=2), bench.served.client)
+    push(bench.project(), bench.served.client)
+    done = push(bench.project(ANIMALS[:2], limit=2), bench.served.client)
     assert sum(one.imported for one in done.queues) == 2
     assert sum(one.retired for one in done.queues) == 0
     assert [len(bench.queue("toy-words", by)) for by in TWO] == [5, 5]
@@ -156,7 +156,7 @@ def test_projects_are_there_before_a_build_and_a_push_fills_them(bench: Bench) -
     config = load_config(packaged("charpeval.yaml"))
     assert open_queues(config, bench.served.client) == 2
     assert open_queues(config, bench.served.client) == 0
-    there = ours(bench.served.client, config.name)
+    there = projects_of(bench.served.client, config.name)
     assert {name.split("/")[1].partition("@")[0] for name in there} == {"charpeval-utterance", "charpeval-authoring"}
     assert all("<h1>" in one.instruction for one in there.values())
 
@@ -164,16 +164,16 @@ def test_projects_are_there_before_a_build_and_a_push_fills_them(bench: Bench) -
 @pytest.mark.slow
 def test_what_changed_after_its_annotation_goes_out_anew(bench: Bench) -> None:
     project = bench.project(ANIMALS[:4])
-    hand_out(project, bench.served.client)
+    push(project, bench.served.client)
     for by in TWO:
         bench.do_all("toy-words", by, right)
     pull(project, bench.served.client)
     assert set(verdicts(project).values()) == {"accept"}
     changed = bench.project(["ant", *ANIMALS[1:4]])  # the first line is another word, under the same key
-    done = hand_out(changed, bench.served.client)
+    done = push(changed, bench.served.client)
     assert (sum(one.imported for one in done.queues), sum(one.retired for one in done.queues)) == (1, 1)
     (collected,) = pull(changed, bench.served.client)
-    assert [one.reason for one in collected.settlement.apart] == ["earlier view"]
+    assert [one.reason for one in collected.settlement.excluded] == ["earlier view"]
     assert set(verdicts(changed)) == set(ANIMALS[1:4])
 
 
@@ -190,11 +190,11 @@ def test_work_goes_to_a_reviewer_back_to_its_author_and_to_a_verdict(bench: Benc
     bench.part = every(WORDS, checks=shouted, review=REVIEW)
     project = bench.project(ANIMALS[:2])
     client = bench.served.client
-    hand_out(project, client)
+    push(project, client)
     (task,) = bench.queue("toy-words", "a1")
     bench.hand_in(task, "a1", {"decision": "yes", "upper": "quiet"})
     pull(project, client)
-    hand_out(project, client)
+    push(project, client)
     revision = revision_of(WORDS).name
     (back,) = bench.queue(revision, "a1")  # a check sent it back, nobody reviewed it
     assert "not in capitals" in back["data"]["shown_review_comment"]
@@ -202,18 +202,18 @@ def test_work_goes_to_a_reviewer_back_to_its_author_and_to_a_verdict(bench: Benc
     assert bench.queue(REVIEW.name, "a2") == []
     bench.hand_in(back, "a1", {"decision": "yes", "upper": "LOUD"})
     pull(project, client)
-    hand_out(project, client)
+    push(project, client)
     assert bench.queue(REVIEW.name, "a1") == [], "nobody reviews their own"
     (asked,) = bench.queue(REVIEW.name, "a2")
     assert asked["data"]["shown_author_upper"] == "LOUD"
     bench.hand_in(asked, "a2", {"upper_decision": "reject", "review_comment": "Louder, please."})
     pull(project, client)
-    hand_out(project, client)
+    push(project, client)
     rows = [row for row in bench.queue(revision, "a1") if not row["total_annotations"]]
     assert [row["data"]["shown_review_comment"] for row in rows] == ["Rejected: In capitals\nLouder, please."]
     bench.hand_in(rows[0], "a1", {"decision": "yes", "upper": "LOUDER"})
     pull(project, client)
-    hand_out(project, client)
+    push(project, client)
     rows = [row for row in bench.queue(REVIEW.name, "a2") if not row["total_annotations"]]
     bench.hand_in(rows[0], "a2", {"upper_decision": "accept", "upper": "LOUDER"})
     pull(project, client)
@@ -222,14 +222,14 @@ def test_work_goes_to_a_reviewer_back_to_its_author_and_to_a_verdict(bench: Benc
         "fix", {"upper": "LOUDER"}, "a1", "a2",
     )  # fmt: skip
     # A check sent the first version back, the reviewer the second; the third was accepted.
-    told = {(one.form, one.by): (one.returned, one.rejected) for one in status(project, client)}
+    told = {(one.form, one.by): (one.returned, one.rejected) for one in progress(project, client)}
     assert (told["work", "a1"], told["revision", "a1"], told["review", "a2"]) == ((1, 1.0), (2, 0.5), (0, None))
 
 
 @pytest.mark.slow
 def test_what_does_not_count_goes_out_anew_and_what_counted_stays(bench: Bench) -> None:
     project, client = bench.project(ANIMALS[:4]), bench.served.client
-    hand_out(project, client)
+    push(project, client)
     first, second = bench.queue("toy-words", "a1")
     # Somebody works in another's queue; somebody's work is changed by another.
     bench.hand_in(first, "a2", right(first["data"]))
@@ -239,14 +239,17 @@ def test_what_does_not_count_goes_out_anew_and_what_counted_stays(bench: Bench) 
     time.sleep(1.5)
     client._request("PATCH", f"api/annotations/{own['id']}/", json={"result": []})
     (collected,) = pull(project, client)
-    assert Counter(one.reason for one in collected.apart) == {"somebody else's queue": 1, "changed by somebody else": 1}
-    assert collected.notes == ["1 annotations were changed into what does not count; they stay as they were"]
+    assert Counter(one.reason for one in collected.excluded) == {
+        "somebody else's queue": 1,
+        "changed by somebody else": 1,
+    }
+    assert collected.notes == ["1 annotations were changed so that they do not count; they stay as they were"]
     assert [one.by for one in collected.settlement.counted] == ["a1"]
-    done = hand_out(project, client)
+    done = push(project, client)
     assert sum(one.imported for one in done.queues) == 1
     again = [row for row in bench.queue("toy-words", "a1") if not row["total_annotations"]]
     assert [row["data"]["ext_id"] for row in again] == [first["data"]["ext_id"]]
-    assert [one.imported + one.retired for one in hand_out(project, client).queues] == [0, 0]
+    assert [one.imported + one.retired for one in push(project, client).queues] == [0, 0]
     bench.hand_in(again[0], "a1", right(again[0]["data"]))
     (collected,) = pull(project, client)
     assert [one.by for one in collected.settlement.counted] == ["a1", "a1"]
@@ -257,23 +260,23 @@ def test_what_was_done_before_people_were_named_is_theirs(bench: Bench) -> None:
     client = bench.served.client
     bench.people = {}
     project = bench.project(ANIMALS[:3])
-    hand_out(project, client)
+    push(project, client)
     client.sign_up("ann@example.org", "a long password 1")
     rows = bench.queue("toy-words", "all")
     bench.hand_in(rows[0], "ann@example.org", right(rows[0]["data"]))
     pull(project, client)
     bench.people = {"a1": "ann@example.org"}
     project = bench.project(ANIMALS[:3])
-    hand_out(project, client)
+    push(project, client)
     assert len(bench.queue("toy-words", "a1")) == 2, "what is done is not asked again"
     (row, _) = bench.queue("toy-words", "a1")
     bench.hand_in(row, "a1", right(row["data"]))
     pull(project, client)
-    (line,) = [one for one in status(project, client) if one.form == "work"]
+    (line,) = [one for one in progress(project, client) if one.form == "work"]
     assert (line.by, line.done, line.left) == ("a1", 2, 1)
     client._request("DELETE", f"api/tasks/{row['id']}/")
     (collected,) = pull(project, client)
-    assert collected.apart == []
+    assert collected.excluded == []
     assert [one.by for one in collected.settlement.counted] == ["a1", "a1"]
 
 
@@ -297,14 +300,14 @@ def test_practice_comes_first_and_who_fails_the_known_items_is_set_aside(bench: 
     bench.part, bench.gold_share = sample(JUDGED, judged, known), 0.6
     project, client = bench.project(), bench.served.client
     answers = {one.shown["text"]: one.known["decision"] for one in known(project.build.accepted("toy", "words"), (), 3)}
-    hand_out(project, client)
+    push(project, client)
     practice = f"{JUDGED.name}-{PRACTICE}"
     assert [len(bench.queue(practice, by)) for by in TWO] == [5, 5]
     assert [len(bench.queue(JUDGED.name, by)) for by in TWO] == [0, 0]
     bench.do_all(practice, "a1", lambda data: {"decision": answers[data["shown_text"]]})
     bench.do_all(practice, "a2", lambda data: {"decision": "yes"})
     pull(project, client)
-    hand_out(project, client)
+    push(project, client)
     assert len(bench.queue(JUDGED.name, "a1")) > 5
     assert bench.queue(JUDGED.name, "a2") == []
     told = [row["data"]["shown_feedback"] for row in bench.queue(practice, "a2") if not row["total_annotations"]]
@@ -312,7 +315,7 @@ def test_practice_comes_first_and_who_fails_the_known_items_is_set_aside(bench: 
     assert all("the right answer is no" in text for text in told)
     bench.do_all(practice, "a2", lambda data: {"decision": answers[data["shown_text"]]})
     pull(project, client)
-    hand_out(project, client)
+    push(project, client)
     rows = bench.queue(JUDGED.name, "a2")
     assert {row["data"]["shown_text"] for row in rows} & set(answers), "known items are among them"
     assert all(set(row["data"]) == set(rows[0]["data"]) for row in rows), "nothing tells them apart"
@@ -320,8 +323,8 @@ def test_practice_comes_first_and_who_fails_the_known_items_is_set_aside(bench: 
         bench.do_all(JUDGED.name, by, lambda data, sure=sure: {
             "decision": answers.get(data["shown_text"], "yes") if sure else "no"})  # type: ignore[misc]  # fmt: skip
     (collected,) = pull(project, client)
-    assert collected.aside == {"a2"}
-    hand_out(project, client)
+    assert collected.suspended == {"a2"}
+    push(project, client)
     assert bench.queue(JUDGED.name, "a2") == []
     again = [row for row in bench.queue(JUDGED.name, "a1") if not row["total_annotations"]]
     assert again, "what a2 judged goes out to a1"
@@ -331,7 +334,7 @@ def test_practice_comes_first_and_who_fails_the_known_items_is_set_aside(bench: 
 def test_without_named_people_there_is_one_queue_with_the_same_rules(bench: Bench) -> None:
     bench.people = {}
     project, client = bench.project(), bench.served.client
-    (done,) = hand_out(project, client).queues
+    (done,) = push(project, client).queues
     assert (done.wanted, done.imported) == (10, 10)
     owner = "owner@touchstone.local"
     for row in bench.queue("toy-words", "all")[:3]:

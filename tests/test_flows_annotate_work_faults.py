@@ -9,14 +9,14 @@ from typing import Any
 import fsspec
 import pytest
 
-from annotation.label_studio.config import answers_given
+from annotation.label_studio.answers import unchecked_answers
 from annotation.label_studio.listener import mark, marked
-from annotation.label_studio.sync import held, one_writer, ours
+from annotation.label_studio.sync import one_writer, projects_of, tasks_of
 from annotation.latest import ANOTHER_VERSION, TAKEN_BACK, UNKNOWN_PERSON
-from flows.annotate.progress import status
+from flows.annotate.progress import progress
 from flows.annotate.pull import pull
-from flows.annotate.push import hand_out
-from flows.annotate.work import read_annotations, stand
+from flows.annotate.push import push
+from flows.annotate.work import last_pull, read_annotations
 from flows.construct.people import every
 from schemas.errors import Failed, WrongInput
 from schemas.rubric import Choice
@@ -36,7 +36,7 @@ def bench(label_studio: Served, tmp_path: Path) -> Bench:
 def made(bench: Bench) -> Made:
     """Six words among two people, who have done theirs, pulled."""
     project, client = bench.project(ANIMALS[:6]), bench.served.client
-    hand_out(project, client)
+    push(project, client)
     for by in TWO:
         bench.do_all("toy-words", by, right)
     pull(project, client)
@@ -64,7 +64,7 @@ def test_answers_to_another_form_are_kept_whatever_it_asked() -> None:
         {"from_name": "question-to-engineer", "type": "textarea", "value": {"text": ["Why?"]}},
         {"from_name": "broken", "type": "choices", "value": None},
     ]
-    found = answers_given({"result": result})
+    found = unchecked_answers({"result": result})
     assert found.answers == {"kind": "word", "tags": "one\ntwo", "said": "A line.\nAnother.", "stars": '{"rating": 4}'}
     assert (found.marks, found.question) == ({"keyword": ("ant", "bee")}, "Why?")
 
@@ -73,15 +73,16 @@ def test_answers_to_another_form_are_kept_whatever_it_asked() -> None:
 def test_a_project_deleted_by_hand_takes_no_work_with_it(made: Made) -> None:
     bench, project, client = made
     before = files(project)
-    client.delete_project(ours(client, "toys")["toys/toy-words@1/a1"].id)
+    info = projects_of(client, "toys")["toys/toy-words@1/a1"]
+    client._request("DELETE", f"api/projects/{info.id}/")
     (collected,) = pull(project, client)
     assert collected.notes == ["3 annotations whose tasks are gone from the server are kept"]
     assert files(project) == before
-    done = hand_out(project, client)
+    done = push(project, client)
     assert [(one.imported, one.kept) for one in done.queues] == [(0, 3)], "what a1 did is not asked again"
-    assert [(one.by, one.done, one.left) for one in status(project, client)] == [("a1", 3, 0), ("a2", 3, 0)]
+    assert [(one.by, one.done, one.left) for one in progress(project, client)] == [("a1", 3, 0), ("a2", 3, 0)]
     bench.project(ANIMALS[:8])  # two words more: a1's project is made anew for hers
-    done = hand_out(bench.project(ANIMALS[:8]), client)
+    done = push(bench.project(ANIMALS[:8]), client)
     assert {one.queue: (one.imported, one.kept) for one in done.queues} == {
         "toys/toy-words@1/a1": (1, 0), "toys/toy-words@1/a2": (1, 3),
     }  # fmt: skip
@@ -93,13 +94,13 @@ def test_a_project_deleted_by_hand_takes_no_work_with_it(made: Made) -> None:
 def test_tasks_deleted_by_hand_come_back_where_they_were_not_done(made: Made) -> None:
     bench, _, client = made
     more = bench.project(ANIMALS[:8])
-    hand_out(more, client)
-    there = ours(client, "toys")["toys/toy-words@1/a1"]
-    for row in held(client, there):
-        client.delete_task(row["id"])
+    push(more, client)
+    there = projects_of(client, "toys")["toys/toy-words@1/a1"]
+    for row in tasks_of(client, there):
+        client._request("DELETE", f"api/tasks/{row['id']}/")
     (collected,) = pull(more, client)
     assert len(collected.settlement.verdicts) == 6
-    done = {one.queue: one.imported for one in hand_out(more, client).queues}
+    done = {one.queue: one.imported for one in push(more, client).queues}
     assert done == {"toys/toy-words@1/a1": 1, "toys/toy-words@1/a2": 0}
     bench.do_all("toy-words", "a1", right)
     (collected,) = pull(more, client)
@@ -113,30 +114,30 @@ def test_what_its_person_takes_back_does_not_count_and_is_written_down(made: Mad
     (annotation,) = client.annotations(row["id"])
     client.delete_annotation(annotation["id"])
     (collected,) = pull(project, client)
-    assert [(one.reason, one.by) for one in collected.apart] == [(TAKEN_BACK, "a1")]
-    assert "NIMAL" in collected.apart[0].evidence, "with what was written"
+    assert [(one.reason, one.by) for one in collected.excluded] == [(TAKEN_BACK, "a1")]
+    assert "NIMAL" in collected.excluded[0].evidence, "with what was written"
     assert len(collected.settlement.verdicts) == 5
     (again,) = pull(project, client)
-    assert again.apart == collected.apart, "as long as the files are there"
-    assert [one.left for one in status(project, client)] == [1, 0]
+    assert again.excluded == collected.excluded, "as long as the files are there"
+    assert [one.left for one in progress(project, client)] == [1, 0]
 
 
 @pytest.mark.slow
 def test_a_form_edited_by_hand_is_put_back_and_what_was_answered_by_it_is_set_apart(bench: Bench) -> None:
     project, client = bench.project(ANIMALS[:4]), bench.served.client
-    hand_out(project, client)
-    there = ours(client, "toys")["toys/toy-words@1/a1"]
+    push(project, client)
+    there = projects_of(client, "toys")["toys/toy-words@1/a1"]
     client.set_config(there.id, there.label_config.replace('alias="no"', 'alias="never"'))
     first, second = bench.queue("toy-words", "a1")
     bench.hand_in(first, "a1", {"decision": "never"})
     bench.hand_in(second, "a1", {"decision": "yes"})
     (collected,) = pull(project, client)
-    assert [(one.reason, one.evidence) for one in collected.apart] == [("unknown option", "decision: never")]
+    assert [(one.reason, one.evidence) for one in collected.excluded] == [("unknown option", "decision: never")]
     assert list(verdicts(project).values()) == ["accept"]
-    notes = {one.queue: one.notes for one in hand_out(project, client).queues}
+    notes = {one.queue: one.notes for one in push(project, client).queues}
     assert notes["toys/toy-words@1/a1"] == [
-        "its form was not as declared; it was put back",
-        "1 tasks go out once more: what was handed in on them does not count",
+        "its form was not as declared; it was restored",
+        "1 tasks go out once more: the work on them does not count",
     ]
     assert client.project(there.id).label_config == there.label_config
 
@@ -152,19 +153,19 @@ def test_a_raised_version_has_projects_of_its_own_and_the_old_answers_are_kept(m
     bench, _, client = made
     bench.part = changed(2)
     more = bench.project(ANIMALS[:7])
-    done = {one.queue: (one.imported, one.retired) for one in hand_out(more, client).queues}
+    done = {one.queue: (one.imported, one.retired) for one in push(more, client).queues}
     new = [done.pop(f"toys/toy-words@2/{by}") for by in TWO]
     assert sorted(new) == [(3, 0), (4, 0)]
     assert done == {f"toys/toy-words@1/{by}": (0, 3) for by in TWO}
     (collected,) = pull(more, client)
-    assert [one.reason for one in collected.settlement.apart] == [ANOTHER_VERSION] * 6
+    assert [one.reason for one in collected.settlement.excluded] == [ANOTHER_VERSION] * 6
     old = read_annotations(more, "toy-words")
     assert [(one.version, one.answers["decision"]) for one in old] == [(1, "yes")] * 6, "by questions nobody asks now"
-    for row in held(client, ours(client, "toys")["toys/toy-words@2/a1"]):
+    for row in tasks_of(client, projects_of(client, "toys")["toys/toy-words@2/a1"]):
         bench.hand_in(row, "a1", {"kind": "word"})
     (collected,) = pull(more, client)
     assert {one.decision for one in collected.settlement.verdicts} == {"accept"}
-    again = hand_out(more, client)
+    again = push(more, client)
     assert not any(one.imported or one.retired for one in again.queues)
 
 
@@ -175,7 +176,7 @@ def test_a_form_that_changed_without_its_version_is_refused_where_work_stands_in
     bench.part = changed(1)
     more = bench.project(ANIMALS[:6])
     with pytest.raises(Failed, match="raise the rubric's version, then a new project takes over"):
-        hand_out(more, client)
+        push(more, client)
     bench.part = every(WORDS)
     pull(project, client)
     assert files(project) == before
@@ -186,12 +187,12 @@ def test_who_is_no_longer_named_has_no_open_tasks_and_what_they_did_stays(made: 
     bench, project, client = made
     bench.people = {"a1": TWO["a1"]}
     project = bench.project(ANIMALS[:6])
-    done = {one.queue: (one.imported, one.retired) for one in hand_out(project, client).queues}
+    done = {one.queue: (one.imported, one.retired) for one in push(project, client).queues}
     assert done["toys/toy-words@1/a2"] == (0, 3)
     assert done["toys/toy-words@1/a1"] == (3, 0), "hers go to who is there"
     (collected,) = pull(project, client)
     assert set(verdicts(project)) == set(ANIMALS[:6]), "her verdicts stay until there are others"
-    assert [(one.reason, one.by) for one in collected.settlement.apart] == [(UNKNOWN_PERSON, "a2")] * 3
+    assert [(one.reason, one.by) for one in collected.settlement.excluded] == [(UNKNOWN_PERSON, "a2")] * 3
     assert [one.by for one in read_annotations(project, "toy-words")].count("a2") == 3
 
 
@@ -204,7 +205,7 @@ def test_a_damaged_annotations_file_is_named_and_mended_by_a_pull(made: Made) ->
     path = project.out / "annotations" / "toy-words.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole[:-20])
-    for work in (lambda: stand(project), lambda: hand_out(project, client), lambda: status(project, client)):
+    for work in (lambda: last_pull(project), lambda: push(project, client), lambda: progress(project, client)):
         with pytest.raises(WrongInput, match=r"toy-words.jsonl: line 6: .*`touchstone annotate pull`"):
             work()  # type: ignore[no-untyped-call]
     (collected,) = pull(project, client)
@@ -215,7 +216,7 @@ def test_a_damaged_annotations_file_is_named_and_mended_by_a_pull(made: Made) ->
     assert copy.read_bytes() == whole[:-20]
     path.write_text('{"task": 1}\n')
     with pytest.raises(WrongInput, match="line 1: task: Input should be a valid string"):
-        stand(project)
+        last_pull(project)
 
 
 @pytest.mark.slow
@@ -225,7 +226,7 @@ def test_a_damaged_verdicts_file_is_named_and_left_as_it_is(made: Made) -> None:
     path = project.out / "verdicts" / "toy-words.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole + b'{"key": "k", "decision": "perhaps"}\n')
-    for work in (pull, hand_out):
+    for work in (pull, push):
         with pytest.raises(WrongInput, match=r"verdicts/toy-words.jsonl: line 7: .*correct the verdict"):
             work(project, client)
     assert path.read_bytes() == whole + b'{"key": "k", "decision": "perhaps"}\n'
@@ -251,7 +252,7 @@ def test_a_disk_that_fills_leaves_every_file_whole(
             raise OSError(number, os.strerror(number))
         return real(self, path, *rest, **more)
 
-    queue = ours(client, "toys")["toys/toy-words@1/a1"].id
+    queue = projects_of(client, "toys")["toys/toy-words@1/a1"].id
     mark(project.state, queue)
     with monkeypatch.context() as patch:
         patch.setattr(fsspec.implementations.local.LocalFileSystem, "open", full)

@@ -16,7 +16,7 @@ from flows import cli
 from flows.construct.stages import StageRef
 from flows.llm.model import Usage
 from flows.project.console import money
-from flows.project.output_files import open_built, read_manifest, remember, write_outputs
+from flows.project.output_files import open_built, read_manifest, remember, write_output_files
 from flows.project.project import Project
 from flows.run.summary import print_next, print_summary
 from flows.run.terminal import Terminal
@@ -55,7 +55,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     project = Project(config, folder / "out")
     asyncio.run(run_all(project.build))
-    write_outputs(project)
+    write_output_files(project)
     remember(project)
     os.chdir(before)
     return folder
@@ -245,9 +245,9 @@ def test_a_run_that_asked_for_everything_needs_no_second_count() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["release", "--dry-run"], "No such option: --dry-run; `touchstone release --help` tells what it takes"),
-        (["annotate", "push", "--nope"], "No such option: --nope; `touchstone annotate push --help` tells"),
-        (["frobnicate"], "`touchstone --help` tells what it takes"),
+        (["release", "--dry-run"], "No such option: --dry-run; `touchstone release --help` shows what it takes"),
+        (["annotate", "push", "--nope"], "No such option: --nope; `touchstone annotate push --help` shows"),
+        (["frobnicate"], "`touchstone --help` shows what it takes"),
     ],
 )
 def test_a_wrong_option_names_the_help_of_its_command(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flows.construct.centroid_lists import LowRecallError
 from flows.construct.dedupe import (
     Dedupe,
     DuplicateIdsError,
-    LowRecallError,
     NearDuplicate,
     NotUnitVectorsError,
     Rule,

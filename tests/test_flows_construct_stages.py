@@ -10,12 +10,14 @@ import pytest
 from pydantic import BaseModel
 
 from data.store import StoreError
+from flows.construct.counting import AccountingError, part_summary
 from flows.construct.engine import Context, Drop, Slot, expand
 from flows.construct.estimates import Expected
-from flows.construct.stages import AccountingError, Anew, Build, StageRef, Taken
+from flows.construct.preparing import attempts, expected_calls
+from flows.construct.sample import Sample
+from flows.construct.stages import Build, RebuiltParts, StageRef
 from flows.llm.model import Out, Prompt, TransportError, Usage
 from flows.llm.rules import Rules
-from flows.run.estimate import expected_calls
 from schemas.base import Dropped
 from schemas.errors import WrongInput
 from schemas.manifest import BuildManifest
@@ -38,7 +40,7 @@ def bytes_of(build: Build) -> dict[str, bytes]:
 async def test_every_record_is_kept_or_dropped_with_its_reason(tmp_path: Path) -> None:
     build = toy_build(tmp_path, WORDS)
     await run_all(build)
-    words = build.summary(FAMILY, FAMILY.part("words"))
+    words = part_summary(build, FAMILY, FAMILY.part("words"))
     assert words.planned == len(WORDS)
     assert words.dropped == {
         "shorten": {"same first letter": 1},
@@ -54,7 +56,7 @@ async def test_every_record_is_kept_or_dropped_with_its_reason(tmp_path: Path) -
 async def test_expand_makes_a_record_for_each_slot_or_drops_that_slot(tmp_path: Path) -> None:
     build = toy_build(tmp_path, WORDS, times=(1, 2, 3))
     await run_all(build)
-    echoes = build.summary(FAMILY, FAMILY.part("echoes"))
+    echoes = part_summary(build, FAMILY, FAMILY.part("echoes"))
     assert (echoes.planned, echoes.kept) == (9, 8)
     assert echoes.dropped == {"echo": {"z is said twice at most": 1}}
     keys = [record.key for record in build.accepted("toy", "echoes")]
@@ -134,7 +136,7 @@ async def test_a_pilot_draws_from_what_has_cost_nothing_and_once(tmp_path: Path)
     whole, pilot = await made(1, None, "store"), await made(1, 5, "store")
     assert pilot.fingerprint(SHORTEN) == whole.fingerprint(SHORTEN)
     assert pilot.fingerprint(SHOUTED) != whole.fingerprint(SHOUTED)
-    told = pilot.summary(FAMILY, FAMILY.part("words"))
+    told = part_summary(pilot, FAMILY, FAMILY.part("words"))
     assert [stage.planned for stage in told.stages] == [40, 40, 5]
     drawn = [word.text for word in pilot.accepted("toy", "words")]
     every = [word.text for word in whole.accepted("toy", "words")]
@@ -162,7 +164,7 @@ async def test_verdicts_reject_fix_and_accept_and_the_rest_waits(tmp_path: Path)
     build = toy_build(tmp_path, WORDS, verdicts=verdicts)
     await run_all(build)
     assert [word.upper for word in build.accepted("toy", "words")] == ["BUZZ", "ZEBRA"]
-    summary = build.summary(FAMILY, FAMILY.part("words"))
+    summary = part_summary(build, FAMILY, FAMILY.part("words"))
     assert (summary.kept, summary.reviewed, summary.waiting) == (1, 1, 1)
     assert summary.dropped["people"] == {"rejected by people": 1}
     assert summary.planned == len(WORDS) == summary.kept + summary.waiting + 4
@@ -267,7 +269,7 @@ async def test_some_parts_of_a_build_are_made_anew_beside_it_on_the_others_as_bu
     build = toy_build(tmp_path, WORDS, times=(1, 2))
     await run_all(build)
     before = bytes_of(build)
-    parts = [build.summary(FAMILY, part) for part in FAMILY.parts]
+    parts = [part_summary(build, FAMILY, part) for part in FAMILY.parts]
     built = BuildManifest(
         name="toy", seed=1, limit=None, config={}, versions={}, models={}, prompts={}, parts=tuple(parts)
     )
@@ -277,7 +279,7 @@ async def test_some_parts_of_a_build_are_made_anew_beside_it_on_the_others_as_bu
         family = replace(one, settings=one.settings.model_copy(update=changed))
         return Build(
             [family], store=build.store, seed=1, limit=None, embedder=build.embedder, verdicts=build.verdicts,
-            built=built, anew=Anew("toy", ("echoes",), take),
+            built=built, rebuilt=RebuiltParts("toy", ("echoes",), take),
         )  # fmt: skip
 
     echoes, words = FAMILY.part("echoes"), FAMILY.part("words")
@@ -301,10 +303,10 @@ async def test_some_parts_of_a_build_are_made_anew_beside_it_on_the_others_as_bu
 
 def test_records_are_taken_evenly() -> None:
     records: Any = range(300)
-    assert list(Taken(records, 3)) == [0, 100, 200]
-    assert list(Taken(records, 6)) == [0, 50, 100, 150, 200, 250]
-    assert list(Taken(records, 300)) == list(records)
-    assert list(Taken(records, 7).slice(5, 9)) == [214, 257]
+    assert list(Sample(records, 3)) == [0, 100, 200]
+    assert list(Sample(records, 6)) == [0, 50, 100, 150, 200, 250]
+    assert list(Sample(records, 300)) == list(records)
+    assert list(Sample(records, 7).slice(5, 9)) == [214, 257]
 
 
 class Busy:
@@ -378,7 +380,7 @@ async def test_a_stage_needs_what_it_is_made_from_and_what_its_part_uses(tmp_pat
 async def test_a_stage_tells_how_many_records_it_will_try(tmp_path: Path) -> None:
     build = toy_build(tmp_path, WORDS, times=(1, 2, 3))
     await run_all(build)
-    assert build.attempts(SHOUTED) == 5
-    assert build.attempts(ECHOED) == 9
+    assert attempts(build, SHOUTED) == 5
+    assert attempts(build, ECHOED) == 9
     assert expected_calls(build, SHOUTED) == 5
     assert expected_calls(build, ECHOED) == 0

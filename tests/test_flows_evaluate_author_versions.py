@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 
 from flows.annotate.pull import write_lines
-from flows.annotate.work import stand, works
+from flows.annotate.work import last_pull, works
 from flows.construct.evaluation import Version
 from flows.evaluate import terminal as scoring
 from flows.evaluate.author_versions import author_versions
 from flows.families.charpeval import FAMILY
+from flows.families.charpeval.authors import compare_authors
 from flows.families.charpeval.checks import DECISION, REJECT, USABLE
-from flows.families.charpeval.facts import lacking
-from flows.families.charpeval.score import ScoredItem, compare_authors
+from flows.families.charpeval.facts import unnamed_entities
 from flows.llm.model import Usage
 from flows.llm.options import Likelihood, Options
+from flows.project.models import Models
 from flows.project.project import Project
 from flows.project.settings import packaged
 from flows.scoring.tables import ScoreError
@@ -62,7 +63,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 def texts(record: Authored, best: str = "", **changes: str) -> Mapping[str, str]:
     """What an author hands in: five distractors, of which the model prefers that of one type, or none."""
-    other = lacking(record.knowledge, record.response)[0].text
+    other = unnamed_entities(record.knowledge, record.response)[0].text
     made = {kind: f"Well, this is no answer {place}." for place, kind in enumerate(DISTRACTOR_TYPES)}
     made["IECF"] = f"So {other} is well known."
     if best:
@@ -98,7 +99,7 @@ def test_table_3_worked_by_hand(written: Project, monkeypatch: pytest.MonkeyPatc
     # Of four dialogues, the model puts KGIR first in three of a1's versions and in two of a2's, else the response:
     # 3/4 and 1/4 beside 2/4 and 2/4, so that they are 25 points apart.
     monkeypatch.setattr(scoring, "open_build", lambda out, console: written)
-    monkeypatch.setattr(Project, "likelihood_model", lambda self, role: Planted())
+    monkeypatch.setattr(Models, "likelihood_model", lambda self, role: Planted())
     monkeypatch.setattr(Project, "close", lambda self: None)
     told: list[Any] = []
     real = scoring._tell
@@ -130,7 +131,7 @@ def test_table_3_worked_by_hand(written: Project, monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_author_s_version_is_what_was_handed_in_last(written: Project) -> None:
-    collected = next(one for one in stand(written) if one.rubric == "charpeval-authoring")
+    collected = next(one for one in last_pull(written) if one.rubric == "charpeval-authoring")
     ((back, author),) = collected.settlement.revisions
     assert author == "a1"
     record: Any = collected.work.records[back.item_key]
@@ -154,7 +155,7 @@ def test_where_nobody_wrote_for_the_same_record_it_is_said(built: Project) -> No
 
 
 def scored(key: str, by: str, name: str) -> Version:
-    return Version(key, by, ScoredItem(id=name, subset="hCHARP"))
+    return Version(key, by, {"id": name, "subset": "hCHARP"})
 
 
 def test_three_authors_are_compared_two_by_two_on_what_both_wrote() -> None:

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from flows.construct.stages import StageRef
 from flows.project.locks import one_evaluation
-from flows.project.output_files import open_built, remember, write_outputs
+from flows.project.output_files import open_built, remember, write_output_files
 from flows.project.project import Project
 from flows.run.summary import print_next
 from flows.run.terminal import Terminal
@@ -107,7 +107,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, servers: tuple[ChatServer, C
     )  # fmt: skip
     project = Project(folder / "config.yaml", folder / "out")
     project.run(run_all(project.build))
-    write_outputs(project)
+    write_output_files(project)
     project.close()
     return folder
 
@@ -198,7 +198,7 @@ def test_of_two_evaluations_of_a_model_at_once_one_declines(folder: Path, beta: 
     with one_evaluation(folder / "store", folder / "out" / "predictions" / "refutebench-beta"):
         done = Outcome("evaluate", "refutebench", "--model", "beta")
         assert done.code == 1
-        assert "another evaluation writes" in str(done.error)
+        assert "another evaluation is writing" in str(done.error)
         assert Outcome("evaluate", "refutebench", "--model", "alpha").code == 0
     assert beta.requests == []
 

@@ -12,7 +12,8 @@ import pytest
 
 from flows.construct.evaluation import Evaluation, Request, Selection
 from flows.construct.stages import Build, FamilyBuild
-from flows.evaluate.predictions import EvaluatedRows, NothingAnswered, evaluated_rows, predict, settings_now
+from flows.evaluate.predictions import NothingAnswered, predict
+from flows.evaluate.rows import EvaluatedRows, evaluated_rows, settings_now
 from flows.families import load_family
 from flows.llm.model import BudgetSpent, Invalid, Text
 from flows.llm.rules import Rules

@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 
-from annotation.label_studio.config import task_data
+from annotation.label_studio.task_data import task_data
+from flows.construct.counting import part_summary
 from flows.construct.verification import VerifyContext
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import problems_of
-from flows.families.charpeval.method import CharpEvalSettings, ready
 from flows.families.charpeval.prompts import ToDistract
 from flows.families.charpeval.rubric import AUTHORING, WRITE_DISTRACTORS, WRITE_UTTERANCES
 from flows.families.charpeval.rules import KINDS, draft_distractors, expressions
+from flows.families.charpeval.settings import CharpEvalSettings, ready
 from flows.families.charpeval.view import view
 from flows.language import en
 from flows.llm.model import InvalidAnswer, Out, Prompt, Usage
-from flows.project.output_files import write_outputs
+from flows.project.output_files import write_output_files
 from flows.project.project import Project
 from flows.project.settings import packaged
 from schemas.base import Record
@@ -115,7 +116,7 @@ BREAD = {
 
 
 def test_every_part_adds_up_and_is_what_it_claims(sample: Project) -> None:
-    summaries = {part.name: sample.build.summary(family, part) for family, part in sample.build.parts()}
+    summaries = {part.name: part_summary(sample.build, family, part) for family, part in sample.build.parts()}
     for one in summaries.values():
         assert one.planned == one.kept + one.waiting + sum(sum(reasons.values()) for reasons in one.dropped.values())
     assert (summaries["utterances"].planned, summaries["utterances"].waiting) == (15, 6)
@@ -145,9 +146,9 @@ def test_what_is_written_by_people_becomes_items_of_both_subsets(tmp_path: Path)
     assert hard.options[hard.gold_index] == tortoise.response
     assert row(after, "distractors", "knees").note == "I play it."
     assert [faults(after, part.name) for part in FAMILY.parts] == [[], [], []]
-    summary = after.build.summary(FAMILY, FAMILY.part("distractors"))
+    summary = part_summary(after.build, FAMILY, FAMILY.part("distractors"))
     assert (summary.kept, summary.waiting) == (2, 4)
-    write_outputs(after)  # the tables hold them
+    write_output_files(after)  # the tables hold them
 
 
 def test_a_pair_that_people_complete_goes_on(tmp_path: Path) -> None:
@@ -160,7 +161,7 @@ def test_a_pair_that_people_complete_goes_on(tmp_path: Path) -> None:
     assert (opened.hard_utterance, opened.easy_utterance) == tuple(changes.values())
     gone = decide(again, "utterances", (cheese, "reject", {}))
     assert len(rows(gone, "distractors")) == 6
-    assert gone.build.summary(FAMILY, FAMILY.part("utterances")).dropped["people"] == {"rejected by people": 1}
+    assert part_summary(gone.build, FAMILY, FAMILY.part("utterances")).dropped["people"] == {"rejected by people": 1}
 
 
 @pytest.mark.parametrize(
@@ -202,7 +203,7 @@ def test_order_of_work_changes_nothing(sample: Project, tmp_path: Path) -> None:
 )
 def test_each_refusal_has_its_reason(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
     project = built(tmp_path, table(tmp_path / "d.jsonl", [BREAD | changes]))
-    summary = project.build.summary(FAMILY, FAMILY.part("utterances"))
+    summary = part_summary(project.build, FAMILY, FAMILY.part("utterances"))
     assert summary.dropped == {"filter_dialogue": {reason: 1}}
 
 
@@ -287,7 +288,7 @@ def test_both_subsets_of_charp_become_one_pair_whichever_comes_first(tmp_path: P
     assert (pair.hard_utterance, pair.easy_utterance) == ("What is in it?", "What is in bread?")
     assert [one.source for one in pair.provenance.sources] == ["hCHARP.jsonl", "eCHARP.jsonl"]
     assert (alone.hard_utterance, alone.easy_utterance) == ("What is in it?", "")
-    summary = project.build.summary(FAMILY, FAMILY.part("utterances"))
+    summary = part_summary(project.build, FAMILY, FAMILY.part("utterances"))
     assert summary.dropped == {"join_subsets": {"joined with its hard utterance": 1}}
     assert [one.hard_utterance for one in rows(project, "distractors")] == ["What is in it?"]
 
@@ -317,7 +318,7 @@ def test_published_rows_are_read_as_they_are_and_become_items(tmp_path: Path) ->
     assert [faults(project, part.name) for part in FAMILY.parts] == [[], [], []]
     assert WRITE_UTTERANCES.tasks(rows(project, "utterances"), 7) == []
     assert WRITE_DISTRACTORS.tasks(rows(project, "distractors"), 7) == []
-    summary = project.build.summary(FAMILY, FAMILY.part("distractors"))
+    summary = part_summary(project.build, FAMILY, FAMILY.part("distractors"))
     assert (summary.kept, summary.waiting) == (2, 0)
     changed = rows(project, "distractors")[0].revised(COEX="Practice makes perfect.")
     assert "its distractors are not as they were published" in faults(project, "distractors", [changed])
@@ -339,7 +340,7 @@ def test_a_published_row_with_two_options_of_one_text_is_a_drop(tmp_path: Path) 
     }
     rows = [BREAD | five, BREAD | five | {"COEX": "Four.", "id": "other", "knowledge": f"{BREAD['knowledge']} Yes."}]
     project = built(tmp_path, table(tmp_path / "d.jsonl", rows))
-    summary = project.build.summary(FAMILY, FAMILY.part("utterances"))
+    summary = part_summary(project.build, FAMILY, FAMILY.part("utterances"))
     assert summary.dropped == {"filter_dialogue": {"two options are the same text": 1}}
 
 
@@ -348,7 +349,7 @@ def test_a_dialogue_in_another_case_is_a_duplicate(tmp_path: Path) -> None:
         name: [one.lower() for one in text] if isinstance(text, list) else text.lower() for name, text in BREAD.items()
     }
     project = built(tmp_path, table(tmp_path / "d.jsonl", [BREAD, lower]))
-    summary = project.build.summary(FAMILY, FAMILY.part("utterances"))
+    summary = part_summary(project.build, FAMILY, FAMILY.part("utterances"))
     assert summary.dropped == {"drop_duplicates": {"duplicate dialogue and knowledge": 1}}
 
 
@@ -540,7 +541,7 @@ def test_real_dialogues_become_candidates(shared: Path, tmp_path: Path) -> None:
         {"format": "topical-chat", "path": str(data / "topical_chat_en/valid_rare.jsonl.gz"), "limit": 3000},
         {"format": "begin", "path": str(data / "begin_wow_en/begin_wow.jsonl.gz")},
     )
-    summary = project.build.summary(FAMILY, FAMILY.part("utterances"))
+    summary = part_summary(project.build, FAMILY, FAMILY.part("utterances"))
     dropped = sum(sum(reasons.values()) for reasons in summary.dropped.values())
     assert summary.planned == summary.waiting + dropped
     pairs = rows(project, "utterances")

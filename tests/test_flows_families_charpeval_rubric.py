@@ -8,7 +8,7 @@ import pytest
 from flows.construct.embed import SentenceBert
 from flows.families.charpeval import FAMILY
 from flows.families.charpeval.checks import DECISION, REJECT, USABLE, check, check_utterances, unfit_authored
-from flows.families.charpeval.facts import lacking, main_entities, others, unused_facts
+from flows.families.charpeval.facts import main_entities, other_entities, unnamed_entities, unused_facts
 from flows.families.charpeval.rubric import AUTHORING, UTTERANCE, WRITE_DISTRACTORS, WRITE_UTTERANCES
 from schemas.annotation import Finding
 from schemas.base import Provenance
@@ -60,7 +60,7 @@ def findings(embedder: SentenceBert, answers: Mapping[str, str]) -> list[Finding
 
 
 def test_figure_1_is_read_as_the_paper_reads_it() -> None:
-    assert [one.text for one in lacking(KNOWLEDGE, RESPONSE)] == ["Sugar", "ingredients", "cake"]
+    assert [one.text for one in unnamed_entities(KNOWLEDGE, RESPONSE)] == ["Sugar", "ingredients", "cake"]
     assert [one.text for one in main_entities(authored())] == ["bread"]
     assert unused_facts(KNOWLEDGE, RESPONSE) == [
         "Sugar and flour are among the essential ingredients used to make cake"
@@ -177,7 +177,7 @@ def test_a_response_with_a_pronoun_is_about_what_the_easy_utterance_names() -> N
         response="They live on nectar and pollen.",
     )
     assert [one.text for one in main_entities(bees)] == ["honey bee"]
-    assert [one.text for one in others(bees)] == ["wasp", "insects"]
+    assert [one.text for one in other_entities(bees)] == ["wasp", "insects"]
 
 
 def test_a_sentence_of_which_no_clause_is_enough_is_a_fact_as_a_whole() -> None:

@@ -12,19 +12,21 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from flows.construct.counting import part_summary
 from flows.construct.stages import StageRef
 from flows.construct.verification import VerifyContext
 from flows.families.lveval import FAMILY
 from flows.families.lveval.answer_keywords import keywords_after
 from flows.families.lveval.conflicts import HEADER, conflicts, usable_rules
+from flows.families.lveval.datasets import words_of
 from flows.families.lveval.distractor_index import DistractorIndex, count
 from flows.families.lveval.inputs import ConfusingFacts, Keywords, RuleList
 from flows.families.lveval.name_forms import longer_name
 from flows.families.lveval.replacement_checks import FOLLOWS, INSIDE, PART, STANDS, TOGETHER, UNDONE
-from flows.families.lveval.settings import LVEvalSettings, ready, words_of
+from flows.families.lveval.settings import LVEvalSettings, ready
 from flows.families.lveval.support import supporting_sentence
 from flows.llm.model import Out, Prompt, Usage
-from flows.project.output_files import write_outputs
+from flows.project.output_files import write_output_files
 from flows.project.project import Project
 from flows.project.settings import ConfigError, load_config
 from schemas.base import Provenance, SourceRef
@@ -103,7 +105,7 @@ def project_of(folder: Path, out: str = "out", **more: Any) -> Project:
 
 def built(project: Project, order: int = 1) -> Project:
     asyncio.run(run_all(project.build, order))
-    write_outputs(project)
+    write_output_files(project)
     return project
 
 
@@ -127,7 +129,7 @@ def faults(project: Project, part: str) -> list[str]:
 def test_every_row_is_what_it_says(small: Project) -> None:
     for family, part in small.build.parts():
         assert faults(small, part.name) == [], part.name
-        summary = small.build.summary(family, part)
+        summary = part_summary(small.build, family, part)
         assert summary.planned == summary.kept + summary.waiting + sum(
             sum(one.values()) for one in summary.dropped.values()
         )

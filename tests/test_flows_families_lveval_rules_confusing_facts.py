@@ -11,10 +11,10 @@ import pytest
 from flows.families.lveval.confusing_facts import facts_problem
 from flows.families.lveval.inputs import ToConfuse
 from flows.families.lveval.rules.confusing_facts import candidate_facts, confusing_facts
-from flows.families.lveval.rules.entities_en import renamed, sort_of
-from flows.families.lveval.rules.sentences_en import sayings
+from flows.families.lveval.rules.entities_en import entity_type, renamed
+from flows.families.lveval.rules.sentences_en import sentences
 from flows.llm.model import Invalid
-from flows.project.output_files import write_outputs
+from flows.project.output_files import write_output_files
 from flows.project.project import Project
 from tests.builds import write_config
 from tests.toy import run_all
@@ -110,14 +110,14 @@ def test_a_pronoun_gives_way_to_the_name_that_the_sentence_before_is_of() -> Non
     document = (
         "Lake Alder is in Norway. It is the home of many rare birds. They are small. It was dammed in the spring."
     )
-    assert [saying.text for saying in sayings(document)] == ["Lake Alder is the home of many rare birds."]
+    assert [saying.text for saying in sentences(document)] == ["Lake Alder is the home of many rare birds."]
 
 
 def test_a_sentence_holds_others() -> None:
     document = (
         "Boilers were made by Arthur Woolf, who patented an engine in 1805, and the French army bought two boilers."
     )
-    assert {saying.text for saying in sayings(document)} >= {
+    assert {saying.text for saying in sentences(document)} >= {
         "Arthur Woolf patented an engine in 1805.",
         "The French army bought two boilers.",
         "Boilers were made by Arthur Woolf.",
@@ -125,7 +125,7 @@ def test_a_sentence_holds_others() -> None:
 
 
 def test_a_relative_clause_is_no_sentence() -> None:
-    assert sayings("A General Court that deals with issues of detail in Norway.") == ()
+    assert sentences("A General Court that deals with issues of detail in Norway.") == ()
 
 
 def test_no_object_fact_decides_a_question_for_a_choice() -> None:
@@ -151,7 +151,7 @@ def test_no_object_fact_decides_a_question_for_a_choice() -> None:
     ],
 )
 def test_a_name_tells_its_sort(name: str, sort: str | None) -> None:
-    found = sort_of(name, ())
+    found = entity_type(name, ())
     assert (found and found.of) == sort
 
 
@@ -220,7 +220,7 @@ def test_by_the_rules_a_share_of_the_pairs_has_two_facts(shared: Path, tmp_path:
     config = write_config(tmp_path, store=str(tmp_path / "store"), families={"lveval": block})
     project = Project(config, tmp_path / "out")
     asyncio.run(run_all(project.build, 1))
-    write_outputs(project)
+    write_output_files(project)
     facts: dict[str, dict[str, int]] = {name: {} for name in datasets}
     for record in project.build.accepted("lveval", "confusing-facts"):
         own = facts[record.dataset]

@@ -6,6 +6,7 @@ import re
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ import xxhash
 
 from flows.construct.embed import FloatMatrix
 from flows.construct.verification import VerifyContext
-from flows.families.lveval import datasets
+from flows.families.lveval import datasets, verify
 from flows.families.lveval.verify import (
     verify_conflicts,
     verify_contexts,
@@ -1120,3 +1121,15 @@ def test_keywords_count_for_something() -> None:
     )  # fmt: skip
     assert found(verify_keywords, row.revised(keywords="king")) == []
     assert found(verify_keywords, row) == ["the keywords 'was for' count for nothing: they are on the blacklist"]
+
+
+def test_the_verifier_shares_nothing_with_the_builder() -> None:
+    shared = {"datasets", "facts", "verify"}
+    for path in Path(verify.__file__).parent.glob("*.py"):
+        imported = re.findall(
+            r"^from flows\.families\.lveval(?:\.(\w+)\S*)? import (\w+)", path.read_text(), re.MULTILINE
+        )
+        assert {module or name for module, name in imported} <= shared, path
+        assert not re.search(
+            r"^from flows\.(?!families|language|scoring\.words|construct\.verification)", path.read_text(), re.M
+        )

@@ -125,7 +125,7 @@ def test_an_item_that_is_nothing_without_its_answer_can_still_be_a_yes() -> None
 
 
 def test_a_rubric_refuses_two_of_one_name() -> None:
-    with pytest.raises(ValidationError, match="a name stands twice among a, a"):
+    with pytest.raises(ValidationError, match="a name occurs twice among a, a"):
         Rubric(
             name="r", version=1, guideline="g.md", shows=(Shown(name="a"), Shown(name="a")),
             asks=(Choice(name="b", question="?", options=("yes", "no")),),

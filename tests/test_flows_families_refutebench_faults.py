@@ -14,11 +14,12 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from flows.construct.counting import part_summary
 from flows.construct.verification import VerifyContext
 from flows.families.refutebench import FAMILY
 from flows.families.refutebench.prompts import ANSWER_TOKENS, ToAnswer, ToCheck, ToRate, ToRateTask, ToRefute
 from flows.llm.model import Said, TransportError
-from flows.project.output_files import write_outputs
+from flows.project.output_files import write_output_files
 from flows.project.project import Project
 from schemas.base import Record
 from schemas.refutebench import Rating, RefutationDialogue
@@ -192,7 +193,7 @@ def build(config: Path) -> Project:
     project = Project(config, config.parent / "out")
     try:
         project.run(run_all(project.build))
-        write_outputs(project)
+        write_output_files(project)
     finally:
         project.close()
     return project
@@ -359,7 +360,7 @@ def test_faults_lose_no_record_and_leave_nothing_to_be_found(disturbed: Ran) -> 
             manifest = build.manifest(ref)
             assert manifest is not None
             assert manifest.planned == manifest.kept + sum(manifest.dropped.values()), ref
-        summary = build.summary(FAMILY, part)
+        summary = part_summary(build, FAMILY, part)
         assert summary.planned == summary.kept + summary.waiting + sum(
             sum(one.values()) for one in summary.dropped.values()
         )

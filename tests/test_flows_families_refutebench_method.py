@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from flows.construct.verification import VerifyContext
 from flows.families.refutebench import FAMILY, ready
-from flows.families.refutebench.dialogues import focus_of, strong_of
+from flows.families.refutebench.conversation import focus_of, strong_of
 from flows.families.refutebench.prompts import (
     REFUTE,
     Checked,
@@ -24,7 +24,7 @@ from flows.families.refutebench.prompts import (
 )
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.llm.model import Invalid, InvalidAnswer, Out, Prompt, Text, Usage
-from flows.project.output_files import write_outputs
+from flows.project.output_files import write_output_files
 from flows.project.project import Project
 from schemas.base import Record
 from schemas.errors import WrongInput
@@ -229,7 +229,7 @@ def test_every_model_meets_the_same_focus_at_the_same_place(tmp_path: Path) -> N
 
 def test_released_seeds_make_the_same_dialogues_in_a_build_of_another_seed(tmp_path: Path) -> None:
     first = held(tmp_path / "first", Speaker(), unrelated=[0, 2], refuters=["agent", "template"])
-    write_outputs(first)
+    write_output_files(first)
     seeds = {"format": "touchstone", "path": str(first.out / "accepted" / "refutebench-seeds.parquet")}
     settings = {"unrelated": [0, 2], "refuters": ["agent", "template"], "sources": {"translation": [seeds]}}
     path = project_of(tmp_path / "other", **settings).config_path
@@ -546,7 +546,7 @@ def test_seeds_that_are_not_what_they_claim_are_found(sample: tuple[Project, Spe
 def test_released_seeds_come_back_as_the_same_seeds(sample: tuple[Project, Speaker], tmp_path: Path) -> None:
     """Listed once, under any task: each has its own."""
     project, _ = sample
-    write_outputs(project)
+    write_output_files(project)
     released = {"format": "touchstone", "path": str(project.out / "accepted" / "refutebench-seeds.parquet")}
     again = project_of(tmp_path, sources={"writing": [released]}, parts=["seeds"])
     asyncio.run(run_all(again.build))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flows.families.refutebench.dialogues import _fault
+from flows.families.refutebench.conversation import fault_of
 from flows.families.refutebench.prompts import (
     CHECK_REFUTATION,
     RATE_REFUTATION,
@@ -50,12 +50,12 @@ def test_every_check_passes_its_refutation(recorded: dict[str, list[dict[str, An
     """They were asked before the check saw the focus, and say nothing of it."""
     checks = [Checked.model_validate_json(row["answer"]) for row in recorded["check_refutation"]]
     assert len(checks) == 24
-    assert [_fault(one, FOCUSES[0], ("earlier", "refutations")) for one in checks] == [None] * 24
+    assert [fault_of(one, FOCUSES[0], ("earlier", "refutations")) for one in checks] == [None] * 24
 
 
 @pytest.mark.parametrize("focus", FOCUSES)
 def test_a_refutation_off_its_focus_is_told_what_it_is_to_be_about(focus: Focus) -> None:
-    found = _fault(Checked(met=False, off_focus=True, aspects=1, repeats=0, contradicts=0), focus, ())
+    found = fault_of(Checked(met=False, off_focus=True, aspects=1, repeats=0, contradicts=0), focus, ())
     assert found == ("off its focus", f"it asks for something else than a change in {focus}")
 
 

@@ -8,20 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.families.refutebench.lexicon import TABLE, packaged
+from flows.families.refutebench.manners import Manner, register
 from flows.families.refutebench.requirements import (
     LEAST_LENGTH,
-    Manner,
     Requirement,
     SentenceLength,
     apply_all,
     conflicts,
     is_standing,
-    language,
     of_style,
     parse,
-    register,
     same,
 )
+from flows.families.refutebench.sentences import language
 from schemas.refutebench import SeedTask
 
 MANNERS = [Requirement(kind) for kind in get_args(Manner)]

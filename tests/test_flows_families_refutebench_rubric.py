@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from annotation.label_studio.config import data_fields, task_data
-from annotation.label_studio.sync import held, ours
+from annotation.label_studio.sync import projects_of, tasks_of
+from annotation.label_studio.task_data import data_fields, task_data
 from flows.annotate.pull import pull, write_lines
-from flows.annotate.push import hand_out
-from flows.annotate.report import averaged, decided, likened, write_annotation
+from flows.annotate.push import push
+from flows.annotate.report import comparison_lines, mean_lines, verdict_counts, write_annotation
 from flows.annotate.terminal import print_status
-from flows.annotate.work import Work, stand, works
+from flows.annotate.work import Work, last_pull, works
+from flows.construct.reviewed import is_current
 from flows.families.refutebench.rubric import (
     AGENT_FIRST,
     AGENT_THIRD,
@@ -26,7 +27,7 @@ from flows.families.refutebench.rubric import (
     tasks,
 )
 from flows.llm.model import Text
-from flows.project.output_files import open_built, remember, write_outputs
+from flows.project.output_files import open_built, remember, write_output_files
 from flows.project.project import Project
 from flows.project.verdicts import read_verdicts
 from flows.release.gate import gate
@@ -256,7 +257,7 @@ def test_evaluators_are_compared_with_people_on_what_people_rate(tmp_path: Path)
     for task in work.tasks:
         assert given["evaluator", task.id] == {"following": "4"}
         assert given["strict", task.id] == {"following": str(ratings_of(task, "a1")[2])}
-    (collected,) = stand(project)
+    (collected,) = last_pull(project)
     rows_ = {(one.sample, one.program, one.people, one.measure): one for one in collected.compared(7, draws=200)}
     assert rows_[AGENT_THIRD, "strict", ("a1", "a2"), "Pearson"].value == pytest.approx(1)
     assert rows_[AGENT_FIRST, "strict", ("a1",), "Spearman"].value == pytest.approx(1)
@@ -264,11 +265,11 @@ def test_evaluators_are_compared_with_people_on_what_people_rate(tmp_path: Path)
     assert rows_[AGENT_FIRST, "", ("a1", "a2"), "Pearson"].value == pytest.approx(-1)
     assert rows_[AGENT_THIRD, "strict", ("a1",), "Pearson"].low == pytest.approx(1)
     same = rows_[EVALUATOR, "evaluator", ("a1", "a2"), "Pearson"]
-    assert (same.value, same.reason, same.items) == (None, "somebody gave one rating throughout", 3)
-    assert averaged(collected.means())[0].startswith(
+    assert (same.value, same.reason, same.items) == (None, "somebody gave the same rating throughout", 3)
+    assert mean_lines(collected.means())[0].startswith(
         "agent-first (7 items, 2 people): human_likeness 4.50, appropriateness 2.50, following "
     )
-    told = likened(collected.compared(7, draws=0))
+    told = comparison_lines(collected.compared(7, draws=0))
     assert "agent-third following: strict and the mean of a1, a2 (7 items): Pearson 1.00, Spearman 1.00" in told
     assert "agent-first following: people among themselves (7 items): Pearson -1.00, Spearman -1.00" in told
 
@@ -276,14 +277,14 @@ def test_evaluators_are_compared_with_people_on_what_people_rate(tmp_path: Path)
 def test_ratings_decide_nothing_and_are_told_on_the_page(tmp_path: Path) -> None:
     project = built(tmp_path)
     hand_in(project, a1=10, a2=5)
-    (collected,) = stand(project)
+    (collected,) = last_pull(project)
     assert Counter((one.state, one.reason) for one in collected.settlement.outcomes) == {
-        ("rated", ""): 5, ("waiting", "others are to do it too"): 5, ("waiting", "to be done"): 7,
+        ("rated", ""): 5, ("waiting", "waiting for more people"): 5, ("waiting", "to be done"): 7,
     }  # fmt: skip
     assert (collected.settlement.verdicts, collected.rated) == ((), 5)
-    assert decided(collected) == "none, for ratings decide nothing"
+    assert verdict_counts(collected) == "none; ratings decide nothing"
     page = write_annotation(project, [collected], []).read_text(encoding="utf-8")
-    for said in ("5 rated, 12 waiting", "What people gave", "<bdi>agent-first</bdi>", "Programs and people",
+    for said in ("5 rated, 12 waiting", "Mean ratings", "<bdi>agent-first</bdi>", "Programs and people",
                  "<bdi>strict and the mean of a1, a2</bdi>", "people among themselves"):  # fmt: skip
         assert said in page, said
     assert "SECRET" not in page
@@ -291,13 +292,13 @@ def test_ratings_decide_nothing_and_are_told_on_the_page(tmp_path: Path) -> None
 
 def test_a_release_holds_nothing_back_and_its_card_tells_the_ratings(place: Path) -> None:
     project = built(place, release={"licence": "CC0-1.0"})
-    write_outputs(project)
+    write_output_files(project)
     remember(project)
     hand_in(project, a1=100, a2=100)
     project = open_built(place / "out")
     family = project.build.families["refutebench"].family
     part = family.part("ratings")
-    assert project.build.is_current(family, part)
+    assert is_current(project.build, family, part)
     assert not gate(project, family, part).held_back
     report = write_report(project).read_text(encoding="utf-8")
     assert "people have reviewed" not in report
@@ -318,14 +319,14 @@ async def test_two_people_rate_one_of_them_in_a_browser_through_to_the_correlati
 ) -> None:
     folder = label_studio.folder.parent.parent
     project = await asyncio.to_thread(built, folder, store=str(label_studio.folder.parent))
-    write_outputs(project)
+    write_output_files(project)
     remember(project)
     (work,) = works(project)
     practised(project)
-    hand_out(project, label_studio.client)
+    push(project, label_studio.client)
     tasks_ = {task.key: task for task in work.tasks}
-    queues = {by: ours(label_studio.client, "test")[f"test/refute-rating@1/{by}"] for by in PEOPLE}
-    left = {by: held(label_studio.client, queue) for by, queue in queues.items()}
+    queues = {by: projects_of(label_studio.client, "test")[f"test/refute-rating@1/{by}"] for by in PEOPLE}
+    left = {by: tasks_of(label_studio.client, queue) for by, queue in queues.items()}
     assert [len(one) for one in left.values()] == [17, 17]
 
     def rate(row: Mapping[str, Any], by: str) -> None:
@@ -370,5 +371,5 @@ async def test_two_people_rate_one_of_them_in_a_browser_through_to_the_correlati
     told = capsys.readouterr().out
     assert "correlation: agent-third following: strict and the mean of a1" in told
     assert "mean rating: agent-third (7 items, 2 people): human_likeness 4.50" in told
-    again = hand_out(project, label_studio.client)
+    again = push(project, label_studio.client)
     assert [(one.imported, one.retired) for one in again.queues if "practice" not in one.queue] == [(0, 0), (0, 0)]

@@ -17,17 +17,13 @@ from flows.families.refutebench.prompts import (
     ToRefute,
     rating_of,
 )
-from flows.families.refutebench.requirements import Requirement, language, parse
-from flows.families.refutebench.rules import (
-    RULES,
-    WORDINGS,
-    check_refutation,
-    rate_refutation,
-    rate_task,
-    refute,
-    respond,
-    wordings,
-)
+from flows.families.refutebench.requirements import Requirement, parse
+from flows.families.refutebench.rules import RULES
+from flows.families.refutebench.rules.evaluated import respond
+from flows.families.refutebench.rules.evaluator import rate_refutation, rate_task
+from flows.families.refutebench.rules.refuter import check_refutation, refute
+from flows.families.refutebench.rules.wordings import TABLE, wordings
+from flows.families.refutebench.sentences import language
 from flows.language import en
 from flows.llm.model import Invalid, Said
 from schemas.refutebench import FOCUSES, Focus
@@ -280,7 +276,7 @@ def test_nothing_can_be_asked_of_the_words_of_an_answer_without_words() -> None:
 
 
 def test_the_table_says_each_thing_once_and_never_the_same_for_itself() -> None:
-    rows = [line.split("\t") for line in WORDINGS.read_text(encoding="utf-8").splitlines() if line[0] != "#"]
+    rows = [line.split("\t") for line in TABLE.read_text(encoding="utf-8").splitlines() if line[0] != "#"]
     assert len({(code, usage, old) for code, usage, old, _, _ in rows}) == len(rows)
     for code, usage, old, new, use in rows:
         assert old != new

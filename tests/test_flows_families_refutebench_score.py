@@ -7,8 +7,7 @@ import pytest
 
 from flows.construct.evaluation import DialogueContext
 from flows.evaluate.report import table_view
-from flows.families.refutebench.dialogues import Pool, dialogues_of
-from flows.families.refutebench.ratings import ratings_of
+from flows.families.refutebench.plan import dialogues_of, ratings_of
 from flows.families.refutebench.score import bootstrap_means, tables
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.scoring.tables import ScoreTables
@@ -272,7 +271,7 @@ def test_turns_and_tokens_worked_by_hand() -> None:
 def test_everything_planned_is_accounted_for() -> None:
     seeds = [seed("one"), seed("two"), seed("three", "translation")]
     settings = RefuteBenchSettings(evaluated=("m",), evaluators=("judge",), unrelated=(3,), refuters=("agent",))
-    slots = dialogues_of(seeds[0], Pool(settings, {}, {}))
+    slots = dialogues_of(seeds[0], settings)
     assert len(slots) == 2
     finished = [dialogue(one, style="ambiguous, abstract, emotional") for one in seeds]
     transient = [slot for slot in slots if slot["protocol"] == "transient"]

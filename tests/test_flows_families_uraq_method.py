@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from data.parquet import arrow_fields
+from flows.construct.counting import part_summary
 from flows.construct.stages import StageRef
 from flows.construct.verification import VerifyContext
 from flows.families.uraq import FAMILY, checks
@@ -20,7 +21,7 @@ from flows.families.uraq.rules import RULES
 from flows.families.uraq.settings import ANSWER_SHARES, UraqSettings
 from flows.llm.model import Invalid, Prompt, Text, Usage
 from flows.llm.rules import Rules
-from flows.project.output_files import write_outputs
+from flows.project.output_files import write_output_files
 from flows.project.project import Project
 from flows.project.rules import rules_of
 from schemas.base import Provenance
@@ -59,7 +60,7 @@ def faults(project: Project, part: str, changed: list[Any] | None = None) -> lis
 
 def test_every_part_adds_up(small: Project) -> None:
     for family, part in small.build.parts():
-        summary = small.build.summary(family, part)
+        summary = part_summary(small.build, family, part)
         assert summary.planned == summary.kept + summary.waiting + sum(
             sum(one.values()) for one in summary.dropped.values()
         )
@@ -214,7 +215,7 @@ async def test_a_statement_that_the_embedder_cannot_read_is_a_drop(tmp_path: Pat
     source.write_text('{"fact": "Cats purr."}\n{"fact": "水在一百度沸腾。"}\n', encoding="utf-8")
     spec = {"format": "jsonl", "path": str(source), "fields": {"text": "fact"}}
     project = await built(tmp_path, statements_from=spec, parts=["statements"])
-    summary = project.build.summary(FAMILY, FAMILY.part("statements"))
+    summary = part_summary(project.build, FAMILY, FAMILY.part("statements"))
     assert summary.planned == 2
     assert summary.dropped["write_statements"] == {"in a language that the embedder does not read": 1}
 
@@ -239,7 +240,7 @@ async def test_prescreening_drops_what_a_model_does_not_know_and_names_it(tmp_pa
     project = Project(config, tmp_path / "out")
     project.build.families["uraq"].models["small-model"] = Forgetful()  # type: ignore[index]
     await run_all(project.build)
-    summary = project.build.summary(FAMILY, FAMILY.part("items"))
+    summary = part_summary(project.build, FAMILY, FAMILY.part("items"))
     assert summary.dropped["prescreen"]["fact not known by small-model"] > 0
     for item in rows(project, "items"):
         assert len(item.single_hop_question) % 2 == 0
@@ -271,7 +272,7 @@ async def test_types_of_answers_are_asked_for_by_their_shares(tmp_path: Path) ->
         await run_all(project.build)
         items = rows(project, "items")
         types[name] = {item.answer_type for item in items}
-        dropped = project.build.summary(FAMILY, FAMILY.part("items")).dropped["ask_question"]
+        dropped = part_summary(project.build, FAMILY, FAMILY.part("items")).dropped["ask_question"]
         assert set(wanted) == set(shares or ANSWER_SHARES)
         # The rules know what is wanted, and ask for nothing else.
         assert OTHER_TYPE not in dropped
@@ -290,7 +291,7 @@ async def test_a_builder_that_asks_for_yes_or_no_alone_keeps_the_shares(tmp_path
     lazy = Rules({**RULES, "ask_question": ask}, 7)
     family.models.update(dict.fromkeys(family.models, lazy))  # type: ignore[attr-defined]
     await run_all(project.build)
-    assert project.build.summary(FAMILY, FAMILY.part("items")).dropped["ask_question"][OTHER_TYPE] > 0
+    assert part_summary(project.build, FAMILY, FAMILY.part("items")).dropped["ask_question"][OTHER_TYPE] > 0
     carried = [checks.carries(item.original, item.manipulated) for item in rows(project, "items")]
     types = [item.answer_type for item in rows(project, "items")]
     assert types.count("boolean") <= carried.count(None) + 1  # the share is a whole number of questions
@@ -355,7 +356,7 @@ async def test_conflicts_enter_the_evaluation_rows(tmp_path: Path, shared: Path)
     kinds = Counter(one.source.partition(":")[0] for one in conflicts)
     assert kinds["conflictqa"] >= 30
     assert kinds["hotpotqa"] >= 10
-    summary = project.build.summary(FAMILY, FAMILY.part("conflicts"))
+    summary = part_summary(project.build, FAMILY, FAMILY.part("conflicts"))
     assert summary.planned == 80
     by_item: dict[str, set[int]] = {}
     for row in rows(project, "evaluation"):
@@ -373,12 +374,12 @@ async def test_conflicts_enter_the_evaluation_rows(tmp_path: Path, shared: Path)
 async def test_real_statements_are_all_kept_or_dropped(tmp_path: Path, shared: Path, name: str, total: int) -> None:
     spec = {"format": name, "path": str(shared / f"data/{name}_en/train.jsonl.gz")}
     project = await built(tmp_path, statements_from=spec, parts=["statements"])
-    summary = project.build.summary(FAMILY, FAMILY.part("statements"))
+    summary = part_summary(project.build, FAMILY, FAMILY.part("statements"))
     assert summary.planned == total
     assert summary.kept + sum(sum(one.values()) for one in summary.dropped.values()) == total
     survivors = {"creak": 980, "strategyqa": 2280}[name]
     assert len(project.build.read(StageRef("uraq", "statements", "deduplicate"))) >= survivors
-    manifest = write_outputs(project)
+    manifest = write_output_files(project)
     assert manifest.part("uraq", "statements").planned == total  # type: ignore[union-attr]
 
 

@@ -137,12 +137,12 @@ def test_packaged_configurations_load() -> None:
                 ("families: {refutebench: {forgetting: {m: yes}}}", "families.refutebench.forgetting.m"),
             )
         ),
-        ("name: x\nseed: 1\nseed: 2\nfamilies: {uraq: {}}", "'seed' stands twice"),
+        ("name: x\nseed: 1\nseed: 2\nfamilies: {uraq: {}}", "'seed' is there twice"),
         ("name: x\nfamilies: &f {uraq: {x: *f}}", "anchor"),
         ("name: [", "not valid YAML"),
-        ("name: x\nseed: 2020-13-45\nfamilies: {uraq: {}}", "a value that YAML cannot read"),
-        ("name: x\nseed: !!bool foo\nfamilies: {uraq: {}}", "a value that YAML cannot read"),
-        ("name: x\n2020-01-01: x\nfamilies: {uraq: {}}", "a key that is no word"),
+        ("name: x\nseed: 2020-13-45\nfamilies: {uraq: {}}", "YAML cannot read a value"),
+        ("name: x\nseed: !!bool foo\nfamilies: {uraq: {}}", "YAML cannot read a value"),
+        ("name: x\n2020-01-01: x\nfamilies: {uraq: {}}", "a key is not text"),
         ('name: x\nstore: "a\\0b"\nfamilies: {uraq: {}}', "store"),
         ("name: x\nmodels: {../evil: {provider: rules}}\nfamilies: {uraq: {}}", "models"),
         (
@@ -158,8 +158,8 @@ def test_packaged_configurations_load() -> None:
                 ("{url: 'https://me:SECRET@labels.example.org'}", "the key goes into the environment"),
                 ("{url: 'https://labels.example.org/?key=SECRET'}", "the key goes into the environment"),
                 ("{people: {Anna B: anna@example.org}}", "annotation.people"),
-                ("{people: {a1: anna}}", "no e-mail address such as"),
-                ("{people: {a1: anna@example.org, a2: Anna@Example.org}}", "a1 and a2 have one e-mail address"),
+                ("{people: {a1: anna}}", "is not an e-mail address such as"),
+                ("{people: {a1: anna@example.org, a2: Anna@Example.org}}", "a1 and a2 have the same e-mail address"),
                 ("{overlap_first: -1}", "annotation.overlap_first"),
                 ("{gold_share: 1}", "annotation.gold_share: input should be less than 1"),
             )

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from annotation.label_studio.sync import held, ours
+from annotation.label_studio.sync import projects_of, tasks_of
 from data.checksum import checksum
 from flows.annotate.server import KEY
 from flows.families.uraq.rubric import CHECK
@@ -166,8 +166,8 @@ def test_people_get_what_is_new_and_their_verdicts_are_released(tmp_path: Path, 
     environment = {KEY: label_studio.token}
     assert "12 new tasks" in succeeds(rebuild(tmp_path, **environment))
     client = label_studio.client
-    (queue,) = [one for name, one in ours(client, "test").items() if f"/{CHECK.name}@" in name]
-    first, second, *_ = held(client, queue)
+    (queue,) = [one for name, one in projects_of(client, "test").items() if f"/{CHECK.name}@" in name]
+    first, second, *_ = tasks_of(client, queue)
     yes = {ask.name: ask.accepts[0] for ask in CHECK.asks}
     client.annotate(first["id"], result(CHECK, yes)["result"])
     client.annotate(second["id"], result(CHECK, {**yes, "original_true": "no"})["result"])
@@ -258,13 +258,13 @@ def test_what_leaves_unreviewed_stays_and_nothing_is_withdrawn_unasked(tmp_path:
     previewed = succeeds(rebuild(tmp_path, "--preview"))
     assert "release: version 1.0.0 stays: nothing differs" in previewed
     said = succeeds(rebuild(tmp_path))
-    assert "rows that nobody has seen leave, as in the version before" in said
+    assert "unreviewed rows are released, as in the previous version" in said
     assert "nothing differs from version 1.0.0" in said
     datasets()
     previewed = succeeds(rebuild(tmp_path, "--preview"))
     assert "release: version 2.0.0 would come" in previewed
     assert "it would stop before lveval-factrecall_en_1k (" in previewed
-    fails(rebuild(tmp_path), "would be gone from the dataset; nothing is released")
+    fails(rebuild(tmp_path), "would disappear from the dataset; nothing is released")
     assert versions(tmp_path) == ["1.0.0"]
     assert "withdrawn: lveval-factrecall_en_1k (" in succeeds(touchstone("release", "--out", "out", folder=tmp_path))
     assert "nothing differs from version 2.0.0" in succeeds(rebuild(tmp_path))

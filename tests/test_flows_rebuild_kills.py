@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from annotation.label_studio.sync import KEY as TASK
-from annotation.label_studio.sync import held, ours
+from annotation.label_studio.sync import projects_of, tasks_of
 from flows.annotate.server import KEY
 from tests.builds import killed, touchstone
 from tests.hub import HubServer
@@ -50,8 +50,8 @@ def start(folder: Path, label_studio: Served) -> None:
 
 def forget(label_studio: Served) -> None:
     """Delete all projects of the benchmark."""
-    for info in ours(label_studio.client, "test").values():
-        label_studio.client.delete_project(info.id)
+    for info in projects_of(label_studio.client, "test").values():
+        label_studio.client._request("DELETE", f"api/projects/{info.id}/")
 
 
 def released(folder: Path) -> dict[str, dict[str, str]]:
@@ -115,8 +115,8 @@ def test_kills_at_random_moments_of_a_rebuild_change_nothing(
             assert [one.title for one in repo.commits] == ["initial commit", "Version 1.0.0", "Version 1.1.0"]
             assert sorted(repo.tags) == ["1.0.0", "1.1.0"]
             assert dict(repo.head.files) == tree
-            for name, info in ours(label_studio.client, "test").items():
-                keys = [row["data"][TASK] for row in held(label_studio.client, info)]
+            for name, info in projects_of(label_studio.client, "test").items():
+                keys = [row["data"][TASK] for row in tasks_of(label_studio.client, info)]
                 assert len(keys) == len(set(keys)) > 0, f"{name}: a task is there twice"
             again = touchstone("rebuild", "config.yaml", "--hub", REPO, folder=broken, **environment(hub, label_studio))
             assert "nothing differs from version 1.1.0" in again.stdout, again.stdout + again.stderr

@@ -164,7 +164,7 @@ def test_a_source_is_read_in_every_shape_with_what_its_door_would_refuse(shared:
 
 def test_a_table_whose_text_is_not_named_is_refused(tmp_path: Path) -> None:
     spec = SourceSpec(format="jsonl", path=jsonl(tmp_path / "o.jsonl", {"body": "x"}))
-    with pytest.raises(SourceError, match="which of its fields hold text is not said") as refused:
+    with pytest.raises(SourceError, match="name the fields that hold text") as refused:
         list(read_entries(spec))
     assert "\n" not in str(refused.value)
     with pytest.raises(SourceError, match="did you mean"):

@@ -87,14 +87,14 @@ def test_verdicts_that_came_since_the_build_are_not_passed_over(tmp_path: Path) 
     project = build(tmp_path, words=["brave"])
     check_current(project)
     decide(project, "lines", {"one": "reject"})
-    with pytest.raises(WrongInput, match="verdicts on saying-lines came since it was built; `touchstone run"):
+    with pytest.raises(WrongInput, match="new verdicts on saying-lines since it was built; `touchstone run"):
         check_current(build_as_it_is(tmp_path))
 
 
 def test_verdicts_on_what_rows_are_made_of_count_as_well(tmp_path: Path) -> None:
     project = build(tmp_path, words=["brave"])
     decide(project, "words", {"brave": "reject"})  # `words` is not released, `echoes` is
-    with pytest.raises(WrongInput, match="verdicts on saying-words came since it was built"):
+    with pytest.raises(WrongInput, match="new verdicts on saying-words since it was built"):
         check_current(build_as_it_is(tmp_path))
 
 

@@ -132,7 +132,7 @@ def test_a_configuration_without_rows_asks_for_no_licence(tmp_path: Path) -> Non
 def test_a_licence_that_does_not_follow_is_asked_for(tmp_path: Path) -> None:
     project = build(tmp_path, licence=None)
     with pytest.raises(
-        WrongInput, match=r"saying-lines: which licence .*sources.jsonl \(none stated\); say it: release:"
+        WrongInput, match=r"saying-lines: its sources .*sources.jsonl \(none stated\); declare it: release:"
     ):
         released(project)
     project = build(tmp_path, licence=None, release={"licence": "CC-BY-4.0"})
@@ -145,7 +145,7 @@ def test_verdicts_newer_than_the_build_are_refused_even_where_nothing_else_is_ne
     decide(project, "lines", {"one": "reject"})
     from flows.project.output_files import open_built
 
-    with pytest.raises(WrongInput, match="verdicts on saying-lines came since it was built"):
+    with pytest.raises(WrongInput, match="new verdicts on saying-lines since it was built"):
         released(open_built(tmp_path / "out"))
 
 
@@ -285,7 +285,7 @@ def test_what_was_public_stays_public_and_what_is_private_stays_so_whatever_the_
 def test_a_folder_with_versions_of_another_dataset_is_refused(tmp_path: Path) -> None:
     released(build(tmp_path))
     other = build(tmp_path, name="other")
-    with pytest.raises(WrongInput, match="holds versions of sayings, and this build is of other"):
+    with pytest.raises(WrongInput, match="has versions of sayings, but this build is of other"):
         released(other)
 
 
@@ -301,7 +301,7 @@ def test_no_version_is_built_on_a_damaged_one(tmp_path: Path, damage: str) -> No
             (made / "manifest.json").write_text(text.replace('"seed": 7', '"seed": 8'), encoding="utf-8")
         case "folder":
             made.rename(made.with_name("1.4.0"))
-    with pytest.raises(Failed, match="bring it back as it was released"):
+    with pytest.raises(Failed, match="restore it as it was released"):
         released(build(tmp_path, ["one more line", "and another"]))
 
 
@@ -515,7 +515,7 @@ def test_what_was_let_through_unreviewed_is_let_through_until_somebody_says_othe
 def test_what_runs_by_itself_stops_before_a_configuration_is_gone(tmp_path: Path) -> None:
     released(build(tmp_path, words=["brave"]), allow_unreviewed=True)
     project = build(tmp_path)
-    with pytest.raises(Stopped, match=r"saying-once \(1 row\), saying-twice \(1 row\) would be gone from the dataset"):
+    with pytest.raises(Stopped, match=r"saying-once \(1 row\), saying-twice \(1 row\) would disappear"):
         released(project, withdraw=False)
     assert newest(tmp_path / "releases").manifest.version == "1.0.0"  # type: ignore[union-attr]
     assert released(project).withdrawn == {"saying-once": 1, "saying-twice": 1}
@@ -545,4 +545,4 @@ def test_a_preview_says_why_nothing_would_be_released(tmp_path: Path) -> None:
     project = build(tmp_path, licence=None)
     told = preview(project.config_path, project.out, tmp_path / "releases", None, refresh=False).release
     assert isinstance(told, str)
-    assert "which licence its rows have does not follow from its sources" in told
+    assert "its sources do not determine the licence of its rows" in told

@@ -10,7 +10,7 @@ import pytest
 
 from data.publish.folder import read_release
 from data.publish.reading import read_released
-from flows.project.output_files import open_built, remember, write_outputs
+from flows.project.output_files import open_built, remember, write_output_files
 from flows.project.project import Project
 from schemas.errors import WrongInput
 from tests.builds import write_config
@@ -30,7 +30,7 @@ def built(folder: Path, family: str, block: dict[str, Any], **config: Any) -> Pr
         for one in project.build.families.values():
             one.models.update(dict.fromkeys(one.models, scripted))  # type: ignore[attr-defined]
     asyncio.run(run_all(project.build))
-    write_outputs(project)
+    write_output_files(project)
     remember(project)
     return open_built(folder / "out")
 
@@ -45,7 +45,7 @@ def test_passages_count_those_that_rows_name_and_those_that_they_may_hold(tmp_pa
     with pytest.raises(WrongInput) as asked:
         released(built(tmp_path, "reeval", block))
     assert str(asked.value).startswith(
-        "reeval-category2: which licence its rows have does not follow from its sources: "
+        "reeval-category2: its sources do not determine the licence of its rows: "
         "questions.jsonl (CC-BY-4.0), related.jsonl (CC-BY-SA-4.0), strange.jsonl (GPL-3.0); say it"
     )
     said = {"licence": {"reeval-category2": "GPL-3.0"}}

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from data.sources import SourceSpec
 from data.store import Store
+from flows.construct.counting import part_summary
 from flows.construct.embed import FloatMatrix
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings
@@ -26,13 +27,15 @@ from flows.evaluate.report import table_view
 from flows.families.uraq import FAMILY as URAQ
 from flows.families.uraq.view import view
 from flows.llm.rules import Rules
-from flows.project.output_files import NoBuild, write_outputs
+from flows.project.output_files import NoBuild, write_output_files
 from flows.project.project import Project
 from flows.project.rules import rules_of
 from flows.report import read
 from flows.report.bins import binned, median, nice, ticks
+from flows.report.charts import chart_view
 from flows.report.page import report_page
-from flows.report.view import Segment, chart_view, clip, compared, percent, record_view
+from flows.report.records import record_view
+from flows.report.texts import Segment, clip, compared, percent
 from flows.run.report import write_report
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict
@@ -71,7 +74,7 @@ def manifest_of(build: Build, name: str = "test", **more: Any) -> BuildManifest:
     values: dict[str, Any] = {
         "name": name, "seed": build.seed, "limit": None, "config": {"name": name}, "versions": {"python": "3"},
         "models": {"toy.builder": "rules"}, "prompts": {"toy/toy_shout": "1-00000000"},
-        "parts": tuple(build.summary(family, part) for family, part in build.parts()),
+        "parts": tuple(part_summary(build, family, part) for family, part in build.parts()),
     }  # fmt: skip
     return BuildManifest.model_validate({**values, **more})
 
@@ -356,7 +359,7 @@ def sample_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     project = Project(config, folder / "out")
     asyncio.run(run_all(project.build))
-    write_outputs(project)
+    write_output_files(project)
     report = write_report(project)
     assert report == folder / "out" / "report.html"
     assert not [path for path in report.parent.iterdir() if "tmp" in path.name]

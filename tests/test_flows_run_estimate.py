@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from flows.evaluate.estimate import evaluation_lines
-from flows.evaluate.predictions import evaluated_rows
+from flows.evaluate.rows import evaluated_rows
 from flows.families import family_names, load_family
 from flows.families.lveval.datasets import BY_NAME
 from flows.families.refutebench import FAMILY
-from flows.families.refutebench.dialogues import slots_of
-from flows.families.refutebench.ratings import ratings_of
+from flows.families.refutebench.plan import dialogues_of, ratings_of
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.families.uraq.method import messages
 from flows.llm.prices import estimate_prompt_tokens
-from flows.project.output_files import remember, write_outputs
+from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
 from flows.run.estimate import Estimate, estimate, usual_tokens
 from schemas.base import Provenance
@@ -69,7 +68,7 @@ def project(folder: Path, limit: int | None = None, out: str = "out", **settings
 
 def built(one: Project) -> BuildManifest:
     one.run(run_all(one.build))
-    manifest = write_outputs(one)
+    manifest = write_output_files(one)
     one.close()
     return manifest
 
@@ -114,7 +113,7 @@ def test_the_bounds_are_what_a_seed_gives_where_nothing_is_dropped(
     )
     provenance = Provenance(seed=7)
     seed = Seed(key="s", task="writing", kind="request", query="q", text="q", source="by hand", provenance=provenance)
-    slots = slots_of(seed, settings)
+    slots = dialogues_of(seed, settings)
     rated = [slot for one in slots for slot in ratings_of(_held(seed, one, rounds), settings.evaluators)]
     (opens, holds), (opens_rating, rates) = (FAMILY.part(name).steps for name in ("dialogues", "ratings"))
     opens, holds, opens_rating, rates = (step.expected for step in (opens, holds, opens_rating, rates))

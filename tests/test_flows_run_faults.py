@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from flows.project.console import make_console
-from flows.project.output_files import read_manifest, write_outputs
+from flows.project.output_files import read_manifest, write_output_files
 from flows.project.project import Project
 from flows.run.summary import print_summary
 from tests.builds import ROOT, TOUCHSTONE, bytes_of, killed, scribed, served, touchstone, write_config
@@ -96,7 +96,7 @@ async def test_faults_lose_nothing(tmp_path: Path, table: dict[str, str]) -> Non
             for model in one.models.values():
                 await model.aclose()  # type: ignore[attr-defined]
         outcomes = server.outcomes()
-    manifest = write_outputs(project)
+    manifest = write_output_files(project)
     print_summary(make_console(), manifest, {}, {})
     for fault in ("429", "500"):
         assert outcomes[fault] > 0, outcomes

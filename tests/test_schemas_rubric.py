@@ -13,13 +13,13 @@ ASK = {"name": "q", "question": "?", "options": ["a", "b"]}
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"marks": [{"name": "m", "title": "m", "of": "told"}]}, "told is no text that is shown, and cannot be marked"),
-        ({"shows": [{"name": "text", "beside": "w"}]}, "w is no question, to show something beside"),
-        ({"shows": [{"name": "text", "around": "w"}]}, "w is no text that is shown, to be cut around"),
-        ({"listed": "w"}, "w is nothing that is shown, to list tasks by"),
-        ({"asks": [{**ASK, "about": "text"}]}, "text is nothing that people"),
-        ({"asks": [{**ASK, "options": ["a", "a"]}]}, "an option stands twice"),
-        ({"asks": [{**ASK, "ends": ["x", "y"]}]}, "ends are those of a scale"),
+        ({"marks": [{"name": "m", "title": "m", "of": "told"}]}, "told is not a shown text that can be marked"),
+        ({"shows": [{"name": "text", "beside": "w"}]}, "w is not a question to show something with"),
+        ({"shows": [{"name": "text", "around": "w"}]}, "w is not a shown text to cut around"),
+        ({"listed": "w"}, "w is not shown, to list tasks by"),
+        ({"asks": [{**ASK, "about": "text"}]}, "text is not written or marked"),
+        ({"asks": [{**ASK, "options": ["a", "a"]}]}, "an option occurs twice"),
+        ({"asks": [{**ASK, "ends": ["x", "y"]}]}, "only a scale, whose options are ordered, has ends"),
     ],
 )  # fmt: skip
 def test_a_rubric_whose_parts_do_not_fit_is_refused(changes: dict[str, Any], said: str) -> None:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from data.sources import SourceSpec
 from data.store import Store
+from flows.construct.counting import finish
 from flows.construct.embed import FloatMatrix
 from flows.construct.engine import (
     Context,
@@ -27,7 +28,9 @@ from flows.construct.estimates import Expected
 from flows.construct.evaluation import Evaluation
 from flows.construct.files_step import FilesStep
 from flows.construct.people import every
+from flows.construct.preparing import row_files, shard_spans
 from flows.construct.records import Records
+from flows.construct.running import run_file, run_people, run_set, run_shard, run_source
 from flows.construct.settings import FamilySettings
 from flows.construct.stages import SOURCE, Build, FamilyBuild, StageRef
 from flows.construct.verification import Fault, VerifyContext
@@ -209,21 +212,21 @@ async def run_stage(build: Build, ref: StageRef, order: int = 1) -> None:
     if build.manifest(ref) is not None:
         return
     if step is None:
-        build.run_source(ref) if ref.step == SOURCE else build.run_people(ref)
+        run_source(build, ref) if ref.step == SOURCE else run_people(build, ref)
     elif isinstance(step, SetStep):
-        await build.run_set(ref, lambda done, total: None)
+        await run_set(build, ref, lambda done, total: None)
     else:
         if isinstance(step, FilesStep):
-            number = len(build.row_files(ref))
-            for index, file in list(enumerate(build.row_files(ref)))[::order]:
-                build.run_file(ref, index, file)
+            number = len(row_files(build, ref))
+            for index, file in list(enumerate(row_files(build, ref)))[::order]:
+                run_file(build, ref, index, file)
         else:
-            shards = list(enumerate(build.shards(ref)))
+            shards = list(enumerate(shard_spans(build, ref)))
             number = len(shards)
             for index, span in shards[::order]:
-                await build.run_shard(ref, index, *span)
+                await run_shard(build, ref, index, *span)
         files = build.files(ref)
-        build.finish(ref, [shard for index in range(number) if (shard := files.shard(index)) is not None])
+        finish(build, ref, [shard for index in range(number) if (shard := files.shard(index)) is not None])
 
 
 async def run_all(build: Build, order: int = 1) -> None:

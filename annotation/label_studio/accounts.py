@@ -1,4 +1,4 @@
-"""Who logs in to Label Studio: the owner and the people, with passwords in files that only their owner may read."""
+"""Accounts on Label Studio: the owner's and the people's, with passwords in files that only their owner may read."""
 
 import os
 import secrets
@@ -23,7 +23,7 @@ TOKEN_BYTES = 20
 
 
 class Owner(Frozen):
-    """The account that the local server is made with."""
+    """The local server's first account."""
 
     email: str
     password: str = Field(repr=False)
@@ -31,18 +31,18 @@ class Owner(Frozen):
 
 
 class Login(Frozen):
-    """How a person logs in to the local server."""
+    """A person's login on the local server."""
 
-    code: str = Field(description="The person's code, which stands in our files in place of a name")
-    email: str = Field(description="In lower case, as the server has it")
+    code: str = Field(description="The person's code, which our files use instead of a name")
+    email: str = Field(description="In lower case, as on the server")
     password: str = Field(repr=False)
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a whole file that only its owner may read, or none of it. Raises `OSError`."""
+    """Write a file that only its owner may read, all or nothing. Raises `OSError`."""
     temporary = path.with_name(f"{path.name}.tmp-{os.getpid()}")
     try:
-        # The mode holds from the first byte on; a file made first and closed to others later could be read between.
+        # Private from the first byte: a file that is made private later could be read in between.
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(text)
         temporary.replace(path)
@@ -52,18 +52,18 @@ def write_private(path: Path, text: str) -> None:
 
 
 def read_owner(folder: Path) -> Owner | None:
-    """The owner of the server under `folder`; None where none was made. Raises `Failed` for a damaged file."""
+    """Return the owner of the server under `folder`; None if there is none yet. Raises `Failed` for a damaged file."""
     path = folder / OWNER_FILE
     try:
         return Owner.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
     except ValidationError as error:
-        raise Failed(f"{path}: damaged; put back a copy of it: it holds the owner's password and key") from error
+        raise Failed(f"{path}: damaged; restore a copy: it holds the owner's password and key") from error
 
 
 def make_owner(folder: Path) -> Owner:
-    """A new owner, with a password and a key that nobody knows yet, kept under `folder`."""
+    """Make a new owner, with a random password and key, and keep it under `folder`."""
     owner = Owner(
         email=OWNER_EMAIL, password=secrets.token_urlsafe(PASSWORD_BYTES), token=secrets.token_hex(TOKEN_BYTES)
     )
@@ -72,47 +72,46 @@ def make_owner(folder: Path) -> Owner:
 
 
 def accounts(client: "Client", people: Mapping[str, str], folder: Path | None) -> Mapping[int, str]:
-    """Whose each account is, by number: the person's code; `people` is code -> e-mail address.
+    """Return the person's code of each account, by number; `people` is code -> e-mail address.
 
-    On the local server, whose state lies in `folder`, accounts are made where there are none, and `people.txt` there
-    tells how each person logs in. Who has an account keeps it, with its password, whatever happens to the
-    configuration: their work refers to it, and stays theirs where their address changed. On another server (`folder`
-    is None) people join by its invitation.
+    On the local server, whose state is in `folder`, missing accounts are made, and `people.txt` there has everybody's
+    login. A person keeps their account and password whatever happens to the configuration: their work refers to it, and
+    stays theirs if their address changes. On another server (`folder` is None) people join by its invitation.
 
-    This edition of Label Studio has no roles: whoever has an account sees every project, and all that is done there.
+    This edition of Label Studio has no roles: everybody with an account sees every project and all work in it.
 
-    Raises `Failed` for people without an account on another server, `WrongInput` for a person whose code was another
-    one, and the client's errors.
+    Raises `Failed` for people without an account on another server, `WrongInput` for a person who had another code, and
+    the client's errors.
     """
     if owner := next((code for code, email in people.items() if email.lower() == OWNER_EMAIL), None):
         raise WrongInput(f"annotation.people.{owner}: {OWNER_EMAIL} is the owner's; give the person's own address")
-    there, logins = client.users(), list[Login]()
-    missing = {code: email for code, email in people.items() if email.lower() not in there}
+    users, logins = client.users(), list[Login]()
+    missing = {code: email for code, email in people.items() if email.lower() not in users}
     if folder is not None:
         logins = _make(client, folder, people, missing)
     elif missing:
         who = ", ".join(f"{code} ({email})" for code, email in missing.items())
-        raise Failed(f"{client.url}: no account there for {who}; invite them from its Organization page")
-    there = client.users() if missing else there
-    before = {there[one.email]: one.code for one in logins if one.email in there and one.code in people}
-    return {**before, **{there[email.lower()]: code for code, email in people.items()}}
+        raise Failed(f"{client.url}: no account for {who}; invite them from its Organization page")
+    users = client.users() if missing else users
+    before = {users[one.email]: one.code for one in logins if one.email in users and one.code in people}
+    return {**before, **{users[email.lower()]: code for code, email in people.items()}}
 
 
 def _make(client: "Client", folder: Path, people: Mapping[str, str], missing: Mapping[str, str]) -> list[Login]:
-    """Make the missing accounts, and write down how everybody logs in, with those who did before."""
+    """Make the missing accounts, and write down everybody's login, those of earlier people too."""
     path = folder / PEOPLE_FILE
     known = {login.email: login for login in _read_logins(path)}
     for code, email in people.items():
         before = known.get(email.lower())
         if before is not None and before.code != code and before.code not in people:
             raise WrongInput(
-                f"annotation.people.{code}: this person's code was {before.code} ({path}), and their work lies under "
-                f"it; a code stays: write {before.code}"
+                f"annotation.people.{code}: this person's code was {before.code} ({path}), and their work is under it; "
+                f"keep the code: write {before.code}"
             )
         if before is not None or code in missing:
             password = before.password if before else secrets.token_urlsafe(PASSWORD_BYTES)
             known[email.lower()] = Login(code=code, email=email.lower(), password=password)
-    # Kept before it is used: an account whose password was lost with a kill would be of no use.
+    # Written before it is used: an account whose password was lost in a kill would be useless.
     _write_logins(path, client.url, known.values())
     for email in missing.values():
         client.sign_up(email, known[email.lower()].password)
@@ -126,9 +125,7 @@ def _read_logins(path: Path) -> list[Login]:
         return []
     rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
     if any(len(row) != len(Login.model_fields) for row in rows):
-        raise Failed(
-            f"{path}: damaged: expected a code, an e-mail address and a password a line; put back a copy of it"
-        )
+        raise Failed(f"{path}: damaged: expected a code, an e-mail address and a password per line; restore a copy")
     return [Login(code=code, email=email, password=password) for code, email, password in rows]
 
 

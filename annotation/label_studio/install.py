@@ -1,4 +1,4 @@
-"""The pinned Label Studio in an environment of its own: its pins hold back packages that the pipeline needs newer."""
+"""Install the pinned Label Studio into its own environment, since it pins packages that the pipeline needs newer."""
 
 import json
 import os
@@ -17,17 +17,17 @@ from schemas.errors import Failed
 
 PACKAGES = ("label-studio==1.23.2", "label-studio-sdk==2.1.2")
 INSTALL_S = 1800.0
-"""How long an installation may take, in seconds. It takes 10 s with uv, 84 s with pip, and longer on a slow line."""
+"""How long an installation may take, in seconds. It takes 10 s with uv, 84 s with pip, longer on a slow connection."""
 SPACE = 1_500_000_000
-"""Bytes that must be free: the environment takes 0.8 GB, and what it is unpacked from is there beside it."""
+"""Bytes that must be free: the environment takes 0.8 GB, beside the packages that it is unpacked from."""
 MARK = ".complete"
 
 
 def install(folder: Path, lock: IO[str], tell: Callable[[str], None]) -> Path:
-    """The folder of the environment's programs, installed under `folder` if it is not, or not wholly, there.
+    """Return the folder of the environment's programs, and install it under `folder` unless it is complete.
 
-    What installs inherits `lock`: it outlives a caller that is killed, and is not to be met by a second.
-    Raises `Failed` with the last line of what went wrong; the log has the whole.
+    The installing process inherits `lock`: if the caller is killed it goes on, and no second one may start.
+    Raises `Failed` with the last line of the log.
     """
     env, log = folder / "env", folder / "install.log"
     if _is_installed(env):
@@ -35,7 +35,7 @@ def install(folder: Path, lock: IO[str], tell: Callable[[str], None]) -> Path:
     tell(f"installing {PACKAGES[0]} into {env}; it takes about 0.8 GB, once")
     if (free := shutil.disk_usage(folder).free) < SPACE:
         raise Failed(
-            f"{folder}: {free / 1e9:.1f} GB free, Label Studio needs {SPACE / 1e9:.1f}; free some, or name a `store` "
+            f"{folder}: {free / 1e9:.1f} GB free, Label Studio needs {SPACE / 1e9:.1f}; free some, or set a `store` "
             "on another disk"
         )
     python = str(env / "bin" / "python")
@@ -48,31 +48,31 @@ def install(folder: Path, lock: IO[str], tell: Callable[[str], None]) -> Path:
         [python, "-m", "pip", "install", "--disable-pip-version-check", *PACKAGES],
     ]
     with log.open("w", encoding="utf-8") as out:
-        # uv does not read pip's settings: where an index is named only there, pip finds it.
+        # uv does not read pip's settings: if an index is set only there, pip finds it.
         done = any(_run(commands, env, out, lock) for commands in (by_uv, by_pip))
     if not done:
         shutil.rmtree(env, ignore_errors=True)
-        raise Failed(f"Label Studio could not be installed: {last_line(log)}; {log} has the whole; then run again")
-    # Last of all, so that an installation that was killed is not taken for one.
+        raise Failed(f"Label Studio could not be installed: {last_line(log)}; see {log}, then run again")
+    # Last, so that an installation that was killed does not count as complete.
     write_private(env / MARK, _mark())
     return env / "bin"
 
 
 def last_line(log: Path, start: int = 0) -> str:
-    """The last line of a log that says something, from the byte `start` on."""
+    """Return the last line of a log that is not empty, from the byte `start` on."""
     with log.open("rb") as file:
         file.seek(start)
         lines = [line.strip() for line in file.read().decode("utf-8", "replace").splitlines()]
-    return next((line for line in reversed(lines) if line), "it said nothing")
+    return next((line for line in reversed(lines) if line), "it wrote nothing")
 
 
 def _run(commands: list[list[str]], env: Path, out: IO[str], lock: IO[str]) -> bool:
-    """Whether all commands worked, each after the other, on an environment made anew."""
+    """Run all commands, one after the other, for a new environment; return whether all succeeded."""
     if env.is_symlink():
         env.unlink()
     elif env.exists():
         shutil.rmtree(env)
-    environment = {name: one for name, one in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
     for command in commands:
         try:
             done = subprocess.run(  # noqa: S603 - our own list
@@ -89,7 +89,7 @@ def _run(commands: list[list[str]], env: Path, out: IO[str], lock: IO[str]) -> b
 
 
 def _is_installed(env: Path) -> bool:
-    """Whether the environment is whole, of these versions, and its Python still there."""
+    """Return whether the environment is complete, has these versions, and its Python still exists."""
     try:
         return (env / MARK).read_text(encoding="utf-8") == _mark() and (env / "bin" / "python").exists()
     except OSError:

@@ -1,6 +1,6 @@
-"""Hears from the server that somebody worked, and marks it: nothing else, for the server waits a second and tells once.
+"""Listen for the server's reports of changes, and mark the projects. The server waits only a second.
 
-A mark is a hint, which may be lost or come twice; what was done is found by a pull, marks or none.
+A mark is a hint, which may be lost or come twice. A pull finds everything, with or without marks.
 """
 
 import hmac
@@ -18,13 +18,13 @@ from annotation.label_studio.client import Client
 SECRET_HEADER = "X-Touchstone-Secret"  # noqa: S105 - the header's name
 SECRET_FILE = "webhook-secret"  # noqa: S105 - the file's name
 MARKS = "changed"
-"""A folder with an empty file for each project in which somebody worked, of the project's number."""
+"""A folder with an empty file for each changed project, named by the project's number."""
 LONGEST_BODY = 2**20
-"""Bytes of a message that are read; its payload holds the task, and is not needed."""
+"""Bytes of a message that are read; its payload with the task is not needed."""
 
 
 def secret_of(folder: Path) -> str:
-    """The secret that messages carry, made when first asked for."""
+    """Return the secret that messages carry; it is made on first use."""
     path = folder / SECRET_FILE
     try:
         return path.read_text(encoding="utf-8").strip()
@@ -35,46 +35,46 @@ def secret_of(folder: Path) -> str:
 
 
 def marked(folder: Path) -> frozenset[int]:
-    """The projects in which somebody worked since they were last pulled."""
+    """Return the numbers of the projects that were changed since the last pull."""
     return frozenset(int(path.name) for path in (folder / MARKS).glob("*") if path.name.isdigit())
 
 
 def mark(folder: Path, project: int) -> None:
-    """Somebody works in a project."""
+    """Mark a project as changed."""
     (folder / MARKS).mkdir(parents=True, exist_ok=True)
     (folder / MARKS / str(project)).touch()
 
 
 def unmark(folder: Path, project: int) -> None:
-    """A pull begins: what is done from now on marks the project again."""
+    """Remove a project's mark, at the beginning of a pull; later changes mark it again."""
     (folder / MARKS / str(project)).unlink(missing_ok=True)
 
 
-def tell_us(client: Client, project: int, url: str, secret: str) -> None:
-    """Have the server tell `url` of every change in a project; once, however often it is asked for."""
+def register(client: Client, project: int, url: str, secret: str) -> None:
+    """Have the server report every change in a project to `url`. Safe to repeat."""
     for hook in client.webhooks(project):
         if hook["url"] == url and hook.get("headers", {}).get(SECRET_HEADER) == secret:
             return
-        if hook.get("headers", {}).get(SECRET_HEADER):  # of an earlier address of ours
+        if hook.get("headers", {}).get(SECRET_HEADER):  # our earlier address
             client.delete_webhook(hook["id"])
     client.webhook(project, url, {SECRET_HEADER: secret})
 
 
 class Listener:
-    """Listens on this machine as long as the block lasts."""
+    """Listens on this machine for the duration of the block."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
-        """Marks lie under `folder`. Raises `OSError` where the port is taken."""
+        """Marks are kept in `folder`. Raises `OSError` if the port is taken."""
         secret = secret_of(folder)
 
         class Handler(BaseHTTPRequestHandler):
             timeout = 5
 
             def do_POST(self) -> None:
-                given = self.headers.get(SECRET_HEADER, "")
+                received = self.headers.get(SECRET_HEADER, "")
                 length = self.headers.get("Content-Length", "")
                 body = self.rfile.read(min(int(length), LONGEST_BODY)) if length.isdigit() else b""
-                if not hmac.compare_digest(given.encode(), secret.encode()):
+                if not hmac.compare_digest(received.encode(), secret.encode()):
                     self._answer(HTTPStatus.FORBIDDEN)
                     return
                 if (project := _project(body)) is not None:
@@ -87,7 +87,7 @@ class Listener:
                 self.end_headers()
 
             def log_message(self, format: str, *args: object) -> None:
-                """Say nothing: the library would write each request to the terminal."""
+                """Stay silent: the library would write each request to the terminal."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/"
@@ -102,12 +102,12 @@ class Listener:
 
 
 def _project(body: bytes) -> int | None:
-    """The number of the project that a message is about: it stands in the payload, which may be cut off."""
+    """Return the number of the project that a message is about, even if its payload is cut off."""
     try:
         payload = json.loads(body)
     except ValueError:
-        found = re.search(rb'"project":\s*\{\s*"id":\s*(\d+)', body)
-        return int(found[1]) if found else None
+        match = re.search(rb'"project":\s*\{\s*"id":\s*(\d+)', body)
+        return int(match[1]) if match else None
     project = payload.get("project") if isinstance(payload, dict) else None
     number = project.get("id") if isinstance(project, dict) else None
     return number if isinstance(number, int) and not isinstance(number, bool) else None

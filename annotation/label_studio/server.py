@@ -1,8 +1,8 @@
-"""A Label Studio of the project's own: started, found again and stopped, with all it keeps in one folder.
+"""Start, find and stop a Label Studio of the project's own, with everything that it keeps in one folder.
 
-The server holds a lock on `server.pid` for as long as it lives, which the kernel takes back however it ends. So
-who holds the lock is alive, and the number in the file is its own: a number that another process has by now is
-never taken for the server's. Two `up` at once meet at the same lock.
+The server holds a lock on `server.pid` for as long as it lives; the kernel releases it however the server ends. So the
+holder of the lock is alive, and the number in the file is its own: a number that another process has by now is never
+mistaken for the server's. Two `up` at once wait for the same lock.
 """
 
 import contextlib
@@ -29,65 +29,63 @@ from schemas.errors import Failed, WrongInput
 
 HOST = "127.0.0.1"
 PORTS = range(20_000, 30_000)
-"""Where a free port is looked for: below those that systems hand out for outgoing connections."""
+"""The ports tried for a free one: below those that systems use for outgoing connections."""
 START_S = 240.0
-"""How long a server may take until it answers, in seconds: a new database takes 45 s, on a busy machine over 100."""
+"""How long a server may take to answer, in seconds: a new database takes 45 s, on a busy machine over 100."""
 STOP_S = 20.0
-"""How long a server may take to end when it is told to, in seconds; then it is killed."""
+"""How long a server may take to stop, in seconds; then it is killed."""
 ANSWER_S = 10.0
-"""How long a server at work may take to say that it is there, in seconds."""
+"""How long a busy server may take to answer a health check, in seconds."""
 POLL_S = 0.25
 LOCK_TASK_S = 3600
-"""How long a task that a person opened is kept from others, in seconds; Label Studio's own default is a day."""
+"""How long an opened task is reserved for a person, in seconds; Label Studio's own default is a day."""
 LOG_BYTES = 10_000_000
-"""A log longer than this is set aside at the next start."""
+"""A log longer than this is renamed at the next start."""
 LEAST_FREE = 1_000_000
-"""Bytes, below which a disk is called full."""
+"""With fewer bytes free, a disk is called full."""
 NOWHERE = "http://127.0.0.1:9"
-"""A proxy that is not there (RFC 863, the discard port)."""
+"""A proxy that does not exist (RFC 863, the discard port)."""
 LOCK, LOG, PORT, DATA, DATABASE = "server.pid", "server.log", "port", "data", "label_studio.sqlite3"
 
 
 class Running(Frozen):
-    """A server that answers, and takes its owner's key."""
+    """A server that answers and accepts its owner's key."""
 
     url: str
     owner: Owner
-    before: bool = Field(False, description="It ran before it was asked for")
-    moved_from: int | None = Field(
-        None, description="The port it had the last time, where another program has that now"
-    )
+    before: bool = Field(False, description="Whether it was running already")
+    moved_from: int | None = Field(None, description="The last port, if another program has it now")
 
 
 def _quiet(line: str) -> None:
-    """Nobody looks on."""
+    """Print nothing."""
 
 
 def up(folder: Path, port: int | None = None, tell: Callable[[str], None] = _quiet) -> Running:
-    """The server under `folder`, installed and started where that is needed.
+    """Return the server under `folder`, installed and started if necessary.
 
-    It listens on this machine only, on the port it had before, if that is free. `tell` gets a line at each stage:
-    the first start installs and makes a database, some minutes in all. Safe at any time: what was cut off before is
-    found and done again, and nothing that people did is touched.
+    It listens on this machine only, on its last port if that is free. `tell` gets a line at each stage: the first start
+    installs and makes a database, some minutes in all. Safe at any time: an interrupted start is done again, and
+    people's work is not touched.
 
-    Raises `WrongInput` for a port that is taken or a folder that cannot be one, `Failed` for all else; a server that
-    does not come up is stopped, and its log is named.
+    Raises `WrongInput` for a port that is taken or a path that cannot be a folder, `Failed` for everything else; a
+    server that does not start is stopped, and the message names its log.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        raise WrongInput(f"{folder}: {error.filename} is no folder; name another `store`") from error
+        raise WrongInput(f"{folder}: {error.filename} is not a folder; set another `store`") from error
     began = time.monotonic()
     while (lock := _take(folder)) is None:
         if (server := running(folder)) is not None:
             if port is not None and server.url != _url(port):
-                raise WrongInput(f"--port {port}: Label Studio runs already, at {server.url}; stop it first")
+                raise WrongInput(f"--port {port}: Label Studio is already running at {server.url}; stop it first")
             return server
         pid = _pid(folder)
         if time.monotonic() - began > (START_S if pid else INSTALL_S + START_S):
             who = f"the process {pid}" if pid else "another `touchstone label-studio up`"
-            raise Failed(f"{folder}: {who} is at work there and does not answer; stop it first")
-        tell("waiting for the server that is being started there")
+            raise Failed(f"{folder}: {who} is at work and does not answer; stop it first")
+        tell("waiting for the server that is being started")
         time.sleep(POLL_S)
     with lock:
         programs = install(folder, lock, tell)
@@ -95,19 +93,19 @@ def up(folder: Path, port: int | None = None, tell: Callable[[str], None] = _qui
 
 
 def running(folder: Path) -> Running | None:
-    """The server under `folder` if it runs, answers, and takes its owner's key."""
-    # Asked only while the server lives: whoever else listens on its port is not to be sent the key.
+    """Return the server under `folder` if it runs, answers, and accepts its owner's key."""
+    # Only while the server lives: nobody else who listens on its port may get the key.
     if not _is_held(folder) or (owner := read_owner(folder)) is None or (port := _last_port(folder)) is None:
         return None
     return Running(url=_url(port), owner=owner, before=True) if _answers(port, owner) else None
 
 
 def down(folder: Path) -> bool:
-    """Stop the server under `folder`; False where none ran. Raises `Failed` if it cannot be stopped."""
+    """Stop the server under `folder`; return whether one ran. Raises `Failed` if it cannot be stopped."""
     if not _is_held(folder):
         return False
     if (pid := _pid(folder)) is None:
-        raise Failed(f"{folder}: `touchstone label-studio up` is at work there; wait for it, or stop it with Ctrl-C")
+        raise Failed(f"{folder}: `touchstone label-studio up` is at work; wait for it, or stop it with Ctrl-C")
     for number, patience in ((signal.SIGTERM, STOP_S), (signal.SIGKILL, STOP_S)):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
@@ -116,21 +114,21 @@ def down(folder: Path) -> bool:
             if not _is_held(folder):
                 return True
             time.sleep(POLL_S)
-    raise Failed(f"{folder}: the server, process {pid}, does not end")
+    raise Failed(f"{folder}: the server, process {pid}, does not stop")
 
 
 def _start(folder: Path, programs: Path, lock: IO[str], port: int | None, tell: Callable[[str], None]) -> Running:
-    """Start the server and wait until it answers; end it if it does not."""
+    """Start the server and wait until it answers; stop it if it does not."""
     (folder / DATA).mkdir(mode=0o700, exist_ok=True)
     is_new = not _has_accounts(folder / DATA / DATABASE)
-    if is_new:  # nobody ever logged in to it: the server listens only once its owner is made
+    if is_new:  # unused: the server listens only once its owner is made
         for path in (folder / DATA).glob(f"{DATABASE}*"):
             path.unlink()
     owner = read_owner(folder)
     if owner is None and not is_new:
         raise Failed(
-            f"{folder}: owner.json is missing, without which nobody gets at the database; put back a copy of it, or "
-            f"move {folder / DATA} away to begin anew"
+            f"{folder}: owner.json is missing, and nobody can open the database without it; restore a copy, or move "
+            f"{folder / DATA} away to begin anew"
         )
     owner = owner or make_owner(folder)
     last = _last_port(folder)
@@ -140,12 +138,12 @@ def _start(folder: Path, programs: Path, lock: IO[str], port: int | None, tell: 
     log = folder / LOG
     if log.exists() and log.stat().st_size > LOG_BYTES:
         log.replace(log.with_suffix(".log.1"))
-    # A line a request goes there, among them the invitation's address.
+    # It has a line per request, among them the invitation's address.
     with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as out:
         begin = out.tell()
         process = subprocess.Popen(  # noqa: S603 - our own list
             [
-                # The server's own number is in the file before the server is there, whatever becomes of this process.
+                # The server's own number is in the file before it starts, whatever becomes of this process.
                 "/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str((folder / LOCK).resolve()),
                 str((programs / "label-studio").resolve()), "start", "--no-browser", "--internal-host", HOST,
                 "--port", str(chosen),
@@ -168,58 +166,56 @@ def _start(folder: Path, programs: Path, lock: IO[str], port: int | None, tell: 
 
 
 def _wait(process: "subprocess.Popen[bytes]", port: int, owner: Owner, log: Path, begin: int) -> None:
-    """Return once the server answers. Raises `Failed` if it ends, or takes too long."""
+    """Return once the server answers. Raises `Failed` if it stops, or takes too long."""
     deadline = time.monotonic() + START_S
     while not _answers(port, owner):
         if process.poll() is not None:
-            # On a full disk its last words did not reach the log.
+            # On a full disk its last lines did not reach the log.
             is_full = shutil.disk_usage(log.parent).free < LEAST_FREE
             why = f"the disk of {log.parent} is full" if is_full else last_line(log, begin)
-            raise Failed(f"Label Studio did not start: {why}; {log} has the whole; then run again")
+            raise Failed(f"Label Studio did not start: {why}; see {log}, then run again")
         if time.monotonic() > deadline:
-            raise Failed(
-                f"Label Studio did not answer at {_url(port)} in {START_S:.0f} s; {log} has the whole; run again"
-            )
+            raise Failed(f"Label Studio did not answer at {_url(port)} in {START_S:.0f} s; see {log}, then run again")
         time.sleep(POLL_S)
 
 
 def _answers(port: int, owner: Owner) -> bool:
-    """Whether the server at this port is ours: it answers, and takes the owner's key.
+    """Return whether the server at this port is ours: it answers, and accepts the owner's key.
 
-    Label Studio moves to another port without a word if its own was taken in the last moment.
+    Label Studio silently moves to another port if its own was taken at the last moment.
     """
     try:
         with httpx.Client(base_url=_url(port), timeout=ANSWER_S, trust_env=False) as http:
             if http.get("/health").status_code != httpx.codes.OK:
                 return False
-            told = http.get("/api/current-user/whoami", headers={"Authorization": f"Token {owner.token}"})
+            answer = http.get("/api/current-user/whoami", headers={"Authorization": f"Token {owner.token}"})
     except httpx.TransportError:
         return False
-    if told.status_code == httpx.codes.UNAUTHORIZED:
+    if answer.status_code == httpx.codes.UNAUTHORIZED:
         raise Failed(
-            f"{_url(port)}: answers, and does not take the owner's key: another server took the port in this moment, "
-            "or the owner's access token was changed on its account page; run again, or put it into owner.json"
+            f"{_url(port)}: answers, but does not accept the owner's key: another server has just taken the port, or "
+            "the owner's access token was changed on its account page; run again, or put the token into owner.json"
         )
-    return told.status_code == httpx.codes.OK
+    return answer.status_code == httpx.codes.OK
 
 
 def _environment(folder: Path, programs: Path, owner: Owner) -> Mapping[str, str]:
-    """All that the server knows of its surroundings.
+    """Return the server's environment.
 
-    Nothing of the caller's environment: Label Studio takes settings from short names such as `DEBUG` or `HOST`, and
-    keys of other services are none of its business.
+    It has nothing of the caller's: Label Studio reads settings from short names such as `DEBUG` or `HOST`, and keys of
+    other services are none of its business.
     """
     home = (folder / "home").resolve()
     home.mkdir(mode=0o700, exist_ok=True)
     return {
         "PATH": f"{programs.resolve()}:/usr/local/bin:/usr/bin:/bin",
-        "HOME": str(home),  # it leaves a file with a number of its own there
+        "HOME": str(home),  # it writes a file with an identifier there
         "LANG": "C.UTF-8",
         "LABEL_STUDIO_BASE_DATA_DIR": str((folder / DATA).resolve()),
         "LABEL_STUDIO_USERNAME": owner.email,
         "LABEL_STUDIO_PASSWORD": owner.password,
         "LABEL_STUDIO_USER_TOKEN": owner.token,
-        "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",  # acts only when the organisation is made
+        "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",  # only has an effect when the organisation is made
         "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
         "TASK_LOCK_TTL": str(LOCK_TASK_S),
         "SSRF_PROTECTION_ENABLED": "false",  # or webhooks to this machine are refused
@@ -227,7 +223,7 @@ def _environment(folder: Path, programs: Path, owner: Owner) -> Mapping[str, str
         "LATEST_VERSION_CHECK": "false",
         "SENTRY_DSN": "",
         "FRONTEND_SENTRY_DSN": "",
-        # Its start page has the server ask GitHub for tips, which no setting turns off.
+        # Its start page makes the server fetch tips from GitHub, which no setting turns off.
         "HTTP_PROXY": NOWHERE,
         "HTTPS_PROXY": NOWHERE,
         "NO_PROXY": "127.0.0.1,localhost",
@@ -235,9 +231,9 @@ def _environment(folder: Path, programs: Path, owner: Owner) -> Mapping[str, str
 
 
 def _has_accounts(database: Path) -> bool:
-    """Whether a database was made whole: its owner has an organisation, which is the last thing that is made.
+    """Return whether a database is complete: its owner has an organisation, which is made last.
 
-    Raises `Failed` for one that cannot be read: it may hold people's work.
+    Raises `Failed` for one that cannot be read: it may have people's work.
     """
     if not database.exists():
         return False
@@ -248,25 +244,25 @@ def _has_accounts(database: Path) -> bool:
     except sqlite3.OperationalError as error:
         if str(error).startswith("no such"):  # table, or column, as yet
             return False
-        raise Failed(f"{database}: cannot be read ({error}); see that nothing else uses it, and run again") from error
+        raise Failed(f"{database}: cannot be read ({error}); nothing else may use it; run again") from error
     except sqlite3.DatabaseError as error:
         raise Failed(
-            f"{database}: damaged ({error}); put back a copy of it, or move {database.parent} away to begin anew"
+            f"{database}: damaged ({error}); restore a copy, or move {database.parent} away to begin anew"
         ) from error
 
 
 def _choose_port(asked: int | None, last: int | None) -> int:
-    """The port to listen on: the one asked for, else the last one, so that bookmarks hold, else a free one."""
+    """Return the requested port, else the last one, so that bookmarks work, else a free one."""
     if asked is not None:
         if not _is_free(asked):
-            raise WrongInput(f"--port {asked}: another program has it; name another, or none to have one chosen")
+            raise WrongInput(f"--port {asked}: another program has it; choose another, or leave it out")
         return asked
     if last is not None and _is_free(last):
         return last
-    for one in random.Random().sample(PORTS, len(PORTS)):
-        if _is_free(one):
-            return one
-    raise Failed(f"no port from {PORTS.start} to {PORTS.stop - 1} is free; name one with --port")
+    for port in random.Random().sample(PORTS, len(PORTS)):
+        if _is_free(port):
+            return port
+    raise Failed(f"no port from {PORTS.start} to {PORTS.stop - 1} is free; choose one with --port")
 
 
 def _is_free(port: int) -> bool:
@@ -280,7 +276,7 @@ def _is_free(port: int) -> bool:
 
 
 def _take(folder: Path) -> IO[str] | None:
-    """The lock of the folder; None while a server or another `up` has it."""
+    """Return the lock of the folder; None while a server or another `up` has it."""
     file = (folder / LOCK).open("a", encoding="utf-8")
     if not _lock(file, fcntl.LOCK_EX):
         file.close()
@@ -290,10 +286,10 @@ def _take(folder: Path) -> IO[str] | None:
 
 
 def _is_held(folder: Path) -> bool:
-    """Whether a server or an `up` has the lock of the folder."""
+    """Return whether a server or an `up` has the lock of the folder."""
     try:
         with (folder / LOCK).open("rb") as file:
-            return not _lock(file, fcntl.LOCK_SH)  # shared: two that ask do not take each other for a server
+            return not _lock(file, fcntl.LOCK_SH)  # shared: two checks do not mistake each other for a server
     except (FileNotFoundError, NotADirectoryError):
         return False
 
@@ -307,7 +303,7 @@ def _lock(file: IO[str] | IO[bytes], kind: int) -> bool:
 
 
 def _pid(folder: Path) -> int | None:
-    """The server's process, while it holds the lock; None while an `up` is at work."""
+    """Return the server's process while it holds the lock; None while an `up` is at work."""
     return _number(folder / LOCK)
 
 

@@ -1,4 +1,4 @@
-"""How a version differs from the one before, row by row, and which version number that asks for."""
+"""Compares a version with the previous one, row by row, and derives its number."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,16 +16,16 @@ from schemas.release import Change, ReleasedConfig
 
 _METADATA = ("name", "seed", "canary", "pilot", "allowed_unreviewed", "models", "prompts", "settings")
 _METADATA_OF_CONFIG = ("family", "part", "licence", "held_back", "held_out")
-"""What else of a manifest a consumer sees. Library versions and stages decide nothing where rows and methods agree."""
-_TOLD = re.compile(rb"^## Changes in this version$.*?^(?=## )", re.MULTILINE | re.DOTALL)
-"""The card's section on how a version differs from the one before it."""
+"""Other parts of a manifest that matter to a consumer. Library versions and stages do not if rows and methods agree."""
+_CHANGES_SECTION = re.compile(rb"^## Changes in this version$.*?^(?=## )", re.MULTILINE | re.DOTALL)
+"""The card's section on how a version differs from the previous one."""
 Pair = tuple[str | None, str | None]
-"""(Before, now); None where it is not there."""
+"""(Before, now); None if it does not exist."""
 
 
 @dataclass(frozen=True)
 class ConfigDifference:
-    """A configuration's difference; of one that is only in one of the versions, all rows are added or removed."""
+    """How a configuration differs. If only one version has it, all its rows are added or removed."""
 
     name: str
     added: int
@@ -42,27 +42,27 @@ class ConfigDifference:
     method: Mapping[str, Pair] = field(default_factory=dict)
     licence: Pair | None = None
     held_back: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Reason -> rows held back for it before and now, where that is another number."""
+    """Reason -> rows held back for it before and now, if the numbers differ."""
     examples: Sequence[Change] = ()
     """A few of the changed rows."""
 
     @property
     def is_same(self) -> bool:
-        """Whether nothing of it differs."""
+        """True if nothing differs."""
         return not (self.added or self.changed or self.removed or self.is_new or self.is_gone or self.breaks)
 
     @property
     def breaks(self) -> bool:
-        """Whether what is read in the version before is read otherwise, was made otherwise, or is no longer there."""
+        """True if the previous version's rows are read or made in another way now, or no longer exist."""
         return bool(self.columns or self.split or self.method or self.is_gone)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How a version differs from the one before."""
+    """How a version differs from the previous one."""
 
     before: str | None
-    """None: there is none before."""
+    """None for a first version."""
     now: str
     configs: Sequence[ConfigDifference]
     metadata: Sequence[str]
@@ -72,34 +72,32 @@ class Difference:
     def bump(self) -> Bump | None:
         """The rule: what breaks is major, rows and new configurations are minor, anything else is a patch.
 
-        None where nothing differs, or there is no version before.
+        None if nothing differs, or for a first version.
         """
         if self.before is None:
             return None
-        if any(one.breaks for one in self.configs):
+        if any(config.breaks for config in self.configs):
             return "major"
-        if not all(one.is_same for one in self.configs):
+        if not all(config.is_same for config in self.configs):
             return "minor"
         return "patch" if self.metadata else None
 
     @property
     def comparable(self) -> bool:
-        """Whether every row of the version before is there unchanged, in the same columns and by the same method."""
-        return not any(one.breaks or one.changed or one.removed for one in self.configs)
+        """True if every row of the previous version is unchanged, with the same columns and method."""
+        return not any(config.breaks or config.changed or config.removed for config in self.configs)
 
 
 def compare(before: Release | None, now: Release, changes: Path | None = None) -> Difference:
-    """The difference, whose rows are written to `changes` as JSON lines (`schemas.release.Change`) where it is given.
+    """Return the difference, and write each row that differs to the file `changes` as a `schemas.release.Change`.
 
-    Rows of one `key` are compared without `canary`, in the columns that both versions have (that a column is new,
-    gone or of another type is told once, of the configuration). Their order makes no difference. Files that are
-    the same bytes are not read. Memory: about 250 bytes a row, and some row groups.
-
-    A text that names its own version or canary, such as the card, differs only where something else of it does.
-    Raises `Failed`.
+    Rows with the same `key` are compared without `canary`, in the columns that both versions have; a new, removed or
+    retyped column is reported once for its configuration. The order of rows does not matter. Files with the same bytes
+    are not read. Memory: about 250 bytes a row, and some row groups. A text that contains its own version or canary,
+    such as the card, differs only if something else in it does. Raises `Failed`.
     """
-    old = {one.name: one for one in before.manifest.configs if one.files} if before else {}
-    new = {one.name: one for one in now.manifest.configs if one.files}
+    old = {config.name: config for config in before.manifest.configs if config.files} if before else {}
+    new = {config.name: config for config in now.manifest.configs if config.files}
     with _recording(changes) as record:
         configs = []
         for name in sorted(old.keys() | new.keys()):
@@ -118,9 +116,9 @@ def compare(before: Release | None, now: Release, changes: Path | None = None) -
 
 
 def next_version(difference: Difference, override: str | None = None) -> str | None:
-    """The version that the difference asks for, or the higher one somebody asks for; None: no new version.
+    """Return the version that the difference calls for, or the higher `override`; None if there is no new version.
 
-    Raises `WrongInput` where `override` is no version or a lower one.
+    Raises `WrongInput` if `override` is no version, or lower.
     """
     proposed, least, why = None, FIRST_VERSION, "the first version"
     if difference.before is not None and difference.bump is None:
@@ -133,7 +131,7 @@ def next_version(difference: Difference, override: str | None = None) -> str | N
     if override is None:
         return proposed
     if parsed_version(override) < parsed_version(least):
-        raise WrongInput(f"version {override}: lower than {least}, {why}; give that one, a higher one, or none")
+        raise WrongInput(f"version {override}: lower than {least}, {why}; give that version, a higher one, or none")
     return override
 
 
@@ -183,13 +181,13 @@ def _checksums(release: Release, config: ReleasedConfig) -> list[str | None]:
 
 
 def _metadata(before: Release, now: Release) -> tuple[str, ...]:
-    found = [
+    differing = [
         f"{MANIFEST}: {name}" for name in _METADATA if getattr(before.manifest, name) != getattr(now.manifest, name)
     ]
-    old = {one.name: one for one in before.manifest.configs}
+    old = {config.name: config for config in before.manifest.configs}
     for config in now.manifest.configs:
         if config.name in old:
-            found += [
+            differing += [
                 f"{MANIFEST}: {config.name}: {name}"
                 for name in _METADATA_OF_CONFIG
                 if getattr(old[config.name], name) != getattr(config, name)
@@ -200,24 +198,24 @@ def _metadata(before: Release, now: Release) -> tuple[str, ...]:
             continue
         in_one = path not in old_files or path not in new_files
         if in_one or _neutral(before, path) != _neutral(now, path):
-            found.append(path)
-    return tuple(sorted(found))
+            differing.append(path)
+    return tuple(sorted(differing))
 
 
 def _other_files(release: Release) -> dict[str, str]:
-    """The files that are neither rows nor tell the difference itself."""
+    """Return path -> checksum of the files that hold neither rows nor the difference itself."""
     rows = {path for config in release.manifest.configs for path in config.files}
     return {file.path: file.sha256 for file in release.manifest.files if file.path not in {*rows, CHANGELOG, CHANGES}}
 
 
 def _neutral(release: Release, path: str) -> bytes:
-    """A file's content without the version's number, canary and digest, a card's without what it tells of changes."""
+    """Return a file's content without version, canary and digest, and a card's without its section on changes."""
     try:
         content = (release.folder / path).read_bytes()
     except OSError as error:
         raise unreadable(release.folder / path, error) from error
-    if path == CARD:  # that a version tells how it differed from the one before it is no difference to the next one
-        content = _TOLD.sub(b"", content, count=1)
+    if path == CARD:  # it differs in every version
+        content = _CHANGES_SECTION.sub(b"", content, count=1)
     content = content.replace(release.manifest.canary.encode(), b"CANARY")
     content = content.replace(claims_of(release.manifest).encode(), b"MANIFEST")
     version = re.escape(release.manifest.version.encode())

@@ -1,4 +1,4 @@
-"""The folder of a released version: what its files are called, and the manifest that names them."""
+"""The folder of a released version: the names of its files, and the manifest that lists them."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -17,46 +17,48 @@ CARD = "README.md"
 CHANGELOG = "CHANGELOG.md"
 CHANGES = "changes.jsonl"
 DATA = "data"
-"""`data/<config>/<split>.parquet` lie in it, and nothing else."""
-PROOF = "proof"
-"""Rows of other parts that verifiers read lie in it, as `data/<family>-<part>/`: no configuration of the dataset."""
+"""The folder of `<config>/<split>.parquet`, and nothing else."""
+VERIFICATION_INPUTS = "proof"
+"""The folder of other parts' rows that verifiers read, as `data/<family>-<part>/`. They are no configuration."""
 OF_THE_HUB = frozenset((".gitattributes", ".cache", ".huggingface", ".git"))
-"""What a download, or a clone, brings along that no one released."""
+"""Files that come with a download or a clone but were not released."""
 
 
 class Release(NamedTuple):
-    """A version, and where it lies."""
+    """A version and its folder."""
 
     folder: Path
     manifest: ReleaseManifest
 
 
 def read_release(folder: Path) -> Release:
-    """The version in `folder`; all paths in its manifest stay in the folder. Raises `WrongInput`."""
+    """Return the version in `folder`; all paths in its manifest are inside the folder. Raises `WrongInput`."""
     path = folder / MANIFEST
     try:
         manifest = ReleaseManifest.model_validate_json(path.read_bytes())
     except FileNotFoundError as error:
         advice = "name a folder that `touchstone release` wrote, or one downloaded from the Hub"
-        raise WrongInput(f"{folder}: there is no {MANIFEST}, so this is no released version; {advice}") from error
+        raise WrongInput(f"{folder}: has no {MANIFEST}, so this is not a released version; {advice}") from error
     except ValidationError as error:
         problem = first_problem(error, "manifest")
         raise WrongInput(f"{path}: damaged manifest ({problem}); download it again, or release again") from error
-    named = [*(file.path for file in manifest.files), *(file for one in manifest.configs for file in one.files)]
-    if outside := [one for one in named if not _inside(one)]:
-        raise WrongInput(f"{path}: it names {outside[0]!r}, which is no path in this folder; do not trust this release")
+    named = [*(file.path for file in manifest.files), *(path for config in manifest.configs for path in config.files)]
+    if outside := [path for path in named if not _inside(path)]:
+        raise WrongInput(
+            f"{path}: it names {outside[0]!r}, which is not a path in this folder; do not trust this release"
+        )
     return Release(folder, manifest)
 
 
 def claims_of(manifest: ReleaseManifest) -> str:
-    """Digest of what a manifest says beside its list of files: its card names it, so that neither changes alone."""
+    """Return a digest of a manifest without its list of files. The card has it, so that neither can change alone."""
     return content_hash(manifest.model_dump(mode="json", exclude={"files"}))
 
 
 def write_manifest(folder: Path, manifest: ReleaseManifest) -> ReleaseManifest:
-    """Write the manifest with every file that lies in `folder` now; the version is there when it is. Raises `Failed`.
+    """Write the manifest with the files that are in `folder` now, in place of its own. Raises `Failed`.
 
-    Any `files` that `manifest` has are put in place by those found.
+    The version exists once its manifest does.
     """
     whole = manifest.model_copy(update={"files": tuple(files_in(folder))})
     write_whole(folder / MANIFEST, whole.model_dump_json(indent=1).encode() + b"\n")
@@ -64,7 +66,7 @@ def write_manifest(folder: Path, manifest: ReleaseManifest) -> ReleaseManifest:
 
 
 def files_in(folder: Path) -> Iterator[ReleasedFile]:
-    """The files of a release, by path, but for the manifest itself. Raises `Failed` for what is no plain file."""
+    """Yield the files of a release without the manifest, sorted by path. Raises `Failed` for what is not a file."""
     for path in paths_in(folder):
         if path == MANIFEST:
             continue
@@ -75,16 +77,17 @@ def files_in(folder: Path) -> Iterator[ReleasedFile]:
 
 
 def paths_in(folder: Path) -> list[str]:
-    """What lies in `folder`, relative and with `/`, but for what the Hub brings along; a linked folder counts as one.
+    """Return the relative paths (with `/`) of the files in `folder`, without those that the Hub adds.
 
-    The Hub's own cache links files to where it keeps them, so links to files are files.
+    A link to a folder counts as one file. The Hub's cache links files to where it keeps them, so links to files count
+    as files.
     """
-    found = []
+    paths = []
     for place in folder.rglob("*"):
         path = place.relative_to(folder)
         if path.parts[0] not in OF_THE_HUB and (place.is_symlink() or not place.is_dir()):
-            found.append(path.as_posix())
-    return sorted(found)
+            paths.append(path.as_posix())
+    return sorted(paths)
 
 
 def _inside(path: str) -> bool:

@@ -25,15 +25,15 @@ class Published:
     tag: str
     url: str
     new: bool
-    """False where the version was there already, with the same bytes, and nothing was done."""
+    """False if the version existed already with the same bytes, so that nothing was done."""
 
 
 def publish(folder: Path, repo: str, version: str, *, message: str, private: bool = False) -> Published:
-    """Publish the files of `folder` as `version` of the dataset `repo` (OWNER/NAME), which is made if absent.
+    """Publish the files of `folder` as `version` of the dataset `repo` (OWNER/NAME), creating it if necessary.
 
-    After this the repository has exactly these files. Raises `WrongInput` for a name or a version that cannot be,
-    and `Failed` where the version has other bytes already, where somebody else committed meanwhile, where what the
-    Hub serves is not what was published, and where the Hub refuses or does not answer.
+    Afterwards the repository has exactly these files. Raises `WrongInput` for an impossible name or version; `Failed`
+    if the version already exists with other bytes, if somebody else commits meanwhile, if the Hub serves other bytes
+    than were published, or if it refuses or does not answer.
     """
     number = parsed_version(version)
     ours = _release_files(folder)
@@ -46,7 +46,7 @@ def publish(folder: Path, repo: str, version: str, *, message: str, private: boo
         return Published(tags[version], version, url, new=False)
     commit = hub.untagged_commit(parent, version, ours)
     if commit is None:
-        later = [one for one in _versions(tags) if parsed_version(one) > number]
+        later = [tag for tag in _versions(tags) if parsed_version(tag) > number]
         if later:
             raise WrongInput(
                 f"{repo}: {version} is earlier than {later[-1]}, which is published; publish a later version"
@@ -58,7 +58,7 @@ def publish(folder: Path, repo: str, version: str, *, message: str, private: boo
 
 
 def versions(repo: str) -> list[str]:
-    """The published versions of the dataset `repo` (OWNER/NAME), the earliest first; of one that is not there none.
+    """Return the published versions of the dataset `repo` (OWNER/NAME), the earliest first; none if it does not exist.
 
     Raises as `publish` does.
     """
@@ -67,7 +67,7 @@ def versions(repo: str) -> list[str]:
 
 
 def served(repo: str, path: str, version: str | None = None) -> bytes | None:
-    """A file of a published version, or as it is on the branch now; None where it is not there. Raises as `publish`."""
+    """Return a file of a published version, or of the branch now; None if there is none. Raises as `publish` does."""
     hub = Repository(repo)
     if hub.is_private() is None:
         return None
@@ -80,17 +80,17 @@ def served(repo: str, path: str, version: str | None = None) -> bytes | None:
 
 
 def fetch(repo: str, version: str, to: Path) -> None:
-    """Download a published version into `to`, which is made, whole or not at all. Raises as `publish` does.
+    """Download a published version, whole or not at all, into the new folder `to`. Raises as `publish` does.
 
-    The client compares sizes, nothing else is checked: the release's own manifest proves the rest.
+    The client compares sizes; nothing else is checked, because the release's own manifest proves the rest.
     """
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise WrongInput(f"{to}: is there already; name a new folder")
+        raise WrongInput(f"{to}: exists already; name a new folder")
     hub = Repository(repo)
     _, tags = hub.refs()
     if version not in tags:
-        there = ", ".join(_versions(tags)) or "none"
-        raise WrongInput(f"{repo}: no version {version}; the published versions: {there}")
+        published = ", ".join(_versions(tags)) or "none"
+        raise WrongInput(f"{repo}: no version {version}; the published versions: {published}")
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to.parent, prefix=f".{to.name}-") as name:
         whole = Path(name) / "files"
@@ -102,7 +102,7 @@ def fetch(repo: str, version: str, to: Path) -> None:
 
 
 def _release_files(folder: Path) -> dict[str, File]:
-    """The files of a release by their paths in the repository. Raises `WrongInput` for what a release has not."""
+    """Return the files of a release by their paths in the repository. Raises `WrongInput` if it is no release."""
     if not (folder / "README.md").is_file():
         raise WrongInput(f"{folder}: no README.md there; name the folder of a release")
     files = {}

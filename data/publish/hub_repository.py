@@ -51,11 +51,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class File:
-    """A file of the release, by both names that the Hub may know its content by."""
+    """A file's content by the two names under which the Hub may know it."""
 
     sha256: str
     blob: str
-    """Git's: the sha1 of a header and the content."""
+    """Git's name: the SHA-1 of a header and the content."""
 
     def is_at(self, remote: RepoFile | None) -> bool:
         if remote is None:
@@ -73,7 +73,7 @@ class File:
 
 
 class Repository:
-    """A dataset on the Hub, every question to it asked again while its trouble may pass."""
+    """A dataset on the Hub."""
 
     def __init__(self, name: str) -> None:
         try:
@@ -89,10 +89,11 @@ class Repository:
         self.name = name
         self.api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
 
-    def ask(self, call: Callable[[], T], settled: Callable[[], T | None] = lambda: None) -> T:
-        """The answer to `call`; it is repeated while the trouble may pass, unless `settled` finds it was done.
+    def ask(self, call: Callable[[], T], resolved: Callable[[], T | None] = lambda: None) -> T:
+        """Return the answer to `call`, repeating it while the trouble may pass.
 
-        Raises `Failed`, with one line and without the client's error: that may quote what was sent.
+        After each failure `resolved` says whether the call took effect all the same. Raises `Failed` without the
+        client's error, which may quote what was sent.
         """
         for wait in chain(WAITS_S, repeat(None)):
             session = get_session()
@@ -103,7 +104,7 @@ class Repository:
                 return call()
             except CLIENT_ERRORS as error:
                 asked, trouble = refusal(error), trouble_of(error, self.name, self.api.endpoint)
-            if (done := settled()) is not None:
+            if (done := resolved()) is not None:
                 return done
             asks_s = asked_wait(asked) if asked else 0.0
             if not trouble.passing or wait is None or asks_s > LONGEST_WAIT_S:
@@ -112,7 +113,7 @@ class Repository:
         raise AssertionError("endless")
 
     def is_private(self) -> bool | None:
-        """None where there is no such repository."""
+        """Return whether the repository is private; None if it does not exist."""
 
         def look() -> bool | None:
             try:
@@ -123,15 +124,15 @@ class Repository:
         return self.ask(look)
 
     def make(self, private: bool) -> None:
-        """The repository is there. A public one is refused where a private one is asked for."""
-        there = self.is_private()
-        if there is None:
+        """Create the repository if it does not exist. Raises `Failed` if it is public and `private` is asked for."""
+        is_private = self.is_private()
+        if is_private is None:
             self.ask(lambda: self.api.create_repo(self.name, repo_type=DATASET, private=private, exist_ok=True))
-        elif private and not there:
+        elif private and not is_private:
             raise Failed(f"{self.name}: is public on the Hub, and a private release was asked for; name another")
 
     def refs(self) -> tuple[str, dict[str, str]]:
-        """The head of the branch, and the commit of each tag, as of one moment."""
+        """Return the head of the branch and the commit of each tag, at one moment."""
         refs = self.ask(lambda: self.api.list_repo_refs(self.name, repo_type=DATASET))
         head = next((branch.target_commit for branch in refs.branches if branch.name == BRANCH), None)
         if head is None:
@@ -139,27 +140,27 @@ class Repository:
         return head, {tag.name: tag.target_commit for tag in refs.tags}
 
     def files(self, commit: str) -> dict[str, RepoFile]:
-        """The files at a commit by their paths, without the Hub's own."""
+        """Return the files at a commit by path, without the Hub's own."""
         tree = self.ask(
             lambda: list(self.api.list_repo_tree(self.name, recursive=True, revision=commit, repo_type=DATASET))
         )
-        return {one.path: one for one in tree if isinstance(one, RepoFile) and one.path != HUBS_OWN}
+        return {entry.path: entry for entry in tree if isinstance(entry, RepoFile) and entry.path != HUBS_OWN}
 
     def holds(self, commit: str, ours: dict[str, File]) -> bool:
-        """Whether a commit has our files, byte by byte, and no others."""
+        """Return whether a commit has exactly our files, byte for byte."""
         theirs = self.files(commit)
         return theirs.keys() == ours.keys() and all(file.is_at(theirs[path]) for path, file in ours.items())
 
     def insist(self, commit: str, version: str, ours: dict[str, File]) -> None:
-        """The tagged commit of `version` has our files; else it is another release under the same number."""
+        """Raise `Failed` if the tagged commit of `version` has other files: another release with the same number."""
         if not self.holds(commit, ours):
             raise Failed(f"{self.name}: version {version} is published with other bytes; publish a later version")
 
     def untagged_commit(self, head: str, version: str, ours: dict[str, File]) -> str | None:
-        """The untagged commit that has our files: its answer was lost, or its publication ended before the tag.
+        """Return the untagged commit with our files, if its answer was lost or its publication ended before the tag.
 
-        Raises `Failed` where a commit of the same version but other bytes is so young that its publication may be
-        at work still: one version would have two commits.
+        Raises `Failed` if a commit of the same version with other bytes is so recent that its publication may still
+        be running: one version would have two commits.
         """
         commits = self.ask(lambda: self.api.list_repo_commits(self.name, revision=head, repo_type=DATASET))
         for commit in commits:
@@ -174,7 +175,7 @@ class Repository:
         return None
 
     def commit(self, folder: Path, ours: dict[str, File], parent: str, version: str, message: str) -> str:
-        """One commit on `parent` that makes the files ours. Raises `Failed` where the head is no longer `parent`."""
+        """Make the files ours in one commit on `parent`. Raises `Failed` if the head is no longer `parent`."""
         theirs = self.files(parent)
         differing = [path for path, file in ours.items() if not file.is_at(theirs.get(path))]
         operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [
@@ -201,7 +202,7 @@ class Repository:
         )  # fmt: skip
 
     def download(self, commit: str, path: str, folder: Path) -> Path:
-        """The file as the Hub serves it, at `folder/path`. Neither reads nor fills the user's cache."""
+        """Download a file to `folder/path`, without reading or filling the user's cache."""
         cache = folder / ".cache"
         return Path(
             self.ask(
@@ -212,7 +213,7 @@ class Repository:
         )
 
     def read_back(self, commit: str, ours: dict[str, File]) -> None:
-        """What the Hub serves at `commit` is what was published. One file at a time lies on the disk."""
+        """Raise `Failed` if the Hub serves other files at `commit` than ours. One file at a time is on the disk."""
         not_tagged = f"commit {commit[:8]} is not tagged as a version; run again"
         if differ := sorted(self.files(commit).keys() ^ ours.keys()):
             raise Failed(f"{self.name}: the Hub's files are not those of the release ({differ[0]}); {not_tagged}")
@@ -224,7 +225,7 @@ class Repository:
                 served.unlink()
 
     def tag(self, commit: str, version: str, ours: dict[str, File]) -> None:
-        """`version` names `commit`. Of two publications the first tag stays."""
+        """Tag `commit` as `version`. Of two publications, the first tag stays."""
 
         def there() -> bool | None:
             _, tags = self.refs()
@@ -241,7 +242,7 @@ class Repository:
 
 
 def _quiet() -> None:
-    """From now on no signed address in a log, where the client and its transport put each, and no bar in a file."""
+    """Keep signed addresses, which the client and its transport log, out of logs, and progress bars out of files."""
     for name in ("huggingface_hub", "httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.ERROR)
     if not sys.stderr.isatty() and not are_progress_bars_disabled():
@@ -249,5 +250,5 @@ def _quiet() -> None:
 
 
 def _claim(version: str) -> str:
-    """The line in a commit's description by which it is known to be of `version`."""
+    """Return the line in a commit's description that marks it as `version`."""
     return f"Release: {version}"

@@ -27,7 +27,7 @@ class Trouble:
 
 
 def trouble_of(error: Exception, name: str, endpoint: str) -> Trouble:
-    """What went wrong, in one line of ours; of the Hub's words only what it says to a request it refuses."""
+    """Return the trouble in our words; the Hub's own are repeated only if it refuses a request for another reason."""
     response = refusal(error)
     if response is None:
         return _without_answer(error, name, endpoint)
@@ -38,7 +38,7 @@ def trouble_of(error: Exception, name: str, endpoint: str) -> Trouble:
         return Trouble(f"{name}: the Hub answers {_status(status)}{later}; run again later", True)
     if status == HTTPStatus.PRECONDITION_FAILED:
         message = "somebody else is committing; nothing of theirs was changed; run again"
-    elif any(isinstance(one, RepositoryNotFoundError) for one in _causes(error)):
+    elif any(isinstance(cause, RepositoryNotFoundError) for cause in _causes(error)):
         message = f"no such dataset at {endpoint} that the token opens; check the name and HF_TOKEN"
     elif status == HTTPStatus.UNAUTHORIZED:
         message = "the Hub does not take the token; put one that may write there in HF_TOKEN"
@@ -50,9 +50,9 @@ def trouble_of(error: Exception, name: str, endpoint: str) -> Trouble:
 
 
 def _without_answer(error: Exception, name: str, endpoint: str) -> Trouble:
-    """Trouble of the connection, of our disk, or of an answer that could not be read."""
+    """Return trouble with the connection, our disk, or an unreadable answer."""
     causes = list(_causes(error))
-    if any(isinstance(one, HTTPError | ConnectionError | TimeoutError) for one in causes):
+    if any(isinstance(cause, HTTPError | ConnectionError | TimeoutError) for cause in causes):
         kind = type(causes[-1]).__name__
         return Trouble(f"{name}: {endpoint} does not answer ({kind}); check the network", True)
     if isinstance(error, OSError) and error.errno is not None:
@@ -61,7 +61,7 @@ def _without_answer(error: Exception, name: str, endpoint: str) -> Trouble:
 
 
 def _words(error: Exception) -> str:
-    """The error's own words on one line, without the token should they repeat it."""
+    """Return the error's own words on one line, without the token in case they repeat it."""
     words = error.server_message or "without a reason" if isinstance(error, HfHubHTTPError) else str(error)
     token = get_token()
     return one_line(words.replace(token, "(token)") if token else words)
@@ -74,12 +74,12 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def refusal(error: Exception) -> Response | None:
-    """The Hub's answer that made the error, however the client wrapped it."""
-    return next((one.response for one in _causes(error) if isinstance(one, HfHubHTTPError)), None)
+    """Return the Hub's answer behind an error, however the client wrapped it."""
+    return next((cause.response for cause in _causes(error) if isinstance(cause, HfHubHTTPError)), None)
 
 
 def asked_wait(response: Response) -> float:
-    """How long the Hub asks to wait, in seconds; 0 where it does not."""
+    """Return how many seconds the Hub asks to wait; 0 if it does not."""
     if response.status_code not in _PASSING:
         return 0.0
     limit = parse_ratelimit_headers(response.headers)
@@ -90,7 +90,7 @@ def asked_wait(response: Response) -> float:
 
 
 def refuse_long_wait(response: Response) -> None:
-    """A hook of the client's session, whose own retries would wait for as long as they are asked to."""
+    """Raise for an answer that asks for a long wait: a hook in the client's session, whose retries would wait."""
     if asked_wait(response) > LONGEST_WAIT_S:
         response.read()
         hf_raise_for_status(response)

@@ -1,4 +1,4 @@
-"""The licence of a configuration's rows, where those of its sources leave no doubt. Nothing is computed."""
+"""The licence of a configuration's rows, if those of its sources leave no doubt. Licences are never combined."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from schemas.errors import WrongInput, nearest
 
 PUBLIC_DOMAIN = "public domain"
 DEDICATIONS = frozenset({"CC0-1.0", "PDDL-1.0", PUBLIC_DOMAIN})
-"""What is free of all conditions: it stands beside any licence and changes nothing about it."""
+"""Free of all conditions: beside any licence they change nothing."""
 KNOWN = (
     "Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MPL-2.0", "AFL-3.0",
     "GPL-2.0", "GPL-3.0", "LGPL-2.1", "LGPL-3.0", "AGPL-3.0",
@@ -18,9 +18,9 @@ KNOWN = (
     "CDLA-Sharing-1.0", "CDLA-Permissive-1.0", "CDLA-Permissive-2.0", "C-UDA", "ODbL", "ODC-By", "PDDL-1.0",
     PUBLIC_DOMAIN,
 )  # fmt: skip
-"""As SPDX writes them, where it does (but ODbL, ODC-By and C-UDA, which the Hub writes without their version)."""
-ON_THE_HUB = {one: one.lower() for one in KNOWN} | {"PDDL-1.0": "pddl", PUBLIC_DOMAIN: "other"}
-"""What the Hub calls them in a card."""
+"""As SPDX writes them, except ODbL, ODC-By and C-UDA, which the Hub writes without their version."""
+ON_THE_HUB = {licence: licence.lower() for licence in KNOWN} | {"PDDL-1.0": "pddl", PUBLIC_DOMAIN: "other"}
+"""Licence -> its name in a card on the Hub."""
 LONGEST = 100
 """Characters of a licence's name that an error repeats."""
 
@@ -32,27 +32,27 @@ def _plain(stated: str) -> str:
     return _BEFORE_DIGIT.sub("", _IGNORED.sub("", stated).lower())
 
 
-_BY_PLAIN = {_plain(one): one for one in KNOWN}
+_BY_PLAIN = {_plain(licence): licence for licence in KNOWN}
 
 
 def normalised(stated: str) -> str:
-    """The licence as SPDX writes it, where only spaces, hyphens and case are other ("CC BY-SA 4.0"); else as stated."""
+    """Return the licence as SPDX writes it if only spaces, hyphens and case differ ("CC BY-SA 4.0"), else as stated."""
     return _BY_PLAIN.get(_plain(stated), " ".join(stated.split()))
 
 
 def hub_licence(licence: str) -> str:
-    """What the Hub calls a licence in a card's metadata; `other` where it has no name for it."""
+    """Return the Hub's name for a licence in a card's metadata; `other` if it has none."""
     return ON_THE_HUB.get(normalised(licence), "other")
 
 
 def licences_of(
     sources: Mapping[str, Iterable[SourceRef]], declared: str | Mapping[str, str] | None = None
 ) -> Mapping[str, str]:
-    """The licence of each configuration, by name; `sources` are those its rows name, or may hold text of.
+    """Return configuration -> licence; `sources` are those that its rows name or may hold text of.
 
-    What is declared (`release.licence:`, one for all or configuration -> licence) counts. Else all sources of a
-    configuration state the same one, but for dedications to the public domain beside it; of dedications alone
-    the first by name. Raises `WrongInput` where that does not give exactly one.
+    A declared licence (`release.licence`: one for all, or configuration -> licence) counts. Otherwise all sources have
+    to state the same licence; dedications to the public domain do not matter, and of dedications alone the first by
+    name counts. Raises `WrongInput` if that does not give exactly one.
     """
     if isinstance(declared, str):
         return dict.fromkeys(sources, normalised(declared))
@@ -71,17 +71,17 @@ def _the_one(name: str, refs: Iterable[SourceRef]) -> str:
         for ref in refs
     }
     licences = {licence for _, licence in stated}
-    known = sorted(one for one in licences if one is not None)
-    binding = [one for one in known if one not in DEDICATIONS]
+    known = sorted(licence for licence in licences if licence is not None)
+    binding = [licence for licence in known if licence not in DEDICATIONS]
     if known and None not in licences and len(binding) <= 1:
         return (*binding, *known)[0]
-    found = ", ".join(
+    statements = ", ".join(
         f"{_cut(source)} ({_cut(licence) if licence else 'none stated'})"
-        for source, licence in sorted(stated, key=lambda one: (one[0], one[1] or ""))
+        for source, licence in sorted(stated, key=lambda pair: (pair[0], pair[1] or ""))
     )
     raise WrongInput(
-        f"{name}: which licence its rows have does not follow from its sources: {found or 'it has none'}; "
-        f"say it: release: {{licence: {{{name}: ...}}}}, or one for all"
+        f"{name}: its sources do not determine the licence of its rows: {statements or 'it has none'}; "
+        f"declare it: release: {{licence: {{{name}: ...}}}}, or one for all"
     )
 
 

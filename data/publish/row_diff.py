@@ -1,4 +1,4 @@
-"""How the rows of a configuration differ from those of the version before, key by key."""
+"""Compares the rows of a configuration with those of the previous version, key by key."""
 
 import hashlib
 import re
@@ -19,11 +19,11 @@ from schemas.errors import Failed
 from schemas.release import Change, ReleasedConfig
 
 SHOWN = 200
-"""Characters of a longer text that a change shows."""
+"""Characters that a change shows of a longer text."""
 SHOWN_BEFORE = 60
-"""Of these, before the first difference."""
+"""How many of them are before the first difference."""
 EXAMPLES = 3
-"""Changed rows of a configuration that are shown to people."""
+"""Changed rows of a configuration that people are shown."""
 
 CANARY = "canary"
 _FETCHED_BYTES = 32 * 2**20
@@ -32,7 +32,7 @@ _DIGEST_BYTES = 16
 _FIELD = re.compile(r"[.\[]")
 
 Record = Callable[[Change], object]
-"""Takes each row that differs."""
+"""Is called with each row that differs."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class RowDifference:
     removed: int = 0
     unchanged: int = 0
     fields: Counter[str] = field(default_factory=Counter)
-    """Field -> rows in which it changed."""
+    """Field -> number of rows in which it changed."""
     examples: list[Change] = field(default_factory=list)
     """The first changed rows."""
 
@@ -52,9 +52,9 @@ class RowDifference:
 def compare_rows(
     before: Release, now: Release, old: ReleasedConfig, new: ReleasedConfig, record: Record
 ) -> RowDifference:
-    """Compare the rows of a configuration that both versions have, and give each that differs to `record`.
+    """Compare the rows of a configuration that both versions have, and pass each that differs to `record`.
 
-    Raises `Failed` for files that cannot be read, and for rows that no unique key names.
+    Raises `Failed` for unreadable files, and for rows without unique keys.
     """
     columns = [name for name in old.fields if name in new.fields and name != CANARY]
     if "key" not in columns and old.rows and new.rows:
@@ -70,9 +70,9 @@ def compare_rows(
 
 
 class _Comparison:
-    """Compares rows, one by one, with those of the version before.
+    """Compares rows one by one with those of the previous version.
 
-    A row that was changed waits until some megabytes of them have come: what it was is read a row group at a time.
+    Changed rows wait until there are some megabytes of them: their earlier content is read a row group at a time.
     """
 
     def __init__(self, config: str, before: "_Rows", record: Record) -> None:
@@ -82,7 +82,7 @@ class _Comparison:
         self._difference = RowDifference()
 
     def add(self, row: dict[str, Any]) -> bool:
-        """Compare a row; False where its key came before."""
+        """Compare a row. Returns False if its key has occurred before."""
         key, content = row["key"], canonical_json(row)
         entry = self._before.index.get(key)
         self._before.index[key] = _SEEN
@@ -104,7 +104,7 @@ class _Comparison:
             self._fetch()
 
     def finish(self) -> RowDifference:
-        """The difference, when the last row was added."""
+        """Return the difference, after the last row was added."""
         self._fetch()
         for key, entry in self._before.index.items():
             if entry != _SEEN:
@@ -113,7 +113,7 @@ class _Comparison:
         return self._difference
 
     def _fetch(self) -> None:
-        """Tell of the rows that wait in what they differ."""
+        """Record how the waiting rows differ."""
         earlier = self._before.fetch([place for place, _ in self._waiting])
         for place, row in self._waiting:
             change = _change(self._config, earlier[place], row)
@@ -125,7 +125,7 @@ class _Comparison:
 
 
 def record_all(release: Release, config: ReleasedConfig, change: Literal["added", "removed"], record: Record) -> int:
-    """Give each row of a configuration that one version alone has to `record`; how many there are."""
+    """Pass each row of a configuration that only one version has to `record`. Returns their number."""
     count = 0
     for path in config.files:
         for batch in read_batches(release.folder / path, ["key"]):
@@ -136,14 +136,14 @@ def record_all(release: Release, config: ReleasedConfig, change: Literal["added"
 
 
 class _Place(NamedTuple):
-    """Where a row lies: which of the configuration's row groups, and where in it."""
+    """A row's place: one of the configuration's row groups, and the place in it."""
 
     group: int
     row: int
 
 
 class _Rows:
-    """The rows of the version before: where each key lies, and a digest of what it holds. See `_SEEN`."""
+    """The rows of the previous version: key -> digest of the row, and its place; or `_SEEN`."""
 
     def __init__(self, release: Release, config: ReleasedConfig, columns: Sequence[str]) -> None:
         self.index: dict[str, bytes] = {}
@@ -161,14 +161,14 @@ class _Rows:
                     self.index[row["key"]] = _digest(canonical_json(row)) + _PLACE.pack(len(self._groups) - 1, number)
 
     def fetch(self, places: Sequence[_Place]) -> dict[_Place, dict[str, Any]]:
-        """The rows at these places; each row group is read once."""
-        found: dict[_Place, dict[str, Any]] = {}
+        """Return the rows at these places; each row group is read once."""
+        rows: dict[_Place, dict[str, Any]] = {}
         wanted = sorted(places)
         for group in sorted({place.group for place in wanted}):
             here = [place for place in wanted if place.group == group]
-            rows = plain_rows(self._group(group).take([place.row for place in here]))
-            found.update(zip(here, rows, strict=True))
-        return found
+            group_rows = plain_rows(self._group(group).take([place.row for place in here]))
+            rows.update(zip(here, group_rows, strict=True))
+        return rows
 
     def _group(self, number: int) -> pa.Table:
         if self._read is None or self._read[0] != number:
@@ -183,11 +183,11 @@ class _Rows:
 
 
 _SEEN = b""
-"""In place of a row's digest: its key is in the version now, too."""
+"""In place of a row's digest: its key is also in the current version."""
 
 
 def field_of(place: str) -> str:
-    """The field that a place of `Change.fields` is in: `contexts` of `contexts[3]`."""
+    """Return the field of a place in `Change.fields`: `contexts` for `contexts[3]`."""
     return _FIELD.split(place, maxsplit=1)[0]
 
 
@@ -198,14 +198,16 @@ def _change(config: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> C
 
 
 def _shown(place: str, before: Any, now: Any) -> tuple[str, tuple[JsonValue, JsonValue]]:
-    """Where two values differ, and both there: of long lists and mappings the first part that differs, of long texts
-    what stands around their first difference."""
-    while max(len(_text(one)) for one in (before, now)) > SHOWN:
+    """Return the place where two values differ, and both values there.
+
+    Of long lists and mappings it is the first part that differs; of long texts the surroundings of the difference.
+    """
+    while max(len(_text(before)), len(_text(now))) > SHOWN:
         if isinstance(before, list) and isinstance(now, list):
             both = min(len(before), len(now))
             at = next((n for n in range(both) if canonical_json(before[n]) != canonical_json(now[n])), both)
             place += f"[{at}]"
-            before, now = (one[at] if at < len(one) else None for one in (before, now))
+            before, now = (values[at] if at < len(values) else None for values in (before, now))
         elif isinstance(before, dict) and isinstance(now, dict):
             name = next(
                 name
@@ -224,27 +226,27 @@ def _text(value: Any) -> str:
 
 
 def _cut(before: Any, now: Any) -> tuple[JsonValue, JsonValue]:
-    """Both values; of the long ones the text (of what is no text, its JSON) around their first difference."""
-    texts = [_text(one) for one in (before, now)]
+    """Return both values; of a long one the text, or its JSON, around the first difference."""
+    texts = [_text(before), _text(now)]
     start = max(0, _first_difference(*texts) - SHOWN_BEFORE)
     cut = [
         ("…" if start else "") + text[start : start + SHOWN] + ("…" if len(text) > start + SHOWN else "")
         for text in texts
     ]
-    # What is nothing, or no text and short, is not to look like a text that says so.
+    # A short value that is not text keeps its type: null is not to look like the text "null".
     before, now = (
-        shown if len(text) > SHOWN or isinstance(one, str) else one
-        for one, text, shown in zip((before, now), texts, cut, strict=True)
+        shown if len(text) > SHOWN or isinstance(value, str) else value
+        for value, text, shown in zip((before, now), texts, cut, strict=True)
     )
     return before, now
 
 
-def _first_difference(one: str, other: str) -> int:
-    """Where two different texts begin to differ: halved, for comparing long stretches is quick."""
-    low, high = 0, min(len(one), len(other))
+def _first_difference(text: str, other: str) -> int:
+    """Return where two different texts begin to differ, by halving: comparing long stretches is quick."""
+    low, high = 0, min(len(text), len(other))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if text[low:middle] == other[low:middle]:
             low = middle
         else:
             high = middle - 1
@@ -257,5 +259,5 @@ def _digest(content: bytes) -> bytes:
 
 def _twice(key: str, config: ReleasedConfig, release: Release) -> Failed:
     return Failed(
-        f"{release.folder}: configuration {config.name} has key {key!r} twice; keys name rows, release it again"
+        f"{release.folder}: configuration {config.name} has key {key!r} twice; keys have to be unique: release it again"
     )

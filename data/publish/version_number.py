@@ -1,4 +1,4 @@
-"""The numbers of versions: MAJOR.MINOR.PATCH, and nothing else that a version can be called elsewhere."""
+"""The one reader of dataset versions: MAJOR.MINOR.PATCH in plain numbers, nothing else that is a version elsewhere."""
 
 import re
 from typing import Literal
@@ -14,12 +14,12 @@ _VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
 
 
 def is_version(text: str) -> bool:
-    """Whether the text is a version's number."""
+    """Return whether the text is a version."""
     return _VERSION.fullmatch(text) is not None
 
 
 def parsed_version(version: str) -> tuple[int, int, int]:
-    """A version's three numbers, which have its order. Raises `WrongInput`."""
+    """Return a version's three numbers, which sort as versions do. Raises `WrongInput`."""
     match = _VERSION.fullmatch(version)
     if match is None:
         raise WrongInput(f"version {version!r}: expected MAJOR.MINOR.PATCH, three plain numbers such as 1.4.0")
@@ -28,7 +28,7 @@ def parsed_version(version: str) -> tuple[int, int, int]:
 
 
 def bumped(version: str, bump: Bump) -> str:
-    """The next version of that kind. Raises `WrongInput`."""
+    """Return the next version of that kind. Raises `WrongInput`."""
     major, minor, patch = parsed_version(version)
     return {
         "major": f"{major + 1}.0.0",

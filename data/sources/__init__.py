@@ -1,4 +1,4 @@
-"""Source records out of anybody's rows: one file a format, one door for all."""
+"""Source records from anybody's rows: one module for each format, and one door for all."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -95,11 +95,11 @@ FORMATS: Mapping[str, Mapping[type, Reader]] = {
     },
 }
 MAPPED = frozenset({"jsonl", "csv", "parquet", "hub"})
-"""The formats that take `fields`; the others know their own."""
+"""The formats that take `fields`; all others know theirs."""
 
 
 def check_source(spec: SourceSpec, shape: type) -> None:
-    """Raise `SourceError` where the source cannot be read as `shape`, as far as its name and format tell."""
+    """Raise `SourceError` if name and format show that the source cannot be read as `shape`."""
     _reader(spec, shape)
     if spec.revision is not None and not spec.is_remote:
         raise SourceError(f"{spec.path}: revision: only a data set on the Hub or a URL has one; leave it out")
@@ -111,19 +111,18 @@ def check_source(spec: SourceSpec, shape: type) -> None:
 
 
 def read_source(spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], None]) -> Iterator[S]:
-    """The source's records, in its order; each row is either among them or given to `refuse`.
+    """Yield the source's records in its order; every row becomes a record or is passed to `refuse`.
 
-    A row (of StrategyQA: a fact; of SQuAD: a question or a paragraph) is refused for what its format says
-    ("labelled false", "no gold passage"), for an "empty text" (no letter and no digit), for "no answer", as
-    a "duplicate text" (the content of an earlier record, which `related_id` names) and for a "duplicate id".
-    Reading stops once `spec.limit` records are kept. A record's key comes of the format, the file's name
-    (without `.gz`) and the source's own id or the row's place, so that it is the same wherever the file
-    lies. Raises `SourceError`.
+    A row (of StrategyQA a fact, of SQuAD a question or a paragraph) is refused for a reason of its format ("labelled
+    false", "no gold passage"), for an "empty text" (no letter and no digit), for "no answer", as a "duplicate text"
+    (`related_id` names the earlier record) or for a "duplicate id". Reading stops once `spec.limit` records are kept.
+    A record's key follows from the format, the file's name (without `.gz`), and the source's own id or the row's
+    place, so that it does not depend on the file's folder. Raises `SourceError`.
     """
     reader = _reader(spec, shape)
     spec = spec.at_hand
     door = _Door(spec, shape, refuse)
-    with _as_it_is_named(spec):
+    with _naming_the_url(spec):
         for entry in reader(spec):
             record = door.admit(entry)
             if record is not None:
@@ -135,8 +134,8 @@ def read_source(spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], No
 
 
 @contextmanager
-def _as_it_is_named(spec: SourceSpec) -> Iterator[None]:
-    """Errors of a URL's copy name the URL: where the copy lies is nobody's business."""
+def _naming_the_url(spec: SourceSpec) -> Iterator[None]:
+    """Make errors in the copy of a URL name the URL, not the copy."""
     try:
         yield
     except SourceError as error:
@@ -146,15 +145,15 @@ def _as_it_is_named(spec: SourceSpec) -> Iterator[None]:
 
 
 def name_of(spec: SourceSpec) -> str:
-    """What the records of a source call it."""
+    """Return the name of a source in its records."""
     return touchstone.unsharded(spec.name) if spec.format == "touchstone" else spec.name
 
 
 def read_entries(spec: SourceSpec) -> Iterator[Entry]:
-    """The source's rows in every shape that its format gives, in its order, those that the door would refuse included.
+    """Yield the source's rows in every shape that its format gives, including those that the door would refuse.
 
-    A mapped format gives the shape whose fields are named. Nothing is kept of a row that was read; `spec.limit`
-    counts the rows of a shape. Raises `SourceError`.
+    A mapped format gives the shapes whose fields are named. `spec.limit` counts the rows of each shape. Raises
+    `SourceError`.
     """
     spec = spec.at_hand
     for shape in _shapes(spec):
@@ -162,20 +161,20 @@ def read_entries(spec: SourceSpec) -> Iterator[Entry]:
 
 
 def _shapes(spec: SourceSpec) -> Sequence[type]:
-    """The shapes to read a source in where any text of it will do."""
-    given = tuple(FORMATS.get(spec.format, {}))
+    """Return the shapes in which to read a source of which any text will do."""
+    shapes = tuple(FORMATS.get(spec.format, {}))
     if spec.format == "touchstone":
         names = next(touchstone.rows(spec), Row(spec.path, "", {})).values
         return (QASource,) if "question" in names else (Assignment,) if "kind" in names else (Passage,)
     if spec.format not in MAPPED:
-        return given or (Passage,)
+        return shapes or (Passage,)
     telling = {QASource: {"question"}, Dialogue: {"response"}, Assignment: {*GIVEN_FIELDS, "reference"} - {"text"}}
-    wanted = [shape for shape, fields in telling.items() if shape in given and fields & (spec.fields or {}).keys()]
+    wanted = [shape for shape, fields in telling.items() if shape in shapes and fields & (spec.fields or {}).keys()]
     if "text" in (spec.fields or {}) and Assignment not in wanted:
         wanted.append(Passage)
     if not wanted:
         raise SourceError(
-            f"{spec.name}: fields: which of its fields hold text is not said; name them, such as "
+            f"{spec.name}: fields: name the fields that hold text, such as "
             "fields: {text: body}, or {question: question, answers: answers, evidence: context}"
         )
     return wanted
@@ -187,7 +186,7 @@ def _reader(spec: SourceSpec, shape: type) -> Reader:
         raise SourceError(f'{spec.name}: unknown format "{spec.format}"; {nearest(spec.format, list(FORMATS))}')
     if shape not in shapes:
         article = "an" if shape.__name__.startswith("A") else "a"
-        able = ", ".join(name for name, given in FORMATS.items() if shape in given)
+        able = ", ".join(name for name, shapes in FORMATS.items() if shape in shapes)
         raise SourceError(
             f"{spec.name}: expected a format that gives {article} {shape.__name__}, found {spec.format}; "
             f"use one of {able}"
@@ -201,7 +200,7 @@ def _reader(spec: SourceSpec, shape: type) -> Reader:
 
 
 class _Door(Generic[S]):
-    """Where entries become records, and what is refused is told."""
+    """Turns entries into records, and reports those that it refuses."""
 
     def __init__(self, spec: SourceSpec, shape: type[S], refuse: Callable[[Dropped], None]) -> None:
         self._spec, self._refuse = spec, refuse
@@ -214,7 +213,7 @@ class _Door(Generic[S]):
         self.kept = 0
 
     def admit(self, entry: Entry) -> S | None:
-        """The record, or None where it is refused."""
+        """Return the record, or None if it is refused."""
         self.seen += 1
         reason, related = entry.refused or _flaw(entry.values), None
         record = None if reason else self._record(entry)
@@ -262,28 +261,28 @@ class _Door(Generic[S]):
 
 
 def _answers(answers: Sequence[str], starts: Sequence[int]) -> Mapping[str, tuple[str, ...] | tuple[int, ...]]:
-    """The answers, stripped and each once, with their starts (of a repeated one the first that is known).
+    """Return the distinct answers, stripped, with their starts; of a repeated answer the first known start.
 
-    What is stripped off the front moves the start, so that it still points at the answer.
+    Stripping the front of an answer moves its start.
     """
-    found: dict[str, int] = {}
+    start_of: dict[str, int] = {}
     for answer, start in zip(answers, starts or [NO_OFFSET] * len(answers), strict=True):
         if text := answer.strip():
             moved = start if start == NO_OFFSET else start + len(answer) - len(answer.lstrip())
-            if found.get(text, NO_OFFSET) == NO_OFFSET:
-                found[text] = moved
-    return {"answers": tuple(found), "answer_starts": tuple(found.values()) if starts else ()}
+            if start_of.get(text, NO_OFFSET) == NO_OFFSET:
+                start_of[text] = moved
+    return {"answers": tuple(start_of), "answer_starts": tuple(start_of.values()) if starts else ()}
 
 
 def _flaw(values: Mapping[str, Any]) -> str:
-    """Why the fields of anything but a dialogue say nothing; empty where they say something.
+    """Return why an entry is empty; "" if it is not.
 
-    Dialogues are let through: it is for their family to say what one must have.
+    Dialogues always pass: their family decides what a dialogue must have.
     """
     if "response" in values:
         return ""
-    said = values["text"] if "text" in values else values["question"]
-    if not says_something(said):
+    text = values["text"] if "text" in values else values["question"]
+    if not says_something(text):
         return "empty text"
     if "answers" in values and not any(answer.strip() for answer in values["answers"]):
         return "no answer"

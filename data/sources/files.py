@@ -1,4 +1,4 @@
-"""Rows out of files: lines of JSON, arrays of JSON, one JSON object; plain or gzipped."""
+"""Rows from files: JSON lines, a JSON array or one JSON object; plain or gzipped."""
 
 import gzip
 import zlib
@@ -17,16 +17,16 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @contextmanager
 def opened(path: str) -> Iterator[IO[bytes]]:
-    """The file's bytes, unpacked where its name ends in `.gz`; raises `SourceError`."""
+    """Open a file, unpacking it if its name ends in `.gz`. Raises `SourceError`."""
     file = Path(path)
     if not file.is_file():
         raise SourceError(f"{path}: no such file; paths are relative to the configuration file")
     with file.open("rb") as stream:
         packed = stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC
     if packed != (file.suffix == ".gz"):
-        found = "gzip data" if packed else "something else"
+        content = "gzip data" if packed else "something else"
         advice = "add .gz to its name" if packed else "take .gz off its name, or compress it"
-        raise SourceError(f"{path}: expected {'plain text' if packed else 'gzip data'}, found {found}; {advice}")
+        raise SourceError(f"{path}: expected {'plain text' if packed else 'gzip data'}, found {content}; {advice}")
     with cast(IO[bytes], gzip.open(file)) if packed else file.open("rb") as stream:
         try:
             yield stream
@@ -35,7 +35,7 @@ def opened(path: str) -> Iterator[IO[bytes]]:
 
 
 def json_lines(path: str) -> Iterator[Row]:
-    r"""One row a line; lines end with "\n" and nothing else, since strings may hold any other separator."""
+    r"""Yield one row for each line. Lines end with "\n" only, since strings may hold any other separator."""
     with opened(path) as stream:
         for number, line in enumerate(stream, start=1):
             content = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
@@ -44,7 +44,7 @@ def json_lines(path: str) -> Iterator[Row]:
 
 
 def json_rows(path: str) -> Iterator[Row]:
-    """The objects of a file that is one JSON array, or one object a line; data sets come as either."""
+    """Yield the objects of a file that is either a JSON array or JSON lines."""
     with opened(path) as stream:
         start = stream.read(64).removeprefix(BYTE_ORDER_MARK).lstrip()
     if not start.startswith(b"["):
@@ -57,7 +57,7 @@ def json_rows(path: str) -> Iterator[Row]:
 
 
 def json_object(path: str) -> Row:
-    """The file that is one JSON object, as one row."""
+    """Return a file that is one JSON object as one row."""
     with opened(path) as stream:
         content = stream.read().removeprefix(BYTE_ORDER_MARK)
     value = _parsed(path, "the file", content)
@@ -79,8 +79,8 @@ def _parsed(path: str, place: str, content: bytes) -> object:
                 f"{path}: {place}: expected UTF-8, found byte {content[undecodable.start]:#04x} "
                 f"at {undecodable.start}; save the file as UTF-8"
             ) from undecodable
-        found = f"{error.msg} at character {error.colno}"
-        raise SourceError(f"{path}: {place}: expected JSON, found {found}; correct the row") from error
+        problem = f"{error.msg} at character {error.colno}"
+        raise SourceError(f"{path}: {place}: expected JSON, found {problem}; correct the row") from error
 
 
 def _row(path: str, place: str, value: object) -> Row:

@@ -1,4 +1,4 @@
-"""What the records of a source depend on."""
+"""Fingerprints of sources: everything that their records depend on."""
 
 from pathlib import Path
 
@@ -7,14 +7,14 @@ from data.sources import touchstone
 from data.sources.spec import SourceError, SourceSpec
 
 READERS = {"hotpotqa": 2, "touchstone": 2}
-"""The version of a format's reader where it is not the first: it goes up when the reader gives other records."""
+"""Format -> version of its reader, if it is not 1: raised when the reader gives other records."""
 
 
 def source_fingerprint(spec: SourceSpec) -> dict[str, object]:
-    """The specification, with the checksums of its files in place of their folder, and the version of its reader.
+    """Return the specification with the version of its reader, and checksums of its files in place of their folder.
 
-    Of a data set on the Hub its commit tells its rows; of a URL, as of any file, the checksum does, so that an ETag
-    which moved over the same bytes makes nothing anew. Raises `SourceError`.
+    A data set on the Hub is identified by its commit. A URL is identified by its checksum as any file is, so that a
+    new ETag for the same bytes rebuilds nothing. Raises `SourceError`.
     """
     spec = spec.at_hand
     settings = spec.model_dump(mode="json", exclude={"path", "revision"})

@@ -1,4 +1,4 @@
-"""Rows of anybody's table, through a map from our fields to theirs."""
+"""Rows of any table, through a map from our fields to its own."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,28 +12,27 @@ from schemas.source import Assignment, Passage, QASource, Statement
 STATEMENT_FIELDS = ("text", "topic", "id")
 PASSAGE_FIELDS = ("text", "title", "id")
 CELL_FIELDS = ("question", "answers", "evidence", "title", "other_answer", "other_evidence", "sides", "id")
-"""Of a question in a table without lists. `other_answer` and `other_evidence` are the far side of a conflict
+"""Fields of a question in a table without lists. `other_answer` and `other_evidence` are the far side of a conflict
 whose near side is the first answer and the evidence; `sides` gives both as a list of [answer, evidence]."""
 QUESTION_FIELDS = (*CELL_FIELDS, "answer_starts")
-"""`answer_starts` is a list as long as the answers: where each starts in the evidence, in characters, or -1."""
+"""`answer_starts` lists where each answer starts in the evidence, in characters, or -1."""
 
 DIALOGUE_FIELDS = (
     "history", "last_utterance", "hard_utterance", "easy_utterance", "knowledge", "response", *DISTRACTOR_TYPES, "note",
     "id",
 )  # fmt: skip
-"""`history` is a list of texts, the last of them the bot's; where there is no `last_utterance`, nor a hard or an
-easy one, the last of the history is the user's, as in CHARP. A text in place of the list is a single turn.
-The five distractors stand in a published row of CHARPEval."""
+"""`history` is a list of texts that ends with the bot's. Without a last, hard or easy utterance it ends with the
+user's, as in CHARP. A text in place of the list is a single turn. Published rows have the five distractors."""
 
 GIVEN_FIELDS = ("text", "headline", "post", "prompt", "request")
-"""Of these an assignment has one, whose name says what its text is."""
+"""An assignment has one of these, whose name says what its text is."""
 ASSIGNMENT_FIELDS = (*GIVEN_FIELDS, "reference", "id")
 
 
 def readers(
     rows: Callable[[SourceSpec], Iterable[Row]], question_fields: Sequence[str] = QUESTION_FIELDS
 ) -> Mapping[type, Reader]:
-    """The readers of a table's format, by the type of record that they give; `rows` reads the table."""
+    """Return type of record -> its reader for a table's format; `rows` reads the table."""
     return {
         Statement: lambda spec: statements(spec, rows(spec)),
         QASource: lambda spec: questions(spec, rows(spec), question_fields),
@@ -43,7 +42,7 @@ def readers(
 
 
 def statements(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
-    """A statement a row: `text`, and where the source has them `topic` and `id`."""
+    """Yield a statement for each row: `text`, and `topic` and `id` if the source has them."""
     fields = _Fields(spec, STATEMENT_FIELDS, required=("text",))
     for row in rows:
         text = row.text(fields.name("text"))
@@ -51,9 +50,9 @@ def statements(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
 
 
 def passages(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
-    """A passage a row: `text` as it stands, and where the source has them `title` and `id`.
+    """Yield a passage for each row: `text` unchanged, and `title` and `id` if the source has them.
 
-    Of a table of questions, which has no `text`, the passage is a row's `evidence`.
+    In a table of questions, which has no `text`, the passage is the `evidence`.
     """
     fields = _Fields(spec, (*PASSAGE_FIELDS, *QUESTION_FIELDS), required=())
     for row in rows:
@@ -63,7 +62,7 @@ def passages(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
 
 
 def questions(spec: SourceSpec, rows: Iterable[Row], known: Sequence[str] = QUESTION_FIELDS) -> Iterator[Entry]:
-    """A question a row: `question`, `answers` (a string or a list), and what else of `known` the source has."""
+    """Yield a question for each row: `question`, `answers` (a string or a list), and more of the `known`."""
     fields = _Fields(spec, known, required=("question", "answers"))
     for row in rows:
         question, answers = row.text(fields.name("question")), fields.answers(row)
@@ -81,7 +80,7 @@ def questions(spec: SourceSpec, rows: Iterable[Row], known: Sequence[str] = QUES
 
 
 def dialogues(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
-    """A dialogue a row: `history`, `knowledge`, `response`, and what else the source has."""
+    """Yield a dialogue for each row: `history`, `knowledge`, `response`, and other fields if present."""
     fields = _Fields(spec, DIALOGUE_FIELDS, required=("history", "knowledge", "response"))
     for row in rows:
         utterances = {
@@ -104,10 +103,10 @@ def dialogues(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
 
 
 def assignments(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
-    """An assignment a row: one of `GIVEN_FIELDS`, and where the source has them `reference` and `id`.
+    """Yield an assignment for each row: one of `GIVEN_FIELDS`, and `reference` and `id` if the source has them.
 
-    Where the map names one, it is that one, whatever a row holds beside it: a table of news has a `text` by each
-    title. Otherwise it is the one that the row has.
+    If the map names one of the fields, that one counts, whatever else a row has: a table of news has a `text` beside
+    each title. Otherwise it is the one that the row has.
     """
     fields = _Fields(spec, ASSIGNMENT_FIELDS, required=())
     named = [name for name in GIVEN_FIELDS if name in (spec.fields or {})]
@@ -117,19 +116,21 @@ def assignments(spec: SourceSpec, rows: Iterable[Row]) -> Iterator[Entry]:
             "and the other in a source of its own"
         )
     for row in rows:
-        found = named or [name for name in GIVEN_FIELDS if fields.present(row, name)]
-        if len(found) != 1:
+        present = named or [name for name in GIVEN_FIELDS if fields.present(row, name)]
+        if len(present) != 1:
             raise row.error(
-                f"expected one of the fields {', '.join(GIVEN_FIELDS)}, found {' and '.join(found) or 'none'}",
+                f"expected one of the fields {', '.join(GIVEN_FIELDS)}, found {' and '.join(present) or 'none'}",
                 "name the one to take, such as fields: {headline: title}",
             )
-        text = row.text(fields.name(found[0])).strip()
+        text = row.text(fields.name(present[0])).strip()
         reference = (fields.optional(row, "reference") or "").strip()
-        yield Entry(fields.id(row), {"given": found[0], "text": text, "reference": reference}, evidence=shortened(text))
+        yield Entry(
+            fields.id(row), {"given": present[0], "text": text, "reference": reference}, evidence=shortened(text)
+        )
 
 
 class _Fields:
-    """The map of one source. A field that the map names must be there; the others go by our names."""
+    """The map of one source. A field that the map names must exist; all others have our names."""
 
     def __init__(self, spec: SourceSpec, known: Sequence[str], required: Sequence[str]) -> None:
         self._map = spec.fields or {}

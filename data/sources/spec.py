@@ -1,4 +1,4 @@
-"""How the configuration names a source, a row as its format sees it, and what can be wrong with either."""
+"""Sources as the configuration names them, rows as their formats see them, and the errors in both."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ from schemas.source import SupportingDocument
 
 T = TypeVar("T")
 SHOWN_CHARACTERS = 60
-"""How much of a wrong value an error shows, and of a passage that is refused."""
+"""Characters that are shown of a wrong value or a refused passage."""
 NO_OFFSET = -1
-"""Where an answer starts whose source knows no place for it."""
+"""The start of an answer whose source does not know it."""
 
 
 class SourceError(WrongInput):
@@ -45,24 +45,24 @@ class SourceSpec(Frozen):
 
     @property
     def name(self) -> str:
-        """What the source is called in provenance: the file's name, whatever folder it lies in."""
+        """The source's name in provenance: the file's name without its folder."""
         if self.format == "hub":
             return self.path
         return Path(urlsplit(self.path).path if self.is_url else self.path).name
 
     @property
     def is_url(self) -> bool:
-        """Whether it is a file on a web server."""
+        """True for a file on a web server."""
         return self.format != "hub" and self.path.startswith(("http://", "https://"))
 
     @property
     def is_remote(self) -> bool:
-        """Whether somebody else can change it at any time, so that it has to be pinned."""
+        """True if somebody else can change it at any time, so that it has to be pinned."""
         return self.format == "hub" or self.is_url
 
     @property
     def at_hand(self) -> "SourceSpec":
-        """The source as a file here: of a URL its copy. Raises `SourceError` where there is none."""
+        """The source as a local file; for a URL, its copy. Raises `SourceError` if there is none."""
         if not self.is_url:
             return self
         if self.copied is None:
@@ -71,71 +71,71 @@ class SourceSpec(Frozen):
 
 
 def without_query(url: str) -> str:
-    """The URL as it may be shown: a query can hold a signature or a key."""
+    """Return the URL as it may be shown: a query can hold a signature or a key."""
     return url.partition("?")[0]
 
 
 def shortened(text: str) -> str:
-    """The text, cut where it is too long to be shown."""
+    """Return the text, cut if it is too long to be shown."""
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a source, with the place that an error names: empty where the row is the whole file."""
+    """One row of a source, with its place for errors; the place is empty if the row is the whole file."""
 
     file: str
     place: str
     values: Mapping[str, object]
 
     def error(self, expected: str, advice: str) -> SourceError:
-        """The error that names this row."""
+        """Return an error that names this row."""
         place = f"{self.place}: " if self.place else ""
         return SourceError(f"{self.file}: {place}{expected}; {advice}")
 
     def value(self, name: str) -> object:
-        """The field `name`; raises `SourceError` where the row lacks it, naming the nearest it has."""
+        """Return the field `name`. Raises `SourceError`, with the nearest field, if the row lacks it."""
         if name not in self.values:
             raise self.error(f'expected a field "{name}", found none', nearest(name, list(self.values)))
         return self.values[name]
 
     def text(self, name: str) -> str:
-        """The field `name`, which must be a string."""
+        """Return the field `name`, which must be a string."""
         value = self.value(name)
         if not isinstance(value, str):
             raise self._mistyped(name, "a string", value)
         return value
 
     def optional(self, name: str) -> str | None:
-        """The field `name`, which must be a string where the row has it; None where it is missing, null or blank."""
+        """Return the field `name`, a string; None if it is missing, null or blank."""
         text = self.text(name) if self.values.get(name) is not None else ""
         return text if text.strip() else None
 
     def title(self, name: str = "title") -> str | None:
-        """The title that the field `name` holds, stripped; None where it holds none."""
+        """Return the title in the field `name`, stripped; None if there is none."""
         text = self.optional(name)
         return text.strip() if text else None
 
     def label(self, name: str) -> str:
-        """The field `name`, which must be a string or a whole number: an id."""
+        """Return the field `name`, an id: a string or a whole number."""
         value = self.value(name)
         if not isinstance(value, str | int) or isinstance(value, bool):
             raise self._mistyped(name, "a string or a whole number", value)
         return str(value)
 
     def offset(self, name: str) -> int:
-        """The field `name`, which must be a place in a text, or -1."""
+        """Return the field `name`, which must be a place in a text, or -1."""
         value = self.value(name)
         if not _is_offset(value):
             raise self._mistyped(name, "a whole number, -1 or more", value)
         return cast(int, value)
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """The field `name`, which must be a list of strings."""
+        """Return the field `name`, which must be a list of strings."""
         return tuple(self._each(name, str, "a list of strings"))
 
     def offsets(self, name: str, count: int) -> tuple[int, ...]:
-        """The field `name`, which must be a list of `count` places in a text, or -1."""
+        """Return the field `name`, which must be a list of `count` places in a text, or -1."""
         expected = f"a list of {count} whole numbers, -1 or more (one an answer)"
         offsets = tuple(self._each(name, int, expected))
         for offset in offsets:
@@ -146,14 +146,14 @@ class Row:
         return offsets
 
     def flag(self, name: str) -> bool:
-        """The field `name`, which must be true or false."""
+        """Return the field `name`, which must be true or false."""
         value = self.value(name)
         if not isinstance(value, bool):
             raise self._mistyped(name, "true or false", value)
         return value
 
     def rows(self, name: str, each: str = "") -> Iterator["Row"]:
-        """The field `name`, which must be a list of objects; each is a row of its own, called `each` and its number."""
+        """Yield the objects in the list `name`, each as a row with the place `each` and its number."""
         within = f"{self.place}, " if self.place else ""
         for number, item in enumerate(self._each(name, object, "a list of objects"), start=1):
             place = f"{within}{each or name} {number}"
@@ -163,7 +163,7 @@ class Row:
             yield Row(self.file, place, item)
 
     def pairs(self, name: str, second: type[T]) -> Iterator[tuple[str, T]]:
-        """The field `name`, which must be a list of pairs of a string and a `second`."""
+        """Yield the pairs of a string and a `second` in the list `name`."""
         expected = f"a list of pairs of a string and a {second.__name__}"
         for item in self._each(name, list, expected):
             if len(item) != 2 or not isinstance(item[0], str) or not isinstance(item[1], second):
@@ -192,7 +192,7 @@ def _is_offset(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a format makes of a row, before the door: the record's fields, or why the row gives none."""
+    """A row as its format reads it: the fields of a record, or the reason why it gives none."""
 
     id: str
     """The source's own id, or the row's place."""
@@ -202,24 +202,24 @@ class Entry:
 
 
 class PassageIds:
-    """Gives each document of a file the id that it has as a passage.
+    """Gives each document of a file its id as a passage.
 
-    Of the passages with one title and one text the door keeps the first, so that its id is that of them all.
-    Every document of the file has to be named here, in the order of the passages.
+    Of passages with the same title and text the door keeps the first, whose id therefore stands for all of them.
+    Every document of the file has to pass through here, in the order of the passages.
     """
 
     def __init__(self) -> None:
         self._first: dict[str, str] = {}
 
     def document(self, id_: str, title: str | None, text: str) -> SupportingDocument | None:
-        """The document; None where it says nothing and is no passage."""
+        """Return the document; None if it is empty and therefore no passage."""
         if not says_something(text):
             return None
         return SupportingDocument(id=self._first.setdefault(content_hash(title, text), id_), title=title, text=text)
 
 
 def says_something(text: str) -> bool:
-    """Whether there is a letter or a digit in the text."""
+    """Return whether there is a letter or a digit in the text."""
     return any(character.isalnum() for character in text)
 
 
@@ -227,7 +227,7 @@ USER, BOT = "User", "Bot"
 
 
 def turns(said: Sequence[str]) -> tuple[Turn, ...]:
-    """What is said before a user's last utterance, by turns of user and bot: the last is the bot's."""
+    """Return alternating turns of user and bot before a user's last utterance; the last turn is the bot's."""
     speakers = (BOT, USER)
     return tuple(
         Turn(speaker=speakers[(len(said) - place) % 2 - 1], text=text.strip()) for place, text in enumerate(said)
@@ -235,4 +235,4 @@ def turns(said: Sequence[str]) -> tuple[Turn, ...]:
 
 
 Reader = Callable[[SourceSpec], Iterator[Entry]]
-"""How a format gives its entries in one shape of record."""
+"""Reads a format's entries as one shape of record."""

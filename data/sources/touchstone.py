@@ -1,4 +1,4 @@
-"""Accepted records of ours, whatever part they come from, as the source of another part."""
+"""Accepted records of any part as the source of another part."""
 
 import re
 from collections.abc import Iterator
@@ -16,16 +16,16 @@ _COLUMNS = (
     "task", "kind", "reference", "language",
 )  # fmt: skip
 _EVIDENCE = ("evidence_question_focused", "evidence", "original")
-"""The fields that hold evidence; of those that a row has the first counts."""
+"""Fields that may hold evidence; the first that a row has counts."""
 _GIVEN = {
     "translation": "text", "summary": "text", "news": "headline", "counter-argument": "post", "story": "prompt",
     "request": "request",
 }  # fmt: skip
-"""What the text of a seed of RefuteBench is, by its kind."""
+"""Kind of a seed query -> what its text is."""
 
 
 def statements(spec: SourceSpec) -> Iterator[Entry]:
-    """The statement of a row: its `text`, or the `original` of a pair."""
+    """Yield the statement of each row: its `text`, or the `original` of a pair."""
     for row in rows(spec):
         text = row.text("text" if "text" in row.values else "original")
         topic = row.values.get("topic")
@@ -33,13 +33,13 @@ def statements(spec: SourceSpec) -> Iterator[Entry]:
 
 
 def questions(spec: SourceSpec) -> Iterator[Entry]:
-    """The question of a row, with its answers and evidence, and the two sides it was made from where it has them.
+    """Yield the question of each row with its answers and evidence, and the two sides if it was made from a conflict.
 
-    A pair of URAQ gives its question with the answer and the text of the original; both sides are told. An
-    item gives two: its own question of several steps, whose answer follows from the statement but hardly ever
-    stands in it, and after it the single-hop question, whose answer the statement gives, without sides.
-    A case of ReEval gives its answer, with the other wordings of it; those of a swapped case are of the
-    answer that it had before, and are left out. The evidence of an enriched case is the question-focused one.
+    A row with an original and a manipulated side gives the original's answer and text, and both sides. A row with a
+    single-hop question gives two entries: its own question of several steps, whose answer follows from the statement
+    but is hardly ever in it, and then the single-hop question, whose answer is in the statement, without sides.
+    A row with one answer gives it with its aliases; those of a row whose answer was swapped belong to the answer
+    before, and are left out. Question-focused evidence takes precedence.
     """
     for row in rows(spec):
         id_ = row.text("key")
@@ -51,8 +51,8 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
                 (row.text("answer_manipulated"), row.text("manipulated")),
             )
         elif "answer" in row.values and "answers" not in row.values:
-            own = "aliases" in row.values and "original_answer" not in row.values
-            values["answers"] = (row.text("answer"), *(row.texts("aliases") if own else ()))
+            has_aliases = "aliases" in row.values and "original_answer" not in row.values
+            values["answers"] = (row.text("answer"), *(row.texts("aliases") if has_aliases else ()))
             values["title"] = row.title()
         else:
             values["answers"] = row.texts("answers")
@@ -66,16 +66,16 @@ def questions(spec: SourceSpec) -> Iterator[Entry]:
 
 
 def passages(spec: SourceSpec) -> Iterator[Entry]:
-    """The evidence of a row as its questions have it; of a row without a question its text or its statement."""
+    """Yield the evidence of each row as its question has it; for a row without a question, its text or statement."""
     for row in rows(spec):
         if "text" not in row.values and not _holders(row):
-            row.value("evidence")  # there is none: says so
+            row.value("evidence")  # raises: it has none
         text = (row.text("text") if "text" in row.values else _evidence(row)) or ""
         yield Entry(row.text("key"), {"text": text, "title": row.title()}, evidence=shortened(text))
 
 
 def assignments(spec: SourceSpec) -> Iterator[Entry]:
-    """What the query of a seed of RefuteBench was made of, in the seed's language, so that it makes the same again."""
+    """Yield what the query of each seed was made from, in its language, so that it makes the same query again."""
     for row in rows(spec):
         kind = row.text("kind")
         if kind not in _GIVEN:
@@ -94,7 +94,7 @@ def assignments(spec: SourceSpec) -> Iterator[Entry]:
 
 
 def _evidence(row: Row) -> str | None:
-    """What the answer rests on; None where the row tells none."""
+    """Return the text that supports the answer; None if the row has none."""
     return next((row.optional(name) for name in _holders(row)), None)
 
 
@@ -103,19 +103,19 @@ def _holders(row: Row) -> list[str]:
 
 
 def unsharded(name: str) -> str:
-    """The file's name without its shard number: `uraq-items-00000-of-00004.parquet` is `uraq-items.parquet`."""
+    """Return the file's name without its shard number: `a-00000-of-00004.parquet` is `a.parquet`."""
     path = Path(name)
     return _SHARD.sub("", path.stem) + path.suffix
 
 
 def parts(path: str) -> list[Path]:
-    """The file itself, or its shards in order where it is there in shards."""
+    """Return the file itself, or its shards in order."""
     file = Path(path)
     shards = sorted(file.parent.glob(f"{file.stem}-?????-of-?????{file.suffix}"))
     return [file] if file.is_file() or not shards else shards
 
 
 def rows(spec: SourceSpec) -> Iterator[Row]:
-    """The rows of the file, or of its shards in order; of their fields those that are read here."""
+    """Yield the rows of the file, or of its shards in order, with the fields that are read here."""
     for part in parts(spec.path):
         yield from parquet_rows(str(part), _COLUMNS)

@@ -6,15 +6,15 @@ import typer
 
 from flows.project.command import BuildOption, ConfigArgument
 
-annotate = typer.Typer(help="People's work: hand it out, collect it, see how it stands.", no_args_is_help=True)
+annotate = typer.Typer(help="People's work: push tasks, pull annotations, see the progress.", no_args_is_help=True)
 label_studio = typer.Typer(help="A Label Studio of the project's own.", no_args_is_help=True)
 
 
 @annotate.command()
 def push(out: BuildOption = None) -> None:
-    """Bring to everybody's queues in Label Studio what is theirs to do now.
+    """Push everybody's current tasks to their queues in Label Studio.
 
-    Run it as often as you like: what is there already stays, with all that people did on it.
+    Run it as often as you like: existing tasks stay, with people's work on them.
 
     Example: `touchstone annotate push`
     """
@@ -25,9 +25,9 @@ def push(out: BuildOption = None) -> None:
 
 @annotate.command()
 def pull(out: BuildOption = None) -> None:
-    """Collect what people handed in: annotations, what does not count and why, and verdicts.
+    """Pull what people submitted: annotations, what does not count and why, and verdicts.
 
-    The next `touchstone run` applies the verdicts; the next push hands out reviews, and what goes back to its author.
+    The next `touchstone run` applies the verdicts. The next push brings reviews, and work that goes back to its author.
 
     Example: `touchstone annotate pull`
     """
@@ -38,7 +38,7 @@ def pull(out: BuildOption = None) -> None:
 
 @annotate.command()
 def status(out: BuildOption = None) -> None:
-    """Who has done what, by form and person.
+    """Show who has done what, by form and person.
 
     Example: `touchstone annotate status`
     """
@@ -51,7 +51,7 @@ def status(out: BuildOption = None) -> None:
 def listen(
     out: BuildOption = None, port: Annotated[int, typer.Option(help="Port on this machine; 0 for a free one")] = 0
 ) -> None:
-    """Have Label Studio tell of every change, and mark it for `status`, until you stop it. A pull finds all without it.
+    """Have Label Studio report every change and mark it for `status`, until you stop it. A pull does not need it.
 
     Example: `touchstone annotate listen`
     """
@@ -63,16 +63,14 @@ def listen(
 @label_studio.command()
 def up(
     config: ConfigArgument = None,
-    port: Annotated[
-        int | None, typer.Option(min=1024, max=65535, help="The one it had the last time, or a free one, by default")
-    ] = None,
+    port: Annotated[int | None, typer.Option(min=1024, max=65535, help="Default: the last one, or a free one")] = None,
     show_password: Annotated[
-        bool, typer.Option("--show-password", help="Print the owner's password where this is no terminal, too")
+        bool, typer.Option("--show-password", help="Print the owner's password even if this is no terminal")
     ] = False,
 ) -> None:
-    """Install and start the local Label Studio, make the people's accounts, and tell how to log in.
+    """Install and start the local Label Studio, make the people's accounts, and print how to log in.
 
-    It listens on this machine only and sends nothing out. The first time takes some minutes; then a few seconds.
+    It listens on this machine only and sends nothing outside. The first time takes some minutes, later a few seconds.
 
     Example: `touchstone label-studio up my.yaml`
     """
@@ -83,7 +81,7 @@ def up(
 
 @label_studio.command()
 def down(config: ConfigArgument = None) -> None:
-    """Stop the local Label Studio; everything in it stays.
+    """Stop the local Label Studio; its data stays.
 
     Example: `touchstone label-studio down my.yaml`
     """

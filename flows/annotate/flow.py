@@ -1,64 +1,61 @@
-"""Hands out and collects people's work, as Prefect flows: each safe to run at any time, and any number of times."""
+"""Push and pull as Prefect flows. Each is safe to run at any time, any number of times."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 
 from annotation.label_studio.sync import one_writer
-from flows.annotate.progress import Standing, status
+from flows.annotate.progress import QueueProgress, progress
 from flows.annotate.pull import pull
-from flows.annotate.push import HandedOut, hand_out
-from flows.annotate.report import figures_of, write_annotation
+from flows.annotate.push import Pushed, push
+from flows.annotate.report import progress_row, write_annotation
 from flows.annotate.server import connect_configured
 from flows.annotate.work import Collected
 from flows.prefect_server.flow_runs import engine
 from flows.project.output_files import open_for_people
+from schemas.annotation import Agreement
 
 
 @flow(name="annotate", validate_parameters=False)
-def annotate(out: str) -> HandedOut:
-    """Bring to everybody's queues what is theirs to do now."""
+def push_flow(out: str) -> Pushed:
+    """Bring everybody's current tasks to their queues."""
     project = open_for_people(Path(out))
     with one_writer(project.state), connect_configured(project.config) as client:
-        return hand_out(project, client)
+        return push(project, client)
 
 
 @flow(name="collect", validate_parameters=False)
-def collect(out: str) -> tuple[list[Collected], list[Standing]]:
-    """Pull what people handed in, and write down what it comes to."""
+def pull_flow(out: str) -> tuple[list[Collected], list[QueueProgress]]:
+    """Pull people's annotations, and write down what comes of them."""
     project = open_for_people(Path(out))
     with one_writer(project.state), connect_configured(project.config) as client:
         collected = pull(project, client)
-        standings = status(project, client, collected)
-    create_table_artifact(
-        table=[dict(figures_of(one)) for one in standings], key="annotation", description="Who has done what"
-    )
-    agreed: list[dict[str, Any]] = [
-        {"rubric": one.rubric, **row.model_dump(mode="json")}
-        for one in collected
-        for row in one.agreement(project.config.seed)
-    ]
-    create_table_artifact(table=agreed, key="agreement", description="How far people agree, by question and measure")
-    likened: list[dict[str, Any]] = [
-        {"rubric": one.rubric, **row.model_dump(mode="json")}
-        for one in collected
-        for row in one.compared(project.config.seed)
-    ]
-    if likened:
-        create_table_artifact(table=likened, key="programs", description="How far programs agree with people")
-    write_annotation(project, collected, standings)
-    return collected, standings
+        lines = progress(project, client, collected)
+    seed = project.config.seed
+    rows = [dict(progress_row(line)) for line in lines]
+    create_table_artifact(table=rows, key="annotation", description="Who has done what")
+    agreement = [(one.rubric, row) for one in collected for row in one.agreement(seed)]
+    _artifact("agreement", "How far people agree, by question and measure", agreement)
+    if compared := [(one.rubric, row) for one in collected for row in one.compared(seed)]:
+        _artifact("programs", "How far programs agree with people", compared)
+    write_annotation(project, collected, lines)
+    return collected, lines
 
 
-def run_annotate(out: Path) -> HandedOut:
-    """Run `annotate` here and now."""
+def _artifact(key: str, description: str, rows: Sequence[tuple[str, Agreement]]) -> None:
+    table = [{"rubric": rubric, **row.model_dump(mode="json")} for rubric, row in rows]
+    create_table_artifact(table=table, key=key, description=description)
+
+
+def run_push(out: Path) -> Pushed:
+    """Run `push_flow` here and now."""
     with engine():
-        return annotate(str(out))
+        return push_flow(str(out))
 
 
-def run_collect(out: Path) -> tuple[list[Collected], list[Standing]]:
-    """Run `collect` here and now."""
+def run_pull(out: Path) -> tuple[list[Collected], list[QueueProgress]]:
+    """Run `pull_flow` here and now."""
     with engine():
-        return collect(str(out))
+        return pull_flow(str(out))

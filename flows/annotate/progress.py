@@ -1,95 +1,116 @@
-"""How every person's queues stand: what is done and left, how quickly and how well."""
+"""Progress of every person's queues: what is done and left, how fast and how well."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pydantic import Field
 
 from annotation.agreement import agreement_by_person
-from annotation.label_studio.client import Client
+from annotation.label_studio.client import Client, ProjectInfo
 from annotation.label_studio.listener import marked
-from annotation.label_studio.sync import (
-    KEY,
-    held,
-    is_retired,
-    ours,
-)
-from annotation.quality import (
-    Figures,
-    figures,
-    practice_for,
-)
-from flows.annotate.work import ANYBODY, Collected, Form, benchmark_of, read_annotations, stand
+from annotation.label_studio.sync import KEY, is_retired, projects_of, tasks_of
+from annotation.practice import practice_for
+from annotation.quality import WorkStatistics, work_statistics
+from flows.annotate.work import ANYBODY, Collected, Form, benchmark_of, last_pull, read_annotations
 from flows.project.project import Project
+from schemas.annotation import Annotation
 from schemas.rubric import Task
 
 
-class Standing(Figures):
-    """How one person's queue of one form stands; `by` is `all` where nobody is named."""
+class QueueProgress(WorkStatistics):
+    """One person's queue of one form; `by` is `all` if nobody is named."""
 
-    work: str = Field(description="Name of the rubric that the records are asked by")
+    work: str = Field(description="Name of the records' rubric")
     form: Form
-    rubric: str = Field(description="The form's")
+    rubric: str = Field(description="Name of the form's rubric")
     agreement: float | None = Field(
-        description="Share of answers to choices in which another person agrees, over all that they share; None where "
-        "they share none, and of forms other than the rubric's own"
+        description="Share of shared answers to choices in which another person agrees; None if there are none, and "
+        "of forms other than the rubric's own"
     )
-    aside: bool = Field(description="Whether the person answered too few of the known questions rightly")
-    changed: bool = Field(description="Whether somebody worked there since the last pull, by what the server told")
+    suspended: bool = Field(description="Whether the person answered too few gold questions correctly")
+    changed: bool = Field(description="Whether the server reported a change since the last pull")
     url: str
 
 
-def status(project: Project, client: Client, collected: Sequence[Collected] | None = None) -> list[Standing]:
-    """How every queue stands, by the server's tasks and the annotations of the last pull, `collected` or read anew."""
-    there = ours(client, benchmark_of(project))
-    told = marked(project.state)
-    named = project.config.annotation.people
-    found = []
-    for one in stand(project) if collected is None else collected:
-        work, settled = one.work, one.settlement
-        annotations = read_annotations(project, work.rubric.name)
-        tasks = {task.key: task for task in (*work.tasks, *work.known, *(task for task, _ in settled.reviews),
-                                             *(task for task, _ in settled.revisions))}  # fmt: skip
-        agrees = agreement_by_person(work.rubric, one.judged)
-        for form, rubric in work.forms.items():
-            queues: dict[str, list[Task]] = {}
-            infos = {
-                name.rpartition("/")[2]: info
-                for name, info in there.items()
-                if name.split("/")[-2] == f"{rubric.name}@{rubric.version}"
-                and (not named or name.rpartition("/")[2] in named)  # others' queues are emptied
-            }
-            did: dict[str, list[str]] = defaultdict(list)  # what was done is there, even where it was deleted by hand
-            for each in settled.counted:
-                if each.rubric == rubric.name:
-                    did[ANYBODY if ANYBODY in infos else each.by].append(each.key)
-            for by in sorted({*infos, *did}):
-                own = tasks | {task.key: task for task in practice_for(by, work.practice, annotations, work.practised)}
-                rows = held(client, infos[by]) if by in infos else []
-                keys = dict.fromkeys([*(row["data"].get(KEY) for row in rows if not is_retired(row)), *did[by]])
-                queues[by] = [own[key] for key in keys if key in own]
-            given = [each for each in annotations if each.rubric == rubric.name and not each.cancelled]
-            if ANYBODY in queues:
-                given = [each.model_copy(update={"by": ANYBODY}) for each in given]
-            keys_here = {task.key for own in queues.values() for task in own}
-            back, good = (
-                [(key, ANYBODY if ANYBODY in infos else author) for key, author in pieces if key in keys_here]
-                for pieces in (settled.sent_back, settled.accepted)
-            )
-            for line in figures(queues, given, rubric, back, good):
-                if line.by in queues:
-                    info_of = infos.get(line.by)
-                    agreed = agrees.get(line.by) if form == "work" else None
-                    found.append(
-                        Standing(
-                            **dict(line),
-                            work=work.rubric.name,
-                            form=form,
-                            rubric=rubric.name,
-                            agreement=agreed.value if agreed else None,
-                            aside=line.by in one.aside,
-                            changed=info_of is not None and info_of.id in told,
-                            url=f"{client.url}/projects/{info_of.id}/data" if info_of else "",
-                        )
-                    )
-    return found
+def progress(project: Project, client: Client, collected: Sequence[Collected] | None = None) -> list[QueueProgress]:
+    """Return the progress of every queue, from the server's tasks and the last pull, `collected` or read anew."""
+    projects = projects_of(client, benchmark_of(project))
+    changed = marked(project.state)
+    return [
+        line
+        for one in (last_pull(project) if collected is None else collected)
+        for line in _Queues(project, client, one, projects).lines(changed)
+    ]
+
+
+class _Queues:
+    """The queues of one rubric's forms."""
+
+    def __init__(
+        self, project: Project, client: Client, collected: Collected, projects: Mapping[str, ProjectInfo]
+    ) -> None:
+        self.client, self.collected, self.work = client, collected, collected.work
+        self.projects = projects
+        self.named = project.config.annotation.people
+        self.annotations = read_annotations(project, self.work.rubric.name)
+        settlement = collected.settlement
+        follow_ups = [task for task, _ in (*settlement.reviews, *settlement.revisions)]
+        self.tasks = {task.key: task for task in (*self.work.tasks, *self.work.gold, *follow_ups)}
+
+    def lines(self, changed: Collection[int]) -> Iterator[QueueProgress]:
+        """Yield the progress of each queue; `changed` has the numbers of the projects that were changed."""
+        agreement = agreement_by_person(self.work.rubric, self.collected.judged)
+        for form in self.work.forms:
+            projects = self._projects(form)
+            for statistics in self._statistics(form, projects):
+                info, agreed = projects.get(statistics.by), agreement.get(statistics.by)
+                yield QueueProgress(
+                    **dict(statistics),
+                    work=self.work.rubric.name,
+                    form=form,
+                    rubric=self.work.forms[form].name,
+                    agreement=agreed.value if agreed and form == "work" else None,
+                    suspended=statistics.by in self.collected.suspended,
+                    changed=info is not None and info.id in changed,
+                    url=self.client.tasks_url(info.id) if info else "",
+                )
+
+    def _projects(self, form: Form) -> dict[str, ProjectInfo]:
+        """Return the form's projects by person; those of people who are no longer named are empty and left out."""
+        rubric = self.work.forms[form]
+        version = f"{rubric.name}@{rubric.version}"
+        by_person = {}
+        for name, info in self.projects.items():
+            *_, queue_form, by = name.rsplit("/", 2)
+            if queue_form == version and (not self.named or by in self.named):
+                by_person[by] = info
+        return by_person
+
+    def _statistics(self, form: Form, projects: Mapping[str, ProjectInfo]) -> list[WorkStatistics]:
+        rubric, shared = self.work.forms[form].name, ANYBODY in projects
+        done = self._by_queue([one for one in self.collected.settlement.counted if one.rubric == rubric], shared)
+        queues = {
+            by: self._tasks(by, projects.get(by), [one.key for one in done if one.by == by])
+            for by in sorted({*projects, *(one.by for one in done)})
+        }
+        keys = {task.key for tasks in queues.values() for task in tasks}
+        sent_back, accepted = (
+            [(key, ANYBODY if shared else author) for key, author in work if key in keys]
+            for work in (self.collected.settlement.sent_back, self.collected.settlement.accepted)
+        )
+        annotations = [one for one in self.annotations if one.rubric == rubric and not one.cancelled]
+        statistics = work_statistics(
+            queues, self._by_queue(annotations, shared), self.work.forms[form], sent_back, accepted
+        )
+        return [line for line in statistics if line.by in queues]
+
+    def _by_queue(self, annotations: Sequence[Annotation], shared: bool) -> Sequence[Annotation]:
+        """Return the annotations, as everybody's if the queue is shared."""
+        return [one.model_copy(update={"by": ANYBODY}) for one in annotations] if shared else annotations
+
+    def _tasks(self, by: str, project: ProjectInfo | None, done: Sequence[str]) -> list[Task]:
+        """Return the tasks of a person's queue. What was done is among them, even if it was deleted by hand since."""
+        practice = practice_for(by, self.work.practice, self.annotations, self.work.practised)
+        tasks = self.tasks | {task.key: task for task in practice}
+        rows = tasks_of(self.client, project) if project else []
+        keys = dict.fromkeys([*(row["data"].get(KEY) for row in rows if not is_retired(row)), *done])
+        return [tasks[key] for key in keys if key in tasks]

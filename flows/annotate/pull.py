@@ -1,4 +1,4 @@
-"""What people handed in, brought from the server and written down."""
+"""Pull: read what people submitted from the server, and write down what comes of it."""
 
 import json
 from collections import defaultdict
@@ -8,19 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from annotation.label_studio.client import Client
-from annotation.label_studio.config import Unusable, answers_given, answers_of
+from annotation.label_studio.answers import Unusable, answers_of, unchecked_answers
+from annotation.label_studio.client import Client, Row
 from annotation.label_studio.listener import mark, marked, unmark
-from annotation.label_studio.sync import (
-    KEY,
-    VIEW,
-    Handed,
-    handed_in,
-    held,
-    is_retired,
-    ours,
-)
-from annotation.latest import TAKEN_BACK, set_apart
+from annotation.label_studio.sync import KEY, VIEW, Submitted, is_retired, projects_of, submitted, tasks_of
+from annotation.latest import TAKEN_BACK, exclude
 from data.store import Store
 from flows.annotate.work import (
     ANYBODY,
@@ -30,151 +22,177 @@ from flows.annotate.work import (
     accounts_of,
     benchmark_of,
     codes_of,
+    collect,
     read_annotations,
-    read_apart,
+    read_excluded,
     rubric_of,
-    standing,
     works,
 )
 from flows.project.project import Project
 from flows.project.verdicts import read_verdicts
-from schemas.annotation import Annotation, SetAside
+from schemas.annotation import Annotation, Excluded
 from schemas.errors import WrongInput
+from schemas.rubric import Rubric
 from schemas.verdict import Verdict
 
+FOREIGN_TASK = "task that did not come from here"
 SOMEBODY_ELSES = "somebody else's queue"
 EDITED = "changed by somebody else"
 AT_ONCE = timedelta(seconds=1)
 
 
 def pull(project: Project, client: Client) -> list[Collected]:
-    """Read all that people handed in, write it down with what it comes to, and tell.
+    """Read everything that people submitted, write it down with what comes of it, and return it.
 
-    What an earlier pull brought stays, where its task or its project was deleted by hand since. Each file is written
-    whole or not at all; what could not be written comes with the next pull.
+    Annotations of earlier pulls stay if their task or project was deleted by hand since. Each file is written whole or
+    not at all; what could not be written comes with the next pull.
     """
-    told = marked(project.state) & {queue.id for queue in ours(client, benchmark_of(project)).values()}
-    for number in told:
+    changed = marked(project.state) & {info.id for info in projects_of(client, benchmark_of(project)).values()}
+    for number in changed:
         unmark(project.state, number)  # what is done from here on marks it again
     try:
         return _pull(project, client)
     except BaseException:
-        for number in told:
+        for number in changed:
             mark(project.state, number)
         raise
 
 
 def _pull(project: Project, client: Client) -> list[Collected]:
     codes = accounts_of(project, client)
-    given: dict[str, list[Handed]] = defaultdict(list)
-    for one in handed_in(client, benchmark_of(project)):
-        given[rubric_of(one.queue)].append(one)
-    found = []
+    by_rubric: dict[str, list[Submitted]] = defaultdict(list)
+    for one in submitted(client, benchmark_of(project)):
+        by_rubric[rubric_of(one.queue)].append(one)
+    pulled = []
     for work in works(project):
-        annotations, apart = _read(work, (one for name in work.rubrics for one in given[name]), codes)
-        before, notes = _pulled_before(project, work.rubric.name)
-        known, unusable = {one.source for one in annotations}, {one.source for one in apart}
-        spoilt = [one for one in before if one.source in unusable and not one.cancelled]
-        gone, back = _missing(project, client, [one for one in before if one.source not in known | unusable])
-        annotations = in_order([*annotations, *gone, *spoilt])
-        apart += _taken_back(project, work.rubric.name)
-        apart += [set_apart(one, TAKEN_BACK, json.dumps(dict(one.answers), ensure_ascii=False)) for one in back]
-        if gone:
-            notes.append(f"{len(gone)} annotations whose tasks are gone from the server are kept")
+        annotations, unreadable = _read(work, [one for name in work.rubrics for one in by_rubric[name]], codes)
+        earlier, notes = _earlier(project, work.rubric.name)
+        readable, excluded = {one.source for one in annotations}, {one.source for one in unreadable}
+        spoilt = [one for one in earlier if one.source in excluded and not one.cancelled]
+        missing = [one for one in earlier if one.source not in readable | excluded]
+        deleted, taken_back = _deleted_or_taken_back(project, client, missing)
+        annotations = in_order([*annotations, *deleted, *spoilt])
+        unreadable += [one for one in read_excluded(project, work.rubric.name) if one.reason == TAKEN_BACK]
+        unreadable += [
+            exclude(one, TAKEN_BACK, json.dumps(dict(one.answers), ensure_ascii=False)) for one in taken_back
+        ]
+        if deleted:
+            notes.append(f"{len(deleted)} annotations whose tasks are gone from the server are kept")
         if spoilt:
-            notes.append(f"{len(spoilt)} annotations were changed into what does not count; they stay as they were")
+            notes.append(f"{len(spoilt)} annotations were changed so that they do not count; they stay as they were")
         write_lines(project, f"annotations/{work.rubric.name}.jsonl", annotations)
-        collected = standing(project, work, annotations, apart)
+        collected = collect(project, work, annotations, unreadable)
         collected.notes = notes
-        write_lines(project, f"annotations/{work.rubric.name}-apart.jsonl", [*apart, *collected.settlement.apart])
+        write_lines(project, f"annotations/{work.rubric.name}-apart.jsonl", collected.excluded)
         _write_verdicts(project, work, annotations, collected.settlement.verdicts)
-        found.append(collected)
-    return found
+        pulled.append(collected)
+    return pulled
 
 
-def _read(work: Work, given: Iterable[Handed], codes: Mapping[int, str]) -> tuple[list[Annotation], list[SetAside]]:
-    """What people handed in as annotations; what is none is set apart."""
-    annotations, apart = [], []
-    for one in given:
-        row, data = one.annotation, one.data
-        rubric = work.rubrics[rubric_of(one.queue)]
-        number = row["completed_by"] if isinstance(row["completed_by"], int) else row["completed_by"]["id"]
-        owner = one.queue.rpartition("/")[2]
-        # Whose account it was is not known of those who have left; in their queues they are called by their codes.
-        has_left = owner != ANYBODY and owner not in codes.values()
-        by = codes.get(number, owner if has_left else account_name(number))
-        common = {"by": by, "at": str(row["updated_at"]), "source": source_of(row)}
-        key, task = str(data.get(KEY, "")), str(data.get(VIEW, ""))
-        if not key or not task:
-            apart.append(SetAside(key=key, reason="task that did not come from here", **common))
-        elif owner not in (ANYBODY, by):
-            apart.append(SetAside(key=key, reason=SOMEBODY_ELSES, evidence=f"the queue is {owner}'s", **common))
-        elif (other := _edited_by(row)) not in (None, number):
-            apart.append(
-                SetAside(key=key, reason=EDITED, evidence=f"by {codes.get(other, account_name(other))}", **common)
-            )
-        else:
-            version = data["version"] if isinstance(data.get("version"), int) else 0
-            said = {"task": task, "key": key, "rubric": rubric.name, "version": version,
-                    "seconds": max(0.0, float(row.get("lead_time") or 0)), **common}  # fmt: skip
-            if row.get("was_cancelled"):
-                more = {"cancelled": True, "question": answers_given(row).question}
-                annotations.append(Annotation.model_validate({**said, **more}))
-                continue
-            try:
-                # What is of another form's version does not count by this one, and is kept.
-                answers = answers_of(rubric, row, data) if version == rubric.version else answers_given(row)
-            except Unusable as problem:
-                apart.append(SetAside(key=key, reason=problem.reason, evidence=problem.evidence, **common))
-            else:
-                annotations.append(Annotation.model_validate({**said, **dict(answers)}))
-    return in_order(annotations), sorted(apart, key=lambda one: (one.key, one.by, one.at, one.source))
+def _read(
+    work: Work, submissions: Iterable[Submitted], codes: Mapping[int, str]
+) -> tuple[list[Annotation], list[Excluded]]:
+    """Return the submissions as annotations; those that cannot be read are excluded."""
+    annotations, excluded = [], []
+    for one in submissions:
+        who = {
+            "by": _person(one, codes),
+            "at": str(one.annotation["updated_at"]),
+            "source": source_of(one.annotation),
+        }
+        try:
+            annotations.append(_annotation(one, work.rubrics[rubric_of(one.queue)], codes, who))
+        except Unusable as problem:
+            key = str(one.data.get(KEY, ""))
+            excluded.append(Excluded(key=key, reason=problem.reason, evidence=problem.evidence, **who))
+    return in_order(annotations), sorted(excluded, key=lambda one: (one.key, one.by, one.at, one.source))
 
 
-def source_of(row: Mapping[str, Any]) -> str:
-    """The server's own name of an annotation."""
+def _annotation(one: Submitted, rubric: Rubric, codes: Mapping[int, str], who: Mapping[str, str]) -> Annotation:
+    """Return a submission as an annotation. Raises `Unusable`."""
+    row, data = one.annotation, one.data
+    key, task, owner = str(data.get(KEY, "")), str(data.get(VIEW, "")), _owner(one)
+    if not key or not task:
+        raise Unusable(FOREIGN_TASK, "")
+    if owner not in (ANYBODY, who["by"]):
+        raise Unusable(SOMEBODY_ELSES, f"the queue is {owner}'s")
+    if (editor := _edited_by(row)) not in (None, _account(row)):
+        raise Unusable(EDITED, f"by {codes.get(editor, account_name(editor))}")
+    version = data["version"] if isinstance(data.get("version"), int) else 0
+    cancelled = bool(row.get("was_cancelled"))
+    # Answers to another version of the form do not count, but are kept.
+    checked = version == rubric.version and not cancelled
+    answers = answers_of(rubric, row, data) if checked else unchecked_answers(row)
+    content = {"cancelled": True, "question": answers.question} if cancelled else dict(answers)
+    seconds = max(0.0, float(row.get("lead_time") or 0))
+    return Annotation.model_validate(
+        {"task": task, "key": key, "rubric": rubric.name, "version": version, "seconds": seconds, **who, **content}
+    )
+
+
+def _owner(one: Submitted) -> str:
+    return one.queue.rpartition("/")[2]
+
+
+def _account(row: Row) -> int:
+    number = row["completed_by"]
+    return int(number if isinstance(number, int) else number["id"])
+
+
+def _person(one: Submitted, codes: Mapping[int, str]) -> str:
+    """Return the person's code. Accounts of people who left are unknown; in their own queues their codes are known."""
+    number, owner = _account(one.annotation), _owner(one)
+    has_left = owner != ANYBODY and owner not in codes.values()
+    return codes.get(number, owner if has_left else account_name(number))
+
+
+def source_of(row: Row) -> str:
+    """Return the server's own name of an annotation."""
     return str(row.get("unique_id") or row["id"])
 
 
-def _edited_by(row: Mapping[str, Any]) -> Any:
-    """Whose account changed an annotation after it was made; None where nobody did.
+def _edited_by(row: Row) -> Any:
+    """Return the account that changed an annotation after it was made; None if none did.
 
-    Who brings in others' work through the API stands as the last to change it, from the moment it is made.
+    Somebody who imports others' work through the API is named as its last editor from the moment it is made.
     """
     made, changed = (datetime.fromisoformat(str(row[name])) for name in ("created_at", "updated_at"))
     return row.get("updated_by") if changed - made > AT_ONCE else None
 
 
 def in_order(annotations: Iterable[Annotation]) -> list[Annotation]:
+    """Return the annotations in the order of their file."""
     return sorted(annotations, key=lambda one: (one.key, one.by, one.at, one.source))
 
 
-def _missing(
-    project: Project, client: Client, before: Sequence[Annotation]
+def _deleted_or_taken_back(
+    project: Project, client: Client, missing: Sequence[Annotation]
 ) -> tuple[list[Annotation], list[Annotation]]:
-    """Of what an earlier pull brought and the server has no longer: what was deleted by hand with its task, and what
-    its person took back, whose task is there."""
-    if not before:
+    """Divide annotations that the server no longer has: deleted by hand with their task, or taken back by the person.
+
+    A task that is still there tells that its annotation was taken back.
+    """
+    if not missing:
         return [], []
     named = bool(project.config.annotation.people)
-    there = {
+    existing = {
         (name, row["data"].get(VIEW))
-        for name, info in ours(client, benchmark_of(project)).items()
-        for row in held(client, info)
-        # Once people are named the shared queue is empty, and lies there for what was done in it.
+        for name, info in projects_of(client, benchmark_of(project)).items()
+        for row in tasks_of(client, info)
+        # Once people are named, the shared queue is empty and only keeps what was done in it.
         if isinstance(row["data"], Mapping) and not (named and name.endswith(f"/{ANYBODY}") and is_retired(row))
     }
-    gone: list[Annotation] = []
-    back: list[Annotation] = []
-    for one in before:
+    deleted: list[Annotation] = []
+    taken_back: list[Annotation] = []
+    for one in missing:
         queue = f"{benchmark_of(project)}/{one.rubric}@{one.version}"
-        is_there = any((f"{queue}/{by}", one.task) in there for by in (one.by, ANYBODY))
-        (back if is_there else gone).append(one)
-    return gone, back
+        exists = any((f"{queue}/{by}", one.task) in existing for by in (one.by, ANYBODY))
+        (taken_back if exists else deleted).append(one)
+    return deleted, taken_back
 
 
-def _pulled_before(project: Project, rubric: str) -> tuple[list[Annotation], list[str]]:
-    """The annotations of the last pull, and what to tell: of a damaged file the whole lines, and a copy of it stays."""
+def _earlier(project: Project, rubric: str) -> tuple[list[Annotation], list[str]]:
+    """Return the annotations of the last pull, and notes. Of a damaged file, the whole lines are kept, and a copy."""
     try:
         return read_annotations(project, rubric), []
     except WrongInput as damage:
@@ -187,17 +205,13 @@ def _pulled_before(project: Project, rubric: str) -> tuple[list[Annotation], lis
             except ValidationError:
                 continue  # it stays in the copy
         copies = (path.with_name(f"{path.name}.damaged-{number}") for number in range(1, len(content) + 2))
-        copy = next(one for one in copies if not one.exists())
+        copy = next(copy for copy in copies if not copy.exists())
         Store(str(project.out)).write(str(copy.resolve()), content)
-        return kept, [f"{damage}; it is written anew, and {copy} is a copy of it as it was"]
-
-
-def _taken_back(project: Project, rubric: str) -> list[SetAside]:
-    """What earlier pulls noted so: the server has it no longer."""
-    return [one for one in read_apart(project, rubric) if one.reason == TAKEN_BACK]
+        return kept, [f"{damage}; it is written anew, and {copy} is a copy of the damaged file"]
 
 
 def write_lines(project: Project, name: str, rows: Iterable[BaseModel]) -> None:
+    """Write records as JSON Lines into the output folder."""
     text = "".join(json.dumps(row.model_dump(mode="json"), ensure_ascii=False) + "\n" for row in rows)
     Store(str(project.out)).write(f"{project.out.resolve()}/{name}", text.encode())
 
@@ -205,13 +219,13 @@ def write_lines(project: Project, name: str, rows: Iterable[BaseModel]) -> None:
 def _write_verdicts(
     project: Project, work: Work, annotations: Sequence[Annotation], verdicts: Sequence[Verdict]
 ) -> None:
-    """The verdicts of each part. Those on records that nobody did anything on stay: they were written by hand."""
+    """Write the verdicts of each part. Those on records that nobody annotated stay: they were written by hand."""
     by_task = {task.key: task.item_key for task in work.tasks}
     codes = codes_of(project)
     touched = {by_task[one.key] for one in annotations if one.key in by_task and (codes is None or one.by in codes)}
     for part in sorted(set(work.parts.values())):
         before = read_verdicts(project.out / "verdicts" / f"{part}.jsonl")
-        kept = {key: one for key, one in before.items() if key not in touched}
-        new = {one.key: one for one in verdicts if work.parts.get(one.key) == part}
+        kept = {key: verdict for key, verdict in before.items() if key not in touched}
+        new = {verdict.key: verdict for verdict in verdicts if work.parts.get(verdict.key) == part}
         if kept or new or before:
             write_lines(project, f"verdicts/{part}.jsonl", [one for _, one in sorted({**kept, **new}.items())])

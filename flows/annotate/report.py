@@ -1,6 +1,6 @@
-"""The page on people's work: by rubric who has done what, how far they agree, what does not count and why, verdicts.
+"""People's work for a reader: lines for the terminal, rows for artifacts, and the page `annotation.html`.
 
-People stand on it by their codes. What they ask the engineer is shown as they wrote it.
+People appear by their codes. Their questions to the engineer are shown as they wrote them.
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.store import Store
-from flows.annotate.progress import Standing
+from flows.annotate.progress import QueueProgress
 from flows.annotate.work import Collected
 from flows.project.output_files import PEOPLE_REPORT
 from flows.project.project import Project
@@ -19,195 +19,188 @@ from schemas.annotation import Agreement, Annotation, Comparison, Means
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 NOTHING = "–"
 LEGEND = (
-    "rejected: of the work that came back, what a reviewer or a check sent back; known right: of the questions whose "
-    "answer is known, those answered so; agrees: of the answers that others gave too, those that are the same; "
-    "as suggested: a program's suggestions that were handed in unchanged"
+    "rejected: share of the returned work that a reviewer or a check sent back; known right: share of the gold "
+    "questions answered correctly; agrees: share of the answers that others gave too and that are the same; "
+    "as suggested: a program's suggestions that were submitted unchanged"
 )
-"""What the columns of figures mean."""
+"""The meaning of the columns."""
 CHANGED = "changed"
-"""Said of a queue in which somebody worked since the last pull."""
+"""The note on a queue that was changed since the last pull."""
 
 
 @dataclass(frozen=True)
 class RubricView:
-    """A rubric's work as it is shown."""
+    """A rubric's work as the page shows it."""
 
     name: str
     title: str
     version: int
     records: str
-    """Where its records are from, with their number: `uraq-items 400`."""
+    """The parts of its records, with their number: `uraq-items 400`."""
     columns: tuple[str, ...]
     people: Sequence[tuple[str, ...]]
     states: str
     verdicts: str
     agreement: Sequence[tuple[str, ...]]
     rated: Sequence[tuple[str, ...]]
-    """What people gave on scales, a line a sample, under `scales`."""
+    """Mean ratings, a line per sample, under `scales`."""
     scales: tuple[str, ...]
     compared: Sequence[tuple[str, ...]]
-    apart: Sequence[tuple[str, ...]]
+    excluded: Sequence[tuple[str, ...]]
     questions: Sequence[Annotation]
     notes: Sequence[str]
 
 
-def write_annotation(project: Project, collected: Sequence[Collected], standings: Sequence[Standing]) -> Path:
+def write_annotation(project: Project, collected: Sequence[Collected], progress: Sequence[QueueProgress]) -> Path:
     """Write `annotation.html` into the build's output folder."""
-    page = template(TEMPLATE).render(
-        title=project.config.name,
-        legend=LEGEND,
-        style=style(),
-        rubrics=[
-            _view(
-                one,
-                [line for line in standings if line.work == one.rubric],
-                one.agreement(project.config.seed),
-                one.compared(project.config.seed),
-            )
-            for one in collected
-        ],
-    )
+    seed = project.config.seed
+    views = [_view(one, [line for line in progress if line.work == one.rubric], seed) for one in collected]
+    page = template(TEMPLATE).render(title=project.config.name, legend=LEGEND, style=style(), rubrics=views)
     path = project.out / PEOPLE_REPORT
     Store(str(project.out)).write(str(path.resolve()), page.encode())
     return path
 
 
-def figures_of(one: Standing) -> Mapping[str, str | int]:
-    """One person's figures on one form, by what they are called in tables."""
+def progress_row(line: QueueProgress) -> Mapping[str, str | int]:
+    """Return one person's progress on one form, by the names of the tables' columns."""
     return {
-        "rubric": one.work,
-        "form": one.form,
-        "person": one.by,
-        "done": one.done,
-        "left": one.left,
-        "minutes an item": NOTHING if one.minutes is None else f"{one.minutes:.1f}",
-        "rejected": NOTHING if one.rejected is None else f"{one.rejected:.0%} of {one.returned}",
-        "known right": NOTHING if one.known.share is None else f"{one.known.share:.0%} of {one.known.answered}",
-        "agrees": NOTHING if one.agreement is None else f"{one.agreement:.0%}",
-        "as suggested": one.unchanged,
-        "note": ", ".join([*(["set aside"] if one.aside else []), *([CHANGED] if one.changed else [])]),
+        "rubric": line.work,
+        "form": line.form,
+        "person": line.by,
+        "done": line.done,
+        "left": line.left,
+        "minutes an item": NOTHING if line.minutes is None else f"{line.minutes:.1f}",
+        "rejected": NOTHING if line.rejected is None else f"{line.rejected:.0%} of {line.returned}",
+        "known right": NOTHING if line.gold.share is None else f"{line.gold.share:.0%} of {line.gold.answered}",
+        "agrees": NOTHING if line.agreement is None else f"{line.agreement:.0%}",
+        "as suggested": line.unchanged,
+        "note": ", ".join([*(["suspended"] if line.suspended else []), *([CHANGED] if line.changed else [])]),
     }
 
 
-def agreed(rows: Sequence[Agreement]) -> list[str]:
-    """How far people agree, a line a question; of texts, for which there is one measure, all in one line.
+def agreement_lines(rows: Sequence[Agreement]) -> list[str]:
+    """Return people's agreement, a line per question; questions with one measure share a line.
 
-    Where nothing is to be told of any question, one line says why.
+    If no question has a value, one line says why.
     """
     if not any(row.value is not None for row in rows):
         return list(dict.fromkeys(row.reason for row in rows))[:1]
-    lines: dict[tuple[str, ...], list[Agreement]] = {}
     measures = Counter(row.question for row in rows)
+    lines: dict[tuple[str, int], list[str]] = {}
     for row in rows:
-        alone = measures[row.question] == 1
-        lines.setdefault((row.measure, str(row.items)) if alone else (row.question, str(row.items)), []).append(row)
-    told = []
-    for (head, items), found in lines.items():
-        alone = measures[found[0].question] == 1
-        values = [
-            f"{row.question if alone else row.measure} {NOTHING if row.value is None else f'{row.value:.2f}'}"
-            for row in found
-        ]
-        told.append(f"{head} ({items} items): {', '.join(values)}")
-    return told
+        head, name = (row.measure, row.question) if measures[row.question] == 1 else (row.question, row.measure)
+        lines.setdefault((head, row.items), []).append(f"{name} {_decimals(row.value)}")
+    return [f"{head} ({items} items): {', '.join(values)}" for (head, items), values in lines.items()]
 
 
-def averaged(rows: Sequence[Means]) -> list[str]:
-    """What people gave on scales, a line a sample."""
+def mean_lines(rows: Sequence[Means]) -> list[str]:
+    """Return people's mean ratings, a line per sample."""
     return [
-        f"{_of(row.sample)}({row.items} items, {len(row.people)} people): "
+        f"{_prefix(row.sample)}({row.items} items, {len(row.people)} people): "
         + ", ".join(f"{question} {value:.2f}" for question, value in row.means.items())
         for row in rows
     ]
 
 
-def likened(rows: Sequence[Comparison]) -> list[str]:
-    """How far programs agree with the mean of people, and people among themselves: a line for each on each sample."""
-    people = {(row.sample, row.question): set(row.people) for row in rows if row.program}
+def comparison_lines(rows: Sequence[Comparison]) -> list[str]:
+    """Return, for each sample, how far programs agree with the mean of people, and people with each other."""
+    people: dict[tuple[str, str], set[str]] = {}
     for row in rows:
-        people[row.sample, row.question] = people.get((row.sample, row.question), set()) | set(row.people)
-    lines: dict[tuple[str, str, str, int], list[Comparison]] = {}
+        people.setdefault((row.sample, row.question), set()).update(row.people)
+    lines: dict[str, list[str]] = {}
     for row in rows:
         if not row.program or set(row.people) == people[row.sample, row.question]:
-            lines.setdefault((row.sample, row.question, _between(row), row.items), []).append(row)
+            head = f"{_prefix(row.sample)}{row.question}: {_compared(row)} ({row.items} items)"
+            lines.setdefault(head, []).append(f"{row.measure} {_decimals(row.value)}")
+    return [f"{head}: {', '.join(values)}" for head, values in lines.items()]
+
+
+def verdict_counts(collected: Collected) -> str:
+    """Return the number of verdicts by decision."""
+    if not collected.work.rubric.decides:
+        return "none; ratings decide nothing"
+    return counts(verdict.decision for verdict in collected.settlement.verdicts) or "none yet"
+
+
+def state_counts(collected: Collected) -> str:
+    """Return the number of tasks by state."""
+    return counts(outcome.state for outcome in collected.settlement.outcomes) or "none"
+
+
+def excluded_counts(collected: Collected) -> list[tuple[str, str, str]]:
+    """Return each reason for exclusion, the number of annotations, and how many are whose."""
+    people: dict[str, Counter[str]] = {}
+    for one in collected.excluded:
+        people.setdefault(one.reason, Counter())[one.by] += 1
     return [
-        f"{_of(sample)}{question}: {between} ({items} items): "
-        + ", ".join(f"{row.measure} {NOTHING if row.value is None else f'{row.value:.2f}'}" for row in found)
-        for (sample, question, between, items), found in lines.items()
+        (reason, f"{by.total():,}", ", ".join(f"{code} {number:,}" for code, number in sorted(by.items())))
+        for reason, by in sorted(people.items())
     ]
 
 
-def _of(sample: str) -> str:
+def notes_of(collected: Collected) -> list[str]:
+    """Return what a reader should know: what somebody did by hand, and who is suspended."""
+    if not collected.suspended:
+        return collected.notes
+    people = ", ".join(sorted(collected.suspended))
+    return [
+        *collected.notes,
+        f"{people}: suspended, with too few gold questions answered correctly; what they judged goes out again",
+    ]
+
+
+def counts(names: Iterable[str]) -> str:
+    """Return how often each name occurs: `3 accept, 1 reject`."""
+    return ", ".join(f"{count:,} {name}" for name, count in sorted(Counter(names).items()))
+
+
+def _decimals(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.2f}"
+
+
+def _prefix(sample: str) -> str:
     return f"{sample} " if sample else ""
 
 
-def _between(row: Comparison) -> str:
-    """Whose ratings are compared."""
+def _compared(row: Comparison) -> str:
+    """Return whose ratings are compared."""
     if not row.program:
         return "people among themselves"
     return f"{row.program} and {'the mean of ' if len(row.people) > 1 else ''}{', '.join(row.people) or 'people'}"
 
 
-def _view(
-    one: Collected, standings: Sequence[Standing], agreement: Sequence[Agreement], likened: Sequence[Comparison]
-) -> RubricView:
-    lines = [figures_of(line) for line in standings]
-    columns = tuple(name for name in (lines[0] if lines else ()) if name != "rubric")
-    apart: dict[str, Counter[str]] = {}
-    for unused in (*one.apart, *one.settlement.apart):
-        apart.setdefault(unused.reason, Counter())[unused.by] += 1
-    records = Counter(one.work.parts.values())
-    scales = tuple(ask.name for ask in one.work.rubric.asks if ask.ordered)
+def _view(collected: Collected, progress: Sequence[QueueProgress], seed: int) -> RubricView:
+    rubric = collected.work.rubric
+    rows = [progress_row(line) for line in progress]
+    columns = tuple(name for name in (rows[0] if rows else ()) if name != "rubric")
+    scales = tuple(ask.name for ask in rubric.asks if ask.ordered)
     return RubricView(
-        name=one.rubric,
-        title=one.work.rubric.title or one.rubric,
-        version=one.work.rubric.version,
-        records=", ".join(f"{part} {number:,}" for part, number in sorted(records.items())),
+        name=rubric.name,
+        title=rubric.title or rubric.name,
+        version=rubric.version,
+        records=", ".join(
+            f"{part} {number:,}" for part, number in sorted(Counter(collected.work.parts.values()).items())
+        ),
         columns=columns,
-        people=[tuple(str(line[name]) for name in columns) for line in lines],
-        states=counted(outcome.state for outcome in one.settlement.outcomes),
-        verdicts=decided(one),
-        agreement=[_agreement(row) for row in agreement],
-        rated=[
-            (
-                row.sample or "all",
-                *(f"{row.means[name]:.2f}" if name in row.means else NOTHING for name in scales),
-                f"{row.items:,}",
-                ", ".join(row.people),
-            )
-            for row in one.means()
-        ],
+        people=[tuple(str(row[name]) for name in columns) for row in rows],
+        states=state_counts(collected),
+        verdicts=verdict_counts(collected),
+        agreement=[_agreement_cells(row) for row in collected.agreement(seed)],
+        rated=[_mean_cells(row, scales) for row in collected.means()],
         scales=scales,
-        compared=[(row.sample or "all", _between(row), *_agreement(row)) for row in likened],
-        apart=[
-            (reason, f"{people.total():,}", ", ".join(f"{by} {number:,}" for by, number in sorted(people.items())))
-            for reason, people in sorted(apart.items())
-        ],
-        questions=one.questions,
-        notes=[*one.notes, *_aside(one)],
+        compared=[(row.sample or "all", _compared(row), *_agreement_cells(row)) for row in collected.compared(seed)],
+        excluded=excluded_counts(collected),
+        questions=collected.questions,
+        notes=notes_of(collected),
     )
 
 
-def decided(one: Collected) -> str:
-    """The verdicts, counted."""
-    if not one.work.rubric.decides:
-        return "none, for ratings decide nothing"
-    return counted(verdict.decision for verdict in one.settlement.verdicts) or "none yet"
+def _mean_cells(row: Means, scales: Sequence[str]) -> tuple[str, ...]:
+    means = (_decimals(row.means.get(name)) for name in scales)
+    return row.sample or "all", *means, f"{row.items:,}", ", ".join(row.people)
 
 
-def counted(names: Iterable[str]) -> str:
-    """`3 accept, 1 reject`."""
-    return ", ".join(f"{count:,} {name}" for name, count in sorted(Counter(names).items()))
-
-
-def _aside(one: Collected) -> list[str]:
-    if not one.aside:
-        return []
-    return [f"{', '.join(sorted(one.aside))} answered too few of the known questions rightly: what they judged goes "
-            "out again"]  # fmt: skip
-
-
-def _agreement(row: Agreement) -> tuple[str, ...]:
-    value = NOTHING if row.value is None else f"{row.value:.2f}"
+def _agreement_cells(row: Agreement) -> tuple[str, ...]:
     interval = NOTHING if row.low is None or row.high is None else f"{row.low:.2f} to {row.high:.2f}"
-    return row.question, row.measure, value, interval, f"{row.items:,}", ", ".join(row.people) or NOTHING, row.reason
+    people = ", ".join(row.people) or NOTHING
+    return row.question, row.measure, _decimals(row.value), interval, f"{row.items:,}", people, row.reason

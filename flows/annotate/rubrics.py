@@ -1,7 +1,7 @@
-"""Every rubric there is, with the guideline and the worked examples that go with it.
+"""Every rubric, with its guideline and worked examples.
 
-A family's rubrics are those that its parts ask, and the `RUBRICS` of its `rubric.py` beside them; they lie in its
-folder with `guideline*.md` and `examples.NAME.yaml`. What reviewers of any author's work read lies here.
+A family's rubrics are those of its parts, and the `RUBRICS` of its `rubric.py`. Their `guideline*.md` and
+`examples.NAME.yaml` are in the family's folder. The guideline for reviewers is here.
 """
 
 import importlib
@@ -22,17 +22,17 @@ EXAMPLE = "example"
 
 
 class Shipped(NamedTuple):
-    """A rubric with what people learn it from."""
+    """A rubric with its guideline and examples."""
 
     rubric: Rubric
     guideline: str
     """Markdown."""
     examples: tuple[Task, ...]
-    """Tasks with their right answers and why those are right; none where nothing was worked out."""
+    """Tasks with their right answers and the reasons; may be empty."""
 
 
 def rubrics() -> Mapping[str, Shipped]:
-    """By name, every rubric of every family. Imports them all."""
+    """Return every rubric of every family, by name. Imports all families."""
     return {
         rubric.name: Shipped(rubric, guideline_of(rubric, folder), examples_of(rubric, folder))
         for rubric, folder in _declared()
@@ -40,13 +40,13 @@ def rubrics() -> Mapping[str, Shipped]:
 
 
 def guideline_of(rubric: Rubric, folder: Path) -> str:
-    """The guideline of a rubric of the family in `folder`, in Markdown."""
-    return _lies(folder, rubric.guideline).read_text(encoding="utf-8")
+    """Return the guideline, in Markdown, of a rubric of the family in `folder`."""
+    return _file(folder, rubric.guideline).read_text(encoding="utf-8")
 
 
 def examples_of(rubric: Rubric, folder: Path) -> tuple[Task, ...]:
-    """The worked examples of a rubric of the family in `folder`."""
-    path = _lies(folder, f"examples.{rubric.name}.yaml")
+    """Return the worked examples of a rubric of the family in `folder`."""
+    path = _file(folder, f"examples.{rubric.name}.yaml")
     rows: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
     return tuple(
         Task(
@@ -67,13 +67,13 @@ def _declared() -> Iterator[tuple[Rubric, Path]]:
     for name in family_names():
         family = load_family(name)
         people = [part.people for part in family.parts if part.people is not None]
-        declared = [one for each in people for one in (each.rubric, each.review) if one is not None]
+        declared = [rubric for each in people for rubric in (each.rubric, each.review) if rubric is not None]
         declared += [judging_of(each.rubric) for each in people if each.review is not None]
         module = f"flows.families.{name}.rubric"
         if importlib.util.find_spec(module) is not None:
             declared += getattr(importlib.import_module(module), "RUBRICS", ())
-        yield from ((one, family.folder) for one in {one.name: one for one in declared}.values())
+        yield from ((rubric, family.folder) for rubric in {one.name: one for one in declared}.values())
 
 
-def _lies(folder: Path, name: str) -> Path:
+def _file(folder: Path, name: str) -> Path:
     return folder / name if (folder / name).exists() else HERE / name

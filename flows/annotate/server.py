@@ -1,4 +1,4 @@
-"""The Label Studio that a configuration names: the project's own, or the user's."""
+"""The Label Studio in a configuration: the project's own, or the user's."""
 
 import os
 from pathlib import Path
@@ -12,27 +12,27 @@ KEY = "LABEL_STUDIO_API_KEY"
 
 
 def server_folder(config: Config) -> Path:
-    """Where the project's own server has its installation, its database and its passwords."""
+    """Return the folder of the project's own server, with its installation, database and passwords."""
     return config.state / "label-studio"
 
 
 def connect_configured(config: Config) -> Client:
-    """The client of the configured server.
+    """Return the client of the configured server.
 
-    Raises `Failed` where the local one does not answer, `WrongInput` without a key for another, and `connect`'s errors.
+    Raises `Failed` if the local one does not answer, `WrongInput` without a key for another, and `connect`'s errors.
     """
     url = config.annotation.url
     if url == LOCAL:
         running = server.running(server_folder(config))
         if running is None:
             raise Failed(
-                "the local Label Studio does not run, or does not answer; `touchstone label-studio up` starts it"
+                "the local Label Studio is not running, or does not answer; `touchstone label-studio up` starts it"
             )
         return connect(running.url, running.owner.token)
     key = os.environ.get(KEY, "")
     if not key:
         raise WrongInput(
-            f"{url}: its key is missing: make an access token on your account page there and put it into the "
+            f"{url}: its key is missing: make an access token on your account page there, and set the "
             f"environment variable {KEY}"
         )
     return connect(url, key)

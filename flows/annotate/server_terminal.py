@@ -1,4 +1,4 @@
-"""Starts and stops the local Label Studio for a person at a terminal."""
+"""`touchstone label-studio` for a person at a terminal."""
 
 from pathlib import Path
 
@@ -16,21 +16,21 @@ from schemas.errors import WrongInput
 
 
 def start_server(path: Path | None, port: int | None, *, show_password: bool) -> None:
-    """Start it, make the accounts, and tell how to log in."""
+    """Start it, make the accounts, and print how to log in."""
     console = make_console()
     config = load_config(path or sample_path())
     if config.annotation.url != LOCAL:
         raise WrongInput(
-            f"{path}: annotation.url: is {config.annotation.url}, which is used as it is; `url: local` has one started"
+            f"{path}: annotation.url is {config.annotation.url}, which is used as it is; `url: local` starts one"
         )
     folder = server_folder(config)
     with console.status("Label Studio ...") as status:
-        told: list[str] = []
+        lines: list[str] = []
 
         def tell(line: str) -> None:
-            if told[-1:] == [line]:
+            if lines[-1:] == [line]:
                 return
-            told.append(line)
+            lines.append(line)
             status.update(escape(line))
             if not console.is_terminal:
                 console.print(escape(line), soft_wrap=True)
@@ -38,23 +38,23 @@ def start_server(path: Path | None, port: int | None, *, show_password: bool) ->
         running = server.up(folder, port, tell)
         status.update("making the projects")
         _make_accounts_and_projects(config, running, folder)
-    began = "runs already" if running.before else "runs"
-    console.print(f"[green]✓[/] Label Studio {began} at [bold]{running.url}[/]", soft_wrap=True)
+    state = "is already running" if running.before else "is running"
+    console.print(f"[green]✓[/] Label Studio {state} at [bold]{running.url}[/]", soft_wrap=True)
     if running.moved_from is not None:
-        console.print(f"  [yellow]another program has port {running.moved_from} now: old bookmarks lead nowhere[/]")
-    _tell_logins(console, config, running, folder, show_password=show_password or console.is_terminal)
-    given = f" {path}" if path else ""
-    console.print(f"  `touchstone label-studio down{given}` stops it", soft_wrap=True)
+        console.print(f"  [yellow]another program has port {running.moved_from} now: old bookmarks no longer work[/]")
+    _print_logins(console, config, running, folder, show_password=show_password or console.is_terminal)
+    config_path = f" {path}" if path else ""
+    console.print(f"  `touchstone label-studio down{config_path}` stops it", soft_wrap=True)
 
 
 def stop_server(path: Path | None) -> None:
-    """Stop it, and say whether one ran."""
+    """Stop it, and print whether it ran."""
     console = make_console()
     folder = server_folder(load_config(path or sample_path()))
     with console.status("stopping Label Studio ..."):
         stopped = server.down(folder)
-    done = "[green]✓[/] Label Studio is stopped" if stopped else "- no Label Studio ran"
-    console.print(f"{done}; what is in it stays in {escape(str(folder))}", soft_wrap=True)
+    done = "[green]✓[/] Label Studio stopped" if stopped else "- no Label Studio was running"
+    console.print(f"{done}; its data stays in {escape(str(folder))}", soft_wrap=True)
 
 
 def _make_accounts_and_projects(config: Config, running: server.Running, folder: Path) -> None:
@@ -64,7 +64,7 @@ def _make_accounts_and_projects(config: Config, running: server.Running, folder:
         open_queues(config, client)
 
 
-def _tell_logins(
+def _print_logins(
     console: Console, config: Config, running: server.Running, folder: Path, *, show_password: bool
 ) -> None:
     where = f"in {folder / OWNER_FILE}"
@@ -73,7 +73,7 @@ def _tell_logins(
     people = config.annotation.people
     if people:
         console.print(
-            f"  people  {', '.join(people)}: how each logs in stands in {escape(str(folder / PEOPLE_FILE))}",
+            f"  people  {', '.join(people)}: their logins are in {escape(str(folder / PEOPLE_FILE))}",
             soft_wrap=True,
         )
-        console.print("  [dim]everybody who logs in sees every project: this edition of Label Studio has no roles[/]")
+        console.print("  [dim]everybody who logs in sees every project; this edition of Label Studio has no roles[/]")

@@ -1,4 +1,4 @@
-"""Which people a part needs, and what they are asked."""
+"""The people that a part needs, and their tasks."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,25 +12,24 @@ from schemas.rubric import Rubric, Task, Turn, task_of
 
 @dataclass(frozen=True)
 class People:
-    """Which people a part needs: `every` record, or a `sample` of them, and what they are asked."""
+    """The people that a part needs, for `every` record or a `sample`, and their tasks."""
 
     rubric: Rubric
     share: Literal["every", "sample"]
     tasks: Callable[[Iterable[Any], int], Sequence[Task]]
-    """(sifted records, run seed): what people are shown of them, each task once."""
-    validation: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None
-    """(sifted records, their tasks, run seed): tasks whose answers are known, to tell who judges well."""
+    """(sifted records, run seed): the tasks, each once."""
+    gold: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None
+    """(sifted records, their tasks, run seed): tasks with known answers, which show who judges well."""
     unfit: Callable[[Any], Problem] = lambda record: None
-    """Why a record cannot be what people made of it; None where it can."""
+    """Why a record is not valid with people's changes; None if it is."""
     checks: Callable[[Any, Mapping[str, str], Embedder], Sequence[Finding]] = lambda record, answers, embedder: ()
-    """(record, a person's answers and texts, embedder): what is wrong with them."""
+    """(record, a person's answers and texts, embedder): the problems with them."""
     review: Rubric | None = None
-    """What an author's work goes through before it counts; None where it counts as it comes."""
+    """The rubric for reviewing an author's work; None if it counts without a review."""
     needed: Callable[[Any], bool] | None = None
-    """Whether a record waits for people; None where each does."""
+    """Whether a record waits for people; None if each does."""
     programs: Callable[[Iterable[Any], Sequence[Task]], Iterable[Annotation]] = lambda records, tasks: ()
-    """(sifted records, their tasks): what programs answered to the same questions, `by` their names: people's answers
-    are compared with theirs."""
+    """(sifted records, their tasks): programs' answers, `by` their names, to compare with people's."""
 
 
 def every(
@@ -44,21 +43,21 @@ def every(
     review: Rubric | None = None,
     needed: Callable[[Any], bool] | None = None,
 ) -> People:
-    """People decide on every record, or on those alone that `needed(record)` tells.
+    """Ask people to decide on every record, or only on those for which `needed(record)` is true.
 
-    `shown(record)` is what they see, by default the fields that the rubric names.
-    Texts to be corrected stand in their boxes; `drafts(record)` are suggestions, in place of those or for the others;
-    `left_out(record)` says why there is none.
+    `shown(record)` is what they see, by default the fields that the rubric names. The boxes have the texts to be
+    corrected; `drafts(record)` are suggestions for these or for other boxes, and `left_out(record)` says why there is
+    none.
     """
 
     def task(record: Any) -> Task:
-        own = {one.name: in_words(getattr(record, one.name)) for one in rubric.writes if one.corrects}
+        texts = {write.name: in_words(getattr(record, write.name)) for write in rubric.writes if write.corrects}
         suggestions = drafts(record)
         return task_of(
             record,
             rubric,
-            shown(record) if shown else {one.name: in_words(getattr(record, one.name)) for one in rubric.shows},
-            drafts={**own, **suggestions},
+            shown(record) if shown else {text.name: in_words(getattr(record, text.name)) for text in rubric.shows},
+            drafts={**texts, **suggestions},
             suggested=suggestions,
             left_out=left_out(record),
         )
@@ -70,16 +69,16 @@ def every(
 
 
 def in_words(value: Any) -> str:
-    """A field's value as people read it: of several texts, or rules, each on a line."""
+    """Return a field's value as people read it; several texts or rules get a line each."""
     return value if isinstance(value, str) else "\n".join(map(str, value))
 
 
 def sample(
     rubric: Rubric,
     tasks: Callable[[Iterable[Any], int], Sequence[Task]],
-    validation: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None,
+    gold: Callable[[Iterable[Any], Sequence[Task], int], Sequence[Task]] | None = None,
     *,
     programs: Callable[[Iterable[Any], Sequence[Task]], Iterable[Annotation]] = lambda records, tasks: (),
 ) -> People:
-    """People judge a sample; what they reject is held back."""
-    return People(rubric, "sample", tasks, validation, programs=programs)
+    """Ask people to judge a sample; records that they reject are held back."""
+    return People(rubric, "sample", tasks, gold, programs=programs)

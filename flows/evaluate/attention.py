@@ -5,14 +5,16 @@ the chunk with the most weight in all, which would favour long chunks); and the 
 the same for every model.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from flows.construct.engine import Family
 from flows.construct.evaluation import ChunkedText
+from flows.evaluate.rows import EvaluatedRows
 from flows.llm.local import Attended
 from flows.scoring.tables import Layout, ScoreTables
 
@@ -59,3 +61,19 @@ def _frame(names: Sequence[str], shares: NDArray[np.float64], items: int) -> pd.
         for layer, line in enumerate(shares, 1)
         for name, value in zip(names, line.tolist(), strict=True)
     )
+
+
+def attend(
+    family: Family, model: AttentionModel, rows: EvaluatedRows, progress: Callable[[int, int], None]
+) -> ScoreTables:
+    """Where the tokens of the rows' responses look, by layer."""
+    chunks = family.evaluation.chunks
+    assert chunks is not None
+
+    def shares() -> Iterator[tuple[ChunkedText, NDArray[np.float64]]]:
+        for done, row in enumerate(rows, 1):
+            text = chunks(row)
+            yield text, pointed_shares(model, text)
+            progress(done, len(rows))
+
+    return attention_tables(model.name, shares())

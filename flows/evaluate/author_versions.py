@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from annotation.latest import decision_of
 from annotation.review import revision_of
-from flows.annotate.work import Collected, Work, read_annotations, standing, works
+from flows.annotate.work import Collected, Work, collect, read_annotations, works
 from flows.construct.engine import Family
 from flows.construct.evaluation import Authorship, Version
 from flows.project.project import Project
@@ -27,7 +27,7 @@ def author_versions(
     work = next((one for one in works(project) if name in one.parts.values()), None)
     if work is None:
         raise WrongInput(f"--by-author: this build has no {name}, which people write; build it")
-    collected = standing(project, work, read_annotations(project, work.rubric.name), [])
+    collected = collect(project, work, read_annotations(project, work.rubric.name))
     written: dict[str, dict[str, Record]] = defaultdict(dict)
     left_out = 0
     for (key, by), given in sorted(_last(collected).items()):

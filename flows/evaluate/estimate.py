@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from flows.construct.engine import Family
 from flows.construct.evaluation import Choice, Request
 from flows.construct.stages import StageRef
-from flows.evaluate.predictions import build_with, evaluated_rows
+from flows.evaluate.dialogues import build_with
+from flows.evaluate.rows import evaluated_rows
 from flows.llm.model import Model, Prompt
 from flows.llm.options import LikelihoodModel
 from flows.llm.prices import estimate_prompt_tokens, estimate_tokens

@@ -19,30 +19,16 @@ from data.sources.files import json_lines
 from data.whole_file import whole_file
 from flows.construct.engine import Family
 from flows.construct.evaluation import DialogueContext
+from flows.construct.progress import ProgressListener
 from flows.construct.stages import Build
+from flows.evaluate.attention import attend
 from flows.evaluate.author_versions import author_versions
+from flows.evaluate.dialogues import as_paid, build_with, hold
 from flows.evaluate.estimate import evaluation_lines
-from flows.evaluate.predictions import (
-    EVALUATED,
-    EvaluatedRows,
-    GivenRows,
-    NothingAnswered,
-    Written,
-    as_paid,
-    attend,
-    beside,
-    build_with,
-    evaluated_rows,
-    given_context,
-    held_context,
-    hold,
-    predict,
-    rows_in,
-    settings_now,
-    weigh,
-    write_held,
-)
+from flows.evaluate.predictions import EVALUATED, NothingAnswered, predict, weigh
+from flows.evaluate.records import Written, beside, dialogue_context, given_context, rows_in, write_dialogues
 from flows.evaluate.report import write_evaluation
+from flows.evaluate.rows import EvaluatedRows, GivenRows, evaluated_rows, settings_now
 from flows.evaluate.turn_attention import turn_tables
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.model import BudgetSpent, Usage
@@ -50,12 +36,11 @@ from flows.llm.options import LikelihoodModel
 from flows.project.console import LogInterval, make_console, money
 from flows.project.locks import building, one_evaluation
 from flows.project.output_files import open_build
-from flows.project.progress import ProgressListener
 from flows.project.project import Project
 from flows.run.estimate import Estimate, EstimateLine, summed
 from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
-from flows.scoring.qa import METRICS
+from flows.scoring.metrics import METRICS
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, Unit, in_words, measured, tally, told_beside
 from schemas.errors import Failed, WrongInput, first_problem, nearest
 from schemas.prediction import Prediction
@@ -229,19 +214,19 @@ def _evaluate_in_dialogues(
         with building(project.state), one_evaluation(project.state, stem):
             build = build_with(project, family, model, limit)
             asked = Usage()
-            with Terminal(console) as watcher:
+            with Terminal(console) as listener:
                 try:
-                    hold(project, family, build, watcher, asked)
+                    hold(project, family, build, listener, asked)
                 except BudgetSpent as spent:
                     stopped = spent
-                    build = _held_as_paid(project, family, build, limit, watcher, asked)
-            context = held_context(family, build)
+                    build = _held_as_paid(project, family, build, limit, listener, asked)
+            context = dialogue_context(family, build)
             rated = len(build.accepted(family.name, held.parts[-1]))
             if stopped is not None and not rated:
                 ratings = beside(stem, held.parts[-1])
                 _tell_left(console, ratings, rows_in(ratings), "rated")
                 raise project.over_budget() from stopped
-            written = write_held(family, context, stem)
+            written = write_dialogues(family, context, stem)
             said = [*_written_in_words(family, build, context, written), *map(escape, notes)]
             with console.status("scoring"):
                 result = held.tables(context)
@@ -276,12 +261,12 @@ def _written_in_words(
 
 
 def _held_as_paid(
-    project: Project, family: Family, build: Build, limit: int | None, watcher: ProgressListener, asked: Usage
+    project: Project, family: Family, build: Build, limit: int | None, listener: ProgressListener, asked: Usage
 ) -> Build:
     """The build as far as it was answered when the budget stopped it; `asked` is then that of both attempts."""
     paid, asked.cached = asked.calls, 0
     stopped = as_paid(project, family, build, limit)
-    hold(project, family, stopped, watcher, asked)
+    hold(project, family, stopped, listener, asked)
     # What the first attempt paid for came from the cache now, and is told as paid.
     asked.cached = max(0, asked.cached - paid)
     return stopped
@@ -429,7 +414,7 @@ def _score_built(console: Console, project: Project, family: Family, output: Pat
     output = output or project.out / "predictions" / f"{family.name}-built.tables.json"
     page = _page_of(None, output)
     with console.status("scoring"):
-        result = held.tables(held_context(family, project.build))
+        result = held.tables(dialogue_context(family, project.build))
     _tell(console, result, result.notes, page, f"{project.config.name}: {family.name} as it was built", output)
 
 

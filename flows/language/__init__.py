@@ -1,10 +1,11 @@
-"""What the methods ask of a language; one module a language gives it (`flows.language.en`, `flows.language.zh`)."""
+"""The questions that the methods ask of a language; `flows.language.en` and `flows.language.zh` answer them."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
 AnswerType = Literal["number", "date", "person", "place", "organisation", "other"]
-"""What an answer names. `other` is every other noun phrase."""
+"""The type of an answer. `other` is every other noun phrase."""
+Gender = Literal["male", "female"]
 MentionForm = Literal["full", "alias", "plural", "abbreviation", "part"]
 
 
@@ -17,7 +18,7 @@ class Mention(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A stretch of a text, and what stands in its place now."""
+    """A stretch of a text, and its replacement."""
 
     old: str
     new: str
@@ -41,7 +42,7 @@ class Language(Protocol):
         ...
 
     def sentences(self, text: str) -> list[str]:
-        """The sentences of `text` in order, each a verbatim stretch of it without its outer white space."""
+        """Return the sentences of `text` in order, each verbatim without its outer white space."""
         ...
 
     def content_words(self, text: str) -> frozenset[str]:
@@ -49,26 +50,26 @@ class Language(Protocol):
         ...
 
     def contains(self, text: str, phrase: str) -> bool:
-        """Whether `phrase` stands in `text` as whole words, whatever the case."""
+        """True if `phrase` occurs in `text` as whole words, in any case."""
         ...
 
     def answer_type(self, answer: str, question: str = "") -> AnswerType:
-        """What `answer` names; the question helps where the answer alone does not tell."""
+        """Return the type of `answer`; the question helps where the answer alone does not tell."""
         ...
 
     def kind(self, answer: str, question: str = "") -> str:
-        """A name for the set of answers that can stand in the answer's place, in grammar and in sense.
+        """Return a name for the set of answers that can take the answer's place, in grammar and in sense.
 
         It begins with the type. An answer that nothing else can stand in for has a kind of its own.
         """
         ...
 
     def spans_of_type(self, text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
-        """Where `text` names something of the type, in order, without overlap."""
+        """Return the spans of `text` that name something of the type, in order, without overlap."""
         ...
 
     def mentions(self, text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
-        """Every mention of the answer in `text`, in order, without overlap (longest first).
+        """Return every mention of the answer in `text`, in order, without overlap (longest first).
 
         In full or by an alias, whatever the case; in the plural or singular; abbreviated; by a part of a
         name where nothing else in the text is called so. A possessive is a mention whose ending stays
@@ -77,7 +78,7 @@ class Language(Protocol):
         ...
 
     def replace(self, text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Replaced:
-        """`text` with every mention of `answer` naming `new` instead, in the form the mention has.
+        """Return `text` with every mention of `answer` naming `new` instead, in the same form.
 
         Raises `CannotReplace` where the words around a mention cannot be made to agree.
         """
@@ -89,55 +90,11 @@ class Language(Protocol):
 
 
 class CannotReplace(Exception):  # noqa: N818 - a refusal
-    """A mention that cannot name something else where it stands: why, in a few words."""
-
-
-def names_of(code: str, answer: str, aliases: Sequence[str], text: str = "") -> tuple[str, ...]:
-    """The aliases that name what the answer names wherever they stand in `text`, and the title that follows its name.
-
-    Another wording of a number or a date does not: "1788" is no name of the day "18 January 1788"; nor does one with
-    which something else's name begins: "the European Court", where the text speaks of "the European Court of Human
-    Rights". "Charles, Prince of Wales" is the Prince of Wales as well, and "Andrew Lloyd Webber" is Lloyd Webber,
-    where the text calls him so.
-    """
-    if language_of(code).answer_type(answer) in ("number", "date"):
-        return ()
-    if code != "en":
-        return tuple(aliases)
-    own = tuple(alias for alias in aliases if not _begins_another(alias, (answer, *aliases), text))
-    further = (_title_after(answer), _without_first_name(answer, text))
-    return (*own, *(name for name in further if name is not None and name not in own))
-
-
-def _begins_another(alias: str, names: Sequence[str], text: str) -> bool:
-    import re
-
-    longer = [name.casefold() for name in names if len(name) > len(alias)]
-    for found in re.finditer(rf"(?<!\w){re.escape(alias)}\s+(?:(?:of|for)\s+)?(?:the\s+)?[A-Z]", text, re.IGNORECASE):
-        rest = text[found.start() :].casefold()
-        goes_on = found[0][-1].isupper() and not any(rest.startswith(name) for name in longer)
-        if goes_on and (" of " in found[0][len(alias) :] or " for " in found[0][len(alias) :]):
-            return True
-    return False
-
-
-def _without_first_name(name: str, text: str) -> str | None:
-    """The rest of a person's name of three words or more, where the text has it alone."""
-    first, _, rest = name.partition(" ")
-    alone = " " in rest and rest[:1].isupper() and text.count(rest) > text.count(f"{first} {rest}")
-    return rest if alone and language_of("en").answer_type(name) == "person" else None
-
-
-def _title_after(name: str) -> str | None:
-    from flows.language.en.names import TITLES
-
-    title = name.partition(", ")[2].removeprefix("the ")
-    first, _, rest = title.partition(" ")
-    return title if first[:1].isupper() and first.lower() in TITLES and rest else None
+    """A mention that cannot name something else in its place; the message says why in a few words."""
 
 
 def language_of(code: str) -> Language:
-    """The module of a language, by its code. Raises `KeyError` for one that there is none of."""
+    """Return the package of a language. Raises `KeyError` for an unknown code."""
     import importlib
 
     if code not in LANGUAGES:

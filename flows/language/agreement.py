@@ -1,4 +1,4 @@
-"""What may, and what must, change in a text beside an answer that was exchanged for another.
+"""The changes that a text needs when its answer is exchanged for another.
 
 Two questions, for English and Chinese: how many words of an edit the exchange does not explain, and where a
 text still speaks of the new answer as it could of the old one alone.
@@ -15,6 +15,7 @@ from flows.language import en, language_of, zh
 from flows.language.en.names import is_familiar_place
 from flows.language.en.numbers import date_of
 from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
+from flows.language.tables import lists, word_list
 from flows.language.zh.text import normal
 
 WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W_]+|[^\w\s]|_")
@@ -26,7 +27,6 @@ _STEM, _STEM_SHARE = 4, 0.5
 _KEPT = 1024
 _SHOWN = 30
 """Characters shown on either side of a word that does not agree."""
-
 _UNCOUNTED = frozenset(["a", "an", "the", "s"])
 """Articles, and the ending of a possessive."""
 _LINKING = frozenset(["of", "the", "and", "or", "a", "an", "in"])
@@ -41,17 +41,10 @@ _EXCHANGED = tuple(
     frozenset(group.split()) for group in (*_PLURALS.split(","), "who which that whom where", "in on at during")
 )
 """Words of which one may take another's place beside the new answer."""
-_GENDERED = """
-man:woman men:women boy:girl king:queen prince:princess duke:duchess emperor:empress lord:lady sir:dame mr:mrs mr:ms
-mr:miss husband:wife father:mother son:daughter brother:sister uncle:aunt nephew:niece grandfather:grandmother
-grandson:granddaughter actor:actress hero:heroine god:goddess widower:widow bridegroom:bride groom:bride
-chairman:chairwoman spokesman:spokeswoman businessman:businesswoman congressman:congresswoman policeman:policewoman
-sportsman:sportswoman host:hostess waiter:waitress heir:heiress baron:baroness count:countess male:female
-boyfriend:girlfriend fiancé:fiancée gentleman:lady monk:nun alumnus:alumna stepfather:stepmother stepson:stepdaughter
-godfather:godmother priest:priestess wives:husbands actresses:actors duchesses:dukes
-"""
-_PAIRS = [pair.split(":") for pair in _GENDERED.split()]
-_COUNTERPARTS = frozenset(frozenset((one + ending, other + ending)) for one, other in _PAIRS for ending in ("", "s"))
+_PAIRS = [pair.split(":") for pair in lists("en", "words")["of men and women"]]
+_COUNTERPARTS = frozenset(
+    frozenset((male + ending, female + ending)) for male, female in _PAIRS for ending in ("", "s")
+)
 _NOUNS = {"male": frozenset(male for male, _ in _PAIRS), "female": frozenset(female for _, female in _PAIRS)}
 _PERSONAL = {
     "male": frozenset(["he", "him", "his", "himself", "他"]),
@@ -81,7 +74,7 @@ class Contradiction(NamedTuple):
 
 
 def unexplained(code: str, old: str, new: str, answer: str, alternative: str) -> int:
-    """Words of the edit from `old` to `new` that the exchange of `answer` for `alternative` does not explain.
+    """Count the words of the edit from `old` to `new` that exchanging `answer` for `alternative` does not explain.
 
     Explained are words of the names: whole, in part, as initials, of the same family ("alchemists" beside
     "alchemy"), and what took the place of one; articles; verbs and nouns that agree in number; and, unless
@@ -92,7 +85,7 @@ def unexplained(code: str, old: str, new: str, answer: str, alternative: str) ->
     shared = gone & come
     gone, come = gone - shared, come - shared
     for word in list(gone.elements()):
-        partner = next((one for one in come if _agrees(code, answer, word, one)), None)
+        partner = next((other for other in come if _agrees(code, answer, word, other)), None)
         if partner is not None:
             gone -= Counter([word])
             come -= Counter([partner])
@@ -105,7 +98,7 @@ def unexplained(code: str, old: str, new: str, answer: str, alternative: str) ->
 
 
 def foreign_number(edits: Iterable[tuple[str, str]], answer: str, alternative: str) -> str | None:
-    """A number that came or went with the edits (old, new) though neither answer has it; None without one.
+    """Return a number that the edits (old, new) add or remove though neither answer has it; None if there is none.
 
     A decade or a century that follows from the answer's own year is its own.
     """
@@ -124,24 +117,24 @@ _MANY = 1000
 
 def _own_numbers(name: str) -> Counter[str]:
     """The numbers of a name, and those that its years give: 1895 is in the 1890s, the 90s and the 19th century."""
-    own = set(_NUMBER.findall(name))
-    years = {year for year in own if len(year) == len("1895")}
-    own |= {f"{year[:3]}0" for year in years} | {year[2:] for year in years} | {f"{year[2]}0" for year in years}
-    own |= {str(int(year) // 100 + 1) for year in years} | {f"{year[:2]}00" for year in years}
-    return Counter(dict.fromkeys(own, _MANY))
+    numbers = set(_NUMBER.findall(name))
+    years = {year for year in numbers if len(year) == len("1895")}
+    numbers |= {f"{year[:3]}0" for year in years} | {year[2:] for year in years} | {f"{year[2]}0" for year in years}
+    numbers |= {str(int(year) // 100 + 1) for year in years} | {f"{year[:2]}00" for year in years}
+    return Counter(dict.fromkeys(numbers, _MANY))
 
 
 def _apart(text: str, name: str) -> tuple[Counter[str], int]:
     """The words of a text that are not of the name, and how many are; articles and signs are neither."""
     words, initials = _family(name)
     others: Counter[str] = Counter()
-    own = 0
+    of_name = 0
     for word in map(str.casefold, WORD.findall(text)):
         if word in words or _stands_for(word, words, initials):
-            own += word not in _SIGNS
+            of_name += word not in _SIGNS
         elif word not in _UNCOUNTED and word not in _SIGNS:
             others[word] += 1
-    return others, own
+    return others, of_name
 
 
 @lru_cache(_KEPT)
@@ -152,19 +145,19 @@ def _family(name: str) -> tuple[frozenset[str], str]:
 
 
 def _stands_for(word: str, words: frozenset[str], initials: str) -> bool:
-    """Whether a word is the initials of a name, or of a family with one of its words."""
+    """True if a word is the initials of a name, or of a family with one of its words."""
     if not (word.isalpha() and word.isascii()):
         return False
     return (len(word) > 1 and word in initials) or any(_akin(word, other) for other in words)
 
 
-def _akin(one: str, other: str) -> bool:
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-    return shared >= _STEM and shared >= _STEM_SHARE * max(len(one), len(other))
+def _akin(word: str, other: str) -> bool:
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
+    return shared >= _STEM and shared >= _STEM_SHARE * max(len(word), len(other))
 
 
 def _agrees(code: str, answer: str, gone: str, come: str) -> bool:
-    """Whether a word took another's place so as to agree with the new answer."""
+    """True if a word took another's place so as to agree with the new answer."""
     if any({gone, come} <= group for group in _EXCHANGED) or _in_number(gone, come):
         return True
     if _is_counted(code, answer):
@@ -174,9 +167,9 @@ def _agrees(code: str, answer: str, gone: str, come: str) -> bool:
     return any({gone, come} <= group for group in _CHINESE)
 
 
-def _in_number(one: str, other: str) -> bool:
-    """Whether two words are the singular and plural of a noun, or a verb of each."""
-    short, long = sorted((one, other), key=len)
+def _in_number(word: str, other: str) -> bool:
+    """True if two words are the singular and plural of a noun, or a verb of each."""
+    short, long = sorted((word, other), key=len)
     return long in (f"{short}s", f"{short}es") or (short.endswith("y") and long == f"{short[:-1]}ies")
 
 
@@ -188,7 +181,7 @@ def _is_counted(code: str, answer: str) -> bool:
 
 
 def contradiction(code: str, text: str, answer: str, alternative: str) -> Contradiction | None:
-    """Where `text`, with `alternative` in the place of `answer`, speaks of it as it could of the old one alone.
+    """Return where `text`, with `alternative` in place of `answer`, still speaks of the old answer; else None.
 
     A title or "the first woman" right beside the new name; a pronoun of the old person's gender, where the new
     person is of the other and nobody else is named before it whom it could mean; a verb in the number of the old
@@ -208,7 +201,7 @@ _SAID = {
     "male": frozenset(["man", "boy", "king", "prince", "husband", "father", "son", "brother"]),
     "female": frozenset(["woman", "girl", "queen", "princess", "wife", "mother", "daughter", "sister", "actress"]),
 }
-"""What a person of the other gender is never called; women are hosts and heroes too."""
+"""Words never used for a person of the other gender. "Host" and "hero" are not among them: women are called so too."""
 _TITLE_BEFORE = re.compile(r"(?<!\w)([A-Z][a-z]+)\.?\s+$")
 _CALLED = re.compile(
     r",?\s+(?:(?:is|was|became|remains|remained)\s+)?(?:the|an?)\s+(?:(?!of\b|to\b|for\b|in\b|by\b|and\b)[\w-]+\s+)?(\w+)\b"
@@ -224,11 +217,11 @@ def _of_title(code: str, text: str, answer: str, alternative: str) -> Contradict
     for mention in en.mentions(text, alternative):
         title = _TITLE_BEFORE.search(text, 0, mention.start)
         called = _CALLED.match(text, mention.end)
-        for found, known in ((title, _TITLES & _NOUNS[was]), (called, _SAID[was])):
-            if found is not None and (word := found[1].casefold()) in known:
-                should = next(one[now == "female"] for one in _PAIRS if word in one)
-                should = should.capitalize() if found[1][0].isupper() else should
-                return Contradiction(found[1], _around(text, found.start(1)), should)
+        for match, known in ((title, _TITLES & _NOUNS[was]), (called, _SAID[was])):
+            if match is not None and (word := match[1].casefold()) in known:
+                should = next(pair[now == "female"] for pair in _PAIRS if word in pair)
+                should = should.capitalize() if match[1][0].isupper() else should
+                return Contradiction(match[1], _around(text, match.start(1)), should)
     return None
 
 
@@ -236,37 +229,39 @@ def _of_gender(code: str, text: str, answer: str, alternative: str) -> Contradic
     was, now = _gender(code, answer), _gender(code, alternative)
     if was is None or now is None or was == now:
         return None
-    mentions = [(one.start, one.end) for one in language_of(code).mentions(text, alternative)]
+    mentions = [(mention.start, mention.end) for mention in language_of(code).mentions(text, alternative)]
     # In brackets stands who plays somebody: "the Snow Queen (Elizabeth Mitchell) ... she".
-    own = [span for span in mentions if text.rfind("(", 0, span[0]) <= text.rfind(")", 0, span[0])]
+    named_at = [span for span in mentions if text.rfind("(", 0, span[0]) <= text.rfind(")", 0, span[0])]
     others = [
-        span for span in _people(code, text, was) if not any(span[0] < end and start < span[1] for start, end in own)
+        span
+        for span in _people(code, text, was)
+        if not any(span[0] < end and start < span[1] for start, end in named_at)
     ]
-    for found in WORD.finditer(text):
-        if found[0].casefold() not in _PERSONAL[was] or text.startswith("们", found.end()):
+    for match in WORD.finditer(text):
+        if match[0].casefold() not in _PERSONAL[was] or text.startswith("们", match.end()):
             continue
-        if any(end <= found.start() for _, end in others):
+        if any(end <= match.start() for _, end in others):
             return None
-        named = max((span for span in own if span[1] <= found.start()), default=None)
-        if named is not None and text[named[1] : found.start()] != " as ":  # "with Abercrombie as his second"
-            return Contradiction(found[0], _around(text, found.start()), _counterpart(found[0].casefold(), now))
+        named = max((span for span in named_at if span[1] <= match.start()), default=None)
+        if named is not None and text[named[1] : match.start()] != " as ":  # "with Abercrombie as his second"
+            return Contradiction(match[0], _around(text, match.start()), _counterpart(match[0].casefold(), now))
     return None
 
 
 def _people(code: str, text: str, gender: str) -> list[tuple[int, int]]:
-    """Where somebody is named whom a pronoun of the gender could mean: by name, or as somebody's mother."""
+    """Return the mentions of people whom a pronoun of the gender could mean: by name, or as somebody's mother."""
     spans = language_of(code).spans_of_type(text, "person")
     named = [(start, end) for start, end in spans if _gender(code, text[start:end]) in (gender, None)]
     spoken = (
-        found
-        for found in WORD.finditer(text)
-        if found[0].casefold() in _NOUNS[gender] or (code == "en" and _may_be_name(text, found, gender))
+        match
+        for match in WORD.finditer(text)
+        if match[0].casefold() in _NOUNS[gender] or (code == "en" and _may_be_name(text, match, gender))
     )
-    return [*named, *((found.start(), found.end()) for found in spoken)]
+    return [*named, *((match.start(), match.end()) for match in spoken)]
 
 
 def _may_be_name(text: str, word: re.Match[str], gender: str) -> bool:
-    """Whether a capitalised word may name somebody of the gender: its first name, or no known word and no place."""
+    """True if a capitalised word may name somebody of the gender: its first name, or no known word and no place."""
     if not word[0][:1].isupper() or len(word[0]) == 1 or _LOCATED.search(text, 0, word.start()):
         return False
     low = word[0].lower()
@@ -282,9 +277,7 @@ def _may_be_name(text: str, word: re.Match[str], gender: str) -> bool:
     return en.gender(word[0]) is None
 
 
-_OPENERS = frozenset(
-    ["because", "although", "though", "unless", "until", "whereas", "however", "moreover", "furthermore", "therefore"]
-)
+_OPENERS = word_list("en", "openers")
 _LOCATED = re.compile(r"\b(?:in|at|near|from|to|of|the)\s+$")
 
 
@@ -305,7 +298,7 @@ def _of_number(code: str, text: str, answer: str, alternative: str) -> Contradic
     plural = en.is_plural(alternative)
     if plural == en.is_plural(answer) or _is_counted(code, answer) or _is_counted(code, alternative):
         return None
-    wrong = _VERBS if plural else {many: one for one, many in _VERBS.items()}
+    wrong = _VERBS if plural else {many: singular for singular, many in _VERBS.items()}
     for mention in en.mentions(text, alternative):
         opens = re.search(r"(?:^|[.!?]\s+)(?:The\s+)?$", text[: mention.start])
         verb = re.match(r"\s+(\w+)", text[mention.end :])

@@ -1,31 +1,31 @@
-"""What can stand in the place of an answer or a name: near years and quantities, and invented persons."""
+"""Substitutes for an answer or a name: near years and quantities, and invented persons."""
 
 import random
 import re
 from collections.abc import Iterator, Sequence
 
 from flows.language.en.names import gender
+from flows.language.en.tokens import CARDINALS, ORDINALS
 from flows.language.invented import invented_names
 
 FEW = 8
 YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,–-])")
-"""Moved alone where other numbers stand beside it: "15 February 1763"."""
+"""The only number moved of several: "15 February 1763"."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _QUANTITY = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 YEARS = 3
-"""How far a year is moved at most, and never beyond `LAST_YEAR`."""
+"""Years by which a year is moved at most; never beyond `LAST_YEAR`."""
 LAST_YEAR = 2024
 MOST_TIMES = 1.1
-"""How many times another quantity may be as large, or as small."""
+"""Largest ratio between two plausible quantities."""
 NEAR = 0.05
 """Share of a quantity by which it is moved, at most."""
 NEIGHBOURS = 2
-"""How far a number in words is moved, at most."""
+"""Steps by which a number in words is moved, at most."""
 CENTURY = re.compile(r"\d+\s*(?:世纪|世紀|(?:st|nd|rd|th)\b)")
 """Ordinals run out: there is no 54th century yet."""
-
-_COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_COUNTS = tuple(CARDINALS)[2:13]
+_PLACES = tuple(ORDINALS)[:10]
 
 
 def counted_anew(answer: str, rng: random.Random) -> Iterator[str]:
@@ -35,28 +35,32 @@ def counted_anew(answer: str, rng: random.Random) -> Iterator[str]:
         at = [place for place, word in enumerate(words) if word in series]
         if len(at) == 1:
             others = rng.sample(series, len(series))
-            near = [one for one in others if 0 < abs(series.index(one) - series.index(words[at[0]])) <= NEIGHBOURS]
-            yield from (" ".join([*words[: at[0]], one, *words[at[0] + 1 :]]) for one in near)
+            near = [
+                neighbour
+                for neighbour in others
+                if 0 < abs(series.index(neighbour) - series.index(words[at[0]])) <= NEIGHBOURS
+            ]
+            yield from (" ".join([*words[: at[0]], neighbour, *words[at[0] + 1 :]]) for neighbour in near)
 
 
 def is_plausible(answer: str, other: str) -> bool:
-    """Whether a number could stand for the answer's: a year near it, a quantity of its order. Other texts could."""
-    years = [YEAR.findall(one) for one in (answer, other)]
-    if all(len(one) == 1 for one in years):
+    """True if a number could replace the answer's: a near year, a quantity of its order; always True of other texts."""
+    years = [YEAR.findall(side) for side in (answer, other)]
+    if all(len(side) == 1 for side in years):
         return abs(int(years[0][0]) - int(years[1][0])) <= YEARS
-    sizes = [NUMBER.findall(one) for one in (answer, other)]
-    if any(years) or not all(len(one) == 1 and _QUANTITY.fullmatch(one[0]) for one in sizes):
+    sizes = [NUMBER.findall(side) for side in (answer, other)]
+    if any(years) or not all(len(side) == 1 and _QUANTITY.fullmatch(side[0]) for side in sizes):
         return True
-    first, second = (float(one[0].replace(",", "")) for one in sizes)
+    first, second = (float(side[0].replace(",", "")) for side in sizes)
     return second <= MOST_TIMES * first and first <= MOST_TIMES * second
 
 
 def moved(answer: str, numbers: re.Pattern[str], rng: random.Random) -> str:
     """The answer with its number changed to another as long; a year moves by `YEARS` at most, as does a decade."""
 
-    def other(found: re.Match[str]) -> str:
-        digits = found[0]
-        if answer[found.end() :].startswith("s"):
+    def other(match: re.Match[str]) -> str:
+        digits = match[0]
+        if answer[match.end() :].startswith("s"):
             return str(int(digits) + 10 * rng.choice([-1, 1]))
         if len(digits) == 4 and digits.isdigit() and 1000 <= int(digits) <= 2100:
             year = int(digits) + rng.choice([-1, 1]) * rng.randint(1, YEARS)
@@ -72,12 +76,10 @@ def _near(digits: str, rng: random.Random) -> str:
     figures = plain.rstrip("0") or plain
     value, length = int(figures), len(figures)
     reach = max(1, round(value * NEAR))
-    values = [
-        one for one in range(max(1, value - reach), value + reach + 1) if one != value and len(str(one)) == length
-    ]
-    values = [one for one in values if one % 10] or [value]
+    near = range(max(1, value - reach), value + reach + 1)
+    values = [number for number in near if number != value and len(str(number)) == length and number % 10] or [value]
     figure = iter(str(rng.choice(values)).zfill(length) + plain[len(figures) :])
-    return "".join(next(figure) if one.isdigit() else one for one in digits)
+    return "".join(next(figure) if sign.isdigit() else sign for sign in digits)
 
 
 # ---- invented names ----

@@ -1,4 +1,4 @@
-"""What is not what a question names, but belongs to it or is next to it: "a cousin of", "的续作"."""
+"""Texts about something that only belongs to what a question names: "a cousin of", "的续作"."""
 
 import re
 
@@ -21,15 +21,15 @@ _LEAST = 2
 
 
 def speaks_of_another(code: str, question: str, text: str) -> bool:
-    """Whether what the question names stands in the text only to tell whose cousin, or what's suburb, is meant.
+    """True if the text names the thing asked about only to say whose cousin, or which city's suburb, is meant.
 
     Not where the question asks of that one as well: "who is the brother of".
     """
     if code == "zh":
         return any(
-            len(lead := text[: found.start()].strip("”」』》")[-_LEAST:]) == _LEAST and lead in question
-            for found in _ZH.finditer(text)
-            if found[0] not in question
+            len(lead := text[: match.start()].strip("”」』》")[-_LEAST:]) == _LEAST and lead in question
+            for match in _ZH.finditer(text)
+            if match[0] not in question
         )
     return _belongs(question, text) and not _belongs(question, question)
 
@@ -37,6 +37,6 @@ def speaks_of_another(code: str, question: str, text: str) -> bool:
 def _belongs(question: str, text: str) -> bool:
     asked = {word.casefold().removesuffix("'s") for word in _WORD.findall(question)}
     return any(
-        found[0].casefold().removesuffix("'s").rstrip(".") in asked and _EN.search(text[: found.start()])
-        for found in _WORD.finditer(text)
+        match[0].casefold().removesuffix("'s").rstrip(".") in asked and _EN.search(text[: match.start()])
+        for match in _WORD.finditer(text)
     )

@@ -1,4 +1,4 @@
-"""Where a sentence surely ends and another begins: places at which a text can be cut, or something be put in.
+"""Certain ends of sentences: places at which a text can be cut, or something inserted.
 
 `sentences` of a language finds all sentences; here only those ends count that nothing speaks against, so
 that a place found in a whole text is found as well in what is left of it after a cut.
@@ -6,12 +6,9 @@ that a place found in a whole text is found as well in what is left of it after 
 
 import re
 
-_ABBREVIATIONS = (
-    "adm al approx apr art assn aug ave brig capt cf ch co col corp cpl dec dept dist div dr ed eds eq esp est etc feb "
-    "fig figs fr gen gov hon inc jan jr jul jun lt ltd maj mar mr mrs ms mt nos nov oct op pp prof pt pvt rep rev "
-    "sen sep sept sgt sr st ste vol vols vs viz no"
-)
-_ABBREVIATED = frozenset(_ABBREVIATIONS.split())
+from flows.language.tables import word_list
+
+_ABBREVIATED = word_list("en", "abbreviations")
 _END_EN = re.compile(r"[.!?]+[\"'”’)\]]*(\s+)(?=[\"'“‘(\[]*[A-Z0-9])")
 _LAST_WORD = re.compile(r"([^\W\d_]+)\s*$")
 _END_ZH = re.compile(
@@ -27,12 +24,12 @@ def boundaries(text: str, language: str) -> list[int]:
     or an initial ("J.", also "J .") do not count, nor do any before a word in lower case.
     """
     if language == "zh":
-        return [found.end() for found in _END_ZH.finditer(text)]
-    return [found.end() for found in _END_EN.finditer(text) if _ends(text, found)]
+        return [match.end() for match in _END_ZH.finditer(text)]
+    return [match.end() for match in _END_EN.finditer(text) if _ends(text, match)]
 
 
-def _ends(text: str, found: re.Match[str]) -> bool:
-    if found[0][0] != ".":
+def _ends(text: str, match: re.Match[str]) -> bool:
+    if match[0][0] != ".":
         return True
-    before = _LAST_WORD.search(text, max(0, found.start() - _LONGEST_ABBREVIATION), found.start())
+    before = _LAST_WORD.search(text, max(0, match.start() - _LONGEST_ABBREVIATION), match.start())
     return before is None or (len(before[1]) > 1 and before[1].lower() not in _ABBREVIATED)

@@ -1,11 +1,11 @@
-"""Answers that nothing else can stand in for: the text explains their name, or has them within other names alone."""
+"""Answers that nothing can replace: the text explains their name, or has them only within other names."""
 
 import re
 from collections.abc import Iterable, Sequence
 
 from flows.language import Mention, language_of
 from flows.language.en.names import classes
-from flows.language.en.tokens import word_set
+from flows.language.tables import word_list
 
 _TONGUES = (
     r"(?:(?:Old|Ancient|Middle|Medieval|Late|Classical|Modern|Proto)[ -])?(?:Latin|Greek|Sanskrit|Arabic|Hebrew|"
@@ -30,7 +30,7 @@ _NAMING = (
     r"(?:got|gets|took|takes|owes?|derive[sd]|received?s?) (?:its|their) name|whose name (?:means|comes|derives|is)|"
     r"(?:gave|gives|lent|lends) (?:its|his|her|their) name|after whom\b|pronounced\b|(?:also )?spell?ed\b"
 )
-"""What goes on to say why something is called so."""
+"""Words that begin to say why something has its name."""
 _LINK = (
     r"(?:which|that|who|whose|this|it|is|was|are|were|be|has|had|been|being|a|an|the|word|name|term|title|phrase|itself|"
     r"also|in|and|or|often|sometimes|usually|commonly|most|more|probably|likely|possibly|perhaps|roughly|loosely|simply|"
@@ -49,7 +49,6 @@ _BACKWARD = re.compile(
 _NAMESAKE = re.compile(r"\b(?:named|called)\s+(?:so\s+)?(?:after|for|in hono\w+ of)\s+(?:[a-z]+\s+|[\"“‘']){0,5}$")
 _STEM = 4
 """Letters that a name and the one after whom it is called begin with alike: "Tasmania", "Tasman"."""
-
 _ZH_FORWARD = re.compile(
     r"[”」』》\"]?[，,（(：:]?(?:其|这|此|该|名字|名称|一名|一词|之名|名|又|亦|也|通常|一般|原|本|是|的|"
     r"[^，。；（）用]{1,3}[语文]){0,4}"
@@ -65,7 +64,7 @@ _SHOWN = 40
 
 
 def explanation(code: str, text: str, answer: str, aliases: Sequence[str] = ()) -> str | None:
-    """The words beside a mention of the answer that say why it is called so, or how elsewhere; else None.
+    """Return the words next to a mention of the answer that explain its name or give another; else None.
 
     What it means or is short for, whom or what it is named after, how it is spoken, its name in another tongue: of
     another answer nothing of that is true. Looked for in the sentence of the mention, right before or after it.
@@ -74,44 +73,44 @@ def explanation(code: str, text: str, answer: str, aliases: Sequence[str] = ()) 
         (_ZH_FORWARD, _ZH_BRACKET, _ZH_BACKWARD) if code == "zh" else (_FORWARD, _BRACKET, _BACKWARD)
     )
     for mention in _named(code, text, answer, aliases):
-        found = bracket.match(text, mention.end) or forward.match(text, mention.end)
-        if found is not None:
-            return text[mention.start : found.end()]
-        said = text[max(0, mention.start - _SHOWN) : mention.start]
-        if (before := backward.search(said)) is not None or (code == "en" and _is_namesake(text, mention)):
-            return said[before.start() if before else 0 :] + text[mention.start : mention.end]
+        match = bracket.match(text, mention.end) or forward.match(text, mention.end)
+        if match is not None:
+            return text[mention.start : match.end()]
+        lead = text[max(0, mention.start - _SHOWN) : mention.start]
+        if (before := backward.search(lead)) is not None or (code == "en" and _is_namesake(text, mention)):
+            return lead[before.start() if before else 0 :] + text[mention.start : mention.end]
     return None
 
 
 def _named(code: str, text: str, answer: str, aliases: Sequence[str]) -> Iterable[Mention]:
-    """Where the text has the answer's whole name."""
+    """Return the mentions of the answer's whole name."""
     if language_of(code).answer_type(answer) in ("number", "date"):
         return ()
-    return (one for one in language_of(code).mentions(text, answer, aliases) if one.form in ("full", "alias"))
+    return (
+        mention for mention in language_of(code).mentions(text, answer, aliases) if mention.form in ("full", "alias")
+    )
 
 
 def _is_namesake(text: str, mention: Mention) -> bool:
-    """Whether something is named after the answer, in the same sentence, by a word that begins like it."""
+    """True if something is named after the answer, in the same sentence, by a word that begins like it."""
     if _NAMESAKE.search(text[max(0, mention.start - _SHOWN) : mention.start]) is None:
         return False
     start = max(text.rfind(". ", 0, mention.start), 0)
-    own = [word.casefold() for word in re.findall(r"[^\W\d_]+", text[mention.start : mention.end])]
+    answer_words = [word.casefold() for word in re.findall(r"[^\W\d_]+", text[mention.start : mention.end])]
     named = re.findall(r"[A-ZÀ-Þ][^\W\d_]+", text[start : mention.start])
     return any(
-        len(word) >= _STEM and any(word.casefold()[:_STEM] == one[:_STEM] for one in own if len(one) >= _STEM)
+        len(word) >= _STEM
+        and any(word.casefold()[:_STEM] == part[:_STEM] for part in answer_words if len(part) >= _STEM)
         for word in named
     )
 
 
-_SAME_THING = word_set(
-    "river lake island islands mountain mountains sea ocean desert valley county city state province district region "
-    "peninsula bay strait gulf hills creek falls republic kingdom"
-)
+_SAME_THING = word_list("en", "same thing")
 """Heads that make of a name no other thing: the Amazon River is the Amazon."""
 
 
 def only_within_names(code: str, question: str, text: str, answer: str, aliases: Sequence[str] = ()) -> str | None:
-    """A longer name or compound with the answer in it, where the text has the answer nowhere else; None otherwise.
+    """Return a longer name or compound with the answer in it, if the text has the answer nowhere else; else None.
 
     "Animation" of "Walt Disney Animation Studios", "computer" of "computer-puppeteered": the text does not say it of
     what is asked. Where the question asks for what the longer name heads, that is the answer's own.
@@ -130,20 +129,20 @@ _COMPOUND = re.compile(r"[-‐‑][a-z]+")
 
 
 def _name_around(question: str, text: str, mention: Mention) -> str | None:
-    said = text[mention.start : mention.end]
-    if said.islower() and (joined := _COMPOUND.match(text, mention.end)) is not None:
-        return f"{said}{joined[0]}"
-    found = _GOES_ON.match(text, mention.end)
-    if found is None or not said[:1].isupper():
+    name = text[mention.start : mention.end]
+    if name.islower() and (joined := _COMPOUND.match(text, mention.end)) is not None:
+        return f"{name}{joined[0]}"
+    match = _GOES_ON.match(text, mention.end)
+    if match is None or not name[:1].isupper():
         return None
-    head = found[1].casefold()
+    head = match[1].casefold()
     known = classes("head")
     if head not in known and head.removesuffix("s") not in known:
         return None
     asked = question.casefold()
     if head in _SAME_THING or head in asked or head.removesuffix("s") in asked:
         return None
-    return f"{said}{found[0]}"
+    return f"{name}{match[0]}"
 
 
 def _title_around(text: str, mention: Mention) -> str | None:

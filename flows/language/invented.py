@@ -1,13 +1,8 @@
-"""Names that are nobody's and nothing's, to stand in the places of others (`invented_names.tsv` of a language)."""
+"""Invented names to put in the place of others: persons, places and things that do not exist."""
 
-from functools import cache
-from importlib.resources import files
+from flows.language.tables import lists
 
 
-@cache
 def invented_names(language: str) -> dict[str, tuple[str, ...]]:
-    """The packaged names of a language by their kind; a line in the file stands for a space inside a name."""
-    file = files(f"flows.language.{language}").joinpath("invented_names.tsv")
-    lines = file.read_text(encoding="utf-8").splitlines()
-    table = dict(line.split("\t") for line in lines if not line.startswith("#"))
-    return {kind: tuple(name.replace("_", " ") for name in names.split()) for kind, names in table.items()}
+    """Return the packaged names of a language by their kind (`invented_names.tsv`)."""
+    return lists(language, "invented_names")

@@ -23,19 +23,18 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from flows.language.keywords_find import Integers, PhraseFinder, folded, lower, readable, upper
+from flows.language.folding import Integers, folded, lower, readable, upper
+from flows.language.phrase_finder import PhraseFinder
 
 __all__ = [
     "Edit", "PhraseFinder", "Problem", "Replacer", "Rule", "apply", "met", "occurs", "problems", "readable",
     "replacer", "undo",
 ]  # fmt: skip
-
 Rule = tuple[str, str]
 """A keyword or phrase, and its substitute."""
 ProblemName = Literal["empty side", "no letter or digit", "unchanged", "keyword twice", "substitute twice", "chain"]
 _KEPT = 16
 _KEPT_SPELLINGS = 1 << 16
-
 _GAP = re.compile(r"\s+")
 _APOSTROPHE = re.compile("['’]")
 _WORD = re.compile(r"\S+")
@@ -52,7 +51,7 @@ class Edit(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What is wrong with a rule, and the rule it is in conflict with, if any (which can be the rule itself)."""
+    """A fault of a rule, and the rule that it conflicts with, if any (which can be the rule itself)."""
 
     name: ProblemName
     rule: Rule
@@ -100,15 +99,15 @@ class Replacer:
         return self._back.apply(text)
 
     def edits(self, text: str) -> list[Edit]:
-        """What `apply` does to `text`, in order, without overlap; also where the substitute looks like the keyword."""
+        """Return the edits that `apply` makes, in order, without overlap; also those that change no letter."""
         return self._forth.edits(text)
 
     def reversible(self, text: str) -> bool:
-        """Whether `undo(apply(text)) == text`."""
+        """True if `undo(apply(text)) == text`."""
         return self.undo(self.apply(text)) == text
 
     def unreturned(self, text: str) -> list[Rule]:
-        """The rules that keep `text` from coming back, in the order given; empty where it is reversible.
+        """The rules that keep `text` from coming back, in the order given; empty if it is reversible.
 
         A rule is one of them where its substitute is in the text already, or comes about beside what was put in; where
         the case, white space or apostrophes that the keyword has cannot be told from the substitute put there; where
@@ -139,16 +138,16 @@ class _OneWay:
             self._numbers.setdefault(folded(rule[0]), number)
         self._finder = PhraseFinder(list(self._numbers), language)
         self._lengths = np.array([len(key) for key in self._numbers], np.int64)
-        self._substitutes = _Substitutes(self.put)
+        self._substitute = lru_cache(_KEPT_SPELLINGS)(self.put)
 
-    def number(self, found: str) -> int:
-        """The index of the rule whose keyword was found so."""
-        return self._numbers[folded(found)]
+    def number(self, spelling: str) -> int:
+        """Return the index of the rule whose keyword has this spelling."""
+        return self._numbers[folded(spelling)]
 
-    def put(self, found: str) -> str:
-        """The substitute as it is to stand where `found` stood."""
-        old, new = map(str.strip, self._rules[self.number(found)])
-        return new if found == old else _put(found, old, new)
+    def put(self, spelling: str) -> str:
+        """Return the substitute in the case and spacing of `spelling`."""
+        old, new = map(str.strip, self._rules[self.number(spelling)])
+        return new if spelling == old else _put(spelling, old, new)
 
     def apply(self, text: str) -> str:
         starts, ends = self._stretches(text)
@@ -156,33 +155,19 @@ class _OneWay:
             return text
         pieces = [""] * (2 * len(starts) + 1)
         pieces[::2] = [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
-        pieces[1::2] = map(self._substitutes.__getitem__, _slices(text, starts, ends))
+        pieces[1::2] = map(self._substitute, _slices(text, starts, ends))
         return "".join(pieces)
 
     def edits(self, text: str) -> list[Edit]:
         starts, ends = self._stretches(text)
-        found = zip(starts, ends, _slices(text, starts, ends), strict=True)
-        return [Edit(start, end, old, self._substitutes[old]) for start, end, old in found]
+        stretches = zip(starts, ends, _slices(text, starts, ends), strict=True)
+        return [Edit(start, end, old, self._substitute(old)) for start, end, old in stretches]
 
     def _stretches(self, text: str) -> tuple[list[int], list[int]]:
         """Starts and ends of what is replaced, in order, without overlap."""
-        found = self._finder.locate(text)
-        chosen = _longest(found.starts, found.ends, self._lengths[found.phrases])
-        return found.starts[chosen].tolist(), found.ends[chosen].tolist()
-
-
-class _Substitutes(dict[str, str]):
-    """What to put for each spelling of a keyword that was found; there are few, so they are kept."""
-
-    def __init__(self, put: Callable[[str], str]) -> None:
-        super().__init__()
-        self._put = put
-
-    def __missing__(self, found: str) -> str:
-        if len(self) >= _KEPT_SPELLINGS:
-            self.clear()
-        self[found] = put = self._put(found)
-        return put
+        located = self._finder.locate(text)
+        chosen = _longest(located.starts, located.ends, self._lengths[located.phrases])
+        return located.starts[chosen].tolist(), located.ends[chosen].tolist()
 
 
 def _slices(text: str, starts: Sequence[int], ends: Sequence[int]) -> Iterator[str]:
@@ -206,19 +191,19 @@ def _longest(starts: Integers, ends: Integers, lengths: Integers) -> Integers:
     return np.array(sorted(chosen), np.int64)
 
 
-def _put(found: str, old: str, new: str) -> str:
-    """`new` as it is to stand where `found` stood for `old`."""
-    cased = _cased(_plain(found), _plain(old), new)
-    return _kept(_APOSTROPHE, found, old, _kept(_GAP, found, old, cased))
+def _put(spelling: str, old: str, new: str) -> str:
+    """Return `new` in the case and spacing that `spelling` has for `old`."""
+    cased = _cased(_plain(spelling), _plain(old), new)
+    return _kept(_APOSTROPHE, spelling, old, _kept(_GAP, spelling, old, cased))
 
 
 def _plain(phrase: str) -> str:
     return " ".join(phrase.replace("’", "'").split())
 
 
-def _kept(mark: re.Pattern[str], found: str, old: str, new: str) -> str:
-    """`new` with the marks of `found` that are other than in `old`, one for one as far as there are."""
-    marks = zip(mark.findall(found), mark.findall(old), strict=True)
+def _kept(mark: re.Pattern[str], spelling: str, old: str, new: str) -> str:
+    """Return `new` with the marks of `spelling` that differ from those of `old`, one for one."""
+    marks = zip(mark.findall(spelling), mark.findall(old), strict=True)
 
     def put(match: re.Match[str]) -> str:
         stood, written = next(marks, ("", ""))
@@ -227,20 +212,20 @@ def _kept(mark: re.Pattern[str], found: str, old: str, new: str) -> str:
     return mark.sub(put, new)
 
 
-def _cased(found: str, old: str, new: str) -> str:
-    """`new` in the case that `old` has as `found`.
+def _cased(spelling: str, old: str, new: str) -> str:
+    """Return `new` in the case that `old` has as `spelling`.
 
     It is that of the whole phrase if it is one of `_FORMS`; else each word takes that of its counterpart where there
     are as many; else it is the form that is nearest, by the letters that differ.
     """
     for form in _FORMS:
-        if form(old) == found:
+        if form(old) == spelling:
             return form(new)
-    pairs = list(zip(found.split(), old.split(), strict=True))
+    pairs = list(zip(spelling.split(), old.split(), strict=True))
     if len(pairs) == len(new.split()) > 1:
         counterparts = iter(pairs)
         return _WORD.sub(lambda match: _cased(*next(counterparts), match.group()), new)
-    nearest = min(_FORMS, key=lambda form: sum(map(ne, form(old), found)))
+    nearest = min(_FORMS, key=lambda form: sum(map(ne, form(old), spelling)))
     return nearest(new)
 
 
@@ -299,19 +284,19 @@ def undo(text: str, rules: Sequence[Rule], language: str) -> str:
 
 
 def occurs(text: str, phrases: Sequence[str], language: str) -> frozenset[str]:
-    """The phrases that stand in `text`, as rules would find them."""
+    """Return the phrases that occur in `text`, as rules would find them."""
     phrases = tuple(phrases)
     return frozenset(phrases[index] for index in _finder(phrases, language).among(text))
 
 
 def met(text: str, rules: Sequence[Rule], language: str) -> list[Rule]:
-    """The rules whose substitutes stand in `text` already, in the order given."""
+    """Return the rules whose substitutes occur in `text` already, in the order given."""
     finder = _finder(tuple(new for _, new in rules), language)
     return [(rules[index][0], rules[index][1]) for index in finder.among(text)]
 
 
 def problems(rules: Sequence[Rule], language: str) -> list[Problem]:
-    """What is ambiguous or cannot be undone among the rules, in their order; empty where they are sound.
+    """Return the rules that are ambiguous or cannot be undone, in their order; empty if all are sound.
 
     - "empty side", "no letter or digit": a side that cannot be found in a text. Such a rule is not looked at further.
     - "unchanged": keyword and substitute are the same whatever the case.

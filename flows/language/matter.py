@@ -1,4 +1,4 @@
-"""What a question is about, and whether a passage speaks of it: a text on another mountain is on another matter."""
+"""The subject of a question, and the test that a passage is about it."""
 
 import re
 from collections.abc import Sequence
@@ -11,16 +11,11 @@ from flows.language.en.names import is_of_a_people, place_class
 from flows.language.en.nouns import Entity
 from flows.language.en.numbers import date_of
 from flows.language.en.phrases import is_dictionary_word
-from flows.language.en.tokens import word_set
+from flows.language.tables import word_list
 from flows.language.titles import page_name
-from flows.language.zh.text import normal, tagged
+from flows.language.zh.text import NAME_TAGS, normal, tagged
 
-_CHINESE_NAMES = ("nr", "nrt", "nrfg", "ns", "nt", "nz", "eng")
-"""Tags of names."""
-_WIDE = word_set(
-    "中国 大陆 美国 日本 英国 法国 德国 俄罗斯 苏联 韩国 朝鲜 台湾 香港 澳门 中华 中华民国 中华人民共和国 亚洲 欧洲 "
-    "非洲 北美 南美 北京 上海 东京 世界 国际"
-)
+_WIDE = word_list("zh", "wide")
 """Names that half of all texts have."""
 _SHARED = 3
 """Characters that a question shares with its evidence in a row, and that are a name then: 大沙地站."""
@@ -34,42 +29,44 @@ _TITLED = re.compile(r"[《「『“]([^《》「」『』“”]{2,20})[》」�
 def matter_of(
     code: str, question: str, answer: str, evidence: str, sentence: str, title: str | None
 ) -> tuple[Entity, ...]:
-    """What the question names beside its answer, the page of its evidence, and the first name of the sentence.
+    """Return the names in the question beside its answer, the page of its evidence, and the first name of the sentence.
 
     Of a question that names its page, the page alone: Vienna is not what one about Mozart in Vienna is about. A country
     or a people is named where nothing else is; the nouns of a question are, where it has no names.
     """
     page = page_name(title)
     in_text = _in_chinese if code == "zh" else _in_english
-    found = in_text(question, evidence)
+    in_question = in_text(question, evidence)
     if page and language_of(code).contains(question, page):
-        found = []
-    begins = [name for name in in_text(sentence, evidence)[:1] if not any(name in longer for longer in found)]
-    names = [name for name in [*found, page, *begins] if name]
+        in_question = []
+    begins = [name for name in in_text(sentence, evidence)[:1] if not any(name in longer for longer in in_question)]
+    names = [name for name in [*in_question, page, *begins] if name]
     names = [name for name in dict.fromkeys(names) if not _is_answer(code, name, answer)]
     narrow = [name for name in names if not _is_wide(code, name)] or names
     if narrow or code == "zh":
         return tuple(Entity(name, name.rpartition(" ")[2].lower(), is_name=True) for name in narrow)
-    return tuple(one for one in en.entities(question) if not (one.is_name or _is_answer(code, one.text, answer)))
+    return tuple(
+        entity for entity in en.entities(question) if not (entity.is_name or _is_answer(code, entity.text, answer))
+    )
 
 
 def speaks_of(code: str, passage: str, matter: Sequence[Entity]) -> bool:
-    """Whether a passage names one of what a question is about, or half of its nouns; without either, any does."""
-    named = sum(_is_named(code, passage, one) for one in matter)
+    """True if a passage names one of what a question is about, or half of its nouns; without either, any does."""
+    named = sum(_is_named(code, passage, entity) for entity in matter)
     return not matter or (named > 0 if matter[0].is_name else 2 * named >= len(matter))
 
 
-def _is_named(code: str, passage: str, one: Entity) -> bool:
+def _is_named(code: str, passage: str, entity: Entity) -> bool:
     if code == "zh":
-        return language_of(code).contains(passage, one.text)
-    if one.is_name and en.answer_type(one.text) == "person":
-        return bool(en.mentions(passage, one.text))  # no other person of the last name
-    return en.names(passage, one)
+        return language_of(code).contains(passage, entity.text)
+    if entity.is_name and en.answer_type(entity.text) == "person":
+        return bool(en.mentions(passage, entity.text))  # no other person of the last name
+    return en.names(passage, entity)
 
 
 def _in_english(text: str, evidence: str) -> list[str]:
     """The names of a text; a lone word of the dictionary ("the Parliament") where there is no other."""
-    names = (one.text for one in en.entities(text) if one.is_name and date_of(one.text) is None)
+    names = (entity.text for entity in en.entities(text) if entity.is_name and date_of(entity.text) is None)
     return [
         name
         for name in names
@@ -78,26 +75,26 @@ def _in_english(text: str, evidence: str) -> list[str]:
 
 
 def _in_chinese(text: str, evidence: str) -> list[str]:
-    """What stands in signs for titles, the words that a question shares with its evidence in a row, other names."""
-    said = normal(text).text
-    shared = SequenceMatcher(None, said, normal(evidence).text, autojunk=False).find_longest_match()
+    """Return titles in their marks, the longest run of words shared with the evidence, and other names."""
+    plain = normal(text).text
+    shared = SequenceMatcher(None, plain, normal(evidence).text, autojunk=False).find_longest_match()
     if text in evidence:
         shared = shared._replace(size=0)  # a sentence of the evidence shares all
-    words = list(tagged(said[shared.a : shared.a + shared.size]))
+    words = list(tagged(plain[shared.a : shared.a + shared.size]))
     while words and words[-1][1][0] not in _NOMINAL:
         words.pop()
     while words and words[0][1][0] in "xpucdr":
         words.pop(0)
     stretch = max(_SIGNS.split("".join(word for word, _ in words)), key=len)
-    found = [*_TITLED.findall(said), *([stretch] if len(stretch) >= _SHARED else [])]
-    others = (word for word, tag in tagged(said) if tag in _CHINESE_NAMES and len(word) > 1)
-    return [*found, *(word for word in others if not any(word in longer for longer in found))]
+    names = [*_TITLED.findall(plain), *([stretch] if len(stretch) >= _SHARED else [])]
+    others = (word for word, tag in tagged(plain) if tag in NAME_TAGS and len(word) > 1)
+    return [*names, *(word for word in others if not any(word in longer for longer in names))]
 
 
 def _is_answer(code: str, name: str, answer: str) -> bool:
     language = language_of(code)
-    own = language.content_words(name)
-    return own <= language.content_words(answer) or language.contains(name, answer)
+    name_words = language.content_words(name)
+    return name_words <= language.content_words(answer) or language.contains(name, answer)
 
 
 def _is_wide(code: str, name: str) -> bool:

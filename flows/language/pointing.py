@@ -1,457 +1,54 @@
-"""What in a sentence or a question points at something that stands outside of it: "this attempt", "his manuscript"."""
+"""Words of a sentence or question that point at something outside it: "this attempt", "his manuscript"."""
 
 import re
-from itertools import islice
 
-from flows.language import en, language_of
-from flows.language.en.names import classes
-from flows.language.en.numbers import date_of
-from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word, parts_of_speech
-from flows.language.en.subjects import bare_definite
-from flows.language.en.tokens import Tokens, tokens, word_set
+from flows.language import language_of
+from flows.language.en.pointing import en_points_outside, names_what_is_asked, points_back, vague_phrase
+from flows.language.en.pointing_questions import en_question_points_outside
 from flows.language.titles import page_name
-from flows.language.zh.text import normal, tagged
-
-_PERSONAL = frozenset(["he", "him", "his", "himself", "she", "her", "hers", "herself"])
-_PERSONS = word_set(
-    "who whom whose someone somebody everyone anyone nobody one person people man woman boy girl king queen father "
-    "mother son daughter brother sister wife husband child baby hero poet nun monk priest pope chief captain coach "
-    "student pilot architect judge host guest friend thief patient saint god goddess individual character spouse "
-    "parent widow widower heir bride groom"
-)
-_PEOPLE = re.compile(r".+(?:er|or|ist|ian|man|woman|eur|ant|ee|ess|ete|ive)s?")
-_CLAUSE = re.compile(
-    r"[,;:.!?–—]|\b(?:and|but|or|when|while|who|which|that|where|if|because|as|after|before|than)\b", re.I
-)
-_TEMPORAL = word_set(
-    "year month week day morning afternoon evening night weekend season summer winter spring autumn fall time moment "
-    "century decade is was are were will has had"
-)
-"""What a question of today may call this: "this year"."""
-_THIS = re.compile(r"\b(this|these)\s+((?:[\w'’-]+\s+)?[\w'’-]+)", re.IGNORECASE)
-_BARE_THIS = re.compile(
-    r"\b(?:of|in|to|by|for|with|from|about|after|before|during|under|at|on)\s+(?:this|these)(?=\s*(?:[?,.;]|$)|"
-    r"\s+(?:appear|happen|occur|take|took|come|came|begin|began|start|end|become|became)\w*)",
-    re.IGNORECASE,
-)
-_AUX = r"(?:did|does|do|was|is|were|are|has|had|have|can|could|would|will|should)"
-_INVERTED = re.compile(
-    rf"^(?:(?:in|on|at|to|from|for|with|by|during|under|of)\s+)?(?:who|whom|whose|what|when|where|why|how|which)\b"
-    rf"(?:\s+[\w'’-]+){{0,4}}?\s+{_AUX}(?:n['’]t)?\s+(he|she|his|her|that(?=\s+\w+\s+\w))\b(?!['’])",
-    re.IGNORECASE,
-)
-""" "When did he die?", "What was her name?"; a name before the pronoun may be whom it means."""
-_ASKED_OF_THIS = re.compile(
-    rf"^(?:in |on |at )?(?:who|whom|what|when|where|why|how|which)\b(?:\s+[\w'’-]+){{0,2}}?\s+{_AUX}\s+th(?:is|ese)\b"
-)
-"""For questions without capitals, which tell no titles: "when did this case ..."; not "i go down with this ship"."""
-_THINGS = re.compile(
-    rf"^(?:in |on |at |from |for )?(?:who|whom|what|when|where|why|how|which)\b(?:\s+[\w'’-]+){{0,3}}?\s+{_AUX}\s+"
-    r"(it|its|they|their)\b(?!.*\b(?:to|that|if|when|for|takes?|mean|cost|rain|snow|called|like)\b)",
-    re.IGNORECASE,
-)
-""" "When was it built?"; not "how long does it take to ..."."""
-_LISTED = re.compile(
-    r"\b(?:which|what|one|any|all|none) of the following\b|\b(?:in|to|by|from) the (?:passage|text|article|paragraph)\b"
-    r"(?=\s*[?,.]|$)|\bthe (?:former|latter|above)(?=\s*[?,.]|$)",
-    re.IGNORECASE,
-)
-_SUBJECT = re.compile(
-    rf"^(?:(?:He|She|It|They|This|These|His|Her|Their|Its)\b|The [a-z]\w*(?= {_AUX.replace('(?:', '(?:may|might|')}\b))"
-)
-_ASKS = re.compile(r"\b(?:who|whom|whose|what|when|where|why|how|which)\b", re.IGNORECASE)
-_CHINESE = re.compile(
-    r"^(?:请问|那么?|在|对于?|从|由|于|关于|根据|当|自|据)?(?:该(?!隐|撒)|此(?!外|后)|这(?!么|样)|这[个些种部座位本场次家条项名首片]|"
-    r"那[个些种部座位本场次家条项名首片]|其(?!中|他|实|它)|他们?(?!国|人)|她们?|它们?|上述|上文|文中|本文|以上|下列|以下)"
-)
+from flows.language.zh.pointing import demonstrative_without_name, zh_points_outside, zh_question_points_outside
 
 
 def points_outside(code: str, sentence: str) -> str | None:
-    """The word or phrase of a sentence that only the text before it explains; None where there is none.
+    """Return the word or phrase of a sentence that only the text before it explains; None if there is none.
 
-    Its subject (`Language.dangling_subject`), or a pronoun or possessive for a person whom the sentence has
-    not named before it, or "this" with a noun in its first clause.
+    It is the subject (`Language.dangling_subject`), a pronoun or possessive for a person whom the sentence has not
+    named before it, or, in English, "this" with a noun in the first clause.
     """
-    subject = language_of(code).dangling_subject(sentence)
-    if subject is not None and not (code == "en" and _is_clear_subject(sentence, subject)):
-        return subject
-    if code == "zh":
-        return _unnamed_in_chinese(sentence)
-    return _unnamed(tokens(sentence)) or _this(sentence)
-
-
-def _is_clear_subject(sentence: str, subject: str) -> bool:
-    """Whether a subject means something general, or what the introduction named: "As the French empire grew, the new
-    empire", "Although Hart played minor roles, he".
-    """
-    words, said = tokens(sentence), re.search(rf"\b{re.escape(subject)}\b", sentence)
-    start = said.start() if said is not None else 0
-    if _EMPTY_SUBJECT.match(sentence, start) or _is_complete(sentence, start, subject):
-        return True
-    if subject in ("he", "she"):
-        return any(person < start for person, _ in _persons(sentence))
-    earlier = {_base_form(words, at) for at in range(len(words)) if words.starts[at] < start}
-    return subject.lower().startswith("the ") and _is_clear(subject, earlier)
-
-
-def _persons(sentence: str) -> list[tuple[int, int]]:
-    """Where a sentence names persons; a small word that it opens with is none of a name ("Although John Hart")."""
-    first = sentence.partition(" ")[0]
-    opens = first.lower() in _GRAMMAR
-    return en.spans_of_type(first.lower() + sentence[len(first) :] if opens else sentence, "person")
-
-
-def _is_clear(definite: str, earlier: set[str]) -> bool:
-    """Whether the words before a definite name it, or that of which it can only be a part."""
-    noun = en.lemma(definite.rpartition(" ")[2].lower())
-    return noun in earlier or bool(_WHOLES.get(noun, frozenset()) & earlier)
-
-
-_EMPTY_SUBJECT = re.compile(
-    r"[Ii]t (?:is|was|has been) (?:[a-z]+ly )?"
-    r"(?:convenient|helpful|interesting|observed|seen|sufficient|tempting|useful|usual) (?:to|that|if|whether)\b|"
-    r"(?:Some|Many) (?:(?:have|also) )*(?:argu|believ|call|claim|consider|critici|describ|suggest|think|view)[a-z]*\b"
-)
-""" "It is tempting to think ...", "Some have described ..."."""
-_COMPLETE = re.compile(
-    r"\b(?:if|whether|unless|whenever) <[^>]*> (?:is|are|can|has|have)\b|\bone of <the [a-z]+est\b|"
-    r"\bover <[^>]* (?:years|decades|centuries)>|(?:early|late)> \d|> and [a-z]+ of\b|"
-    r">(?: (?:[a-z]+ed|built|drawn|found|given|held|known|led|made|taken|won|written) by\b|"
-    r", (?:[a-z]+ed|built|founded|made|written) by (?:the )?[A-Z])|"
-    r"> [a-z]{3,}ing (?:an? |the |[A-Z])|> (?:for|from|to|between|against) (?!\d)|"
-    r"<the [a-z]+> and (?!is |was |has )[a-z]+ [a-z]+ of\b"
-)
-"""Definites in angle brackets that need nothing before them: a condition in general ("if the inclusion is strict"), one
-of the most ("one of the poorest countries"), a time ("over the decades"), and those of which what follows tells which
-("the expedition led by", "the engine, invented by Thomas Newcomen", "the treaties establishing the", "the benefits and
-luxuries of", "the withdrawal from Fort William Henry", "the quick and decisive defeat of").
-"""
-
-
-def _is_complete(sentence: str, start: int, phrase: str) -> bool:
-    """Whether the phrase at `start` is a definite that needs nothing before it."""
-    if not phrase.lower().startswith("the "):
-        return False
-    before, after = sentence[:start], sentence[start + len(phrase) :]
-    opened = f"{before[:1].lower()}{before[1:]}"
-    return _COMPLETE.search(f"{opened}<{phrase[0].lower()}{phrase[1:]}>{after}") is not None
-
-
-_GAMES = word_set(
-    "player cricketer footballer golfer wrestler boxer cricket football soccer basketball baseball hockey rugby tennis "
-    "golf chess volleyball handball badminton softball lacrosse polo quarterback midfielder goalkeeper striker batsman "
-    "bowler pitcher"
-)
-_FILMS = word_set("film movie series sitcom show play musical opera episode sequel drama comedy thriller documentary")
-_SONGS = word_set("song single album track musical opera anthem hymn")
-_WHOLES = {
-    **dict.fromkeys(word_set("game sport"), _GAMES),
-    **dict.fromkeys(word_set("screenplay script cast soundtrack score plot dialogue"), _FILMS),
-    **dict.fromkeys(word_set("lyric vocal melody tune"), _SONGS),
-}
-"""Nouns for what belongs to a thing or person of a kind, with the nouns for these: cricketers play the game."""
+    return zh_points_outside(sentence) if code == "zh" else en_points_outside(sentence)
 
 
 def leans_on_what_is_asked(
     code: str, question: str, answer: str, sentence: str, title: str | None = None
 ) -> str | None:
-    """The phrase of a sentence that nobody understands who has not read what the question is about; else None.
+    """Return the phrase of a sentence that nobody understands who has not read what the question is about; else None.
 
-    A sentence that holds every name of the question, or without names a noun of it, says what it speaks of; so does
-    one that names the page that it is from (`title`), unless it points at a time or deed before ("at the time", "did
-    so"). In any other, "the summit", "that summit" and "she" must have
-    their noun or person in the sentence itself. Names are told by their capitals; of Chinese phrases those with 该, 此
-    or 本 lean.
+    A sentence that holds every name of the question, or a noun of a question without names, says what it speaks of.
+    So does one that names the page it is from (`title`), unless it points at a time or deed before it ("at the time",
+    "did so"). In any other sentence, "the summit", "that summit" and "she" must have their noun or person in the
+    sentence itself. Names are told by their capitals. Chinese phrases with 该, 此 or 本 lean.
     """
-    if code == "en" and (pointing := _points_back(sentence)) is not None:
+    if code == "en" and (pointing := points_back(sentence)) is not None:
         return pointing
     if title is not None and names_page(code, title, sentence):
         return None
     if code == "zh":
-        return _demonstrative_without_name(question, answer, sentence)
-    return None if _names_what_is_asked(question, answer, sentence) else _vague_phrase(sentence, answer)
-
-
-_AT_THE_TIME = re.compile(
-    r"^(?:At (?:the|that) time|By (?:then|that time))\b(?=,| however)|\bat (?:the|that) time(?=\s*[.,;:)—–])"
-)
-_TELLS_TIME = re.compile(r"\d{2}|\b(?:century|when|while|during|after|before|until|age|era|war|reign)\b", re.I)
-_DID_SO = re.compile(r"(?:[A-Z][\w'’.-]*|[Tt]he|[a-z]+) (?:[\w'’.-]+ ){0,2}?(did so)\b")
-""" "Germany did so, and ...": of a subject before which nothing was done."""
-
-
-def _points_back(sentence: str) -> str | None:
-    """A time or deed that only the text before tells: "at the time" where the sentence tells none, "did so"."""
-    time, deed = _AT_THE_TIME.search(sentence), _DID_SO.match(sentence)
-    if time is not None and not _TELLS_TIME.search(sentence):
-        return time[0]
-    return deed[1] if deed is not None else None
+        return demonstrative_without_name(question, answer, sentence)
+    return None if names_what_is_asked(question, answer, sentence) else vague_phrase(sentence, answer)
 
 
 def names_page(code: str, title: str, sentence: str) -> bool:
-    """Whether a sentence names in full what the page of the title is about."""
+    """True if a sentence names in full what the page of the title is about."""
     name = page_name(title)
     return bool(name) and language_of(code).contains(sentence, name)
 
 
-_OPENING = 4
-"""Words among which a pronoun may stand before the name that it means."""
-
-
-def _vague_phrase(sentence: str, answer: str) -> str | None:
-    words = tokens(sentence)
-    if (counted := _COUNTED.search(sentence)) is not None:
-        return counted[0]
-    persons = _persons(sentence)
-    for place in range(len(words)):
-        low = words.word(place).lower()
-        if low in _PERSONAL and not (
-            any(start < words.starts[place] for start, _ in persons)
-            or any(_begins_name(words, at) for at in range(1, place))
-        ):
-            if place < _OPENING and _names_after_comma(words, place):
-                continue  # "In his report, Céloron wrote ..."
-            return words.word(place)
-        empty = _EMPTY_IT.match(sentence, words.starts[place])
-        if low == "it" and not empty and not any(_may_be_thing(words, at) for at in range(place)):
-            return words.word(place)
-        phrase = bare_definite(words, place) if low == "the" else _that(words, place) if low == "that" else None
-        if phrase is None or phrase.split()[-1].lower() in _OF_ALL:
-            continue
-        if _is_complete(sentence, words.starts[place], phrase):
-            continue
-        if en.content_words(phrase) <= en.content_words(answer):
-            continue  # the answer itself says what it is: "the therefore sign"
-        if not _is_clear(phrase, {_base_form(words, at) for at in range(place)}):
-            return phrase
-    return None
-
-
-def _begins_name(words: Tokens, place: int) -> bool:
-    """Whether a name begins there that may be a person's: not "the First World War", "in Paris"."""
-    before = words.word(place - 1)
-    return (
-        words.capitalised(place)
-        and date_of(words.word(place)) is None
-        and not words.capitalised(place - 1)
-        and before.lower() not in _LOCATING | {"the"}
-    )
-
-
-_COUNTED = re.compile(r"\b[Tt]he (?:first|second|third|fourth|last|next|only) [a-z]+(?= (?:is|was|are|were|has|had)\b)")
-""" "The first president was ...": of what?"""
-_OF_ALL = word_set(
-    "north south east west end beginning time same others rest "
-    "sitar guitar piano violin viola cello flute harp organ trumpet clarinet oboe lute banjo saxophone harpsichord"
-)
-"""Nouns that are clear with "the" wherever they stand, as those of a kind: "the texture of the sitar"."""
-
-
-_EMPTY_IT = re.compile(r"it\s+(?:is|was|has|had|will|would|may|takes?|took|seems?|rains?|snows?)\b", re.IGNORECASE)
-
-
-def _may_be_thing(words: Tokens, place: int) -> bool:
-    """Whether "it" may stand for the word at `place`: a noun in the singular or a name, not a person or date."""
-    word = words.word(place)
-    low = word.lower()
-    if _is_person_noun(low) or date_of(word) is not None or low in _GRAMMAR or word[:1].isdigit():
-        return False
-    named = place > 0 and word[:1].isupper()
-    of = parts_of_speech(low)
-    return named or ("NOUN" in of and "ADJ" not in of and en.lemma(low) == low and low != "people")
-
-
-def _base_form(words: Tokens, place: int) -> str:
-    return en.lemma(words.word(place).lower())
-
-
-def _that(words: Tokens, place: int) -> str | None:
-    """ "That" with its noun: "reached that summit in June"; not "said that it ...", "the book that people read"."""
-    before, noun = parts_of_speech(words.word(place - 1).lower()) if place else set(), words.word(place + 1)
-    if "NOUN" not in parts_of_speech(noun.lower()) or "NOUN" in before or noun[:1].isupper():
-        return None
-    ends = not words.adjacent(place + 1) or words.word(place + 2).lower() in PREPOSITIONS
-    return f"{words.word(place)} {noun}" if ends else None
-
-
-def _names_what_is_asked(question: str, answer: str, sentence: str) -> bool:
-    said = set(re.findall(r"[^\W_]+", sentence))
-    if _names_in(question):
-        return all(name & said for name in _names_in(question, answer))  # the sentence holds the answer's
-    nouns = {word for word in en.content_words(question) - en.content_words(answer) if "NOUN" in parts_of_speech(word)}
-    return not nouns or bool(nouns & en.content_words(sentence))
-
-
-_IN_NAMES = word_set("van von der den de del della da di la le du")
-
-
-def _names_in(question: str, answer: str = "") -> list[set[str]]:
-    """The names of a question, each by its words with capitals; without the answer's own."""
-    words = tokens(question)
-    own = {word.casefold() for word in re.findall(r"[^\W_]+", answer)}
-    names: list[set[str]] = []
-    last = None
-    for place in range(len(words)):
-        word = words.word(place)
-        low = word.lower()
-        opens = place == 0 and (low in _GRAMMAR or is_dictionary_word(low))
-        if not word[:1].isupper() or opens or low in en.STOP_WORDS | _GRAMMAR or date_of(word) is not None:
-            continue
-        between = [words.word(at) for at in range(place if last is None else last + 1, place)]
-        goes_on = last is not None and all(words.adjacent(at) for at in range(last, place))
-        if not goes_on or any(word not in _IN_NAMES for word in between):
-            names.append(set())
-        names[-1] |= {part for part in re.findall(r"[^\W_]+", word) if len(part) > 1}
-        last = place
-    without = ({part for part in name if part.casefold() not in own} for name in names)
-    return [name for name in without if name]
-
-
 def question_points_outside(code: str, question: str, evidence: str = "") -> str | None:
-    """The word or phrase of a question that can only be understood beside a text; None where there is none.
+    """Return the word or phrase of a question that only a text beside it explains; None if there is none.
 
-    What stands with capitals in the evidence is a title, and points at nothing ("who plays kate in this is us").
+    Words that the evidence capitalises are a title, and point at nothing ("who plays kate in this is us").
     """
-    if code == "zh":
-        return _demonstrative_in_chinese(question.strip()) or _unnamed_in_chinese(question)
-    capitals = question[:1].isupper() or any(sign.isupper() for sign in question)
-    if not capitals and not _ASKS.search(question):
-        return None  # a riddle: "this type of decay turns a proton into a neutron"
-    pointing = _match(_LISTED, question, 0) or _match(_INVERTED, question, 1)
-    if pointing is None and (capitals or _ASKED_OF_THIS.match(question)):
-        pointing = _match(_BARE_THIS, question, 0) or _this(question)
-    if capitals and pointing is None:
-        named = any(sign.isupper() for sign in question[1:])
-        pointing = _unnamed(tokens(question)) if named else _match(_THINGS, question, 1)
-        if pointing is None and language_of(code).dangling_subject(question) is not None:
-            pointing = _match(_SUBJECT, question, 0)
-    return None if pointing is None or _is_title(question, pointing, evidence) else pointing
-
-
-def _match(pattern: re.Pattern[str], text: str, group: int) -> str | None:
-    found = pattern.search(text.strip())
-    return found[group] if found else None
-
-
-def _is_title(question: str, pointing: str, evidence: str) -> bool:
-    """Whether the evidence writes the words from `pointing` on with capitals, as a title."""
-    place = question.find(pointing)
-    following = question[place:].split()[:3]
-    titled = r"\W+".join(re.escape(word.strip("?.,")[:1].upper() + word.strip("?.,")[1:]) for word in following[:2])
-    return len(following) > 1 and re.search(rf"[\w,'\"“]\s+['\"“(]*{titled}|['\"“]\s*{titled}", evidence) is not None
-
-
-def _this(text: str) -> str | None:
-    """ "This" or "these" with a noun, in the first clause; of the same noun before it, or of a time, it is clear."""
-    found = _THIS.search(text)
-    if found is None or text[: found.start()].count('"') % 2:
-        return None
-    if _CLAUSE.search(text, len(text.split(maxsplit=1)[0]), found.start()):
-        return None
-    first, *more = found[2].split()
-    noun = more[0] if more and not parts_of_speech(first.lower()) & {"NOUN"} else first
-    of = parts_of_speech(noun.lower())
-    if {first.lower().partition("'")[0], noun.lower()} & _TEMPORAL or ("NOUN" not in of and of) or noun[:1].isupper():
-        return None
-    return None if noun.lower() in text[: found.start()].lower() else f"{found[1]} {found[2]}"
-
-
-def _unnamed(words: Tokens) -> str | None:
-    """A pronoun for a person before which the sentence names none, and after whose clause none either."""
-    for place in range(len(words)):
-        low = words.word(place).lower()
-        if low not in _PERSONAL or words.text[: words.starts[place]].count('"') % 2:
-            continue
-        if any(_may_be_person(words, at) for at in range(place)):
-            return None
-        return None if _names_after_comma(words, place) else words.word(place)
-    return None
-
-
-_COMMA = re.compile(r",(?! \d)")
-"""One that no year follows: "In his lecture on April 16, 2003, Edward Said"."""
-
-
-def _names_after_comma(words: Tokens, place: int) -> bool:
-    """Whether the clause behind a pronoun's opens with whom it means: "By the time he died, Lincoln ..."."""
-    comma = _COMMA.search(words.text, words.ends[place])
-    following = (at for at in range(place + 1, len(words)) if comma is not None and words.starts[at] > comma.start())
-    return any(_may_be_person(words, at) for at in islice(following, 1))
-
-
-_GRAMMAR = PREPOSITIONS | word_set(
-    "a an the this that these those some many most all both each every no i we you my our your it its there here and "
-    "but or so if as when while although though because since until unless where how why what which not also then"
-)
-"""Words of no name, which open sentences."""
-_LOCATING = frozenset(["in", "at", "near", "from"])
-"""After them a name is rather a place's."""
-
-
-def _may_be_person(words: Tokens, place: int) -> bool:
-    word = words.word(place)
-    low = word.lower()
-    if low in _PERSONS or low.removesuffix("s") in _PERSONS or _is_person_noun(low):
-        return True
-    before = words.word(place - 1).lower() if place else ""
-    if not word[:1].isupper() or date_of(word) is not None or before in _LOCATING:
-        return False
-    of = parts_of_speech(low)
-    if place or not of:
-        return place > 0 or low not in _GRAMMAR
-    # "Hazel is forced ..." opens with a name; "Hurt after ..." and "After ..." do not.
-    follows = parts_of_speech(words.word(1).lower())
-    return low not in _GRAMMAR and "ADV" not in of and (not of & {"VERB", "ADJ"} or "VERB" in follows)
-
-
-def _is_person_noun(word: str) -> bool:
-    kind = classes("focus").get(word.removesuffix("s"), classes("head").get(word, ("", "")))[0]
-    return kind == "person" or (_PEOPLE.fullmatch(word) is not None and "NOUN" in parts_of_speech(word))
-
-
-def _demonstrative_in_chinese(question: str) -> str | None:
-    """该 or 这个 at the beginning, unless a name follows it ("该雅芳河")."""
-    found = _CHINESE.match(question)
-    if found is None:
-        return None
-    following = tagged(normal(question[found.end() :]).text)
-    return None if following and following[0][1] in _NAMES else found[0]
-
-
-_NAMES = ("nr", "nrt", "nrfg", "ns", "nt", "nz", "eng")
-"""Tags of names."""
-_SPELT = ("尼", "拉", "那", "加")
-"""What follows 他 in foreign names: 巴吞他尼府."""
-
-
-_DEMONSTRATIVE = re.compile(
-    r"(?:该|此(?!外|后|前|时|次|类|种)|这[个座部次些位本支项条]|那[个座部次位])[\u4e00-\u9fff]|本(?:站|片|剧|书|校|市|县|鱼|种|届|作|专辑|赛季)"
-)
-
-
-def _demonstrative_without_name(question: str, answer: str, sentence: str) -> str | None:
-    """A Chinese phrase such as 该站 before which the sentence names nothing of the question, and nothing else."""
-    said = normal(sentence).text
-    found = _DEMONSTRATIVE.search(said)
-    if found is None:
-        return None
-    chinese = language_of("zh")
-    before = said[: found.start()]
-    asked = chinese.content_words(question) - chinese.content_words(answer)
-    names = [word for word, tag in tagged(before) if tag in _NAMES and len(word) > 1 and word not in answer]
-    return None if names or asked & chinese.content_words(before) else found[0]
-
-
-def _unnamed_in_chinese(text: str) -> str | None:
-    """他 or 她 before which the text names nobody and nothing."""
-    named = False
-    words = tagged(normal(text).text)
-    for (word, tag), (following, _) in zip(words, [*words[1:], ("", "")], strict=True):
-        if word in ("他", "她", "他的", "她的") and not named and following not in _SPELT:
-            return word
-        person = (tag == "n" and word[-1] in "家员者人师手生王长帝后星") or word in ("谁", "人", "者", "《")
-        named = named or person or (tag in _NAMES and not word.isdigit())
-    return None
+    return zh_question_points_outside(question) if code == "zh" else en_question_points_outside(question, evidence)
 
 
 _LINKS = {
@@ -467,12 +64,12 @@ _LINKS = {
         "另一方面|与此同时)[，,]"
     ),
 }
-"""What ties a sentence to the one before it."""
+"""Words that tie a sentence to the one before it."""
 
 
 def unlinked(language_code: str, sentence: str) -> str:
     """The sentence without the words at its beginning that tie it to the one before: "Yet, with time, ..."."""
     bare = sentence
-    while (found := _LINKS[language_code].match(bare)) is not None:
-        bare = bare[found.end() :]
+    while (match := _LINKS[language_code].match(bare)) is not None:
+        bare = bare[match.end() :]
     return bare if bare == sentence else bare[:1].upper() + bare[1:]

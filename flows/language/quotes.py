@@ -31,20 +31,20 @@ def plain(text: str) -> str:
 
 
 def holds(language: Language, text: str, phrase: str) -> bool:
-    """Whether `phrase` stands in `text` as whole words."""
+    """True if `phrase` occurs in `text` as whole words."""
     return language.contains(text, phrase) or language.contains(plain(text), plain(phrase))
 
 
 def stretch_of(text: str, quote: str) -> str | None:
-    """The stretch of `text` that `quote` quotes, as it stands there; None where it does not."""
+    """Return the stretch of `text` that `quote` quotes, as written there; None if it quotes none."""
     if quote.strip() and quote in text:
         return quote.strip()
     wanted = [same(token[0]).casefold() for token in tokens_of(quote)]
-    there = tokens_of(text)
-    forms = [same(token[0]).casefold() for token in there]
+    text_tokens = tokens_of(text)
+    forms = [same(token[0]).casefold() for token in text_tokens]
     if not wanted:
         return None
     for place in range(len(forms) - len(wanted) + 1):
         if forms[place] == wanted[0] and forms[place : place + len(wanted)] == wanted:
-            return text[there[place].start() : there[place + len(wanted) - 1].end()]
+            return text[text_tokens[place].start() : text_tokens[place + len(wanted) - 1].end()]
     return None

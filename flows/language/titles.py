@@ -3,9 +3,9 @@
 import re
 
 BRACKET = re.compile(r"\s*[(（].*?[)）]\s*$")
-"""What tells a page from others of its name: "Mercury (planet)"."""
+"""The bracket that tells a page from others of its name: "Mercury (planet)"."""
 
 
 def page_name(title: str | None) -> str:
-    """What the page of a title is about: without the bracket, and without the underscores of some sources."""
+    """Return the subject of a page: its title without the bracket and without the underscores of some sources."""
     return BRACKET.sub("", (title or "").replace("_", " ")).strip()

@@ -10,7 +10,9 @@ OutOption = Annotated[Path, typer.Option("--out", help="Output folder")]
 BuildOption = Annotated[Path | None, typer.Option("--out", help="Output folder of the build; the last one by default")]
 
 
-def schema(name: Annotated[str, typer.Argument(help="Such as `uraq-items`; `list` names them all")]) -> None:
+def schema(
+    name: Annotated[str, typer.Argument(help="A record, such as `uraq-items`; `list` prints all names")],
+) -> None:
     """Print the JSON Schema of a public record.
 
     Example: `touchstone schema uraq-items`
@@ -21,7 +23,7 @@ def schema(name: Annotated[str, typer.Argument(help="Such as `uraq-items`; `list
 
 
 def doctor() -> None:
-    """Check the installation, and look for a model server on this machine.
+    """Check the installation and look for a model server on this machine.
 
     Example: `touchstone doctor`
     """

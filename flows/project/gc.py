@@ -1,9 +1,9 @@
 """Removes stage folders that nothing needs any more.
 
-Needed are the stages of the last builds of every output folder, by what builds note in the store
-(`stages_in_use.py`) and by the manifests that lie in the output folders themselves, and the stages of every released
-version. What a build writes is never removed: on this machine a lock holds builds off, or is held by one; in a store
-that other machines share, what was written to within `QUIET` stays.
+Needed are the stages of every released version and of the last builds in every output folder. These are known from the
+notes in the store (`stages_in_use.py`) and the manifests in the output folders. What a running build writes is never
+removed: on this machine a lock excludes builds; in a store shared with other machines, folders written to within
+`QUIET` are kept.
 """
 
 import re
@@ -35,25 +35,25 @@ class StageFolder:
     name: str
     """`uraq/items/prescreen-e6c0ee4b57838374`."""
     bytes: int
-    """What removing it frees: files that an output folder shares count nothing."""
+    """The space that its removal frees; files that are shared with an output folder do not count."""
     written: datetime | None
-    """When it was last written to; None where the store does not tell."""
+    """When it was last written to; None if the store does not say."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """What of a store is needed, and what is not."""
+class StageFolders:
+    """The stages of a store."""
 
     needed: tuple[StageFolder, ...]
     unneeded: tuple[StageFolder, ...]
     at_work: tuple[StageFolder, ...]
-    """Not needed, and so lately written to that a build elsewhere may be at work on it."""
+    """Not needed, but written to so recently that a build on another machine may be working on it."""
 
 
-def look(store: Store, keep: int, outs: Collection[Path], now: datetime) -> Found:
-    """Tell what the last `keep` builds of each output folder and the releases need from what they do not.
+def look(store: Store, keep: int, outs: Collection[Path], now: datetime) -> StageFolders:
+    """Sort the stages by whether the releases and the last `keep` builds of each output folder need them.
 
-    `outs` are output folders that are known beside those that the store names.
+    `outs` are output folders in addition to those that the store knows.
     """
     wanted = set(_needed(store, keep, outs))
     shared = "://" in store.url
@@ -65,11 +65,11 @@ def look(store: Store, keep: int, outs: Collection[Path], now: datetime) -> Foun
             at_work.append(folder)
         else:
             unneeded.append(folder)
-    return Found(tuple(needed), tuple(unneeded), tuple(at_work))
+    return StageFolders(tuple(needed), tuple(unneeded), tuple(at_work))
 
 
 def remove(store: Store, folders: Iterable[StageFolder]) -> None:
-    """Remove stages: each stops existing before its files go, so that a kill leaves none that seems whole."""
+    """Remove stages. The manifest goes first, so that an interrupted removal leaves no stage that seems whole."""
     for folder in folders:
         path = f"{store.root}/{folder.name}"
         if store.fs.exists(f"{path}/manifest.json"):
@@ -78,7 +78,7 @@ def remove(store: Store, folders: Iterable[StageFolder]) -> None:
 
 
 def stage_folders(store: Store) -> Iterator[StageFolder]:
-    """The stages of all families in a store."""
+    """Yield the stages of all families in a store."""
     files: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for family in family_names():
         root = f"{store.root}/{family}"
@@ -93,23 +93,23 @@ def stage_folders(store: Store) -> Iterator[StageFolder]:
 
 
 def _written(info: dict[str, Any]) -> datetime | None:
-    """When a file was written, as local disks and object stores tell it."""
+    """Return when a file was written, under any of the names that local disks and object stores give it."""
     for name in ("mtime", "LastModified", "last_modified", "updated", "created"):
-        told = info.get(name)
-        if isinstance(told, datetime):
-            return told if told.tzinfo else told.replace(tzinfo=UTC)
-        if isinstance(told, int | float):
-            return datetime.fromtimestamp(told, UTC)
+        time = info.get(name)
+        if isinstance(time, datetime):
+            return time if time.tzinfo else time.replace(tzinfo=UTC)
+        if isinstance(time, int | float):
+            return datetime.fromtimestamp(time, UTC)
     return None
 
 
 def _needed(store: Store, keep: int, outs: Collection[Path]) -> Iterator[str]:
     noted = builds(store)
     for made in noted.values():
-        for one in made[:keep]:
-            yield from one.stages
-    for one in releases(store):
-        yield from one.stages
+        for build in made[:keep]:
+            yield from build.stages
+    for release in releases(store):
+        yield from release.stages
     for out in {*outs, *map(Path, noted)}:
         if (built := read_manifest(out, missing_ok=True)) is not None:
             yield from stages_of_build(built)
@@ -117,4 +117,4 @@ def _needed(store: Store, keep: int, outs: Collection[Path]) -> Iterator[str]:
             try:
                 yield from stages_of_release(ReleaseManifest.model_validate_json(path.read_bytes()))
             except ValidationError:
-                continue  # a damaged one names no stage; the store's note of it does
+                continue  # the note in the store names its stages

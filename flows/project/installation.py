@@ -1,4 +1,4 @@
-"""Says what records look like, and how this installation is."""
+"""Prints the schemas of records, and checks the installation."""
 
 import importlib.metadata
 import json
@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
 
+from packaging.version import Version
 from pydantic import BaseModel
 
 from flows.families import family_names, load_family
@@ -19,9 +20,9 @@ from schemas.verdict import Verdict
 
 GIGABYTE = 2**30
 LEAST_FREE = GIGABYTE // 10
-"""What the packaged sample, its cache and Prefect's database need, several times over."""
+"""Several times what the packaged sample, its cache and Prefect's database need."""
 LARGEST_BUILD = 5 * GIGABYTE
-"""All eleven LV-Eval datasets at every length, which write 4 GB, and what the build keeps beside them."""
+"""The largest build (eleven datasets at every length) writes 4 GB; this adds what it keeps in the store."""
 
 LOCAL_SERVERS = {
     "Ollama": "http://127.0.0.1:11434/v1",
@@ -29,7 +30,7 @@ LOCAL_SERVERS = {
     "llama.cpp": "http://127.0.0.1:8080/v1",
     "LM Studio": "http://127.0.0.1:1234/v1",
 }
-"""Where servers of the OpenAI protocol listen if nobody tells them otherwise."""
+"""Default addresses of servers that speak the OpenAI protocol."""
 
 
 def print_schema(name: str) -> None:
@@ -52,34 +53,33 @@ def print_schema(name: str) -> None:
 
 
 def run_doctor() -> None:
-    """Check what a build needs; one line a check. Raises `Failed` if something is missing."""
+    """Check what a build needs and print a line for each check. Raises `Failed` if something is missing."""
     from flows.construct.embed import SentenceBert
     from flows.project.console import make_console
 
     console = make_console()
     problems = 0
 
-    def tell(good: bool, what: str, advice: str = "") -> None:
+    def report(good: bool, what: str, advice: str = "") -> None:
         nonlocal problems
         problems += not good
         console.print(f"{'[green]✓' if good else '[red]✗'}[/] {what}" + ("" if good else f"; {advice}"), soft_wrap=True)
 
-    tell(sys.version_info >= (3, 11), f"Python {sys.version.split()[0]}", "install Python 3.11 or later")
+    report(sys.version_info >= (3, 11), f"Python {sys.version.split()[0]}", "install Python 3.11 or later")
     for library in ("prefect", "openai", "sentence-transformers", "faiss-cpu", "datasets", "pandas"):
-        tell(True, f"{library} {importlib.metadata.version(library)}")
-    for library, below in (("fastapi", (0, 154)), ("sqlalchemy", (2, 1))):
+        report(True, f"{library} {importlib.metadata.version(library)}")
+    for library, below in (("fastapi", "0.154"), ("sqlalchemy", "2.1")):
         version = importlib.metadata.version(library)
-        numbers = tuple(int(part) for part in version.split(".")[:2])
-        tell(numbers < below, f"{library} {version}", f"Prefect needs it below {'.'.join(map(str, below))}")
+        report(Version(version) < Version(below), f"{library} {version}", f"Prefect needs it below {below}")
     vector = SentenceBert().embed(["The packaged model answers."])
-    tell(vector.shape[1] > 0, f"packaged SentenceBERT model: {vector.shape[1]} dimensions, checksum as released")
+    report(vector.shape[1] > 0, f"packaged SentenceBERT model: {vector.shape[1]} dimensions, checksum as released")
     free = shutil.disk_usage(Path.cwd()).free
-    tell(free >= LEAST_FREE, f"{free / GIGABYTE:.1f} GB free on this disk", "a build of the sample needs 0.1 GB")
+    report(free >= LEAST_FREE, f"{free / GIGABYTE:.1f} GB free on this disk", "a build of the sample needs 0.1 GB")
     if LEAST_FREE <= free < LARGEST_BUILD:
-        console.print("- enough for a small build; all of LV-Eval, at every length, needs 5 GB")
+        console.print("- enough for a small build; the largest needs 5 GB")
     servers = list(local_servers())
     for name, url, model in servers:
-        tell(True, f"{name} answers: model: {{provider: endpoint, name: {model}, base_url: {url}}}")
+        report(True, f"{name} answers: model: {{provider: endpoint, name: {model}, base_url: {url}}}")
     if not servers:
         console.print("- no OpenAI-compatible server answers on the usual local ports; the rules model needs none")
     if problems:
@@ -87,7 +87,7 @@ def run_doctor() -> None:
 
 
 def local_servers() -> Iterable[tuple[str, str, str]]:
-    """(name, base URL, a model) of the OpenAI-compatible servers that answer on this machine."""
+    """Yield (name, base URL, a model) of each OpenAI-compatible server that answers on this machine."""
     for name, url in LOCAL_SERVERS.items():
         try:
             with urllib.request.urlopen(f"{url}/models", timeout=0.3) as reply:  # noqa: S310 - a fixed loopback address

@@ -3,13 +3,11 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Collection, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from flows.construct.stages import StageRef
 from flows.llm.endpoint import Endpoint
-from flows.project.progress import ProgressListener
 from schemas.errors import Failed
 
 _log = logging.getLogger(__name__)
@@ -29,8 +27,8 @@ class ModelLoop:
         self._starting = threading.Lock()
         self._work: set[Future[Any]] = set()
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run `work` and wait for its result. Raises `Failed` after a stop."""
+    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Begin `work`. Raises `Failed` after a stop."""
         if self.stopped:
             work.close()
             raise Failed("the build was stopped; run it again to go on")
@@ -40,12 +38,17 @@ class ModelLoop:
                 threading.Thread(target=self._loop.run_forever, name="models", daemon=True).start()
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         self._work.add(future)
+        future.add_done_callback(self._work.discard)
         if self.stopped:  # in the moment between
             future.cancel()
+        return future
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run `work` and wait for its result. Raises `Failed` after a stop."""
+        future = self.submit(work)
         try:
             return future.result()
         finally:
-            self._work.discard(future)
             future.cancel()  # after an interruption nothing more is asked
 
     def stop(self) -> None:
@@ -56,19 +59,6 @@ class ModelLoop:
         self.stopped = True
         for future in list(self._work):
             future.cancel()
-
-    def waiting(self, ref: StageRef, listener: ProgressListener) -> Callable[[str], None]:
-        """Return what to call while another run makes a stage: it tells the listener once and raises after a stop."""
-        blocked_by: list[str] = []
-
-        def waits(by: str) -> None:
-            if self.stopped:
-                raise Failed(f"{ref}: the build was stopped")
-            if not blocked_by:
-                blocked_by.append(by)
-                listener.blocked(ref, by)
-
-        return waits
 
     def close(self, endpoints: Collection[Endpoint], wait_s: float) -> None:
         """Close the endpoints, waiting up to `wait_s` seconds for calls that were sent, and end the loop."""

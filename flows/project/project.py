@@ -2,7 +2,8 @@
 
 import threading
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import Future
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,13 +15,12 @@ from data.store import Store
 from flows.construct.embed import CachedEmbedder, Embedder, SentenceBert
 from flows.construct.engine import Family
 from flows.construct.settings import FamilySettings
-from flows.construct.stages import Build, FamilyBuild, StageRef
+from flows.construct.stages import Build, FamilyBuild
 from flows.llm.model import BudgetSpent, Prompt, with_templates
 from flows.llm.paid import DRAIN_S
 from flows.project.built_config import at_pins, built_config
 from flows.project.model_loop import ModelLoop
 from flows.project.models import Models
-from flows.project.progress import ProgressListener
 from flows.project.settings import Config, ConfigError, load_config
 from flows.project.verdicts import read_verdicts
 from schemas.errors import WrongInput, nearest
@@ -179,6 +179,10 @@ class Project:
         """True once a shard has failed or the build ends: nothing new starts."""
         return self._loop.stopped
 
+    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Begin `work` on the event loop that all model calls share."""
+        return self._loop.submit(work)
+
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run `work` on the event loop that all model calls share, and wait for its result."""
         return self._loop.run(work)
@@ -186,10 +190,6 @@ class Project:
     def stop(self) -> None:
         """Let nothing new start, and cancel what waits for models."""
         self._loop.stop()
-
-    def waiting(self, ref: StageRef, listener: ProgressListener) -> Callable[[str], None]:
-        """Return what is called while another run makes a stage; see `ModelLoop.waiting`."""
-        return self._loop.waiting(ref, listener)
 
     def close(self, wait_s: float = STOP_S) -> None:
         """Stop what still runs, and close connections and databases.

@@ -25,11 +25,11 @@ from schemas.errors import WrongInput, nearest
 
 SAMPLE = "sample.yaml"
 PRINTABLE = r"^[^\x00-\x1f]+$"
-"""What a path or an address is made of."""
+"""The characters of a path or an address."""
 MODEL_NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$"
-"""Predictions are files of this name."""
+"""Files of predictions have this name."""
 PERSON = r"^[a-z0-9][a-z0-9_-]{0,19}$"
-"""A person's code: it stands in our files, and in the titles of their projects, in place of a name."""
+"""A person's code: our files and the titles of projects have it in place of a name."""
 LONGEST_EMAIL = 254
 EMAIL = r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$"
 LOCAL = "local"
@@ -45,7 +45,7 @@ ModelSettings = Annotated[RulesSettings | EndpointSettings | LocalSettings, Fiel
 
 
 class _UniqueKeys(yaml.SafeLoader):
-    """YAML whose keys stand once: of two, YAML itself silently takes the last."""
+    """YAML that refuses repeated keys: YAML itself silently takes the last of them."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
@@ -53,7 +53,7 @@ class _UniqueKeys(yaml.SafeLoader):
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, str) and key in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} stands twice", key_node.start_mark
+                    None, None, f"the key {key!r} is there twice", key_node.start_mark
                 )
             if isinstance(key, str):
                 seen.add(key)
@@ -61,7 +61,7 @@ class _UniqueKeys(yaml.SafeLoader):
 
 
 class EmbedderSettings(Frozen):
-    """A sentence-transformers model by name or path, with the languages it reads."""
+    """A sentence-transformers model, by name or path, with the languages that it reads."""
 
     name: str
     languages: tuple[str, ...] = ("en",)
@@ -97,10 +97,10 @@ class AnnotationSettings(Frozen):
         seen: dict[str, str] = {}
         for code, email in people.items():
             if not re.fullmatch(EMAIL, email) or len(email) > LONGEST_EMAIL:
-                raise ValueError(f"{code}: {email[:LONGEST_EMAIL]!r} is no e-mail address such as anna@example.org")
+                raise ValueError(f"{code}: {email[:LONGEST_EMAIL]!r} is not an e-mail address such as anna@example.org")
             if (other := seen.setdefault(email.lower(), code)) != code:
                 raise ValueError(
-                    f"{other} and {code} have one e-mail address; each person needs an account of their own"
+                    f"{other} and {code} have the same e-mail address; each person needs an account of their own"
                 )
         return people
 
@@ -130,7 +130,7 @@ class ReleaseSettings(Frozen):
 
 
 class ScheduleSettings(Frozen):
-    """When a build is made again by itself, and how much of it may change without anybody looking."""
+    """When a build is repeated automatically, and how much of it may change before somebody has to look."""
 
     cron: str | None = Field(None, description="Five fields, as cron has them: `0 3 * * 1`; null: never by itself")
     max_changed_items: int | None = Field(
@@ -146,7 +146,7 @@ class ScheduleSettings(Frozen):
 
 
 class Config(BaseModel):
-    """What a build is made from."""
+    """A configuration."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -186,32 +186,32 @@ class Config(BaseModel):
         return self
 
     def model_for(self, role: str) -> RulesSettings | EndpointSettings | LocalSettings:
-        """The settings of the model that plays `role`."""
+        """Return the settings of the model with this role or name."""
         default = self.model or self.models.get("default") or RulesSettings()
         return self.models.get(role, default)
 
     @property
     def state(self) -> Path:
-        """The local folder for databases: the store's own, where that is one."""
+        """The local folder for databases: the store itself, if it is a folder."""
         return Path(".touchstone") if "://" in self.store else Path(self.store)
 
     def chosen(self) -> list[tuple[Family, FamilySettings]]:
-        """The configured families with their settings."""
+        """Return the configured families with their settings."""
         return [(load_family(name), settings) for name, settings in self.families.items()]
 
 
 def sample_path() -> Path:
-    """The packaged sample configuration."""
+    """Return the path of the packaged sample configuration."""
     return packaged(SAMPLE)
 
 
 def packaged(name: str) -> Path:
-    """A packaged configuration."""
+    """Return the path of a packaged configuration."""
     return Path(str(importlib.resources.files("data.samples") / name))
 
 
 def load_config(path: Path) -> Config:
-    """Read a configuration. Raises `ConfigError` with one line."""
+    """Read a configuration. Raises `ConfigError`."""
     try:
         raw = yaml.load(path.read_text(encoding="utf-8-sig"), Loader=_UniqueKeys)  # noqa: S506 - a SafeLoader
     except FileNotFoundError as error:
@@ -224,8 +224,8 @@ def load_config(path: Path) -> Config:
         raise ConfigError(f"{path}: an anchor contains itself; write it out") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
-    except (ValueError, KeyError, AttributeError) as error:  # of a date, a number or a tag that is none
-        raise ConfigError(f"{path}: a value that YAML cannot read ({error}); put it in quotes") from error
+    except (ValueError, KeyError, AttributeError) as error:  # an invalid date, number or tag
+        raise ConfigError(f"{path}: YAML cannot read a value ({error}); put it in quotes") from error
     if not isinstance(raw, dict):
         raise ConfigError(f"{path}: expected `key: value` lines at the top, found {type(raw).__name__}")
     try:
@@ -233,15 +233,15 @@ def load_config(path: Path) -> Config:
     except (RecursionError, ValueError) as error:
         raise ConfigError(f"{path}: it is nested too deeply, or an anchor contains itself; write it out") from error
     except TypeError as error:
-        raise ConfigError(f"{path}: a key that is no word ({error}); put it in quotes") from error
+        raise ConfigError(f"{path}: a key is not text ({error}); put it in quotes") from error
     folder = path.parent.resolve()
-    # What is packaged builds where the user stands, not where Python keeps its packages.
+    # A packaged configuration writes to the current folder, not to the one where Python keeps its packages.
     writes_to = Path.cwd() if folder == sample_path().parent.resolve() else folder
     return parse_config(with_absolute_paths(raw, folder, writes_to), str(path))
 
 
 def parse_config(raw: dict[str, Any], name: str) -> Config:
-    """A configuration from its parsed YAML; `name` is the file's, for messages."""
+    """Return the configuration in parsed YAML; `name` is the file's, for messages. Raises `ConfigError`."""
     families = raw.get("families")
     if not isinstance(families, dict) or not families:
         raise ConfigError(f"{name}: families: expected at least one family (there are: {', '.join(family_names())})")
@@ -269,9 +269,9 @@ def parse_config(raw: dict[str, Any], name: str) -> Config:
 
 
 def _check_limits(config: Config, name: str) -> None:
-    """Refuse a limit of tokens for a prompt that no configured family has."""
+    """Refuse a token limit for a prompt that no configured family has."""
     known = {prompt.name for family, _ in config.chosen() for prompt in (*family.prompts, *family.evaluation.prompts)}
-    models = {"model": config.model, **{f"models.{role}": one for role, one in config.models.items()}}
+    models = {"model": config.model, **{f"models.{role}": model for role, model in config.models.items()}}
     for place, settings in models.items():
         for prompt in settings.max_tokens if isinstance(settings, EndpointSettings) else ():
             if prompt not in known:

@@ -1,6 +1,6 @@
-"""Which stages the builds and releases of a store were made of: what `touchstone gc` has to leave.
+"""Notes which stages the builds and releases of a store were made from: `touchstone gc` has to keep them.
 
-It lies in the store, beside the stages, so that it tells of the builds of every machine that shares it.
+The notes are in the store itself, so that they cover the builds of every machine that shares it.
 """
 
 import time
@@ -23,21 +23,22 @@ class MadeOf(Frozen):
     what: str
     """The output folder, or the version."""
     stages: tuple[str, ...]
-    """As their folders in the store are called: `uraq/items/prescreen-e6c0ee4b57838374`."""
+    """Their folders in the store: `uraq/items/prescreen-e6c0ee4b57838374`."""
 
 
 def stages_of_build(built: BuildManifest) -> tuple[str, ...]:
-    """The folders of a build's stages."""
-    return tuple(f"{one.family}/{one.part}/{one.step}-{one.fingerprint}" for part in built.parts for one in part.stages)
+    """Return the folders of a build's stages."""
+    stages = (stage for part in built.parts for stage in part.stages)
+    return tuple(f"{stage.family}/{stage.part}/{stage.step}-{stage.fingerprint}" for stage in stages)
 
 
 def stages_of_release(released: ReleaseManifest) -> tuple[str, ...]:
-    """The folders of the stages that a released version was made of."""
+    """Return the folders of the stages that a released version was made from."""
     return tuple(f"{name}-{fingerprint}" for name, fingerprint in released.stages.items())
 
 
 def note_build(store: Store, out: Path, built: BuildManifest) -> None:
-    """Note a finished build, where it is another than the last in that output folder."""
+    """Note a finished build if it differs from the last one in its output folder."""
     made = MadeOf(what=str(out.resolve()), stages=stages_of_build(built))
     folder = f"{store.root}/{BUILDS}/{content_hash(made.what)}"
     last = next(iter(_newest_first(store, folder)), None)
@@ -46,7 +47,7 @@ def note_build(store: Store, out: Path, built: BuildManifest) -> None:
 
 
 def note_release(store: Store, released: ReleaseManifest) -> None:
-    """Note a released version, wherever its files go; a store that is gone has nothing to keep for it."""
+    """Note a released version, wherever its files are. If the store no longer exists, there is nothing to keep."""
     if not store.fs.exists(store.root):
         return
     made = MadeOf(what=f"{released.name} {released.version}", stages=stages_of_release(released))
@@ -56,14 +57,14 @@ def note_release(store: Store, released: ReleaseManifest) -> None:
 
 
 def builds(store: Store) -> dict[str, list[MadeOf]]:
-    """The builds noted in a store by their output folders, of each the newest first."""
+    """Return output folder -> the builds noted for it, the newest first."""
     folders = store.fs.ls(f"{store.root}/{BUILDS}", detail=False) if store.fs.exists(f"{store.root}/{BUILDS}") else []
-    found = [list(_newest_first(store, folder)) for folder in folders]
-    return {one[0].what: one for one in found if one}
+    noted = [list(_newest_first(store, folder)) for folder in folders]
+    return {builds_[0].what: builds_ for builds_ in noted if builds_}
 
 
 def releases(store: Store) -> list[MadeOf]:
-    """The released versions noted in a store."""
+    """Return the released versions noted in a store."""
     return list(_newest_first(store, f"{store.root}/{RELEASES}"))
 
 
@@ -74,4 +75,4 @@ def _newest_first(store: Store, folder: str) -> Iterator[MadeOf]:
         try:
             yield MadeOf.model_validate_json(store.fs.cat_file(path))
         except ValidationError:
-            continue  # half of one that a kill left on a store without renaming: its build notes itself again
+            continue  # half written, on a store without renaming, by a killed build: the next build notes itself

@@ -18,12 +18,13 @@ from pathlib import Path
 from prefect import flow
 
 from data.sources.pins import Pins, lock_of
-from flows.annotate.flow import annotate, collect
+from flows.annotate.flow import pull_flow, push_flow
 from flows.annotate.server import connect_configured
+from flows.construct.progress import ProgressListener
+from flows.construct.reviewed import is_current
 from flows.prefect_server.flow_runs import engine
 from flows.project.locks import one_rebuild
 from flows.project.output_files import REPORT, open_built, read_manifest
-from flows.project.progress import ProgressListener
 from flows.project.project import COPIES, Project
 from flows.project.settings import load_config
 from flows.rebuild.changes import (
@@ -50,7 +51,7 @@ def rebuild(
     to: str | None = None,
     hub: str | None = None,
     refresh: bool = False,
-    watcher: ProgressListener | None = None,
+    listener: ProgressListener | None = None,
 ) -> Rebuilt:
     """Make the dataset anew from its configuration as far as anything changed.
 
@@ -63,14 +64,14 @@ def rebuild(
     with one_rebuild(settings.state, settings.name):
         pins = Pins(lock_of(path), settings.state / COPIES, refresh=refresh)
         project = Project(path, folder, pins=pins)
-        built = _build(project, watcher)
+        built = _build(project, listener)
         done = Rebuilt(built, None, tuple(f"{one.source}: {one.before} → {one.now}" for one in pins.moved), began=began)
         before, now = rows_before(folder), rows_of(project, built)
         if before is not None:
             done.drift = drift(before, now)
             refuse_too_many(project, done.drift)
         if asks_people(project):
-            done.built = _people(project, built, watcher, done)
+            done.built = _people(project, built, listener, done)
         _release(folder, to, hub, done)
         note_rows(folder, rows_of(project, done.built))
     if done.missed:
@@ -78,12 +79,12 @@ def rebuild(
     return done
 
 
-def _build(project: Project, watcher: ProgressListener | None) -> BuildManifest:
+def _build(project: Project, listener: ProgressListener | None) -> BuildManifest:
     """Build, and write the report where anything is new."""
     before = read_manifest(project.out, missing_ok=True)
     runner = task_runner(project.config.runner)
     built: BuildManifest = build.with_options(task_runner=runner)(
-        str(project.config_path), str(project.out), None, watcher
+        str(project.config_path), str(project.out), None, listener
     )
     if built != before or not (project.out / REPORT).exists():
         from flows.run.report import write_report  # with pandas and more, for nothing where nothing is new
@@ -92,28 +93,28 @@ def _build(project: Project, watcher: ProgressListener | None) -> BuildManifest:
     return built
 
 
-def _people(project: Project, built: BuildManifest, watcher: ProgressListener | None, done: Rebuilt) -> BuildManifest:
+def _people(project: Project, built: BuildManifest, listener: ProgressListener | None, done: Rebuilt) -> BuildManifest:
     """Bring back what people did, apply it, and hand out what is to be done now."""
     try:
         connect_configured(project.config).close()
-        collect(str(project.out))
+        pull_flow(str(project.out))
     except (Failed, WrongInput) as error:
         done.missed.append(f"nothing was pulled from people and nothing handed out: {error}")
         return built
     opened = open_built(project.out)
-    if all(opened.build.is_current(family, part) for family, part in opened.build.parts()):
+    if all(is_current(opened.build, family, part) for family, part in opened.build.parts()):
         done.told.append("no new verdict")
     else:
-        built = _build(project, watcher)
+        built = _build(project, listener)
         done.told.append("verdicts applied")
     try:
-        handed = annotate(str(project.out))
+        pushed = push_flow(str(project.out))
     except (Failed, WrongInput) as error:
         done.missed.append(f"what is new was not handed out: {error}")
         return built
-    new = sum(one.imported + one.revived for one in handed.queues)
+    new = sum(one.imported + one.revived for one in pushed.queues)
     done.told.append(f"{new:,} new tasks" if new else "no new task")
-    done.told += handed.lacking
+    done.told += pushed.shortages
     return built
 
 
@@ -140,9 +141,9 @@ def _release(out: Path, to: str | None, hub: str | None, done: Rebuilt) -> None:
 
 
 def run_rebuild(
-    config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool, watcher: ProgressListener
+    config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool, listener: ProgressListener
 ) -> Rebuilt:
     """Run `rebuild` here and now."""
     with engine():
-        done: Rebuilt = rebuild(str(config), str(out), str(to) if to else None, hub, refresh, watcher)
+        done: Rebuilt = rebuild(str(config), str(out), str(to) if to else None, hub, refresh, listener)
         return done

@@ -24,12 +24,13 @@ from flows.construct.engine import Part
 from flows.construct.files_step import FilesStep
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.rules import Rules
-from flows.project.output_files import read_manifest, write_outputs
+from flows.project.output_files import read_manifest, write_output_files
 from flows.project.project import COPIES, EMBEDDINGS, Project
 from flows.project.settings import load_config
 from flows.rebuild.changes import Drift, Rows, drift, matters, row_state, rows_before, rows_of, too_many
 from flows.release.version import RELEASES, Prepared, newest, prepare
-from flows.run.estimate import Estimate, estimate, run_here
+from flows.run.estimate import Estimate, estimate
+from flows.run.in_process import runner_here
 from schemas.base import Record
 from schemas.errors import Failed, WrongInput
 from schemas.rubric import Task
@@ -110,8 +111,7 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
     before, since = _before(project)
     if exact:
         _borrow_embeddings(project, state)
-        for ref in missing:
-            run_here(project, ref)
+        runner_here(project, project.build).run(missing)
         differing = drift(before, _rows(project))
         tasks = tuple(_tasks(project, {key for one in differing for key in (*one.added, *one.changed)}))
     else:
@@ -156,7 +156,7 @@ def _finished(project: Project, out: Path, pins: Pins) -> Project:
     for name in ("verdicts", "annotations"):
         if (project.out / name).is_dir():
             (out / name).symlink_to((project.out / name).resolve(), target_is_directory=True)
-    manifest = write_outputs(Project(project.config_path, out, store=store, pins=pins))
+    manifest = write_output_files(Project(project.config_path, out, store=store, pins=pins))
     return Project(project.config_path, out, built=manifest, store=store, pins=pins)
 
 
@@ -215,7 +215,7 @@ def _sources(project: Project, store: Store, missing: tuple[StageRef, ...]) -> I
     for ref in missing:
         if ref.step != SOURCE:
             continue
-        run_here(project, ref)  # reading what is given costs nothing
+        runner_here(project, project.build).run([ref])  # reading costs nothing
         part = built.part(ref.family, ref.part) if built else None
         old = next((one for one in part.stages if one.step == SOURCE), None) if part else None
         files = StageFiles(store, ref.family, ref.part, SOURCE, old.fingerprint) if old else None

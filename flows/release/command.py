@@ -22,14 +22,14 @@ def release(
         bool | None,
         typer.Option(
             "--allow-unreviewed/--no-allow-unreviewed",
-            help="Let through what people have not seen; card and rows say so. As in the version before by default",
+            help="Release rows that people have not seen; card and rows say so. By default as in the previous version",
         ),
     ] = None,
 ) -> None:
-    """Release the build's rows as a version of a dataset, to a folder, or to the Hugging Face Hub.
+    """Release the build's rows as a version of a dataset, in a folder or on the Hugging Face Hub.
 
-    Only verified rows leave, and of what people have to accept the accepted ones. What differs from the version before
-    gives the number; where nothing does, nothing happens.
+    Only rows that are verified and, where people have to accept them, accepted are released. The version number
+    follows from the difference to the previous version; if there is none, nothing happens.
 
     Example: `touchstone release --to releases`
     """
@@ -40,12 +40,12 @@ def release(
 
 def diff(
     before: Annotated[str, typer.Argument(metavar="A", help="Folder of a version, or OWNER/NAME@1.0.0 on the Hub")],
-    now: Annotated[str, typer.Argument(metavar="B", help="The version that is compared with it")],
+    now: Annotated[str, typer.Argument(metavar="B", help="The version to compare with it")],
     output: Annotated[
-        Path | None, typer.Option(help="Write every row that differs here, JSONL: config, key, change, fields")
+        Path | None, typer.Option(help="Write every row that differs to this file, JSONL: config, key, change, fields")
     ] = None,
 ) -> None:
-    """Print how a released version differs from another, and which version number that asks for.
+    """Print how a released version differs from another, and which version number that calls for.
 
     Example: `touchstone diff releases/1.0.0 releases/1.1.0`
     """
@@ -61,10 +61,11 @@ def verify(
     ] = None,
     out: BuildOption = None,
     sources: Annotated[
-        Path | None, typer.Option(help="A configuration whose sources are read again, to prove the rows from them too")
+        Path | None,
+        typer.Option(help="A configuration whose sources are read again, to prove the rows against them too"),
     ] = None,
 ) -> None:
-    """Prove from the finished rows alone that each is what it claims: a family's of a build, or all of a release.
+    """Prove from the finished rows alone that each is what it claims, for a family of a build or for a whole release.
 
     Example: `touchstone verify uraq`
     """

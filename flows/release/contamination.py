@@ -1,4 +1,4 @@
-"""What of a release stands in other data sets too: for the card, so that its readers can judge by themselves."""
+"""Measures how much of a release is also in other data sets, for readers of the card to judge."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -11,26 +11,26 @@ from schemas.base import Record
 from schemas.release import Contamination
 
 SHOWN = 5
-"""Rows that overlap whose keys are told."""
+"""Overlapping rows whose keys are listed."""
 DECIMALS = 6
-"""To which cosines are counted: below it lies floating-point noise."""
+"""Decimals of a cosine that count; the rest is floating-point noise."""
 _ASKED = ("question", "hard_utterance", "easy_utterance", "last_utterance", "text")
 _SAID = ("evidence", "knowledge", "response", "reference")
 
 
 class RowTexts(NamedTuple):
-    """What of a released row is compared."""
+    """The texts of a released row that are compared."""
 
     key: str
     language: str
     asked: str
-    """What it asks, or says where it asks nothing: it is compared by meaning as well."""
+    """Its question, or its main text if it has none: it is also compared by meaning."""
     texts: tuple[str, ...]
-    """All of its texts, the one that asks among them."""
+    """All of its texts, including the question."""
 
     @classmethod
     def of(cls, record: type[Record], values: Mapping[str, Any]) -> "RowTexts":
-        """Of a row's values, by what its record type declares in `TEXTS`; without a language it is English."""
+        """Return the texts of a row that its record type lists in `TEXTS`; without a language, it is English."""
         texts = tuple(text for name in record.TEXTS for text in _strings(values[name]))
         return cls(values["key"], values.get("language") or "en", texts[0] if texts else "", texts)
 
@@ -44,15 +44,15 @@ def contamination_of(
 ) -> Contamination:
     """Compare the rows of a configuration with a data set, by n-grams (`flows/construct/overlap.py`) and by meaning.
 
-    By meaning only where `languages`, those that the embedder reads, has the data set's. `rows()` may be called
-    several times. Raises `SourceError`.
+    They are compared by meaning only if the embedder reads the data set's language, one of `languages`. `rows()` may
+    be called several times. Raises `SourceError`.
     """
     measure = measure_of(spec.language)
 
     def ours() -> Iterator[RowTexts]:
         return (row for row in rows() if row.language == spec.language)
 
-    found = shared_ngrams(
+    overlap = shared_ngrams(
         lambda: ((row.key, row.texts) for row in ours()),
         (text for entry in read_entries(spec) for text in texts_of(entry)),
         measure,
@@ -65,8 +65,8 @@ def contamination_of(
                 asked[row.asked] = asked.get(row.asked, 0) + 1
         theirs = (text for entry in read_entries(spec) if (text := _asked(entry)) and embedder.reads(text))
         cosines = nearest_cosines(list(asked), theirs, embedder)
-        above = (round(float(cosine), DECIMALS) > REPEATS_ABOVE for cosine in cosines)
-        near = sum(count for count, one in zip(asked.values(), above, strict=True) if one)
+        is_near = (round(float(cosine), DECIMALS) > REPEATS_ABOVE for cosine in cosines)
+        near = sum(count for count, counts in zip(asked.values(), is_near, strict=True) if counts)
     return Contamination(
         config=config,
         dataset=spec.name,
@@ -74,17 +74,17 @@ def contamination_of(
         unit=measure.unit,
         ngram=measure.ngram,
         shortest=measure.shortest,
-        rows=found.rows,
-        compared=found.compared,
-        overlapping=len(found.overlapping),
-        examples=tuple(sorted(found.overlapping)[:SHOWN]),
+        rows=overlap.rows,
+        compared=overlap.compared,
+        overlapping=len(overlap.overlapping),
+        examples=tuple(sorted(overlap.overlapping)[:SHOWN]),
         cosine_above=None if near is None else REPEATS_ABOVE,
         near=near,
     )
 
 
 def texts_of(entry: Entry) -> Iterator[str]:
-    """The texts of a source's row; of one that its format refuses, what it shows of it."""
+    """Yield the texts of a source's row; of a row that its format refuses, the evidence."""
     values = entry.values
     yield from (values[name] for name in (*_ASKED, *_SAID) if values.get(name))
     yield from (turn.text for turn in values.get("history", ()))
@@ -100,9 +100,6 @@ def _asked(entry: Entry) -> str:
 def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _strings(one)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _strings(one)
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _strings(inner)

@@ -1,4 +1,4 @@
-"""The release as a Prefect flow: a version out of a finished build, and on the Hub where it is to go there."""
+"""The release as a Prefect flow: makes a version from a finished build and publishes it if asked to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ from schemas.errors import Failed
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a release came to."""
+    """The result of a release."""
 
     prepared: Prepared
     url: str | None
-    """Of the version on the Hub; None where it is in a folder alone."""
+    """Address of the version on the Hub; None if it is only in a folder."""
     published: bool
-    """Whether it was not on the Hub before."""
+    """True if it was not on the Hub before."""
 
 
 @flow(name="release", validate_parameters=False)
@@ -42,17 +42,17 @@ def release(
     allow_unreviewed: bool | None = None,
     withdraw: bool = True,
 ) -> Outcome:
-    """Release the build in `out`: nothing happens where nothing differs from the version before.
+    """Release the build in `out`. If nothing differs from the previous version, nothing happens.
 
-    Without `allow_unreviewed` it is as in the version before. Unless it may `withdraw`, it stops (`Stopped`) before a
-    version that lacks a whole configuration of the one before.
+    Without `allow_unreviewed`, unreviewed rows are treated as in the previous version. Unless it may `withdraw`, it
+    stops (`Stopped`) before a version that lacks a whole configuration of the previous one.
     """
     project = open_built(Path(out))
-    load_config(project.config_path)  # what of it is to stay private stands there: without it all would go out
+    load_config(project.config_path)  # it says what stays private: without it everything would be released
     repo = hub or project.config.release.repo
     folder = Path(to) if to else project.out / RELEASES
-    there = _versions(repo)
-    card = _bring_newest(repo, folder, there[-1]) if repo is not None and there else None
+    published = _versions(repo)
+    card = _fetch_newest(repo, folder, published[-1]) if repo is not None and published else None
     prepared = prepare(
         project,
         folder,
@@ -63,13 +63,13 @@ def release(
         card=card,
     )
     note_release(project.store, read_release(prepared.folder).manifest)
-    outcome = _publish(prepared, repo, there)
-    held: list[dict[str, Any]] = [
+    outcome = _publish(prepared, repo, published)
+    held_back: list[dict[str, Any]] = [
         {"configuration": name, "held back": reason, "rows": count}
         for name, reasons in prepared.held_back.items()
         for reason, count in reasons.items()
     ]
-    create_table_artifact(table=held, key="held-back", description="Rows that are built and not released")
+    create_table_artifact(table=held_back, key="held-back", description="Rows that are built and not released")
     if prepared.difference is not None:
         text = section(prepared.difference, prepared.version)
         create_markdown_artifact(markdown=text, key="changelog", description=f"{CHANGELOG} of {prepared.version}")
@@ -77,7 +77,7 @@ def release(
 
 
 def _versions(repo: str | None) -> list[str]:
-    """What the Hub has."""
+    """Return the versions on the Hub."""
     if repo is None:
         return []
     from data.publish.hub import versions
@@ -85,10 +85,10 @@ def _versions(repo: str | None) -> list[str]:
     return versions(repo)
 
 
-def _bring_newest(repo: str, folder: Path, version: str) -> bytes | None:
-    """Have the Hub's newest version here, to compare with: another machine may have released it.
+def _fetch_newest(repo: str, folder: Path, version: str) -> bytes | None:
+    """Make sure that the Hub's newest version, which another machine may have released, is here to compare with.
 
-    Gives its card where somebody wrote in it on the Hub since.
+    Returns its card if somebody has edited it on the Hub since.
     """
     from data.publish.hub import fetch, served
 
@@ -98,7 +98,7 @@ def _bring_newest(repo: str, folder: Path, version: str) -> bytes | None:
     elif served(repo, MANIFEST, version) != (latest / MANIFEST).read_bytes():
         raise Failed(
             f"{latest}: {repo} has another version {version}, which was published first; move this folder away, then "
-            "release again: what differs will be the next version"
+            "release again: the difference will be the next version"
         )
     released = {file.path: file.sha256 for file in read_release(latest).manifest.files}
     card = served(repo, CARD)
@@ -107,12 +107,12 @@ def _bring_newest(repo: str, folder: Path, version: str) -> bytes | None:
     return card
 
 
-def _publish(prepared: Prepared, repo: str | None, there: Sequence[str]) -> Outcome:
+def _publish(prepared: Prepared, repo: str | None, published: Sequence[str]) -> Outcome:
     if repo is None:
         return Outcome(prepared, None, published=False)
     from data.publish.hub import publish
 
-    if prepared.version not in there and (fault := next(damage_of(read_release(prepared.folder)), None)):
+    if prepared.version not in published and (fault := next(damage_of(read_release(prepared.folder)), None)):
         raise Failed(
             f"{prepared.folder}: {visible(fault)}; nothing was published: remove this folder, and release again"
         )
@@ -121,7 +121,7 @@ def _publish(prepared: Prepared, repo: str | None, there: Sequence[str]) -> Outc
 
 
 def run_release(out: Path, **options: Any) -> Outcome:
-    """Run `release` here and now."""
+    """Run `release` in this process."""
     with engine():
         outcome: Outcome = release(str(out), **options)
         return outcome

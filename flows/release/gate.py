@@ -1,8 +1,8 @@
-"""The release gate: which of a build's accepted rows may leave the house, and why the others may not.
+"""The release gate: decides which of a build's accepted rows may be released, and why the others may not.
 
-A row passes where its family's verifier finds no fault in it and, where its part needs people for every row, people
-accepted it. Of a part that people see a sample of, what they rejected is gone from the build already, and counted.
-What is made of a row that is held back, or belongs together with a faulty one, is held back with it.
+A row passes if its family's verifier finds no fault in it and, if its part needs people for every row, people accepted
+it. In a part of which people see a sample, the rows that they rejected are gone from the build already; they are
+counted. A row that is made from a held-back row, or belongs together with a faulty one, is held back too.
 """
 
 from collections import Counter
@@ -12,6 +12,7 @@ from typing import Any
 
 from data.publish.rows import UNREVIEWED_ALLOWED
 from flows.construct.engine import Family, Part
+from flows.construct.reviewed import is_current, reviewed_keys
 from flows.construct.stages import PEOPLE, StageRef
 from flows.construct.verification import VerifyContext
 from flows.project.output_files import accepted_rows
@@ -33,24 +34,24 @@ class Gated:
     family: Family
     part: Part
     rows: Mapping[str, str | None]
-    """By key, those that may leave, each with what the verdict on it decides; None where it has none of its own."""
+    """Key of a row that may be released -> decision of its verdict; None if it has none."""
     held_back: Mapping[str, str]
-    """By key, why a row may not."""
+    """Key of a row that may not -> reason."""
     rejected: tuple[Record, ...]
-    """Of those, the ones that people rejected, as they were shown: they are among the accepted rows no longer."""
+    """The rows that people rejected, as they were shown; they are no longer among the accepted rows."""
     ids: frozenset[str]
-    """Of the accepted rows that are held back."""
+    """Ids of the accepted rows that are held back."""
     faults: tuple[str, ...]
-    """What the verifier said of those that have one."""
+    """The verifier's descriptions of faults."""
 
     @property
     def reasons(self) -> Mapping[str, int]:
-        """How many are held back for each reason."""
+        """Reason -> number of rows held back for it."""
         return dict(sorted(Counter(self.held_back.values()).items()))
 
 
 def line_of(family: Family, part: Part) -> list[Part]:
-    """The part, and the parts that it is made from or reads, in order."""
+    """Return the part and the parts that it is made from or reads, in order."""
     wanted = {part.name}
     for candidate in reversed(family.parts):
         if candidate.name in wanted:
@@ -60,19 +61,19 @@ def line_of(family: Family, part: Part) -> list[Part]:
 
 
 def check_current(project: Project) -> None:
-    """Raise `WrongInput` where verdicts came since the build, on what is released or on what that is made from."""
+    """Raise `WrongInput` if there are new verdicts, since the build, on released parts or on their makers."""
     built = {(family.name, part.name) for family, part in project.build.parts()}
     for family, part in project.build.parts():
         for maker in line_of(family, part) if part.released is not None else ():
-            if (family.name, maker.name) in built and not project.build.is_current(family, maker):
+            if (family.name, maker.name) in built and not is_current(project.build, family, maker):
                 raise WrongInput(
-                    f"{project.out}: verdicts on {family.name}-{maker.name} came since it was built; "
+                    f"{project.out}: there are new verdicts on {family.name}-{maker.name} since it was built; "
                     f"`touchstone run {project.config_path} --out {project.out}` applies them, then release"
                 )
 
 
 def needs_people(family: Family, part: Part) -> bool:
-    """Whether every row of the part, or of what it is made from, is for people to accept."""
+    """Return whether people have to accept every row of the part, or of the parts that it is made from."""
     if part.people is not None:
         return part.people.share == "every"
     return "reviewed" in part.item.model_fields or any(needs_people(family, maker) for maker in family.makers(part))
@@ -81,9 +82,9 @@ def needs_people(family: Family, part: Part) -> bool:
 def gate(
     project: Project, family: Family, part: Part, makers: Iterable[Gated] = (), *, allow_unreviewed: bool = False
 ) -> Gated:
-    """Judge the part's accepted rows, as they lie in the output folder; `makers` are the parts at the gate before.
+    """Judge the part's accepted rows in the output folder; `makers` are the parts judged before.
 
-    Raises `Failed` where the verifier names a fault that is of no row, nor of rows that belong together.
+    Raises `Failed` if the verifier reports a fault of neither a row nor a group of rows.
     """
     rows = _AcceptedRows(project, family, part, makers, allow_unreviewed=allow_unreviewed)
     faults = tuple(_faults(project, family, part, rows))
@@ -101,26 +102,26 @@ def gate(
 
 
 class _AcceptedRows:
-    """A part's accepted rows, each judged as it is read: by whether people saw it, and by what it is made of."""
+    """A part's accepted rows, each judged as it is read: by whether people saw it, and what it is made from."""
 
     def __init__(
         self, project: Project, family: Family, part: Part, makers: Iterable[Gated], *, allow_unreviewed: bool
     ) -> None:
-        assert part.released is not None, "what is no end in itself does not leave"
+        assert part.released is not None, "an intermediate part is not released"
         self._rows = accepted_rows(project, family.name, part)
         self._together, self._asked = part.released.together, part.released.asked
         self._needs_people, self._allow_unreviewed = needs_people(family, part), allow_unreviewed
-        self._reviewed = project.build.reviewed(family, part)
+        self._reviewed = reviewed_keys(project.build, family, part)
         self._decision = _decisions(project, family, part)
         self._makers_held_back = frozenset().union(*(maker.ids for maker in makers if maker.family is family))
         self.by_id: dict[str, list[str]] = {}
         """Id -> keys."""
         self.by_group: dict[str, list[str]] = {}
-        """What ties rows together -> their keys."""
+        """Name of a group of rows -> their keys."""
         self.decisions: dict[str, str | None] = {}
-        """Key -> what people decided, of the rows that may leave."""
+        """Key of a row that may be released -> what people decided."""
         self.held_back: dict[str, str] = {}
-        """Key -> why."""
+        """Key -> reason."""
 
     def __iter__(self) -> Iterator[Any]:
         for row in self._rows:
@@ -142,20 +143,20 @@ class _AcceptedRows:
             self.decisions[row.key] = self._decision(row) if seen else None
 
     def hold_back_faulty(self, name: str) -> bool:
-        """Hold back the rows of this id, or those that belong together under this name; False where there are none."""
+        """Hold back the rows with this id, or the group of this name. Returns False if there are none."""
         keys = self.by_id.get(name) or self.by_group.get(name)
         self.held_back |= dict.fromkeys(keys or (), FAULTY)
         return keys is not None
 
     def hold_back_groups(self) -> None:
-        """Hold back what belongs together with a faulty row."""
+        """Hold back the groups of faulty rows."""
         for keys in self.by_group.values():
             if any(self.held_back.get(key) == FAULTY for key in keys):
                 self.held_back |= {key: self.held_back.get(key, BESIDE) for key in keys}
 
 
 def _faults(project: Project, family: Family, part: Part, rows: _AcceptedRows) -> Iterator[str]:
-    """The faults that the verifier finds, whose rows are held back. Raises `Failed` for a fault that is of no row."""
+    """Yield the faults that the verifier finds, holding back their rows. Raises `Failed` for a fault of no row."""
     context = VerifyContext(
         project.build.families[family.name].settings,
         project.embedder,
@@ -166,7 +167,7 @@ def _faults(project: Project, family: Family, part: Part, rows: _AcceptedRows) -
     for fault in part.verify(unread, context):
         if not rows.hold_back_faulty(fault.id):
             raise Failed(
-                f"{project.out}: {family.name}-{part.name}: {fault.id}: {fault.problem}; this is of no single row: "
+                f"{project.out}: {family.name}-{part.name}: {fault.id}: {fault.problem}; this concerns no single row: "
                 f"build it again, then `touchstone verify {family.name}`"
             )
         yield f"{family.name}-{part.name} {fault.id}: {fault.problem}"
@@ -175,7 +176,7 @@ def _faults(project: Project, family: Family, part: Part, rows: _AcceptedRows) -
 
 
 def _decisions(project: Project, family: Family, part: Part) -> Any:
-    """What tells of a row that people accepted how they did: by a verdict on it, or on what it is made from."""
+    """Return a function from an accepted row to the decision of the verdict on it, or on what it is made from."""
     verdicts = project.verdicts(family.name, part.name)
     inherited = {
         record.id: verdict.decision
@@ -194,7 +195,7 @@ def _decisions(project: Project, family: Family, part: Part) -> Any:
 
 
 def _rejected(project: Project, family: Family, part: Part) -> Iterator[Record]:
-    """The part's sifted records that people rejected."""
+    """Yield the part's sifted records that people rejected."""
     last = project.build.stages(family, part)[-1]
     keys = {
         dropped.key

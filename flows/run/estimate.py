@@ -11,14 +11,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flows.construct.engine import Family, Part, RecordStep, SetStep, Step
+from flows.construct.engine import Family, Part, RecordStep, Step
 from flows.construct.files_step import FilesStep
+from flows.construct.preparing import calls_of_a_record
 from flows.construct.stages import PEOPLE, SOURCE, Build, StageRef
 from flows.llm.model import Prompt
 from flows.llm.prices import estimate_tokens
 from flows.project.models import Served
 from flows.project.output_files import models_of, read_manifest
 from flows.project.project import Project
+from flows.run.in_process import runner_here
 from schemas.base import Dropped, Record
 from schemas.manifest import BuildManifest, StageManifest, UsageOfPrompt
 
@@ -89,22 +91,7 @@ def _make_what_is_free(project: Project, family: Family, part: Part) -> None:
         if stopped or any(build.manifest(needed) is None for needed in build.needs(ref)):
             return
         if build.manifest(ref) is None:
-            run_here(project, ref)
-
-
-def run_here(project: Project, ref: StageRef) -> None:
-    """Run a stage here, one shard after the other."""
-    build = project.build
-    step = build.step(ref)
-    if step is None:
-        build.run_source(ref) if ref.step == SOURCE else build.run_people(ref)
-    elif isinstance(step, SetStep):
-        project.run(build.run_set(ref, lambda done, total: None))
-    elif isinstance(step, FilesStep):
-        build.finish(ref, [build.run_file(ref, index, file) for index, file in enumerate(build.row_files(ref))])
-    else:
-        spans = enumerate(build.shards(ref))
-        build.finish(ref, [project.run(build.run_shard(ref, index, *span)) for index, span in spans])
+            runner_here(project, build).run([ref])
 
 
 def summed(lines: Sequence[EstimateLine]) -> EstimateLine:
@@ -118,22 +105,6 @@ def summed(lines: Sequence[EstimateLine]) -> EstimateLine:
         sum(line.output_tokens for line in lines),
         None if None in costs else sum(cost or 0.0 for cost in costs),
     )
-
-
-def expected_calls(build: Build, ref: StageRef) -> int:
-    """How often a stage of an `each` or `expand` step whose input is there will ask models, where all goes well."""
-    step, settings = build.step(ref), build.families[ref.family].settings
-    assert step is not None
-    prompts = step.prompts_asked(settings)
-    return (
-        round(build.attempts(ref) * sum(_calls_of_a_record(step, one, settings) for one in prompts)) if prompts else 0
-    )
-
-
-def _calls_of_a_record(step: Step, prompt: Prompt[Any], settings: Any) -> float:
-    """How often a record asks the prompt, where all goes well."""
-    calls = step.expected.calls
-    return calls(settings)[prompt.name] if calls else len(step.models_as(prompt.role, settings))
 
 
 def part_lines(
@@ -292,7 +263,7 @@ def _line(
     stage, writes = pilot.stage, _writes(step)
     measured = stage.usage.get(prompt.name, UsageOfPrompt()) if stage else UsageOfPrompt()
     asked = measured.calls + measured.cached
-    a_record = _calls_of_a_record(step, prompt, settings)
+    a_record = calls_of_a_record(step, prompt, settings)
     if pilot.same:
         calls = asked
     elif writes:  # it takes larger batches in a larger build: its own bound holds, not the pilot's share

@@ -4,19 +4,12 @@ Thin: Prefect runs shards and whole steps, and knows retries, progress and resul
 names travel between tasks, not data. What is finished is not run again; the store knows.
 """
 
-import asyncio
-import gc
 import logging
 import os
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from contextvars import copy_context
+from collections.abc import Callable
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 from uuid import UUID
 
@@ -28,19 +21,20 @@ from prefect.context import FlowRunContext
 from prefect.futures import PrefectFuture
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
-from flows.construct.engine import Family, Part, SetStep
-from flows.construct.files_step import FilesStep, RowFile
-from flows.construct.stages import SOURCE, StageRef
+from flows.construct.engine import SetStep
+from flows.construct.files_step import RowFile
+from flows.construct.progress import NoListener, ProgressListener
+from flows.construct.runner import STAGES_AT_ONCE, File, Piece, Runner
+from flows.construct.running import run_file, run_shard
+from flows.construct.stages import StageRef
 from flows.llm.model import BudgetSpent, TransportError
-from flows.llm.rules import Rules
 from flows.prefect_server.flow_runs import engine
 from flows.project.locks import building, one_stage
-from flows.project.output_files import remember, write_outputs
-from flows.project.progress import NoListener, ProgressListener
+from flows.project.output_files import remember, write_output_files
 from flows.project.project import Project
 from flows.project.settings import ConfigError
 from flows.project.stages_in_use import note_build
-from flows.run.estimate import expected_calls
+from flows.run.in_process import SHARDS_AT_ONCE, InProcess, run_whole_here
 from schemas.errors import Failed
 from schemas.manifest import BuildManifest, StageManifest
 
@@ -48,12 +42,6 @@ DASK_WORKERS = os.cpu_count() or 1
 """Worker processes, where no cluster is named."""
 DASK_CLUSTER = "DASK_SCHEDULER_ADDRESS"
 """Dask's own variable: the scheduler of a cluster that is there already, of workers on any number of machines."""
-SHARDS_AT_ONCE = 8
-"""Shards of a stage in work at once. They share one event loop and the models' limits; this bounds memory."""
-STAGES_AT_ONCE = 8
-"""Stages in work at once, of those that wait for no other."""
-TICK_S = 1.0
-"""How often a watcher hears that nothing has happened, in seconds."""
 RETRY_DELAYS = [2.0, 10.0]
 """Seconds before a shard is tried again after its model could not be reached, on top of the SDK's retries."""
 
@@ -80,19 +68,19 @@ RETRIED: dict[str, Any] = {
 
 
 @task(name="shard", task_run_name="{ref} shard {index}", **RETRIED)
-def run_shard(project: Project, ref: StageRef, fingerprint: str, index: int, start: int, stop: int) -> None:
-    """One shard of an `each` or `expand` step."""
+def shard(project: Project, ref: StageRef, fingerprint: str, index: int, start: int, stop: int) -> None:
+    """Run one shard of an `each` or `expand` step."""
     if not project.stopped:
         _check_same(project, ref, fingerprint)
-        project.run(project.build.run_shard(ref, index, start, stop))
+        project.run(run_shard(project.build, ref, index, start, stop))
 
 
 @task(name="file", task_run_name="{ref} {file.name}", cache_policy=NO_CACHE, persist_result=False)
-def run_file(project: Project, ref: StageRef, fingerprint: str, index: int, file: RowFile) -> None:
-    """One file of a `rows` step."""
+def row_file(project: Project, ref: StageRef, fingerprint: str, index: int, file: RowFile) -> None:
+    """Write one file of a `files` step."""
     if not project.stopped:
         _check_same(project, ref, fingerprint)
-        project.build.run_file(ref, index, file)
+        run_file(project.build, ref, index, file)
 
 
 def _check_same(project: Project, ref: StageRef, fingerprint: str) -> None:
@@ -105,192 +93,124 @@ def _check_same(project: Project, ref: StageRef, fingerprint: str) -> None:
 
 
 @task(name="set", task_run_name="{ref}", **RETRIED)
-def run_set(project: Project, ref: StageRef, watcher: ProgressListener) -> None:
-    """A whole `all_` step. One that asks nothing keeps the loop free on which calls wait."""
-    step = project.build.step(ref)
-    assert step is not None
-    work = project.build.run_set(ref, lambda done, total: watcher.advanced(ref, done, total))
-    project.run(work) if step.prompts else asyncio.run(work)
+def whole_set(project: Project, ref: StageRef, progress: Callable[[int, int], None]) -> None:
+    """Run a whole `all_` step."""
+    run_whole_here(project, project.build, ref, progress)
 
 
-@task(name="rows", task_run_name="{ref}", cache_policy=NO_CACHE, persist_result=False)
-def run_rows(project: Project, ref: StageRef) -> None:
-    """A part's sources, or its people's verdicts."""
-    project.build.run_source(ref) if ref.step == SOURCE else project.build.run_people(ref)
+@task(name="sources", task_run_name="{ref}", cache_policy=NO_CACHE, persist_result=False)
+def sources(project: Project, ref: StageRef, progress: Callable[[int, int], None]) -> None:
+    """Read a part's sources, or apply its people's verdicts."""
+    run_whole_here(project, project.build, ref, progress)
 
 
 @flow(name="build", validate_parameters=False)
-def build(config: str, out: str, limit: int | None = None, watcher: ProgressListener | None = None) -> BuildManifest:
+def build(config: str, out: str, limit: int | None = None, listener: ProgressListener | None = None) -> BuildManifest:
     """Build every configured family into `out`."""
-    watching: ProgressListener = watcher or NoListener()
     project = Project(Path(config), Path(out), limit)
     if project.config.runner == "dask":
         project = Project(Path(config), Path(out), limit, workers=_dask_workers(project))
+    stages = project.build
     try:
         with building(project.state):
             project.store.probe()
-            _stages(project, watching)
-            manifest = write_outputs(project)
+            listener = Artifacts(listener or NoListener())
+            stages.called = listener.called
+            lock, example = partial(one_stage, project.state), partial(_first_item, project)
+            runner = Runner(stages, PrefectTasks(project, stages), lock, listener, example)
+            runner.run(ref for family, part in stages.parts() for ref in stages.stages(family, part))
+            manifest = write_output_files(project)
             note_build(project.store, project.out, manifest)
             remember(project)
     except BudgetSpent as stopped:
         raise project.over_budget() from stopped
     finally:
-        gc.unfreeze()
         project.close()
     return manifest
 
 
-def _stages(project: Project, watcher: ProgressListener) -> None:
-    """Run all stages, each as soon as those are finished that it needs. The first failure stops the others.
+class PrefectTasks(InProcess):
+    """Runs shards and files as tasks that are submitted, and whole stages as tasks in the thread of their stage."""
 
-    Each has a thread of its own that hands out its shards; models, with their limits, are shared by all of them.
-    """
-    builder = project.build
-    builder.called = watcher.called
-    parts = {ref: (family, part) for family, part in builder.parts() for ref in builder.stages(family, part)}
-    waiting = {ref: set(builder.needs(ref)) for ref in parts}
-    running: dict[Future[None], StageRef] = {}
-    with ThreadPoolExecutor(STAGES_AT_ONCE, thread_name_prefix="stage") as threads:
-        try:
-            while waiting or running:
-                for ref in [ref for ref, needed in waiting.items() if not needed]:
-                    del waiting[ref]
-                    family, part = parts[ref]
-                    work = partial(_stage, project, family, part, ref, watcher)
-                    running[threads.submit(copy_context().run, work)] = ref
-                done, _ = wait(running, TICK_S, FIRST_COMPLETED)
-                for stage in done:
-                    stage.result()
-                    for needed in waiting.values():
-                        needed.discard(running[stage])
-                    del running[stage]
-                watcher.waited()
-        except BaseException:
-            project.stop()
-            threads.shutdown(cancel_futures=True)
-            raise
+    @property
+    def at_once(self) -> int:
+        """Tasks of a stage in work at once: a stage of many shards leaves room for others."""
+        return max(SHARDS_AT_ONCE, 2 * self._project.workers)
+
+    def submit(self, ref: StageRef, piece: Piece) -> PrefectFuture[None]:  # type: ignore[override]
+        """Submit a shard or a file."""
+        fingerprint = self._build.fingerprint(ref)
+        if isinstance(piece, File):
+            return row_file.submit(self._project, ref, fingerprint, piece.index, piece.file)
+        return shard.submit(self._project, ref, fingerprint, piece.index, piece.start, piece.stop)
+
+    def run_whole(self, ref: StageRef, progress: Callable[[int, int], None]) -> None:
+        """Run a stage in one piece."""
+        whole = whole_set if isinstance(self._build.step(ref), SetStep) else sources
+        whole(self._project, ref, progress)
+
+    def stop(self) -> None:
+        """Stop the project: what waits for models ends, on this machine."""
+        self._project.stop()
 
 
-def _stage(project: Project, family: Family, part: Part, ref: StageRef, watcher: ProgressListener) -> None:
-    """Run one stage, unless it is finished; where another run is at it, wait for that one."""
-    builder = project.build
-    if builder.manifest(ref) is None:
-        with one_stage(project.state, builder.fingerprint(ref), project.waiting(ref, watcher)):
-            if builder.manifest(ref) is None:
-                _make(project, family, part, ref, watcher)
-                return
-    done = builder.manifest(ref)
-    assert done is not None
-    watcher.finished(ref, done, before=True, example=_example(project, family, part, ref))
+class Artifacts:
+    """Shows stages as artifacts of Prefect, progress and counts, and passes everything on to another listener."""
+
+    def __init__(self, listener: ProgressListener) -> None:
+        self._listener = listener
+        self._progress: dict[StageRef, UUID] = {}
+        self._in_pieces: set[StageRef] = set()
+        self.called, self.blocked, self.waited = listener.called, listener.blocked, listener.waited
+
+    def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None:
+        """Create the stage's progress."""
+        artifact = create_progress_artifact(progress=0.0, key=_artifact_key(ref, "progress"), description=str(ref))
+        assert isinstance(artifact, UUID)
+        self._progress[ref] = artifact
+        if total is not None:
+            self._in_pieces.add(ref)
+        self._listener.started(ref, total, calls)
+
+    def advanced(self, ref: StageRef, done: int, total: int) -> None:
+        """Move the progress of a stage in pieces."""
+        self._listener.advanced(ref, done, total)
+        if ref in self._in_pieces:
+            update_progress_artifact(self._progress[ref], progress=round(100 * done / total, 1))
+
+    def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
+        """Show the counts of a stage that ran now."""
+        if not before:
+            update_progress_artifact(self._progress[ref], progress=100.0)
+            create_table_artifact(table=_counts(manifest), key=_artifact_key(ref, "counts"), description=str(ref))
+        self._listener.finished(ref, manifest, before=before, example=example)
 
 
-def _make(project: Project, family: Family, part: Part, ref: StageRef, watcher: ProgressListener) -> None:
-    """Run a stage that is not finished."""
-    builder = project.build
-    step = builder.step(ref)
-    # What is there by now stays: it is not to be looked through for garbage with every few calls.
-    gc.collect()
-    gc.freeze()
-    if step is not None and step.embeds and _asks_servers(project, ref):
-        project.load_embedder()
-    with _progress(ref) as progress:
-        if step is None:
-            watcher.started(ref, None)
-            run_rows(project, ref)
-        elif isinstance(step, SetStep):
-            watcher.started(ref, None)
-            run_set(project, ref, watcher)
-        else:
-            fingerprint = builder.fingerprint(ref)
-            submits: list[Callable[[], PrefectFuture[None]]]
-            if isinstance(step, FilesStep):
-                files_of_rows = reversed(list(enumerate(builder.row_files(ref))))
-                submits = [partial(run_file.submit, project, ref, fingerprint, *one) for one in files_of_rows]
-            else:
-                spans = enumerate(builder.shards(ref))
-                submits = [partial(run_shard.submit, project, ref, fingerprint, index, *span) for index, span in spans]
-            watcher.started(ref, len(submits), expected_calls(builder, ref))
-            for count in _some_at_once(submits, max(SHARDS_AT_ONCE, 2 * project.workers)):
-                if project.stopped:
-                    raise Failed(f"{ref}: the build was stopped")
-                watcher.advanced(ref, count, len(submits))
-                progress(count / len(submits))
-            files = builder.files(ref)
-            shards = [shard for index in range(len(submits)) if (shard := files.shard(index)) is not None]
-            if len(shards) < len(submits):
-                raise Failed(
-                    f"{ref}: {len(submits) - len(shards)} of {len(submits)} shards were finished, but are not in "
-                    f"{project.config.store}; name a store that all workers reach, such as s3://bucket/prefix"
-                )
-            builder.finish(ref, shards)
-    manifest = builder.manifest(ref)
-    assert manifest is not None
-    _table(ref, manifest)
-    watcher.finished(ref, manifest, before=False, example=_example(project, family, part, ref))
-
-
-def _asks_servers(project: Project, ref: StageRef) -> bool:
-    """Whether a stage asks models other than the rules."""
-    step, family = project.build.step(ref), project.build.families[ref.family]
-    names = step.models(family.settings) if step is not None else ()
-    return not all(isinstance(family.models[name], Rules) for name in names)
-
-
-def _some_at_once(submits: Sequence[Callable[[], PrefectFuture[None]]], most: int) -> Iterator[int]:
-    """Have tasks run, at most so many at once: a stage of many shards leaves room for others. Yields how many are done.
-
-    Raises what a task failed with, as soon as it has.
-    """
-    done: SimpleQueue[PrefectFuture[None]] = SimpleQueue()
-    left = iter(submits)
-    for submit in islice(left, most):
-        submit().add_done_callback(done.put)
-    for count in range(1, len(submits) + 1):
-        done.get().result()
-        for submit in islice(left, 1):
-            submit().add_done_callback(done.put)
-        yield count
-
-
-def _example(project: Project, family: Family, part: Part, ref: StageRef) -> str | None:
-    if part.name != family.reads or ref.step != part.steps[-1].name:
-        return None
-    return next((family.show(record) for record in project.build.read(ref).slice(0, 1)), None)
-
-
-@contextmanager
-def _progress(ref: StageRef) -> Iterator[Any]:
-    """A progress artifact for a stage, with a function that moves it."""
-    name = create_progress_artifact(progress=0.0, key=_artifact_key(ref, "progress"), description=str(ref))
-    assert isinstance(name, UUID)
-
-    def move(share: float) -> None:
-        update_progress_artifact(name, progress=round(100 * share, 1))
-
-    yield move
-    move(1.0)
-
-
-def _table(ref: StageRef, manifest: StageManifest) -> None:
-    """The stage's counts as a table artifact."""
-    rows: list[dict[str, Any]] = [
+def _counts(manifest: StageManifest) -> list[dict[str, Any]]:
+    return [
         {"what": "planned", "records": manifest.planned},
         {"what": "kept", "records": manifest.kept},
         *({"what": f"dropped: {reason}", "records": count} for reason, count in manifest.dropped.items()),
         *({"what": f"calls: {prompt}", "records": usage.calls} for prompt, usage in manifest.usage.items()),
     ]
-    create_table_artifact(table=rows, key=_artifact_key(ref, "counts"), description=str(ref))
+
+
+def _first_item(project: Project, ref: StageRef) -> str | None:
+    """The first record of the part that a person would read first, where the stage ends it."""
+    family = project.build.families[ref.family].family
+    if ref.part != family.reads or ref.step != family.part(ref.part).steps[-1].name:
+        return None
+    return next((family.show(record) for record in project.build.read(ref).slice(0, 1)), None)
 
 
 def _artifact_key(ref: StageRef, kind: str) -> str:
     return f"{ref.family}-{ref.part}-{ref.step}-{kind}".replace("_", "-").lower()
 
 
-def run_build(config: Path, out: Path, limit: int | None, watcher: ProgressListener, runner: str) -> BuildManifest:
+def run_build(config: Path, out: Path, limit: int | None, listener: ProgressListener, runner: str) -> BuildManifest:
     """Run the build flow here and now."""
     with engine():
-        return build.with_options(task_runner=task_runner(runner))(str(config), str(out), limit, watcher)
+        return build.with_options(task_runner=task_runner(runner))(str(config), str(out), limit, listener)
 
 
 def task_runner(name: str) -> TaskRunner[Any]:

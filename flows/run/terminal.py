@@ -12,12 +12,12 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from flows.construct.progress import NoListener
 from flows.construct.stages import StageRef
 from flows.llm.model import Usage
 from flows.prefect_server.embedded import begin_prefect
 from flows.project.console import LogInterval, as_lines, make_console
 from flows.project.output_files import read_manifest
-from flows.project.progress import NoListener
 from flows.project.project import Project
 from flows.run.estimate import estimate
 from flows.run.summary import one_item, print_estimate, print_next, print_summary, total_usage, usage_by_prompt
@@ -41,13 +41,13 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     begin_prefect(project.state)
     from flows.run.flow import run_build
 
-    with Terminal(console) as watcher:
-        manifest = run_build(config, out, limit, watcher, project.config.runner)
-        watcher.announce("report")
+    with Terminal(console) as listener:
+        manifest = run_build(config, out, limit, listener, project.config.runner)
+        listener.announce("report")
         from flows.run.report import write_report
 
         report = write_report(project)
-    print_summary(console, manifest, watcher.seconds, watcher.asked)
+    print_summary(console, manifest, listener.seconds, listener.asked)
     if (item := one_item(project)) is not None:
         console.print(Panel(Markdown(as_lines(item)), title="one item", title_align="left", padding=(1, 2)))
     print_next(console, project, manifest, report)
@@ -125,7 +125,7 @@ class Terminal:
         )
 
     def __reduce__(self) -> tuple[type[NoListener], tuple[()]]:
-        """On another machine nobody watches."""
+        """On another machine nobody listens."""
         return NoListener, ()
 
     def __enter__(self) -> "Terminal":

@@ -6,9 +6,9 @@ from flows.project.command import ConfigArgument, OutOption
 
 
 def serve(config: ConfigArgument = None, out: OutOption = Path("out")) -> None:
-    """Rebuild on a schedule (`schedule.cron`), and run what you start in Prefect's pages, until you stop it.
+    """Rebuild on a schedule (`schedule.cron`) and run what you start in Prefect's pages, until you stop it.
 
-    With PREFECT_API_URL on the Prefect server of that address; without, one is started, for this machine alone.
+    Uses the Prefect server at PREFECT_API_URL; without that variable it starts one for this machine alone.
 
     Example: `touchstone serve my.yaml --out out`
     """

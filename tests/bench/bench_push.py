@@ -16,8 +16,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from annotation.label_studio.client import Client
-from annotation.label_studio.config import label_config, task_data
-from annotation.label_studio.sync import Queue, Wanted, ours, push
+from annotation.label_studio.config import label_config
+from annotation.label_studio.sync import Queue, QueuedTask, projects_of, push_queue
+from annotation.label_studio.task_data import task_data
 from schemas.rubric import Task
 from tests.forms import AUTHORING, AUTHORING_TASK, WRITTEN
 from tests.label_studio import copy_seed, make_seed, served
@@ -26,17 +27,17 @@ ITEMS = 2_000
 TURNS = 3
 
 
-def wanted(number: int) -> Wanted:
+def wanted(number: int) -> QueuedTask:
     """A dialogue whose five boxes have a text each."""
     texts = {name: f"{text} ({number})" for name, text in WRITTEN.items() if name not in ("decision", "note")}
     task = Task(
         key=f"k{number}", rubric=AUTHORING.name, version=AUTHORING.version, item_id="item", item_key="item",
         item_view="view", shown={**AUTHORING_TASK.shown, "response": f"It is number {number}."}, drafts=texts,
     )  # fmt: skip
-    return Wanted(task.key, task.id, task_data(AUTHORING, task))
+    return QueuedTask(task.key, task.id, task_data(AUTHORING, task))
 
 
-def bare(client: Client, tasks: list[Wanted], turn: int) -> float:
+def bare(client: Client, tasks: list[QueuedTask], turn: int) -> float:
     """Seconds of the import alone."""
     project = client.make_project(f"Bare {turn}", label_config(AUTHORING))
     rows = [{"data": dict(one.data)} for one in tasks]
@@ -50,7 +51,7 @@ def bare(client: Client, tasks: list[Wanted], turn: int) -> float:
 def pushed(client: Client, queue: Queue) -> tuple[float, int]:
     """Seconds of a push, as `annotate push` does it, and how many tasks it sent."""
     started = time.perf_counter()
-    done = push(client, queue, ours(client, "bench").get(queue.name))
+    done = push_queue(client, queue, projects_of(client, "bench").get(queue.name))
     return time.perf_counter() - started, done.imported
 
 

@@ -100,9 +100,10 @@ def whole_words(case: Case) -> str:
 
 def forget() -> None:
     """Empty the caches of texts, answers and results, so that a run starts as the first one did."""
-    from flows.language.en.mentions import find, plan_of
-    from flows.language.en.replace import described
+    from flows.language.en.forms import described
+    from flows.language.en.mentions import find
     from flows.language.en.tokens import tokens
+    from flows.language.en.variants import plan_of
 
     for kept in (compare, tokens, find, plan_of, described):
         kept.cache_clear()

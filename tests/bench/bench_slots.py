@@ -18,9 +18,12 @@ from pydantic import BaseModel
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from flows.construct.counting import finish
 from flows.construct.engine import Context, Slot, expand
 from flows.construct.estimates import Expected
-from flows.construct.stages import SOURCE, Build, StageRef, side_by_side
+from flows.construct.preparing import shard_spans
+from flows.construct.running import run_shard, run_source, side_by_side
+from flows.construct.stages import SOURCE, Build, StageRef
 from flows.llm.model import Out, Prompt, Usage
 from schemas.source import Statement
 from tests.toy import FAMILY, SHOUT, ToShout, Word, shout, toy_build
@@ -77,16 +80,16 @@ async def bare(count: int) -> float:
 async def ours(build: Build) -> float:
     """Seconds of the stage, some shards at once."""
     ref = StageRef("toy", "words", "shout_at")
-    build.run_source(StageRef("toy", "words", SOURCE))
+    run_source(build, StageRef("toy", "words", SOURCE))
     started = time.perf_counter()
     room = asyncio.Semaphore(SHARDS)
 
     async def shard(index: int, span: tuple[int, int]) -> object:
         async with room:
-            return await build.run_shard(ref, index, *span)
+            return await run_shard(build, ref, index, *span)
 
-    shards = await side_by_side(shard(index, span) for index, span in enumerate(build.shards(ref)))
-    build.finish(ref, shards)
+    shards = await side_by_side(shard(index, span) for index, span in enumerate(shard_spans(build, ref)))
+    finish(build, ref, shards)
     return time.perf_counter() - started
 
 

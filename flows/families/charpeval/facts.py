@@ -1,7 +1,10 @@
-"""What the texts of a dialogue say: the facts of the knowledge, and what the response takes of them."""
+"""The facts and entities of a dialogue's texts: what the knowledge says, and what the response uses of it."""
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Protocol
 
 from flows.language import en
@@ -9,20 +12,22 @@ from flows.language import en
 LEAST_UNUSED = 3
 """Content words of a clause of the knowledge that the response lacks, for the clause to be a fact of its own: with
 two, "in the 1970s" would be one."""
-
 LEAST_UNUSED_SHARE = 0.5
-"""Of the clause's content words: with fewer it is the response in other words."""
+"""Least share of the clause's content words that the response lacks: with fewer it is the response in other words."""
 LEAST_CLAUSE = 4
 """Words of a clause: with three it is a name."""
 OPENING = 3
-"""Words of a response within which its subject stands: "Well, they live"."""
+"""Words of a response within which its subject occurs: "Well, they live"."""
+MOST_FACTS = 12
+"""Sentences of other dialogues that a builder is shown: for three of the five drafts, some to choose from."""
+FACT_WORDS = range(4, 41)
+"""Words of such a sentence: a response has no more."""
 _CLAUSE = re.compile(
     r"[;:()\n]+|\s[–—-]+\s|,?\s+(?:while|whereas|but|although|though|which|who|where|because)\s+|,\s+(?:and\s+)?",
     re.IGNORECASE,
 )
-
 _POINTING = frozenset(("it", "they", "he", "she"))
-_TELLS = re.compile(r"(?:\s*\([^)]*\))?(?:,[^,]{1,60},)?\s+(?:is|are|was|were|has|have|refers to)\s")
+_DEFINES = re.compile(r"(?:\s*\([^)]*\))?(?:,[^,]{1,60},)?\s+(?:is|are|was|were|has|have|refers to)\s")
 
 
 class Grounded(Protocol):
@@ -36,64 +41,114 @@ class Grounded(Protocol):
     def response(self) -> str: ...
 
 
+def normalised(text: str) -> str:
+    """The text's words in lower case, without punctuation: the same for two spellings of a text."""
+    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
+
+
 def unused_facts(knowledge: str, response: str) -> list[str]:
     """The clauses of the knowledge that say something the response does not say, in their order.
 
-    A sentence of which no clause does so by itself, but the whole, is one.
+    A sentence counts as a whole if it does so and none of its clauses does by itself.
     """
-    said = en.content_words(response)
+    used = en.content_words(response)
 
     def is_unused(text: str) -> bool:
         words = en.content_words(text)
         least = max(LEAST_UNUSED, LEAST_UNUSED_SHARE * len(words))
-        return en.count(text) >= LEAST_CLAUSE and len(words - said) >= least
+        return en.count(text) >= LEAST_CLAUSE and len(words - used) >= least
 
-    found: list[str] = []
+    facts: list[str] = []
     for sentence in en.sentences(knowledge):
         clauses = [clause.strip() for clause in _CLAUSE.split(sentence) if is_unused(clause)]
-        found += clauses or ([sentence] if is_unused(sentence) else [])
-    return found
+        facts += clauses or ([sentence] if is_unused(sentence) else [])
+    return facts
 
 
-def lacking(knowledge: str, response: str) -> list[en.Entity]:
+def new_words(text: str, knowledge: str) -> frozenset[str]:
+    """The content words of `text` that the knowledge does not have."""
+    return en.content_words(text) - en.content_words(knowledge)
+
+
+# ---- entities ----
+
+
+def unnamed_entities(knowledge: str, response: str) -> list[en.Entity]:
     """The entities of the knowledge that the response does not name."""
-    return [one for one in en.entities(knowledge) if not en.names(response, one)]
+    return [entity for entity in en.entities(knowledge) if not en.names(response, entity)]
 
 
 def main_entities(dialogue: Grounded) -> Sequence[en.Entity]:
-    """What the response is about: those of its entities that the easy utterance asks about, or else the first.
+    """The entities that the response is about: those that the easy utterance asks about, or else the first.
 
     A response that opens with a pronoun ("They live on nectar") is about what the easy utterance and the knowledge
     name. Section 2.3.3 leaves it to the annotators to identify the one main entity.
     """
-    found = en.entities(dialogue.response)
-    if asked := [one for one in found if en.names(dialogue.easy_utterance, one)]:
+    entities = en.entities(dialogue.response)
+    if asked := [entity for entity in entities if en.names(dialogue.easy_utterance, entity)]:
         return asked
     if _POINTING.intersection(en.words(dialogue.response)[:OPENING]):
-        pointed = [one for one in en.entities(dialogue.knowledge) if en.names(dialogue.easy_utterance, one)]
-        return pointed or found[:1]
-    return found[:1]
+        meant = [entity for entity in en.entities(dialogue.knowledge) if en.names(dialogue.easy_utterance, entity)]
+        return meant or entities[:1]
+    return entities[:1]
 
 
-def others(dialogue: Grounded) -> list[en.Entity]:
-    """What the knowledge names and the response does not, in a word or by a pronoun (section 2.3.4)."""
-    main = set(map(name_of, main_entities(dialogue)))
-    return [one for one in lacking(dialogue.knowledge, dialogue.response) if name_of(one) not in main]
+def other_entities(dialogue: Grounded) -> list[en.Entity]:
+    """The entities that the knowledge names and the response does not, in a word or by a pronoun (section 2.3.4)."""
+    main = set(map(entity_key, main_entities(dialogue)))
+    return [
+        entity for entity in unnamed_entities(dialogue.knowledge, dialogue.response) if entity_key(entity) not in main
+    ]
 
 
-def defined(sentence: str) -> en.Entity | None:
-    """What a sentence tells what it is, as an encyclopedia begins: "Bread is ...", "The cello (...) has ..."."""
+def defined_entity(sentence: str) -> en.Entity | None:
+    """The entity that a sentence defines as an encyclopedia begins: "Bread is ...", "The cello (...) has ..."."""
     first = next(iter(en.entities(sentence)), None)
     if first is None or (start := sentence.find(first.text)) > len("The "):
         return None
-    return first if _TELLS.match(sentence, start + len(first.text)) else None
+    return first if _DEFINES.match(sentence, start + len(first.text)) else None
 
 
-def name_of(entity: en.Entity) -> str:
-    """What two entities that are the same have in common."""
+def entity_key(entity: en.Entity) -> str:
+    """Equal for two mentions of the same entity."""
     return entity.text.casefold() if entity.is_name else " ".join([*entity.text.casefold().split()[:-1], entity.head])
 
 
-def beyond(text: str, knowledge: str) -> frozenset[str]:
-    """The content words of `text` that the knowledge does not have."""
-    return en.content_words(text) - en.content_words(knowledge)
+# ---- facts of other dialogues ----
+
+
+@dataclass(frozen=True)
+class FactIndex:
+    """Sentences of the knowledge of all dialogues, by the entity that they define and by what else they name."""
+
+    defining: Mapping[str, Sequence[str]]
+    naming: Mapping[str, Sequence[str]]
+
+    def about(self, dialogue: Grounded) -> tuple[str, ...]:
+        """Sentences on the main entities and on those of the knowledge alone, which the knowledge does not contain.
+
+        One of each entity in turn, first those that define it.
+        """
+        known = {normalised(sentence) for sentence in en.sentences(dialogue.knowledge)}
+        keys = dict.fromkeys(map(entity_key, (*main_entities(dialogue), *other_entities(dialogue))))
+        by_entity = [[*self.defining.get(key, ()), *self.naming.get(key, ())] for key in keys]
+        in_turn = (sentence for turn in zip_longest(*by_entity) for sentence in turn if sentence is not None)
+        fresh = [
+            sentence
+            for sentence in dict.fromkeys(in_turn)
+            if normalised(sentence) not in known and len(new_words(sentence, dialogue.knowledge)) >= LEAST_UNUSED
+        ]
+        return tuple(fresh[:MOST_FACTS])
+
+
+def index_facts(knowledge: Iterable[str]) -> FactIndex:
+    """Index the sentences that can be understood on their own, each once."""
+    defining: dict[str, list[str]] = defaultdict(list)
+    naming: dict[str, list[str]] = defaultdict(list)
+    for sentence in sorted({sentence for text in set(knowledge) for sentence in en.sentences(text)}):
+        if en.count(sentence) not in FACT_WORDS or en.dangling_subject(sentence) is not None:
+            continue
+        subject = defined_entity(sentence)
+        for entity in en.entities(sentence):
+            (defining if entity == subject else naming)[entity_key(entity)].append(sentence)
+    return FactIndex(defining, naming)

@@ -4,108 +4,62 @@ Ghaddar et al., "CHARPEval: Benchmarking Large Language Models' Contextual Reaso
 Dialogue", 2025: section 2.2 (the two last utterances), 2.3 (the distractors), appendix B (who writes them).
 """
 
-from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
 
-from pydantic import Field, field_validator
-
-from data.sources import SourceSpec
 from flows.construct.engine import Context, Drop, SetContext, Slot, StepContext
 from flows.construct.records import Records
-from flows.construct.settings import FamilySettings
 from flows.families.charpeval import checks
-from flows.families.charpeval.checks import said
-from flows.families.charpeval.facts import LEAST_UNUSED, beyond, defined, main_entities, name_of, others
-from flows.families.charpeval.inference import Shots
+from flows.families.charpeval.facts import FactIndex, index_facts, normalised
 from flows.families.charpeval.prompts import DRAFT_DISTRACTORS, DRAFT_UTTERANCES, RefusedDraft, ToAsk, ToDistract
+from flows.families.charpeval.settings import CharpEvalSettings
 from flows.language import en
 from flows.language.en.tokens import word_set
-from flows.llm.model import InvalidAnswer, Model
+from flows.llm.model import InvalidAnswer
 from schemas.base import Provenance, content_hash
 from schemas.charpeval import DISTRACTOR_TYPES, SUBSETS, Authored, CharpEvalItem, DistractorType, Subset, UtterancePair
-from schemas.errors import WrongInput
 from schemas.rubric import Turn
 from schemas.source import Dialogue
 
 LEAST_SENTENCE = 3
 """Words of the shortest sentence that states a fact: "Cats eat mice"."""
 LEAST_SUPPORT = 0.7
-"""Share of the response's content words, fillers aside, that the knowledge has, where the source does not vouch for
-it; read on Topical-Chat, where most responses rest on fun facts that are not in the data."""
+"""Share of the response's content words, without fillers, that the knowledge has, if the source does not vouch for it;
+chosen on Topical-Chat, where most responses rest on fun facts that are not in the data."""
 LEAST_SUPPORTED = 4
-"""How many such words it has, at least, where no utterances were written for it; all but one of them beside those of
-the user's last utterance."""
+"""Least number of such words if no utterances were written for the response; all but one of them in addition to the
+words of the user's last utterance."""
 FILLERS = word_set(
     "yes yeah yep no not oh ok wow lol haha hi hello hey well really actually great nice cool good sure know think "
     "guess hear like love read say tell see wonder believe thing lot right true interesting amazing crazy guy "
     "more most many much one other some all may just only even first use make get go come"
 )
-"""Base forms that a conversation has whatever it is about."""
+"""Base forms that occur in a conversation on any subject."""
 NO_DRAFT = "the builder had none"
 MOST_TRIES = 2
-"""Times that drafts are asked for: those that break a rule are asked for once more, with what was wrong."""
-MOST_FACTS = 12
-"""Sentences of other dialogues that a builder is shown: for three of the five drafts, some to choose from."""
-FACT_WORDS = range(4, 41)
-"""Words of such a sentence: a response has no more."""
-
-
-class CharpEvalSettings(FamilySettings):
-    """CHARPEval's block of the configuration."""
-
-    sources: tuple[SourceSpec, ...] = Field((), description="Dialogues with knowledge")
-    shots: tuple[Shots, ...] = Field(
-        (0, 3), min_length=1, description="Demonstrations before the dialogue when a model is evaluated (appendix A)"
-    )
-
-    @field_validator("shots")
-    @classmethod
-    def _each_once(cls, value: tuple[Shots, ...]) -> tuple[Shots, ...]:
-        if len(set(value)) != len(value):
-            raise ValueError("each stands once")
-        return value
-
-
-def ready(settings: CharpEvalSettings, models: Mapping[str, Model]) -> None:
-    """Raise `WrongInput` where there is no source, or one in another language than English."""
-    if not settings.sources:
-        raise WrongInput("families.charpeval.sources: is empty; name dialogues with knowledge")
-    for spec in settings.sources:
-        if spec.language != "en":
-            raise WrongInput(
-                f"families.charpeval: {spec.name}: language {spec.language}: CHARPEval reads English; correct the "
-                "source's language, or leave it out"
-            )
+"""Times that drafts are asked for: those that break a rule are asked for once more, with the problem."""
 
 
 # ---- utterances: the hard and the easy one (section 2.2) ----
 
 
 async def filter_dialogue(source: Dialogue, ctx: Context) -> UtterancePair:
-    """Dialogues with a turn to go on, knowledge in sentences, and a response that follows from it.
+    """Dialogues with a previous turn, knowledge in sentences, and a response that follows from it.
 
-    Departure: a dialogue of one turn, the user's (BEGIN has no others), goes on, though no utterance can need a
-    history that is not there: people write what the bot says to it, and then the user's last utterance.
-    Rows that are published with their distractors are taken as they are.
+    Departure: a dialogue of one turn, the user's (BEGIN has no others), is kept, though no utterance can need a history
+    that does not exist: people write the bot's reply to it, and then the user's last utterance. Rows that are published
+    with their distractors are taken as they are.
     """
     history, last = _by_turns(source)
-    notes = [source.note] if source.note else []
     published = bool(source.distractors)
-    if published and source.distractors.keys() != set(DISTRACTOR_TYPES):
-        raise Drop("not one distractor of each type", ", ".join(source.distractors))
-    if published and not (source.hard_utterance or source.easy_utterance):
-        raise Drop("published without its last utterance", source.response)
-    options = [source.response, *source.distractors.values()]
-    if published and len(set(map(str.strip, options))) < len(options):
-        raise Drop("two options are the same text", next(one for one in options if options.count(one) > 1))
-    if not history and not last and not published:
+    if published:
+        _require_complete(source)
+    elif not history and not last:
         raise Drop("too few turns", source.response)
-    if not said(source.knowledge):
+    if not normalised(source.knowledge):
         raise Drop("no knowledge", source.response)
     if all(en.count(sentence) < LEAST_SENTENCE for sentence in en.sentences(source.knowledge)):
         raise Drop("knowledge without sentences", source.knowledge)
-    if not said(source.response):
+    if not normalised(source.response):
         raise Drop("empty response", source.knowledge[:200])
     if not source.attributed and not published:
         _require_support(source, last)
@@ -119,15 +73,14 @@ async def filter_dialogue(source: Dialogue, ctx: Context) -> UtterancePair:
         response=source.response.strip(),
         distractors={kind: source.distractors[kind] for kind in DISTRACTOR_TYPES} if published else {},
         source=f"{source.format}:{source.source.source}",
-        provenance=ctx.provenance(source, sources=[source.source], notes=notes),
+        provenance=ctx.provenance(source, sources=[source.source], notes=[source.note] if source.note else []),
     )
 
 
 def _by_turns(source: Dialogue) -> tuple[tuple[str, ...], str]:
-    """The history by turns of user and bot, the bot's last, and the user's last utterance.
+    """The history by turns of user and bot, the last being the bot's, and the user's last utterance.
 
-    What one of them says in several turns is one turn; what the user says right before the last utterance
-    belongs to it.
+    Successive turns of one speaker are joined; what the user says right before the last utterance belongs to it.
     """
     turns: list[Turn] = []
     for turn in (*source.history, Turn(speaker="User", text=source.last_utterance)):
@@ -140,7 +93,19 @@ def _by_turns(source: Dialogue) -> tuple[tuple[str, ...], str]:
     return tuple(turn.text for turn in turns), last
 
 
+def _require_complete(source: Dialogue) -> None:
+    """Raise `Drop` unless a published row has a last utterance and five distractors, all different."""
+    if source.distractors.keys() != set(DISTRACTOR_TYPES):
+        raise Drop("not one distractor of each type", ", ".join(source.distractors))
+    if not (source.hard_utterance or source.easy_utterance):
+        raise Drop("published without its last utterance", source.response)
+    options = [source.response, *source.distractors.values()]
+    if len(set(map(str.strip, options))) < len(options):
+        raise Drop("two options are the same text", next(text for text in options if options.count(text) > 1))
+
+
 def _require_support(source: Dialogue, last: str) -> None:
+    """Raise `Drop` unless the response rests on the knowledge."""
     knowledge = en.content_words(source.knowledge)
     response = en.content_words(source.response) - FILLERS
     supported = response & knowledge
@@ -157,44 +122,50 @@ def _require_support(source: Dialogue, last: str) -> None:
 async def join_subsets(
     pairs: Records[UtterancePair], ctx: SetContext[CharpEvalSettings]
 ) -> AsyncIterator[UtterancePair]:
-    """Section 2.2: dialogues that differ in the last utterance alone, one hard and one easy, are one pair.
+    """Section 2.2: dialogues that differ in the last utterance alone, one hard and one easy, become one pair.
 
-    The one that brought the hard utterance is kept, whichever comes first.
+    The dialogue with the hard utterance is kept, whichever comes first.
     """
     hard: dict[str, UtterancePair] = {}
     easy: dict[str, UtterancePair] = {}
     for pair in pairs:
         if bool(pair.hard_utterance) != bool(pair.easy_utterance):
             (hard if pair.hard_utterance else easy).setdefault(_but_utterances(pair), pair)
-    joined = {hard[same].key: one for same, one in easy.items() if same in hard}
-    gone = {easy[same].key: hard[same] for same in easy if same in hard}
+    shared = hard.keys() & easy.keys()
+    easy_of = {hard[dialogue].key: easy[dialogue] for dialogue in shared}
+    hard_of = {easy[dialogue].key: hard[dialogue] for dialogue in shared}
     for pair in pairs:
-        if (into := gone.get(pair.key)) is not None:
+        if (into := hard_of.get(pair.key)) is not None:
             ctx.drop(pair, Drop("joined with its hard utterance", pair.easy_utterance, related_id=into.id))
-        elif (other := joined.get(pair.key)) is not None:
-            yield pair.revised(easy_utterance=other.easy_utterance, provenance=_both(pair, other))
+        elif (other := easy_of.get(pair.key)) is not None:
+            yield pair.revised(easy_utterance=other.easy_utterance, provenance=_joined(pair, other))
         else:
             yield pair
 
 
 def _but_utterances(pair: UtterancePair) -> str:
-    texts = [said(turn) for turn in pair.history], said(pair.knowledge), said(pair.response)
+    """Equal for dialogues that differ in the last utterance alone."""
+    texts = [normalised(turn) for turn in pair.history], normalised(pair.knowledge), normalised(pair.response)
     return content_hash(*texts, dict(pair.distractors))
 
 
-def _both(pair: UtterancePair, other: UtterancePair) -> Provenance:
-    one, two = pair.provenance, other.provenance
-    return one.model_copy(update={"sources": (*one.sources, *two.sources), "parents": (*one.parents, *two.parents)})
+def _joined(pair: UtterancePair, other: UtterancePair) -> Provenance:
+    first, second = pair.provenance, other.provenance
+    return first.model_copy(
+        update={"sources": (*first.sources, *second.sources), "parents": (*first.parents, *second.parents)}
+    )
 
 
 async def drop_duplicates(
     pairs: Records[UtterancePair], ctx: SetContext[CharpEvalSettings]
 ) -> AsyncIterator[UtterancePair]:
-    """One pair of each dialogue and knowledge, whatever its case and punctuation, whoever responds to it."""
+    """One pair of each dialogue and knowledge, whatever its case and punctuation, and whatever the response."""
     seen: dict[str, str] = {}
     for pair in pairs:
         utterances = (pair.last_utterance, pair.hard_utterance, pair.easy_utterance)
-        same = content_hash(*([said(text) for text in texts] for texts in (pair.history, utterances, [pair.knowledge])))
+        same = content_hash(
+            *([normalised(text) for text in texts] for texts in (pair.history, utterances, [pair.knowledge]))
+        )
         if same in seen:
             ctx.drop(pair, Drop("duplicate dialogue and knowledge", pair.response, related_id=seen[same]))
         else:
@@ -203,37 +174,37 @@ async def drop_duplicates(
 
 
 async def draft_utterances(pair: UtterancePair, ctx: Context) -> UtterancePair:
-    """Suggestions for what is not written, and why there is none. A builder that has none costs nothing but them."""
+    """Suggestions for the utterances that are not written, or why there is none; the pair goes on in either case."""
     wanted = checks.UTTERANCES if pair.before else (checks.BOT_TURN, *checks.UTTERANCES)
-    missing = [name for name in wanted if not said(getattr(pair, name))]
+    missing = [name for name in wanted if not normalised(getattr(pair, name))]
     if not missing or pair.distractors:
         return pair
     asked = ToAsk(
         history=pair.history, last_utterance=pair.last_utterance, knowledge=pair.knowledge, response=pair.response
     )
     try:
-        given = await ctx.ask(DRAFT_UTTERANCES, asked)
+        suggested = await ctx.ask(DRAFT_UTTERANCES, asked)
     except InvalidAnswer as invalid:
         return pair.revised(
             left_out=dict.fromkeys(missing, _no_answer(invalid)), provenance=ctx.asked_of(pair.provenance)
         )
-    taken = {said(text): what for what, text in _already_said(pair).items() if said(text)}
+    taken = {normalised(text): name for name, text in _existing_texts(pair).items() if normalised(text)}
     drafts: dict[str, str] = {}
     left_out: dict[str, str] = {}
     for name in missing:
-        text = " ".join(getattr(given, name).split())
-        if not said(text):
+        text = " ".join(getattr(suggested, name).split())
+        if not normalised(text):
             left_out[name] = NO_DRAFT
-        elif (same := taken.get(said(text))) is not None:
+        elif (same := taken.get(normalised(text))) is not None:
             left_out[name] = f"the builder's, “{text}”, is the same as {same}"
         else:
             drafts[name] = text
-            taken[said(text)] = name.replace("_", " ")
+            taken[normalised(text)] = name.replace("_", " ")
     return pair.revised(drafts=drafts, left_out=left_out, provenance=ctx.asked_of(pair.provenance))
 
 
-def _already_said(pair: UtterancePair) -> Mapping[str, str]:
-    """What no suggestion may say again."""
+def _existing_texts(pair: UtterancePair) -> dict[str, str]:
+    """The texts that no suggestion may repeat, by their names."""
     return {
         "the hard utterance": pair.hard_utterance,
         "the easy utterance": pair.easy_utterance,
@@ -255,7 +226,7 @@ def when_ready(pair: UtterancePair, prepared: object) -> Sequence[Slot]:
 
 
 async def open_authoring(pair: UtterancePair, slot: Slot, ctx: Context) -> Authored:
-    """The dialogue as an author gets it, with nothing written yet; or with the five as they were published."""
+    """The dialogue as an author gets it, with nothing written yet; or with the five distractors as published."""
     return Authored(
         key=ctx.key,
         history=pair.before,
@@ -270,57 +241,19 @@ async def open_authoring(pair: UtterancePair, slot: Slot, ctx: Context) -> Autho
     )
 
 
-@dataclass(frozen=True)
-class FactPool:
-    """Sentences of the knowledge of all dialogues, by what they say something of and by what else they name."""
-
-    subjects: Mapping[str, Sequence[str]]
-    others: Mapping[str, Sequence[str]]
-
-    def on(self, record: Authored) -> tuple[str, ...]:
-        """Sentences on what the response is about, and on what the knowledge alone names, that it does not hold.
-
-        In turns one of each entity, those that tell what it is first.
-        """
-        own = {said(sentence) for sentence in en.sentences(record.knowledge)}
-        wanted = [name_of(one) for one in (*main_entities(record), *others(record))]
-        found: dict[str, None] = {}
-        lists = [[*self.subjects.get(name, ()), *self.others.get(name, ())] for name in dict.fromkeys(wanted)]
-        for place in range(max(map(len, lists), default=0)):
-            for sentences in lists:
-                if place < len(sentences) and said(sentences[place]) not in own:
-                    found.setdefault(sentences[place])
-        fresh = [sentence for sentence in found if len(beyond(sentence, record.knowledge)) >= LEAST_UNUSED]
-        return tuple(fresh[:MOST_FACTS])
-
-
-def collect_facts(step: StepContext[CharpEvalSettings, Authored]) -> FactPool:
+def collect_facts(step: StepContext[CharpEvalSettings, Authored]) -> FactIndex:
     """The facts of the dialogues that authors get."""
-    return facts_of(record.knowledge for record in step.inputs if not record.published)
+    return index_facts(record.knowledge for record in step.inputs if not record.published)
 
 
-def facts_of(knowledge: Iterable[str]) -> FactPool:
-    """The sentences that stand on their own, each once."""
-    subjects: dict[str, list[str]] = defaultdict(list)
-    others: dict[str, list[str]] = defaultdict(list)
-    for sentence in sorted({sentence for text in set(knowledge) for sentence in en.sentences(text)}):
-        if en.count(sentence) not in FACT_WORDS or en.dangling_subject(sentence) is not None:
-            continue
-        subject = defined(sentence)
-        for entity in en.entities(sentence):
-            (subjects if entity == subject else others)[name_of(entity)].append(sentence)
-    return FactPool(subjects, others)
+async def draft_distractors(record: Authored, ctx: Context[CharpEvalSettings, FactIndex]) -> Authored:
+    """Sections 2.3.1 to 2.3.5 as suggestions: those that break no rule for which a reviewer would reject them.
 
-
-async def draft_distractors(record: Authored, ctx: Context[CharpEvalSettings, FactPool]) -> Authored:
-    """Sections 2.3.1 to 2.3.5 as suggestions: those that break no rule that would send them back.
-
-    Those that do are asked for again with what is wrong; what is left out in the end is told with the reason.
+    Those that do are asked for again with the problem; a suggestion left out in the end is recorded with the reason.
     Departure: the paper's annotators start from nothing. Suggestions are shown as such, and are no part of an item.
     """
     if record.published:
         return record
-    pool = ctx.prepared
     drafts: dict[DistractorType, str] = {}
     refused: tuple[RefusedDraft, ...] = ()
     left_out: dict[str, str] = dict.fromkeys(DISTRACTOR_TYPES, NO_DRAFT)
@@ -331,7 +264,7 @@ async def draft_distractors(record: Authored, ctx: Context[CharpEvalSettings, Fa
             easy_utterance=record.easy_utterance,
             knowledge=record.knowledge,
             response=record.response,
-            facts=pool.on(record),
+            facts=ctx.prepared.about(record),
             drafts=drafts,
             refused=refused,
         )
@@ -341,12 +274,12 @@ async def draft_distractors(record: Authored, ctx: Context[CharpEvalSettings, Fa
             if not refused:
                 left_out = dict.fromkeys(DISTRACTOR_TYPES, _no_answer(invalid))
             break
-        wanted = [one.type for one in refused] or DISTRACTOR_TYPES
-        texts = drafts | {kind: texts[kind] for kind in wanted if kind in texts and said(texts[kind])}
+        wanted = [draft.type for draft in refused] or DISTRACTOR_TYPES
+        texts = drafts | {kind: texts[kind] for kind in wanted if kind in texts and normalised(texts[kind])}
         broken = checks.rejected_drafts(record, texts)
         drafts = {kind: texts[kind] for kind in DISTRACTOR_TYPES if kind in texts and kind not in broken}
         refused = tuple(RefusedDraft(type=kind, text=texts[kind], problem=why) for kind, why in broken.items())
-        left_out |= {one.type: f"the builder's, “{one.text}”, {one.problem}" for one in refused}
+        left_out |= {draft.type: f"the builder's, “{draft.text}”, {draft.problem}" for draft in refused}
         if not refused:
             break
     left_out = {kind: why for kind, why in left_out.items() if kind not in drafts}
@@ -357,12 +290,12 @@ async def draft_distractors(record: Authored, ctx: Context[CharpEvalSettings, Fa
 
 
 def when_written(record: Authored, prepared: object) -> Sequence[Slot]:
-    """Both subsets, once all five distractors are written; of what is published those that are."""
+    """Both subsets, once all five distractors are written; of a published row, those that it has."""
     return [{"subset": subset} for subset in record.subsets] if len(record.distractors) == len(DISTRACTOR_TYPES) else []
 
 
 async def make_item(record: Authored, slot: Slot, ctx: Context) -> CharpEvalItem:
-    """One subset's item. The order of its options is drawn, for exports that need one; no score depends on it."""
+    """One subset's item. The order of its options is random, for exports that need one; no score depends on it."""
     subset = SUBSETS[0] if slot["subset"] == SUBSETS[0] else SUBSETS[1]
     options = [record.response, *record.distractors.values()]
     ctx.random(record.key, subset).shuffle(options)
@@ -370,7 +303,7 @@ async def make_item(record: Authored, slot: Slot, ctx: Context) -> CharpEvalItem
 
 
 def items_of(record: Authored) -> list[CharpEvalItem]:
-    """Both subsets' items of a dialogue as one author left it, to be weighed beside another author's (appendix B)."""
+    """Both subsets' items of a dialogue as one author left it, to compare it with another author's (appendix B)."""
     options = [record.response, *record.distractors.values()]
     return [_item(record, subset, options, record.key, record.provenance) for subset in record.subsets]
 

@@ -1,4 +1,4 @@
-"""What people are asked: to write the two last utterances (section 2.2), and the five distractors (section 2.3)."""
+"""The forms in which people write the two last utterances (section 2.2) and the five distractors (section 2.3)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,11 +16,12 @@ from flows.families.charpeval.checks import (
     unfit_authored,
     unfit_pair,
 )
-from schemas.charpeval import Authored, UtterancePair
+from schemas.charpeval import DISTRACTOR_TYPES, Authored, UtterancePair
 from schemas.rubric import Choice, Rubric, Shown, Turn, Written
 
 REVIEW_GUIDELINE = "guideline.review.md"
 
+USE = Choice(name=DECISION, question="Can the conversation be used?", options=(USABLE, REJECT), fixes=(USABLE,))
 UTTERANCE = Rubric(
     name="charpeval-utterance",
     title="Write the user's last utterance, twice",
@@ -33,14 +34,7 @@ UTTERANCE = Rubric(
         Shown(name="response", title="The Bot's response"),
     ),
     listed="dialogue",
-    asks=(
-        Choice(
-            name=DECISION,
-            question="Can the conversation be used?",
-            options=(USABLE, REJECT),
-            fixes=(USABLE,),
-        ),
-    ),
+    asks=(USE,),
     writes=(
         Written(
             name="bot_turn",
@@ -66,6 +60,29 @@ UTTERANCE = Rubric(
         WHY_UNCHANGED,
     ),
 )
+DISTRACTORS = (
+    (
+        "1. KGIR: a fact of the knowledge that does not answer",
+        "Take it from the part of the knowledge that the right response does not use.",
+    ),
+    (
+        "2. KGUG: a true fact beside the knowledge, in words of the right response",
+        "Use some words of the right response. The knowledge must not say it.",
+    ),
+    (
+        "3. RECF: a commonplace on what the right response is about",
+        "As an encyclopedia begins on it. Name it. The knowledge must not say it.",
+    ),
+    (
+        "4. IECF: a commonplace on something that only the knowledge names",
+        "Name a thing that the knowledge names and the right response does not.",
+    ),
+    (
+        "5. COEX: an idiom, proverb or stock phrase that fits here",
+        "It answers nothing; best name nothing that the knowledge names.",
+    ),
+)
+"""Title and hint of each type's field."""
 AUTHORING = Rubric(
     name="charpeval-authoring",
     title="Write five wrong responses, each wrong in its own way",
@@ -78,49 +95,11 @@ AUTHORING = Rubric(
         Shown(name="knowledge", title="What the Bot knows"),
         Shown(name="response", title="The right response"),
     ),
-    asks=(
-        Choice(
-            name=DECISION,
-            question="Can the conversation be used?",
-            options=(USABLE, REJECT),
-            fixes=(USABLE,),
-        ),
-    ),
+    asks=(USE,),
     writes=(
-        Written(
-            name="KGIR",
-            title="1. KGIR: a fact of the knowledge that does not answer",
-            hint="Take it from the part of the knowledge that the right response does not use.",
-            corrects=True,
-            required=True,
-        ),
-        Written(
-            name="KGUG",
-            title="2. KGUG: a true fact beside the knowledge, in words of the right response",
-            hint="Use some words of the right response. The knowledge must not say it.",
-            corrects=True,
-            required=True,
-        ),
-        Written(
-            name="RECF",
-            title="3. RECF: a commonplace on what the right response is about",
-            hint="As an encyclopedia begins on it. Name it. The knowledge must not say it.",
-            corrects=True,
-            required=True,
-        ),
-        Written(
-            name="IECF",
-            title="4. IECF: a commonplace on something that only the knowledge names",
-            hint="Name a thing that the knowledge names and the right response does not.",
-            corrects=True,
-            required=True,
-        ),
-        Written(
-            name="COEX",
-            title="5. COEX: an idiom, proverb or stock phrase that fits here",
-            hint="It answers nothing; best name nothing that the knowledge names.",
-            corrects=True,
-            required=True,
+        *(
+            Written(name=kind, title=title, hint=hint, corrects=True, required=True)
+            for kind, (title, hint) in zip(DISTRACTOR_TYPES, DISTRACTORS, strict=True)
         ),
         Written(name="note", title="Note", hint="Anything the reviewer should know.", corrects=True, note=True),
         WHY_UNCHANGED,
@@ -133,7 +112,7 @@ RUBRICS = (UTTERANCE, AUTHORING)
 
 
 def shown_pair(pair: UtterancePair) -> Mapping[str, str | tuple[Turn, ...]]:
-    """What those who write utterances see: the conversation goes to the source's own last utterance."""
+    """The form for authors of utterances: the conversation up to the source's own last utterance."""
     problems = " ".join(problem for _, problem in problems_of(pair))
     return {
         "problem": problems or "Nothing: the conversation can be used as it is.",
@@ -144,7 +123,7 @@ def shown_pair(pair: UtterancePair) -> Mapping[str, str | tuple[Turn, ...]]:
 
 
 def shown_authored(record: Authored) -> Mapping[str, str | tuple[Turn, ...]]:
-    """What authors see: the conversation goes to the hard last utterance."""
+    """The form for authors of distractors: the conversation up to the hard last utterance."""
     return {
         "dialogue": dialogue(record.history, record.hard_utterance),
         "hard_utterance": record.hard_utterance,
@@ -155,7 +134,7 @@ def shown_authored(record: Authored) -> Mapping[str, str | tuple[Turn, ...]]:
 
 
 def dialogue(history: Sequence[str], last_utterance: str) -> tuple[Turn, ...]:
-    """The turns with who says them; without the last utterance where there is none yet."""
+    """The turns with their speakers, and the last utterance if there is one."""
     speakers = ("Bot", "User")
     turns = [Turn(speaker=speakers[(len(history) - place) % 2 == 0], text=text) for place, text in enumerate(history)]
     return (*turns, Turn(speaker="User", text=last_utterance)) if last_utterance else tuple(turns)
@@ -163,8 +142,8 @@ def dialogue(history: Sequence[str], last_utterance: str) -> tuple[Turn, ...]:
 
 def drafts(record: Any) -> Mapping[str, str]:
     """The builder's suggestions."""
-    given: Mapping[str, str] = record.drafts
-    return given
+    suggestions: Mapping[str, str] = record.drafts
+    return suggestions
 
 
 def left_out(record: Any) -> Mapping[str, str]:
@@ -183,7 +162,7 @@ WRITE_UTTERANCES = every(
     review=review_of(UTTERANCE, REVIEW_GUIDELINE),
     needed=lambda pair: bool(problems_of(pair)),
 )
-"""Those pairs that distractors can be written for already are not shown: the others come here first."""
+"""Only pairs that distractors cannot be written for yet."""
 WRITE_DISTRACTORS = every(
     AUTHORING,
     unfit=unfit_authored,

@@ -1,8 +1,8 @@
-"""CHARPEval without a model: suggestions out of the given text alone. A floor; an author is to look at each.
+"""CHARPEval without a model: suggestions out of the given text alone. A floor; an author has to look at each.
 
-A fact beside the knowledge is a sentence of another dialogue's knowledge; where there is none on the entity, there is
-no draft. Expressions come from a table of this project's own. No rule writes an utterance: it can only tell whether
-the source's own is one.
+A fact beside the knowledge is a sentence of another dialogue's knowledge; if none is about the entity, there is no
+draft. Expressions come from a packaged table. No rule writes an utterance: it can only tell whether the source's own
+is one.
 """
 
 import random
@@ -12,17 +12,24 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from flows.families.charpeval.checks import LEAST_BEYOND
-from flows.families.charpeval.facts import LEAST_UNUSED, beyond, defined, main_entities, name_of, others
+from flows.families.charpeval.checks import LEAST_NEW_WORDS
+from flows.families.charpeval.facts import (
+    LEAST_UNUSED,
+    defined_entity,
+    entity_key,
+    main_entities,
+    new_words,
+    other_entities,
+)  # fmt: skip
 from flows.families.charpeval.prompts import Distractors, ToAsk, ToDistract, Utterances
 from flows.language import en
 from flows.llm.model import RuleSet
 
 EXPRESSIONS = Path(__file__).parent / "expressions.tsv"
 MOST_USED = 0.6
-"""Share of the response's content words in a sentence of the knowledge from which it is told apart."""
+"""Largest share of the response's content words in a sentence of the knowledge that says another thing."""
 LEAST_SHARED = 2
-"""Content words of the response in a fact that looks like an answer; one alone is chance."""
+"""Content words of the response in a fact that looks like an answer; a single one is chance."""
 MOST_TIMES = 2.0
 """Times the response's words that a fact may have: longer ones stand out among the options."""
 LEAST_WORDS = 10
@@ -45,7 +52,7 @@ class Expression(NamedTuple):
 
     text: str
     after: str
-    """What it goes well after: any `question`, one of the `KINDS` of questions, a `statement`."""
+    """What it follows well: any `question`, one of the `KINDS` of questions, or a `statement`."""
 
 
 @cache
@@ -56,36 +63,41 @@ def expressions() -> tuple[Expression, ...]:
 
 
 def draft_utterances(asked: ToAsk, rng: random.Random) -> Utterances:
-    """The source's last utterance, where it is a question: easy if it names what is asked about, hard if it leans
-    on a history that names it."""
+    """The source's last utterance, if it is a question: easy if it names its subject, hard if the history does."""
     if not asked.history:
         return Utterances()
     last = asked.last_utterance
-    asks = en.sentences(last)[-1:]
-    if not asks or not asks[0].endswith("?") or asks[0].lower().startswith("did you know"):
+    final = en.sentences(last)[-1:]
+    if not final or not final[0].endswith("?") or final[0].lower().startswith("did you know"):
         return Utterances()
-    about = en.entities(asked.knowledge)
-    if any(en.names(last, one) for one in about):
+    entities = en.entities(asked.knowledge)
+    if any(en.names(last, entity) for entity in entities):
         return Utterances(easy_utterance=last)
-    leans = any(en.names(turn, one) for turn in asked.history for one in about)
-    return Utterances(hard_utterance=last) if leans else Utterances()
+    named_before = any(en.names(turn, entity) for turn in asked.history for entity in entities)
+    return Utterances(hard_utterance=last) if named_before else Utterances()
 
 
 def draft_distractors(asked: ToDistract, rng: random.Random) -> Distractors:
-    """The five, each empty where the text at hand gives none."""
+    """The five, each empty if the given text offers none."""
+    if asked.refused:
+        return Distractors()  # the rules would give the same again
     most = max(LEAST_WORDS, MOST_TIMES * en.count(asked.response))
     facts = [
-        fact for fact in asked.facts if en.count(fact) <= most and len(beyond(fact, asked.knowledge)) >= LEAST_BEYOND
+        fact
+        for fact in asked.facts
+        if en.count(fact) <= most and len(new_words(fact, asked.knowledge)) >= LEAST_NEW_WORDS
     ]
-    if asked.refused:
-        return Distractors()  # by rule the same again
-    main, elsewhere = main_entities(asked), others(asked)
-    recf = _first(fact for fact in facts if _tells_of(fact, main))
+    main, elsewhere = main_entities(asked), other_entities(asked)
+
+    def names_main(fact: str) -> bool:
+        return any(en.names(fact, entity) for entity in main)
+
+    recf = _first(fact for fact in facts if _defines_one(fact, main))
     left = [fact for fact in facts if fact != recf]
-    iecf = _first(fact for fact in left if _tells_of(fact, elsewhere) and not any(en.names(fact, one) for one in main))
-    said = en.content_words(asked.response)
-    shared = {fact: len(en.content_words(fact) & said) for fact in left if fact != iecf}
-    like = [fact for fact in shared if shared[fact] >= LEAST_SHARED and any(en.names(fact, one) for one in main)]
+    iecf = _first(fact for fact in left if _defines_one(fact, elsewhere) and not names_main(fact))
+    response = en.content_words(asked.response)
+    shared = {fact: len(en.content_words(fact) & response) for fact in left if fact != iecf}
+    like = [fact for fact in shared if shared[fact] >= LEAST_SHARED and names_main(fact)]
     kgug = _first(sorted(like, key=lambda fact: (-shared[fact], fact)))
     return Distractors(KGIR=_unused(asked, most), KGUG=kgug, RECF=recf, IECF=iecf, COEX=_expression(asked, rng))
 
@@ -94,33 +106,37 @@ def _first(texts: Iterable[str]) -> str:
     return next(iter(texts), "")
 
 
-def _tells_of(fact: str, entities: Sequence[en.Entity]) -> bool:
-    subject = defined(fact)
-    return subject is not None and name_of(subject) in map(name_of, entities)
+def _defines_one(fact: str, entities: Sequence[en.Entity]) -> bool:
+    subject = defined_entity(fact)
+    return subject is not None and entity_key(subject) in map(entity_key, entities)
 
 
 def _unused(asked: ToDistract, most: float) -> str:
-    """A sentence of the knowledge that says another thing than the response; or else such a main clause of one.
+    """A sentence of the knowledge that says another thing than the response, or else a main clause that does.
 
-    Of several the one that has least in common with the response, of no more words than `most` if there is one.
+    Of several, the one that shares least with the response, with no more than `most` words if there is one.
     """
-    said = en.content_words(asked.response)
+    response = en.content_words(asked.response)
 
     def fits(text: str) -> bool:
         words = en.content_words(text)
-        return len(words - said) >= LEAST_UNUSED and len(words & said) <= MOST_USED * len(said)
+        return len(words - response) >= LEAST_UNUSED and len(words & response) <= MOST_USED * len(response)
 
-    def place(text: str) -> tuple[bool, int, bool]:
-        return en.count(text) > most, len(en.content_words(text) & said), en.dangling_subject(text) is not None
+    def order(text: str) -> tuple[bool, int, bool]:
+        return en.count(text) > most, len(en.content_words(text) & response), en.dangling_subject(text) is not None
 
     sentences = en.sentences(asked.knowledge)
-    clauses = [_sentence(one) for whole in sentences for one in _MAIN_CLAUSES.split(whole) if _has_subject(one)]
-    chosen = min(filter(fits, sentences), key=place, default="") or min(filter(fits, clauses), key=place, default="")
+    clauses = [
+        _sentence(clause)
+        for sentence in sentences
+        for clause in _MAIN_CLAUSES.split(sentence)
+        if _opens_with_subject(clause)
+    ]
+    chosen = min(filter(fits, sentences), key=order, default="") or min(filter(fits, clauses), key=order, default="")
     return _sentence(chosen) if chosen[-1:] in tuple(";,:") else chosen
 
 
-def _has_subject(clause: str) -> bool:
-    """Whether a clause begins with what it speaks of."""
+def _opens_with_subject(clause: str) -> bool:
     first = en.entities(clause)[:1]
     return bool(first) and clause.find(first[0].text) <= len("the various ")
 
@@ -131,18 +147,17 @@ def _sentence(clause: str) -> str:
 
 
 def _expression(asked: ToDistract, rng: random.Random) -> str:
-    """One that goes with the last utterance and names nothing of the knowledge; of its own kind if there is one."""
-    known = en.entities(asked.knowledge)
-    free = [one for one in expressions() if not any(en.names(one.text, entity) for entity in known)]
+    """An expression that follows the last utterance well and names nothing of the knowledge."""
+    entities = en.entities(asked.knowledge)
+    free = [
+        expression for expression in expressions() if not any(en.names(expression.text, entity) for entity in entities)
+    ]
     last = en.sentences(asked.hard_utterance)[-1:]
-    if not last or not last[0].rstrip().endswith("?"):
-        fitting = [one.text for one in free if one.after == "statement"]
-    else:
-        kinds = [kind for kind, asks in KINDS.items() if asks.search(last[0])]
-        fitting = [one.text for one in free if one.after in kinds[:1]] or [
-            one.text for one in free if one.after == "question"
-        ]
-    return rng.choice(fitting) if fitting else ""
+    kinds = ["statement"]
+    if last and last[0].rstrip().endswith("?"):
+        kinds = [*[kind for kind, pattern in KINDS.items() if pattern.search(last[0])][:1], "question"]
+    fitting = [[expression.text for expression in free if expression.after == kind] for kind in kinds]
+    return next((rng.choice(texts) for texts in fitting if texts), "")
 
 
 RULES: RuleSet = {"draft_utterances": draft_utterances, "draft_distractors": draft_distractors}

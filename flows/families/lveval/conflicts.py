@@ -1,4 +1,4 @@
-"""What speaks against replacement rules (section 3.2.3): found by program and shown to people until nothing is left.
+"""Conflicts of replacement rules (section 3.2.3): found by program and shown to people until none is left.
 
 Here are the confusing facts and distractors of a pair; what its own texts have against a rule is in
 `replacement_checks.py`.
@@ -46,8 +46,8 @@ def _of_index(rules: Sequence[Rule], index: DistractorIndex) -> Iterator[Conflic
     yield from (Conflict(old=rule.old, kind=HEADER, excerpt=index.header.strip()) for rule in _in_header(sound, index))
     for rule in sound:
         if (number := len(index.holding(rule.new))) > FREQUENT * len(index):
-            found = f"{rule.new}: in {number:,} of {len(index):,} documents"
-            yield Conflict(old=rule.old, kind=STANDS, excerpt=found)
+            where = f"{rule.new}: in {number:,} of {len(index):,} documents"
+            yield Conflict(old=rule.old, kind=STANDS, excerpt=where)
         if (number := len(unfit(rule, index))) > FREQUENT * len(index):
             yield Conflict(old=rule.old, kind=INSIDE, excerpt=f"in {number:,} and more of {len(index):,} documents")
 

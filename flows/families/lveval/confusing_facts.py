@@ -1,4 +1,4 @@
-"""What the two confusing facts of a pair must meet before people see them (section 3.2.2, figure A7).
+"""The checks that the two confusing facts of a pair must pass before people see them (section 3.2.2, figure A7).
 
 The *subject* fact says the like of another subject. The *object* fact is of the same subject, and says something else
 of it. Neither answers the question, and each is like the question or the original fact. What is refused here is what a
@@ -23,15 +23,15 @@ from schemas.lveval import LONGEST_FACT, Changed
 CHANGES: tuple[Changed, Changed] = ("subject", "object")
 """Section 3.2.2, figure A7: "modify the subject and object respectively"."""
 LEAST_SHARED = {"en": 2, "zh": 2}
-"""Content words (meaningful characters) of question or original fact that a confusing fact holds. An English
-object fact that has the subject's name is like them by that."""
+"""Content words (characters) that a confusing fact shares with question or original. For an English object fact the
+subject's name is enough."""
 LONGEST = {"en": 120, "zh": 240}
 """Words (characters) of a fact; the paper's have up to 113 words (figure A10) and 218 characters (figure A11)."""
 MOST_SAID = 0.75
-"""Share of the question's words, but names and what is asked for, in a subject fact on the very subject asked about."""
+"""Share of the question's words, without names and what it asks for, from which a subject fact is on its subject."""
 MOST_REPEATED = 0.9
-"""Share of the original fact's words, but the answer's, in an object fact that is the original with another answer."""
-LEAST_REPEATED = 4  # such words of the original, from which on that share says something
+"""Share of the original's words, without the answer's, from which an object fact only changes the answer."""
+LEAST_REPEATED = 4  # such words of the original, for the share to mean something
 
 _DECLARED = {"en": re.compile(r"[.!][\"'”’)\]]*$"), "zh": re.compile(r"[。！．.][”’」』）)》\"]*$")}
 _BRACKETS = (("(", ")"), ("（", "）"), ("“", "”"), ("「", "」"), ("《", "》"), ("[", "]"))
@@ -46,8 +46,8 @@ _FUNCTIONAL = frozenset(
     "的了着过地得之是在于与和及或而但也都就还又则并且以为被把将对从由向到等其该这那此他她它有一个所者不无我你们"
     "什么谁哪如何怎样多少几年月日"
 )
-"""Chinese characters that say little by themselves."""
-_VERB_BEHIND = re.compile("(?<=..)[是在有为被于曾]$")  # what is taken for the end of a name and is none: 潘淑是
+"""Chinese function words, and characters with little meaning."""
+_VERB_BEHIND = re.compile("(?<=..)[是在有为被于曾]$")  # mistaken for the end of a name: 潘淑是
 _TITLED = re.compile(r"《([^》]+)》")
 
 
@@ -68,7 +68,7 @@ def refusals(asked: ToConfuse, subject: str, other: str) -> tuple[str, str]:
 
 
 def facts_problem(asked: ToConfuse, subject: str, other: str) -> Problem:
-    """Why the two are no confusing facts: the reason of the first that is none, and what is wrong with which."""
+    """Return why the two are no confusing facts: the first reason, and what is wrong with which."""
     problems = [fact_problem(asked, changes, fact) for changes, fact in zip(CHANGES, (subject, other), strict=True)]
     match problems:
         case [None, None]:
@@ -85,7 +85,7 @@ def facts_problem(asked: ToConfuse, subject: str, other: str) -> Problem:
 
 
 def fact_problem(asked: ToConfuse, changes: Changed, fact: str) -> Problem:
-    """Why `fact` is no confusing fact of that kind: (reason, what to change)."""
+    """Return why `fact` is no confusing fact of that kind: (reason, what to change)."""
     problem = (
         _form_problem(asked, changes, fact)
         or answer_problem(asked.language, asked.answers, fact)
@@ -126,7 +126,7 @@ def _likeness_problem(asked: ToConfuse, changes: Changed, fact: str) -> Problem:
 
 
 def shared(asked: ToConfuse, fact: str) -> frozenset[str]:
-    """What the fact has in common with the question and the original: content words, in Chinese characters."""
+    """Return what the fact shares with question and original: content words, or Chinese characters."""
     return _telling(asked.language, fact) & _telling(asked.language, f"{asked.question}\n{asked.fact}")
 
 
@@ -137,7 +137,7 @@ def _telling(language: str, text: str) -> frozenset[str]:
 
 
 def answer_problem(language: str, answers: Sequence[str], fact: str) -> Problem:
-    """Why a confusing fact gives the answer away, be it without its article and full stop."""
+    """Return why a confusing fact gives the answer away, with or without its article and full stop."""
     for answer in answers:
         bare = re.sub(r"^(?:the|an?)\s+(?=\S+\s)", "", answer.strip(" .,;。，；"), flags=re.IGNORECASE)
         if not is_yes_or_no(answer) and language_of(language).contains(fact, bare):
@@ -146,15 +146,15 @@ def answer_problem(language: str, answers: Sequence[str], fact: str) -> Problem:
 
 
 def _same_subject(asked: ToConfuse, fact: str) -> Problem:
-    """A subject fact that names all that the question names, and says most of what it asks of it."""
+    """Refuse a subject fact that names all that the question names and says most of what it asks."""
     named = subjects(asked.language, asked.question)
     if speaks_of_another(asked.language, asked.question, fact):
         return None
     if not named or not all(_is_named(asked.language, fact, name) for name in named):
         return None
     language = language_of(asked.language)
-    said = language.content_words(asked.question) - _kind_asked(asked) - language.content_words(" ".join(named))
-    if len(said & language.content_words(fact)) >= MOST_SAID * len(said):
+    asked_words = language.content_words(asked.question) - _kind_asked(asked) - language.content_words(" ".join(named))
+    if len(asked_words & language.content_words(fact)) >= MOST_SAID * len(asked_words):
         return (
             "has the same subject",
             f"it says most of what is asked, and of the same: write of another than {_listed(named)}",
@@ -163,7 +163,7 @@ def _same_subject(asked: ToConfuse, fact: str) -> Problem:
 
 
 def _another_subject(asked: ToConfuse, fact: str) -> Problem:
-    """An object fact names something of what the question and the original's beginning name."""
+    """Refuse an object fact that names nothing of what question and original begin with."""
     named = subjects(asked.language, asked.question)
     if asked.language == "zh":
         parts = named | _begun(asked, fact)
@@ -177,16 +177,16 @@ def _another_subject(asked: ToConfuse, fact: str) -> Problem:
 
 
 def _begun(asked: ToConfuse, fact: str) -> frozenset[str]:
-    """The longest beginning of a Chinese fact that the question has: a name that is no word of the tagger's."""
+    """Return the longest beginning of a Chinese fact that stands in the question: a name unknown to the tagger."""
     text, question = normal(fact).text, normal(asked.question).text
     ends = (end for end in range(min(len(text), len(question)), 1, -1) if text[:end] in question)
     return frozenset(text[:end] for end in list(ends)[:1])
 
 
 def _answering_problem(asked: ToConfuse, fact: str) -> Problem:
-    """A fact that says all that the question does, and names something of the kind that it asks for."""
+    """Refuse a fact that says all that the question does and names something of the type that it asks for."""
     language = language_of(asked.language)
-    said, wanted = language.content_words(fact), language.content_words(asked.question)
+    words, wanted = language.content_words(fact), language.content_words(asked.question)
     if not asked.answers or not wanted or speaks_of_another(asked.language, asked.question, fact):
         return None
     of = "other" if is_yes_or_no(asked.answers[0]) else language.answer_type(asked.answers[0], asked.question)
@@ -194,7 +194,7 @@ def _answering_problem(asked: ToConfuse, fact: str) -> Problem:
         if all(language.contains(asked.question, name) for name in _named_of(language, fact, of)):
             return None
         wanted -= _kind_asked(asked)
-    if wanted and wanted <= said:
+    if wanted and wanted <= words:
         return "may answer the question", "it says all that the question asks about; leave some of it out, or change it"
     return None
 
@@ -204,7 +204,7 @@ def _named_of(language: Language, text: str, of: AnswerType) -> list[str]:
 
 
 def _kind_asked(asked: ToConfuse) -> frozenset[str]:
-    """What the question calls what it asks for: the word after the question word ("what year", "什么地区")."""
+    """Return the words by which the question calls its answer: after the question word ("what year", "什么地区")."""
     if asked.language != "zh":
         kind = _KIND_ASKED.search(asked.question)
         return language_of(asked.language).content_words(kind[1]) if kind else frozenset()
@@ -213,7 +213,7 @@ def _kind_asked(asked: ToConfuse) -> frozenset[str]:
 
 
 def _repeating_problem(asked: ToConfuse, fact: str) -> Problem:
-    """An object fact that is the original with another answer contradicts it."""
+    """Refuse an object fact that is the original with another answer: it contradicts the original."""
     if speaks_of_another(asked.language, asked.question, fact):
         return None
     language = language_of(asked.language)
@@ -224,18 +224,18 @@ def _repeating_problem(asked: ToConfuse, fact: str) -> Problem:
 
 
 def subjects(language: str, question: str) -> frozenset[str]:
-    """What the question names: words in capitals; in Chinese titles, names, and the noun phrase that it begins with."""
+    """Return what the question names: capitalised words; in Chinese titles, names and its first noun phrase."""
     if language != "zh":
         return language_of(language).content_words(" ".join(_capitalised(question)))
     named = (
         _VERB_BEHIND.sub("", word) for word, tag in tagged(normal(question).text) if tag in _NAMES and len(word) > 1
     )
     topic = frozenset(_TITLED.findall(question)) or _topic(question)
-    return topic | {name for name in named if not any(name in one for one in topic)}
+    return topic | {name for name in named if not any(name in longer for longer in topic)}
 
 
 def _capitalised(text: str) -> list[str]:
-    """The words of names; the first word of a sentence where another follows it in capitals."""
+    """Return the words of names; the first word of a sentence only if another capitalised one follows."""
     words = _WORD.findall(text)
     named = [word[0].isupper() and len(word.rstrip(".")) > 1 for word in words]
     if words and not (len(words) > 1 and named[1] and words[0].lower() not in _BEGINNINGS):
@@ -250,39 +250,39 @@ _BEGINNINGS = word_set(
 
 
 def _leading(fact: str) -> frozenset[str]:
-    """The words of the name that an English sentence begins with."""
-    found: list[str] = []
+    """Return the words of the name that an English sentence begins with."""
+    words: list[str] = []
     for word in _WORD.findall(fact):
         if word[0].isupper() or word[0].isdigit():
-            found.append(word.rstrip("."))
-        elif word not in _JOINS or not found:
+            words.append(word.rstrip("."))
+        elif word not in _JOINS or not words:
             break
-    return language_of("en").content_words(" ".join(found)) if found else frozenset()
+    return language_of("en").content_words(" ".join(words)) if words else frozenset()
 
 
 def _topic(question: str) -> frozenset[str]:
-    """The noun phrase at the beginning of a Chinese question: its words up to the first that is of no name."""
-    found, is_noun = "", False
+    """Return the noun phrase that a Chinese question begins with."""
+    phrase, is_noun = "", False
     for word, tag in tagged(normal(question).text):
         if tag == "x" and not word.isalnum():
             break
         if (
-            not tag.startswith(_NAMING if not found else (*_NAMING, "t"))
+            not tag.startswith(_NAMING if not phrase else (*_NAMING, "t"))
             or (tag.startswith("v") and tag != "vn")
             or word in ("是", "有")
         ):
             break
-        found += word
+        phrase += word
         is_noun = is_noun or tag.startswith(("n", "eng", "x"))
-    return frozenset([_VERB_BEHIND.sub("", found)]) if is_noun and len(found) > 1 else frozenset()
+    return frozenset([_VERB_BEHIND.sub("", phrase)]) if is_noun and len(phrase) > 1 else frozenset()
 
 
 def _is_named(language: str, fact: str, name: str) -> bool:
-    """Whether the name stands in the fact, in Chinese not as the end of a longer one ("南溪银汉鱼")."""
+    """Return whether the name stands in the fact; in Chinese, not as the end of a longer one ("南溪银汉鱼")."""
     if language != "zh":
         return _holds(language, fact, name)
     text, wanted = normal(fact).text, normal(name).text
-    before = (text[found.start() - 1 : found.start()] for found in re.finditer(re.escape(wanted), text))
+    before = (text[match.start() - 1 : match.start()] for match in re.finditer(re.escape(wanted), text))
     return any(not _HAN.match(sign) or sign in _FUNCTIONAL for sign in before)
 
 
@@ -297,7 +297,7 @@ def _listed(names: frozenset[str]) -> str:
 
 
 def same_text(text: str, other: str) -> bool:
-    """Whether two texts are the same but for case and white space."""
+    """Return whether two texts differ in nothing but case and white space."""
     return _plain(text) == _plain(other)
 
 

@@ -22,26 +22,26 @@ Numbers = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.uint64]
 
 WINDOW = 48
-"""Bytes of text that two documents share where a fingerprint of theirs is the same: about 8 words, 16 Chinese ones."""
+"""Bytes of text that two documents with a common fingerprint share: about 8 English or 16 Chinese words."""
 BATCH = 1 << 16
-"""Bytes of text that are looked at together: some ten times as much memory, which stays in the processor's cache."""
-ONE_IN = 8  # windows of which one is kept as a fingerprint, chosen by its content (Schleimer et al. 2003)
+"""Bytes of text processed together. They take about ten times the memory, which stays in the processor's cache."""
+ONE_IN = 8  # one window in so many is kept as a fingerprint, chosen by its content (Schleimer et al. 2003)
 NEAR_DUPLICATE = 0.4
-"""Share of the fingerprints of the shorter of two texts that the other has as well, from which they are one text."""
+"""Share of the shorter text's fingerprints in the other from which two texts are near-duplicates."""
 
 BETWEEN = "\n\x1e\n"
-"""Between documents that are looked at together: no document holds it, and no word or phrase goes across it."""
+"""Between joined documents: no document holds it, and no word or phrase goes across it."""
 
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2^64
 
 
 def count(text: str, language: str) -> int:
-    """Words between white space; in Chinese, characters that are not white space (table 1)."""
+    """Return the number of words; in Chinese, of characters that are not white space (table 1)."""
     return len(text.split()) if language != "zh" else sum(map(len, text.split()))
 
 
 def plain(text: str, language: str) -> str:
-    """The form in which spellings of a Chinese answer meet: one width, no white space; an English text as it is."""
+    """Return a Chinese answer with one width and no white space; an English text as it is."""
     return text if language != "zh" else "".join(unicodedata.normalize("NFKC", text).split())
 
 
@@ -49,7 +49,7 @@ class DistractorIndex:
     """The documents of one dataset, in the order given."""
 
     def __init__(self, documents: Sequence[PoolDocument], language: str, header: str = "") -> None:
-        """`header` is what stands before each document in a context, where no rule may replace anything."""
+        """`header` stands before each document in a context; no rule may replace anything in it."""
         self.language = language
         self.header = header
         self.texts = [document.text.encode() for document in documents]
@@ -69,7 +69,7 @@ class DistractorIndex:
         return len(self.texts)
 
     def text(self, number: int) -> str:
-        """The document as text."""
+        """Return the document as text."""
         return self.texts[number].decode()
 
     def search(self, phrases: Iterable[str], answers: Iterable[str] = ()) -> None:
@@ -84,41 +84,41 @@ class DistractorIndex:
         if not wanted:
             return
         finder = PhraseFinder([form(phrase) for phrase in wanted], self.language)
-        found = finder.holding([form(text.decode()) for text in self.texts])
+        holding = finder.holding([form(text.decode()) for text in self.texts])
         for place, phrase in enumerate(wanted):
-            known[phrase] = np.asarray(found.get(place, ()), np.int64)
+            known[phrase] = np.asarray(holding.get(place, ()), np.int64)
 
     def holding(self, phrase: str) -> Numbers:
-        """The documents that hold the phrase as whole words, whatever the case, in order."""
+        """Return the documents that hold the phrase as whole words in any case, in order."""
         if phrase not in self._holding:
             with self._lock:
                 self.search([phrase])
         return self._holding[phrase]
 
     def answering(self, answer: str) -> Numbers:
-        """The documents that hold the answer as whole words, in any case; in Chinese in any width and spacing."""
+        """Return the documents that hold the answer as whole words in any case; in Chinese, in any width or spacing."""
         if answer not in self._answering:
             with self._lock:
                 self.search((), [answer])
         return self._answering[answer]
 
     def boundaries(self, number: int) -> list[int]:
-        """The offsets in the document at which a sentence begins after another."""
+        """Return the offsets in the document at which a sentence begins after another."""
         if number not in self._ends:
             self._ends[number] = boundaries(self.text(number), self.language)
         return self._ends[number]
 
     def in_other_script(self, text: str) -> Numbers:
-        """The Chinese documents in Traditional characters where the text is in Simplified ones, or the other way."""
-        own = script(text) if self.language == "zh" else None
-        if own is None:
+        """Return the Chinese documents written in the other script, Simplified or Traditional, than the text."""
+        wanted = script(text) if self.language == "zh" else None
+        if wanted is None:
             return np.empty(0, np.int64)
-        found: Numbers = np.flatnonzero((self._scripts != own) & (self._scripts != ""))
-        return found
+        others: Numbers = np.flatnonzero((self._scripts != wanted) & (self._scripts != ""))
+        return others
 
     @cached_property
     def _scripts(self) -> npt.NDArray[np.str_]:
-        """The script of each document, empty where it is not told."""
+        """The script of each document, empty where it is unclear."""
         return np.array([script(text.decode()) or "" for text in self.texts])
 
     @cached_property
@@ -129,20 +129,20 @@ class DistractorIndex:
         return marks[order], documents[order], np.bincount(documents, minlength=len(self.texts))
 
     def near_duplicates(self, texts: Sequence[bytes]) -> list[Numbers]:
-        """The documents that are nearly one of the texts, hold nearly all of it, or are nearly all held by it."""
+        """Return, for each text, the documents that nearly repeat it, hold it, or are held by it."""
         marks, documents, sizes = self._fingerprints
-        own, owners = fingerprints(texts)
-        first, last = np.searchsorted(marks, own, "left"), np.searchsorted(marks, own, "right")
-        found: list[Numbers] = []
+        wanted, owners = fingerprints(texts)
+        first, last = np.searchsorted(marks, wanted, "left"), np.searchsorted(marks, wanted, "right")
+        duplicates: list[Numbers] = []
         for start, end in pairwise(np.searchsorted(owners, np.arange(len(texts) + 1)).tolist()):
             hits = [documents[first[mark] : last[mark]] for mark in range(start, end) if first[mark] < last[mark]]
             shared = np.bincount(np.concatenate([np.empty(0, np.int64), *hits]), minlength=len(sizes))
-            found.append(np.flatnonzero(shared >= NEAR_DUPLICATE * np.maximum(1, np.minimum(sizes, end - start))))
-        return found
+            duplicates.append(np.flatnonzero(shared >= NEAR_DUPLICATE * np.maximum(1, np.minimum(sizes, end - start))))
+        return duplicates
 
 
 def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
-    """Hashes of some windows of each text, each once a text: the same ones wherever the same words stand.
+    """Return hashes of some windows of each text, the same wherever the same words stand.
 
     Beside each, the number of its text. White space and ASCII case do not count.
     """
@@ -160,18 +160,18 @@ def fingerprints(texts: Sequence[bytes]) -> tuple[Marks, Numbers]:
         starts = np.flatnonzero(windows & np.uint64(ONE_IN - 1) == 0)
         owner = np.searchsorted(ends, starts, side="right")
         inside = starts + WINDOW <= ends[owner]
-        owner, found = owner[inside], windows[starts[inside]]
-        order = np.lexsort((found, owner))
-        owner, found = owner[order], found[order]
-        fresh = np.ones(len(found), np.bool_)
-        fresh[1:] = (found[1:] != found[:-1]) | (owner[1:] != owner[:-1])
+        owner, hashes = owner[inside], windows[starts[inside]]
+        order = np.lexsort((hashes, owner))
+        owner, hashes = owner[order], hashes[order]
+        fresh = np.ones(len(hashes), np.bool_)
+        fresh[1:] = (hashes[1:] != hashes[:-1]) | (owner[1:] != owner[:-1])
         documents.append(owner[fresh] + first)
-        marks.append(found[fresh])
+        marks.append(hashes[fresh])
     return np.concatenate(marks), np.concatenate(documents)
 
 
 def batches(texts: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
-    """Texts of about `BATCH` bytes together, with the number of the first."""
+    """Yield texts of about `BATCH` bytes together, with the number of the first."""
     start = held = 0
     for number, text in enumerate(texts):
         held += len(text)
@@ -181,7 +181,7 @@ def batches(texts: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
 
 
 def _powers(length: int) -> tuple[Marks, Marks]:
-    """Powers of the base and of its inverse modulo 2^64, so many of them."""
+    """Return the first `length` powers of the base and of its inverse, modulo 2^64."""
     powers, inverses = _table(1 << max(12, (length - 1).bit_length()))
     return powers[:length], inverses[:length]
 
@@ -189,6 +189,6 @@ def _powers(length: int) -> tuple[Marks, Marks]:
 @cache
 def _table(size: int) -> tuple[Marks, Marks]:
     bases = (np.uint64(base) for base in (_BASE, pow(_BASE, -1, 1 << 64)))
-    one = np.ones(1, np.uint64)
-    powers, inverses = (np.cumprod(np.concatenate((one, np.full(size - 1, base))), dtype=np.uint64) for base in bases)
+    first = np.ones(1, np.uint64)
+    powers, inverses = (np.cumprod(np.concatenate((first, np.full(size - 1, base))), dtype=np.uint64) for base in bases)
     return powers, inverses

@@ -10,15 +10,15 @@ from schemas.lveval import FactRecord
 
 FILE = Path(__file__).with_name("facts.yaml")
 
-LICENCE = "Apache-2.0"  # they were written for this project, and are under its own licence
+LICENCE = "Apache-2.0"  # written for this project, under its own licence
 
 
 @cache
 def packaged_fact(language: str) -> FactRecord:
-    """The fact of the fact-recall dataset in that language."""
+    """Return the packaged fact of a language."""
     return FactRecord.model_validate(yaml.safe_load(FILE.read_text(encoding="utf-8"))[language])
 
 
 def packaged_source(dataset: str) -> SourceRef:
-    """Where a dataset's packaged fact comes from."""
+    """Return the source of a dataset's packaged fact."""
     return SourceRef(source="facts packaged with Touchstone", id=dataset, licence=LICENCE)

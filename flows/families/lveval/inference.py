@@ -23,23 +23,25 @@ the dataset's own prompt does, so that the two differ by the context. Departure:
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any
 
 from flows.construct.evaluation import Request
 from flows.families.lveval.datasets import BY_RELEASED, DATASETS, Dataset
-from flows.families.lveval.settings import Ablation, LVEvalSettings
+from flows.families.lveval.settings import LVEvalSettings
+from flows.families.lveval.variants import (
+    WITHOUT_FACTS,
+    WITHOUT_RULES,
+    Ablation,
+    Variant,
+    ablations_of,
+    variants_of,
+)
 from flows.llm.model import Prompt, Text
 from schemas.base import Frozen
 from schemas.lveval import LongContext
 
 HERE = Path(__file__).parent / "prompts"
 DIRECT_TOKENS = 64  # longest answer to a question without a context
-
-Variant = Literal["context", "direct"]
-VARIANTS: tuple[Variant, ...] = get_args(Variant)
-ABLATIONS: tuple[Ablation, ...] = get_args(Ablation)
-WITHOUT_FACTS: tuple[Ablation, ...] = ("no-cfi", "neither")
-WITHOUT_RULES: tuple[Ablation, ...] = ("no-kpr", "neither")
 
 
 class InContext(Frozen):
@@ -73,26 +75,12 @@ ANSWERS: tuple[Prompt[Any], ...] = (*ANSWER.values(), *DIRECT.values())
 
 
 def dataset_of(row: LongContext) -> Dataset:
-    """The dataset that the row is of."""
+    """Return the dataset of a row."""
     return BY_RELEASED[row.dataset.removesuffix(f"_{row.level}")]
 
 
-def ablations_of(dataset: Dataset, *, confused: bool) -> tuple[Ablation, ...]:
-    """The ablations that change something in a row of the dataset (table 2): `confused` tells that it has facts."""
-    if confused and dataset.replacements:
-        return ABLATIONS
-    if confused:
-        return ("no-cfi",)
-    return ("no-kpr",) if dataset.replacements else ()
-
-
-def variants_of(ablation: Ablation | None) -> tuple[Variant, ...]:
-    """What is asked under an ablation: a question without a context is another one only without replacements."""
-    return VARIANTS if ablation in (None, "no-kpr") else ("context",)
-
-
 def requests(row: LongContext, settings: LVEvalSettings) -> Sequence[Request]:
-    """The row as released, and under each of the configured ablations that change something in it."""
+    """Return the requests for a row, as released and under each configured ablation that changes it."""
     changing = ablations_of(dataset_of(row), confused=bool(row.confusing_facts))
     chosen: list[Ablation | None] = [None, *(one for one in settings.ablations if one in changing)]
     return [_request(row, variant, ablation) for ablation in chosen for variant in variants_of(ablation)]
@@ -108,13 +96,13 @@ def _request(row: LongContext, variant: Variant, ablation: Ablation | None) -> R
 
 
 def context_of(row: LongContext, ablation: Ablation | None) -> str:
-    """The row's context, as it stands or under an ablation."""
+    """Return the row's context, as it stands or under an ablation."""
     context = without_facts(row) if ablation in WITHOUT_FACTS else row.context
     return without_rules(row, context) if ablation in WITHOUT_RULES else context
 
 
 def without_facts(row: LongContext) -> str:
-    """The context without its confusing facts; in English, the space that parts each from what follows goes too."""
+    """Return the context without its confusing facts; in English, without the space behind each."""
     kept, begin = [], 0
     for fact in (position for position in row.positions if position.kind == "confusing"):
         kept.append(row.context[begin : fact.start])
@@ -123,7 +111,7 @@ def without_facts(row: LongContext) -> str:
 
 
 def without_rules(row: LongContext, text: str) -> str:
-    """A text of the row as it was before replacement."""
+    """Return a text of the row as it was before replacement."""
     if not row.replacements:
         return text
     from flows.language.keywords import undo

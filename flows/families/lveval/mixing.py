@@ -20,32 +20,32 @@ from flows.language.boundaries import boundaries
 from schemas.lveval import Position
 
 TOLERANCE = 0.01
-"""Share of its level by which a context may be longer or shorter. A departure: the paper's contexts run from 11,896
-to 387,406 words (table 1), since its last document is not cut."""
+"""Share of its level by which a context may be longer or shorter. A departure: the paper's contexts have 11,896 to
+387,406 words (table 1), since it does not cut the last document."""
 SHORT_LEVEL, LONGEST_SENTENCE = 16_000, {"en": 60, "zh": 120}
 """Below this level, a context may miss it by one sentence instead."""
 JOINT = "\n\n"
-LEAST_CUT = 10  # words (characters) that are left of a document that is cut, at least
-GENEROUS = 1.05  # how much more text is drawn than the longest level needs, since replacement changes lengths
+LEAST_CUT = 10  # words (characters) of a document that is cut, at least
+GENEROUS = 1.05  # text drawn, as a multiple of the longest level: replacement changes lengths
 
-LACKING = "not enough text"  # the reason of a drop
+LACKING = "not enough text"  # the reason for a drop
 
-Seeds = Callable[..., int]  # a number for what a random choice is for: the same whatever else is built
+Seeds = Callable[..., int]  # (purpose of a random choice) -> a number that depends on nothing else
 
 
 def slack(level: int, language: str) -> float:
-    """Words by which a context may miss its level."""
+    """Return by how many words a context may miss its level."""
     return max(TOLERANCE * level, LONGEST_SENTENCE[language] if level < SHORT_LEVEL else 0)
 
 
 def drawn(number: int, seed: int) -> Numbers:
-    """A random order of `number` things. The raw stream of the generator is the same in every version of NumPy."""
+    """Return a random order of `number` things. NumPy keeps the generator's raw stream across versions."""
     order: Numbers = np.argsort(np.random.PCG64(seed).random_raw(number))
     return order
 
 
 class Headers:
-    """What stands before the documents of a context, by their place."""
+    """The headers of a context's documents, by their place."""
 
     def __init__(self, form: str, language: str) -> None:
         self._form = form
@@ -57,7 +57,7 @@ class Headers:
         """Characters of each header, with what parts it from the document before."""
 
     def first(self, number: int) -> list[bytes]:
-        """The first headers."""
+        """Return the first headers."""
         if number > len(self._bytes):
             forms = [
                 f"{JOINT if place > 1 else ''}{self._form.format(number=place)}" for place in range(1, 2 * number + 1)
@@ -90,7 +90,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Mixture:
-    """What the contexts of one pair have in common."""
+    """The parts that all contexts of one pair have in common."""
 
     language: str
     support: tuple[Text, ...]
@@ -106,7 +106,7 @@ class Mixture:
     @cached_property
     def fixed(self) -> int:
         """Words of the supporting documents and the confusing facts."""
-        return sum(one.count for one in (*self.support, *self.facts))
+        return sum(text.count for text in (*self.support, *self.facts))
 
     @cached_property
     def cumulative(self) -> Numbers:
@@ -161,7 +161,7 @@ class Laid:
     """A context laid out."""
 
     pieces: Sequence[bytes]
-    """What it is joined of."""
+    """The parts that are joined."""
     length: int
     """Words, or characters."""
     positions: tuple[Position, ...]
@@ -184,30 +184,30 @@ class Measured:
     whole: int
     """Distractors that go in whole."""
     filling: tuple[str, ...]
-    """What goes in of later ones, each cut at a sentence's end or whole."""
+    """Later distractors, each cut at a sentence's end or whole."""
     length: int
     """Words, or characters, of all."""
 
 
 def measure(mixture: Mixture, level: int, headers: Headers) -> Measured:
-    """What a context of `level` words holds. Raises `Drop` where the supporting documents are too long, or text lacks.
+    """Return how much a context of `level` words takes. Raises `Drop` for long supporting documents or lacking text.
 
     Distractors go in as they are drawn until the next would be too much; of that one sentences go in up to the level,
     or, where that leaves it too short, of those after it as well.
     """
-    own = len(mixture.support)
-    headers.first(len(mixture.texts) + own)
+    supporting = len(mixture.support)
+    headers.first(len(mixture.texts) + supporting)
     whole = _whole(mixture, level, headers)
-    length = int(mixture.fixed + mixture.cumulative[whole] + headers.counts[whole + own])
+    length = int(mixture.fixed + mixture.cumulative[whole] + headers.counts[whole + supporting])
     filling: list[str] = []
     for place in range(whole, len(mixture.texts)):
         if place > whole and level - length <= slack(level, mixture.language):
             break
-        before = whole + own + len(filling)
+        before = whole + supporting + len(filling)
         header = int(headers.counts[before + 1] - headers.counts[before])
-        if (found := _cut(mixture, place, level - length - header)) is not None:
-            filling.append(found[0])
-            length += header + found[1]
+        if (cut := _cut(mixture, place, level - length - header)) is not None:
+            filling.append(cut[0])
+            length += header + cut[1]
     if (missing := level - length) > slack(level, mixture.language):
         raise Drop(LACKING, f"{missing:,} words are missing", value=float(missing))
     with_sentences = (place for place in range(whole) if mixture.ends(place))
@@ -217,7 +217,7 @@ def measure(mixture: Mixture, level: int, headers: Headers) -> Measured:
 
 
 def lay_out(mixture: Mixture, measured: Measured, headers: Headers, seeds: Seeds) -> Laid:
-    """One context of what was measured.
+    """Lay out a context.
 
     All documents are shuffled (a pair's own as one unit, unless they are scattered), and each confusing fact is put
     between two sentences of a distractor.
@@ -247,16 +247,16 @@ def lay_out(mixture: Mixture, measured: Measured, headers: Headers, seeds: Seeds
 
 
 def _whole(mixture: Mixture, level: int, headers: Headers) -> int:
-    """How many distractors go in whole."""
-    own = len(mixture.support)
-    totals = mixture.fixed + mixture.cumulative + headers.counts[own : own + len(mixture.cumulative)]
+    """Return how many distractors go in whole."""
+    supporting = len(mixture.support)
+    totals = mixture.fixed + mixture.cumulative + headers.counts[supporting : supporting + len(mixture.cumulative)]
     if totals[0] > level:
         raise Drop("supporting documents too long", f"they have {int(totals[0]):,} words", value=float(totals[0]))
     return int(np.searchsorted(totals, level, side="right")) - 1
 
 
 def _cut(mixture: Mixture, place: int, spare: int) -> tuple[str, int] | None:
-    """The beginning of a distractor with at most `spare` words, cut at a sentence's end; None where there is none."""
+    """Return the start of a distractor, up to a sentence's end, with at most `spare` words; None if it has none."""
     text = mixture.texts[place].decode()
     best: tuple[str, int] | None = None
     for end in (*mixture.ends(place), len(text)):
@@ -270,17 +270,17 @@ def _cut(mixture: Mixture, place: int, spare: int) -> tuple[str, int] | None:
 
 
 def _arranged(distractors: int, mixture: Mixture, seed: int) -> Numbers:
-    """The documents in the order of the context; those from `distractors` on are the supporting ones."""
-    own = len(mixture.support)
-    if mixture.scattered or own == 1:
-        return drawn(distractors + own, seed)
+    """Return the documents in the order of the context; those from `distractors` on are the supporting ones."""
+    supporting = len(mixture.support)
+    if mixture.scattered or supporting == 1:
+        return drawn(distractors + supporting, seed)
     order = drawn(distractors + 1, seed)
     unit = int(np.flatnonzero(order == distractors)[0])
-    return np.concatenate((order[:unit], np.arange(distractors, distractors + own), order[unit + 1 :]))
+    return np.concatenate((order[:unit], np.arange(distractors, distractors + supporting), order[unit + 1 :]))
 
 
 def _facts(mixture: Mixture, texts: list[bytes], lengths: Numbers, whole: int, seeds: Seeds) -> list[tuple[int, int]]:
-    """Put each confusing fact between two sentences of a distractor; (distractor, offset in it) of each."""
+    """Put each confusing fact between two sentences of a distractor; return (distractor, offset in it) of each."""
     placed: list[tuple[int, int]] = []
     joint = "" if mixture.language == "zh" else " "
     candidates = iter(drawn(whole, seeds("facts")).tolist() if mixture.facts else ())

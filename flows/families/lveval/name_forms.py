@@ -15,41 +15,41 @@ from schemas.lveval import Rule
 _BEFORE = re.compile(r"([A-Z][\w’'.-]*)[ \u00a0]$")
 _AFTER = re.compile(r"[ \u00a0]([A-Z][\w’'-]*)")
 _RANKS = word_set("khan pasha bey raja rani maharaja shogun mirza")
-"""Words of rank behind a name, which may stay as titles may."""
+"""Ranks behind a name, which may stay, as titles may."""
 _DIRECTIONS = word_set("new north south east west northern southern eastern western great old upper lower")
-"""Words that make another place of the one they stand before."""
+"""Words that make another place of the name behind them."""
 DOTS = "·・•‧"
 DOT = re.compile(f"[{DOTS}]")
 _INSTITUTIONS = frozenset("院校馆会社局厅部园站店寺庙塔桥")
-"""Characters that end words for institutions and buildings, of whatever length."""
+"""Characters that end words for institutions and buildings of any length."""
 _ADJECTIVE = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|ern|ist)$|^christmas$|^easter$")
-"""Ends of words for peoples, languages and parts of the world, and feasts: by themselves they tell of no one thing."""
+"""Ends of words for peoples, languages and regions, and feasts: alone they identify nothing."""
 _NAMES = ("nr", "ns", "nt", "nz")
 _PHRASES = (["i"], ["l"], ["v"])
-"""Parts of speech of the words that hold a name and are none: idioms, set phrases, verbs."""
-_NEAR = 12  # characters on either side of a Chinese keyword in which a longer word is looked for
-_ALIKE = 0.8  # how much two keywords have in common, from which on they are two spellings of one name
-_NAME_LENGTHS = (2, 3)  # characters of a Chinese name whose first is the family's
-_TELLING = 4  # letters of a word by which alone a name is known
-_TELLING_DIGITS = 3  # digits of a number by which alone a name is known ("the 747"); dates apart
-_SHORT = 2  # words of a name that one unusual word of it may stand for
+"""Parts of speech of words that hold a name but are none: idioms, set phrases, verbs."""
+_NEAR = 12  # characters on either side of a Chinese keyword that are searched for a longer word
+_ALIKE = 0.8  # similarity from which two keywords are two spellings of one name
+_NAME_LENGTHS = (2, 3)  # characters of a Chinese name that begins with the family name
+_TELLING = 4  # letters of a word that identifies a name alone
+_TELLING_DIGITS = 3  # digits of a number that identifies a name alone ("the 747"), except dates
+_SHORT = 2  # words of a name that one of its unusual words may stand for
 _ADJECTIVES = {"France": "French", "Wales": "Welsh", "Netherlands": "Dutch", "Greece": "Greek", "Iraq": "Iraqi"}
-"""Of countries whose adjective begins or ends otherwise than most."""
+"""Countries with an irregular adjective."""
 _INNER_NAME = r"(?<=[a-z,] )({})(?!\w| [A-Z])"  # a family name within a sentence, by itself
 _ITS_YEAR = re.compile(r",? [12]\d{3}\b")
 TAILS = frozenset(
     "省市县区州郡府道路街村镇乡山河江湖海岛洋港湾桥寺塔宫城国人语族式军队党会社局厅部院校馆园站线铁派系号县属科氏岭峰海峡洲"
 )
-"""Characters that say what kind of thing a Chinese name is of, as the last of the name or the first after it."""
+"""Characters that tell the kind of thing, at the end of a Chinese name or behind it."""
 TRANSCRIBED = re.compile(
     "[阿埃艾安奥巴贝比彼波布查达戴德迪多厄尔法菲费弗夫盖格古哈海赫胡基吉加杰卡坎科克库拉莱兰劳勒雷里利林隆卢鲁伦罗洛马麦曼梅米"
     "莫姆穆纳内尼涅努诺欧帕佩皮珀普奇乔切萨塞赛森沙圣施史斯索塔泰特提图托瓦万威韦维温沃伍西希谢辛休雅亚扬耶伊因英约泽扎詹赞兹]+"
 )
-"""Characters that write foreign names: a name of them alone may be a piece of a longer one."""
+"""Characters that transcribe foreign names: a name of such characters may be part of a longer one."""
 
 
 def shared_names(old: str, new: str, code: str) -> frozenset[str]:
-    """The names that stand on both sides of a rule: words that generic heads, small words and common words are not."""
+    """Return the names on both sides of a rule, without common words and words that say what kind a thing is."""
     if code == "zh":
         mine, theirs = (
             {word for word, tag in tagged(side) if len(word) > 1 and tag.startswith(_NAMES)} | set(DOT.split(side))
@@ -66,7 +66,7 @@ def _words_of(side: str) -> set[str]:
 
 
 def _is_generic_zh(word: str) -> bool:
-    """Whether a Chinese word says what kind of thing something is."""
+    """Return whether a Chinese word says what kind of thing something is."""
     return word[-1] in _INSTITUTIONS or (word[-1] in TAILS and len(word) <= 2)
 
 
@@ -80,26 +80,26 @@ def _is_name_en(word: str, *, of_person: bool) -> bool:
 
 
 def of_one_name(rule: Rule, other: Rule, code: str) -> bool:
-    """Whether two rules are for spellings or forms of one name, which is to be renamed in all of them or in none."""
-    mine, theirs = ("".join(filter(str.isalnum, one.old.casefold())) for one in (rule, other))
+    """Return whether two rules are for forms of one name, which is replaced in all of them or in none."""
+    mine, theirs = ("".join(filter(str.isalnum, each.old.casefold())) for each in (rule, other))
     if min(len(mine), len(theirs)) >= _TELLING and SequenceMatcher(None, mine, theirs, False).ratio() >= _ALIKE:
         return True
     return bool(_shared(rule.old, other.old, code)) and bool(_shared(rule.new, other.new, code))
 
 
-def _shared(one: str, other: str, code: str) -> frozenset[str]:
+def _shared(name: str, other: str, code: str) -> frozenset[str]:
     if code == "zh":
-        return frozenset(filter(lambda part: len(part) > 1, set(DOT.split(one)) & set(DOT.split(other))))
-    return frozenset(word for word in _words_of(one) & _words_of(other) if _is_name_en(word, of_person=True))
+        return frozenset(filter(lambda part: len(part) > 1, set(DOT.split(name)) & set(DOT.split(other))))
+    return frozenset(word for word in _words_of(name) & _words_of(other) if _is_name_en(word, of_person=True))
 
 
-def is_common_word(found: str, keyword: str) -> bool:
-    """Whether what was found for an English name is a common word that is spelt like it: "will" for "Will"."""
-    return found.islower() and keyword[:1].isupper() and is_dictionary_word(found)
+def is_common_word(match: str, keyword: str) -> bool:
+    """Return whether a match of an English name is a common word spelt like it: "will" for "Will"."""
+    return match.islower() and keyword[:1].isupper() and is_dictionary_word(match)
 
 
 def forms_of(rule: Rule, text: str, code: str) -> Iterator[tuple[int, int]]:
-    """Where a text speaks of what the keyword names, by whatever form or part of it."""
+    """Yield where a text speaks of the keyword's bearer, by any form or part of the name."""
     for mention in language_of(code).mentions(text, rule.old):
         of_another_year = mention.form == "part" and _ITS_YEAR.match(text, mention.end)
         if not of_another_year:
@@ -123,13 +123,13 @@ def forms_of(rule: Rule, text: str, code: str) -> Iterator[tuple[int, int]]:
 
 
 def _of_another(text: str, place: int) -> bool:
-    """Whether a family name at `place` stands within somebody's full name: "Benji Lee" beside "Chris Lee"."""
+    """Return whether a family name at `place` belongs to another full name: "Benji Lee" beside "Chris Lee"."""
     before = _BEFORE.search(text, max(0, place - 40), place)
     return before is not None and before[1].rstrip(".").casefold() not in TITLES and not _opens(text, before.start())
 
 
 def _of_country(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
-    """Where a country that is renamed, by itself or inside a name, goes on to stand, or the adjective of it."""
+    """Yield where a country that a rule replaces, alone or inside a name, is left, or its adjective is."""
     for word in old_words(rule):
         if place_class(word) == "country" and word not in _words_of(rule.new):
             adjective = _ADJECTIVES.get(word) or rf"{re.escape(word[:3])}[a-z]*(?:ish|ese|an)"
@@ -138,7 +138,7 @@ def _of_country(rule: Rule, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _telling_parts(rule: Rule, code: str) -> Iterator[str]:
-    """The parts of a keyword by which alone its name is known: unusual words, a Chinese name without its tail."""
+    """Yield the parts that identify a name alone: unusual words, a Chinese name without its last character."""
     if code == "zh":
         stem = rule.old[:-1]
         if rule.old[-1:] in TAILS and len(stem) > 1 and stem not in rule.new:
@@ -158,12 +158,12 @@ def _telling_parts(rule: Rule, code: str) -> Iterator[str]:
 
 
 def old_words(rule: Rule) -> list[str]:
-    """The words of the keyword in their order, without signs."""
+    """Return the words of the keyword in their order, without punctuation."""
     return [word.strip(".,'’\"()") for word in rule.old.split()]
 
 
 def longer_name(text: str, start: int, end: int, code: str, *, family: bool = False) -> str | None:
-    """The name of something else that `text[start:end]` is a part of; None where there is none.
+    """Return the name of something else that `text[start:end]` is a part of; None if there is none.
 
     What kind of thing it is may stand beside a name ("Galata Bridge"). In English another name begins with a first
     name or a direction before the keyword ("Abraham Lincoln", "New England"; not where it is a `family` name that is
@@ -192,7 +192,7 @@ def longer_name(text: str, start: int, end: int, code: str, *, family: bool = Fa
 
 
 def _opens(text: str, place: int) -> bool:
-    """Whether a sentence begins at `place`."""
+    """Return whether a sentence begins at `place`."""
     left = text[:place].rstrip(" \n\t\"'“‘(")
     return not left or left[-1] in '.!?:;\n”’"' or text[:place].endswith("\n")
 
@@ -216,6 +216,6 @@ def _longer_word(text: str, start: int, end: int) -> str | None:
 
 
 def _is_phrase(word: str, before: str) -> bool:
-    """Whether a Chinese word is an idiom, or what is done to the name at its end ("一登龙门"), and so no name."""
+    """Return whether a Chinese word is an idiom, or a verb with the name as its object ("一登龙门"): no name."""
     tags = [tag for _, tag in tagged(before)] if before else []
     return [tag for _, tag in tagged(word)] in _PHRASES or (len(tags) > 1 and tags[0] in "md" and tags[-1] == "v")

@@ -67,7 +67,7 @@ class Level:
 
 
 def level_of(book: Book, level: int, seeds: Seeds) -> Level:
-    """The level's stretch of the book. Raises `Drop` where the book is too short."""
+    """Return the level's stretch of the book. Raises `Drop` if the book is too short."""
     inserted = sum(fact.count for fact in (book.fact, *book.facts))
     last = int(np.searchsorted(book.words, level - inserted, side="right")) - 1
     if inserted > level:
@@ -82,7 +82,7 @@ def level_of(book: Book, level: int, seeds: Seeds) -> Level:
 
 
 def place_of(book: Book, level: Level, depth: int) -> int:
-    """Before which of the book's boundaries the fact stands: the one that is nearest to one of the 200 places.
+    """Return the boundary of the book before which the fact stands: the one nearest to one of the 200 places.
 
     The first is the book's beginning, the last its end. In a short book several are nearest to one boundary.
     """
@@ -90,19 +90,19 @@ def place_of(book: Book, level: Level, depth: int) -> int:
 
 
 def recalled(book: Book, level: Level, place: int) -> Laid:
-    """The context with the fact before that boundary."""
+    """Return the context with the fact before that boundary."""
     joint = "" if book.language == "zh" else " "
     inserted: list[tuple[int, int, PositionKind, Text]] = [
         (place, 0, "support", book.fact),
         *(
-            (at, 1 + number, "confusing", one)
-            for number, (at, one) in enumerate(zip(level.confusing, book.facts, strict=True))
+            (at, 1 + number, "confusing", piece)
+            for number, (at, piece) in enumerate(zip(level.confusing, book.facts, strict=True))
         ),
     ]
     pieces: list[bytes] = []
     positions: list[Position] = []
     done = at = 0
-    for boundary, _, kind, text in sorted(inserted, key=lambda one: one[:2]):
+    for boundary, _, kind, text in sorted(inserted, key=lambda piece: piece[:2]):
         stretch = book.encoded[book.bytes_before[done] : book.bytes_before[boundary]]
         at += book.ends[boundary] - book.ends[done]
         positions.append(Position(kind=kind, source=text.id, start=at, end=at + len(text.text)))

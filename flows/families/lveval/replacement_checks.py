@@ -1,4 +1,4 @@
-"""What replacement rules must meet (section 3.2.3), by the pair's own texts.
+"""The checks that replacement rules must pass (section 3.2.3), by the pair's own texts.
 
 A rule that cannot be applied is left out, together with the rules that depend on it; the others stay. What
 distracting documents have against a rule is in `conflicts.py`.
@@ -39,7 +39,7 @@ _PRONOUNS = {
 _BARE_GENITIVE = re.compile(r"['’](?= [a-z])")
 _NUMERALS = frozenset("0123456789０１２３４５６７８９一二三四五六七八九十百千万亿两.,")
 _SHOWN = 200
-_TOLD = 6  # rules that are said to be wrong at once, at most
+_TOLD = 6  # wrong rules that one message names, at most
 _DATE_WORD = re.compile(r"\d{4}|\d{1,2}|[^\W\d_]+")
 NOWHERE = "the keyword stands nowhere"
 STANDS = "the substitute stands there already"
@@ -61,7 +61,7 @@ EXTRA = "one rule too many"
 
 @dataclass(frozen=True)
 class PairTexts:
-    """A pair's own texts: where its rules are applied first."""
+    """A pair's own texts, to which its rules apply first."""
 
     question: str
     answers: tuple[str, ...]
@@ -71,17 +71,17 @@ class PairTexts:
 
     @cached_property
     def together(self) -> str:
-        """All of them, with nothing that goes across from one to the next."""
+        """All texts joined; no phrase goes across from one to the next."""
         return BETWEEN.join((self.question, *self.answers, *self.documents, *self.facts))
 
 
 def sides_of(rules: Iterable[Rule]) -> tuple[tuple[str, str], ...]:
-    """The rules as pairs of keyword and substitute."""
+    """Return the rules as pairs of keyword and substitute."""
     return tuple((rule.old, rule.new) for rule in rules)
 
 
 def rules_problem(asked: ToRename, rules: Sequence[Rule]) -> Problem:
-    """What is wrong with a proposal: with which rules, and why; or that it leaves question and answers as they are."""
+    """Return which proposed rules are wrong, and why; or that they leave question and answers as they are."""
     kept, lost = applicable_rules(asked, rules)
     if lost:
         return lost[0].kind, f"{_told(lost[:_TOLD], rules)}. Mend or leave out these rules, and keep the others"
@@ -91,7 +91,7 @@ def rules_problem(asked: ToRename, rules: Sequence[Rule]) -> Problem:
 
 
 def _told(lost: Sequence[Conflict], rules: Sequence[Rule]) -> str:
-    """What is wrong with each rule, each reason said once; the first reason is said by whoever tells this."""
+    """Say what is wrong with each rule, each reason once; the caller says the first reason."""
     by_kind: dict[str, list[str]] = {}
     for conflict in lost:
         lines = by_kind.setdefault(conflict.kind, [])
@@ -102,7 +102,7 @@ def _told(lost: Sequence[Conflict], rules: Sequence[Rule]) -> str:
 
 
 def _line(conflict: Conflict, rules: Sequence[Rule]) -> str:
-    """The rule and what shows that it does harm."""
+    """Return the rule and the extract that shows its harm."""
     of_keyword = [rule for rule in rules if rule.old == conflict.old]
     rule = next((rule for rule in of_keyword if conflict.excerpt.startswith(f"{rule}: ")), of_keyword[0])
     shown = conflict.excerpt
@@ -112,14 +112,14 @@ def _line(conflict: Conflict, rules: Sequence[Rule]) -> str:
 
 
 def _names_asked(asked: ToRename) -> list[str]:
-    """The persons, places and organisations that question and answers name."""
+    """Return the persons, places and organisations that question and answers name."""
     texts = (asked.question, *asked.answers)
     named = dict.fromkeys(name for text in texts for name, _ in named_entities(asked.language, text))
     return [name for name in named if not name.isupper()]
 
 
 def applicable_rules(asked: ToRename, rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Conflict, ...]]:
-    """The rules of a proposal that can be applied, and what speaks against the others, each by its keyword."""
+    """Return the proposed rules that can be applied, and the conflicts of the others."""
     documents = asked.documents or asked.sentences
     texts = PairTexts(asked.question, asked.answers, documents, asked.language)
     extra = [Conflict(old=rule.old, kind=EXTRA, excerpt=f"at most {asked.most}") for rule in rules[asked.most :]]
@@ -130,16 +130,16 @@ def applicable_rules(asked: ToRename, rules: Sequence[Rule]) -> tuple[tuple[Rule
 
 
 def touches_question(asked: ToRename, rules: Sequence[Rule]) -> bool:
-    """Whether a rule replaces something in the question or an answer."""
+    """Return whether a rule replaces something in the question or an answer."""
     return bool(occurs(BETWEEN.join((asked.question, *asked.answers)), [rule.old for rule in rules], asked.language))
 
 
 def _unfit(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
-    """What a rule is not to be like, whatever the other rules are."""
-    there = occurs(texts.together, [rule.old for rule in rules], texts.language)
+    """Yield the conflicts that a rule has by itself, whatever the other rules are."""
+    standing = occurs(texts.together, [rule.old for rule in rules], texts.language)
     for rule in rules:
         problem = (
-            (NOWHERE, "it must be copied letter for letter") if rule.old not in there else _own_problem(rule, texts)
+            (NOWHERE, "it must be copied letter for letter") if rule.old not in standing else _own_problem(rule, texts)
         )
         if problem is not None:
             yield Conflict(old=rule.old, kind=problem[0], excerpt=f"{rule}: {problem[1]}")
@@ -150,8 +150,8 @@ def _unfit(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
             opened = texts.together[max(0, edit.start - 1) : edit.start] in ("'", "‘")
             if genitive and not opened and _BARE_GENITIVE.match(texts.together, edit.end):
                 rule = _rule_of(edit, sound)
-                said = f"{rule}: {edit.old + chr(39)!r} stands there, so the substitute ends in s too"
-                yield Conflict(old=rule.old, kind=FORM, excerpt=said)
+                shown = f"{rule}: {edit.old + chr(39)!r} stands there, so the substitute ends in s too"
+                yield Conflict(old=rule.old, kind=FORM, excerpt=shown)
             before = _ARTICLE.search(texts.together, max(0, edit.start - 4), edit.start)
             if before and article(edit.old) == before[1].lower() != (wanted := article(edit.new)):
                 rule = _rule_of(edit, sound)
@@ -174,7 +174,7 @@ def _own_problem(rule: Rule, texts: PairTexts) -> Problem:
 
 
 def _kind_problem(old: str, new: str, texts: PairTexts) -> Problem:
-    """Whether a date is no date any more, or a person is another kind of person."""
+    """Refuse a substitute of another type: a date that is none, another gender, a place for a person."""
     code = texts.language
     language = language_of(code)
     was, now = language.answer_type(old), language.answer_type(new)
@@ -187,31 +187,31 @@ def _kind_problem(old: str, new: str, texts: PairTexts) -> Problem:
         return KIND, "a date is written as the one before: day, month and year alike"
     if code == "zh" or was != "person":
         return None
-    one, other = _told_gender(old, texts) or _gender(old), _gender(new)
-    if now == "person" and one is not None and other is not None and one != other:
-        return KIND, f"a {one} name becomes a {other} one"
+    gender, other = _told_gender(old, texts) or _gender(old), _gender(new)
+    if now == "person" and gender is not None and other is not None and gender != other:
+        return KIND, f"a {gender} name becomes a {other} one"
     return (KIND, "a person is no place") if is_familiar_place(new) else None
 
 
 def _gender(name: str) -> str | None:
-    """The gender that a name tells; a first name that men and women have tells none."""
+    """Return the gender that a name tells; a first name of both genders tells none."""
     return None if name.split(maxsplit=1)[0].casefold() in _UNISEX else en.gender(name)
 
 
 def _told_gender(name: str, texts: PairTexts) -> str | None:
-    """The gender that the pronouns of a text about somebody tell; it outweighs that of the first name."""
+    """Return the gender by the pronouns of texts about the person; it outweighs that of the first name."""
     about = [text for text in texts.documents if text.startswith(name)]
-    told = {gender for text in about for gender, pronoun in _PRONOUNS.items() if pronoun.search(text)}
-    return told.pop() if len(told) == 1 else None
+    genders = {gender for text in about for gender, pronoun in _PRONOUNS.items() if pronoun.search(text)}
+    return genders.pop() if len(genders) == 1 else None
 
 
 def is_year(text: str) -> bool:
-    """Whether the text is a year by itself."""
+    """Return whether the text is a year by itself."""
     return re.fullmatch(r"1\d{3}|20\d{2}", text.strip()) is not None
 
 
 def _form_of_date(date: str) -> str:
-    """The date with a letter for each of its numbers and months."""
+    """Return the date with a letter for each of its numbers and months."""
 
     def part(match: re.Match[str]) -> str:
         word = match[0]
@@ -223,31 +223,29 @@ def _form_of_date(date: str) -> str:
 
 
 def remove_harmful(
-    rules: Sequence[Rule], found: Callable[[Sequence[Rule]], Iterable[Conflict]], code: str
+    rules: Sequence[Rule], conflicts_of: Callable[[Sequence[Rule]], Iterable[Conflict]], code: str
 ) -> tuple[tuple[Rule, ...], tuple[Conflict, ...]]:
-    """The rules that nothing speaks against, and all that speaks against the others.
+    """Return the rules without conflicts, and the conflicts of the others.
 
-    A rule left out can bring others into conflict: those for other spellings of its name go with it, and what is found
-    without it says so. Of rules with one keyword the first is kept; one that only differs by case is none of its own.
+    Leaving out a rule can bring others into conflict. Rules for other spellings of its name go with it, and a conflict
+    that arises without it says so. Of rules with the same keyword in any case, the first is kept.
     """
     left, lost = _each_once(rules)
     before: list[Rule] = []
     while left:
-        against = list(dict.fromkeys(found(left)))
+        against = list(dict.fromkeys(conflicts_of(left)))
         harmful = {conflict.old for conflict in against}
         gone = [rule for rule in left if rule.old in harmful]
         if not gone:
             break
         useless = {conflict.old for conflict in against if conflict.kind in (NOWHERE, COMMON)}
-        lost += [
-            _because(conflict, [rule for rule in before if _related(rule.old, conflict.old)]) for conflict in against
-        ]
+        for conflict in against:
+            lost.append(_because(conflict, [rule for rule in before if _related(rule.old, conflict.old)]))
         for rule in left:
-            if rule.old not in harmful:
-                other = next((one for one in gone if one.old not in useless and of_one_name(one, rule, code)), None)
-                if other is not None:
-                    gone.append(rule)
-                    lost.append(Conflict(old=rule.old, kind=TOGETHER, excerpt=f"{rule}: {other} is left out"))
+            others = (other for other in gone if other.old not in useless and of_one_name(other, rule, code))
+            if rule.old not in harmful and (other := next(others, None)) is not None:
+                gone.append(rule)
+                lost.append(Conflict(old=rule.old, kind=TOGETHER, excerpt=f"{rule}: {other} is left out"))
         left, before = tuple(rule for rule in left if rule not in gone), [*before, *gone]
     order = {rule.old: place for place, rule in reversed(list(enumerate(rules)))}
     return left, tuple(sorted(dict.fromkeys(lost), key=lambda conflict: order[conflict.old]))
@@ -264,7 +262,7 @@ def _each_once(rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], list[Conflict]]
 
 
 def _because(conflict: Conflict, of: Sequence[Rule]) -> Conflict:
-    """The conflict with the rules that were left out before it came about."""
+    """Return the conflict with the rules whose removal brought it about."""
     if not of:
         return conflict
     return conflict.model_copy(
@@ -277,42 +275,48 @@ def _related(old: str, other: str) -> bool:
 
 
 def objections(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
-    """All that goes wrong in the pair's own texts where the rules are applied, and among the rules themselves."""
+    """Yield all conflicts among the rules, and where they are applied to the pair's own texts."""
     against = problems(sides_of(rules), texts.language)
     yield from (Conflict(old=problem.rule[0], kind=AMONG_RULES, excerpt=str(problem)) for problem in against)
     unsound = {problem.rule for problem in against}
     sound = [rule for rule in rules if (rule.old, rule.new) not in unsound]
     if not sound:
         return
-    sides, own = sides_of(sound), texts.together
-    way, lowered = replacer(sides, texts.language), own.casefold()
-    standing = met(own, sides, texts.language)
+    sides, text = sides_of(sound), texts.together
+    way, lowered = replacer(sides, texts.language), text.casefold()
+    standing = met(text, sides, texts.language)
     for old, new in standing:
         yield Conflict(
-            old=old, kind=STANDS, excerpt=f"{new}: {excerpt(own, lowered.find(new.casefold()), texts.language)}"
+            old=old, kind=STANDS, excerpt=f"{new}: {excerpt(text, lowered.find(new.casefold()), texts.language)}"
         )
-    for old, _ in (rule for rule in way.unreturned(own) if rule not in standing):
-        yield Conflict(old=old, kind=UNDONE, excerpt=excerpt(own, lowered.find(old.casefold()), texts.language))
-    edits = way.edits(own)
+    for old, _ in (rule for rule in way.unreturned(text) if rule not in standing):
+        yield Conflict(old=old, kind=UNDONE, excerpt=excerpt(text, lowered.find(old.casefold()), texts.language))
+    edits = way.edits(text)
+    yield from _of_something_else(sound, edits, texts)
+    yield from _left_in_part(sound, edits, texts)
+    yield from _unanswered(sound, texts)
+
+
+def _of_something_else(rules: Sequence[Rule], edits: Sequence[Edit], texts: PairTexts) -> Iterator[Conflict]:
+    """Yield rules whose keyword stands in the texts as a common word too, or inside a longer name."""
+    text = texts.together
     spans = {(edit.start, edit.end) for edit in edits}
-    families = {rule.old.split()[-1] for rule in sound if " " in rule.old.strip()}
-    if texts.language == "zh":  # who has the family name keeps it in common, whatever spelling the full name has
-        last = {DOT.split(rule.new)[-1] for rule in sound if DOT.search(rule.new)}
-        families = {rule.old for rule in sound if rule.new in last}
+    families = {rule.old.split()[-1] for rule in rules if " " in rule.old.strip()}
+    if texts.language == "zh":  # all who share the family name go on to share it, however the full name is spelt
+        last = {DOT.split(rule.new)[-1] for rule in rules if DOT.search(rule.new)}
+        families = {rule.old for rule in rules if rule.new in last}
     inside: set[str] = set()
     common: set[str] = set()
     for edit in edits:
-        rule = _rule_of(edit, sound)
+        rule = _rule_of(edit, rules)
         if texts.language == "en" and rule.old not in common and is_common_word(edit.old, rule.old):
             common.add(rule.old)
-            yield Conflict(old=rule.old, kind=COMMON, excerpt=excerpt(own, edit.start, texts.language))
-        longer = longer_name(own, edit.start, edit.end, texts.language, family=edit.old in families)
+            yield Conflict(old=rule.old, kind=COMMON, excerpt=excerpt(text, edit.start, texts.language))
+        longer = longer_name(text, edit.start, edit.end, texts.language, family=edit.old in families)
         beside = any(end in (edit.start - 1, edit.start) or start in (edit.end, edit.end + 1) for start, end in spans)
         if longer and not beside and rule.old not in inside:
             inside.add(rule.old)
-            yield Conflict(old=rule.old, kind=INSIDE, excerpt=f"{longer}: {excerpt(own, edit.start, texts.language)}")
-    yield from _left_in_part(sound, edits, texts)
-    yield from _unanswered(sound, texts)
+            yield Conflict(old=rule.old, kind=INSIDE, excerpt=f"{longer}: {excerpt(text, edit.start, texts.language)}")
 
 
 def _readable(rule: Rule) -> bool:
@@ -320,7 +324,7 @@ def _readable(rule: Rule) -> bool:
 
 
 def _rule_of(edit: Edit, rules: Sequence[Rule]) -> Rule:
-    """The rule that made the edit."""
+    """Return the rule that made the edit."""
     wanted = _plain(edit.old)
     return next((rule for rule in rules if _plain(rule.old) == wanted), rules[0])
 
@@ -330,24 +334,24 @@ def _plain(text: str) -> str:
 
 
 def _left_in_part(rules: Sequence[Rule], edits: Sequence[Edit], texts: PairTexts) -> Iterator[Conflict]:
-    """Rules for what goes on to stand in the texts by a part of its name, another form of it or another name."""
-    own = texts.together
+    """Yield rules whose name is left in the texts in part, in another form, or as another name."""
+    text = texts.together
     starts, ends = [edit.start for edit in edits], [edit.end for edit in edits]
     for rule in rules:
         by_kind = {
-            PART: forms_of(rule, own, texts.language),
-            OTHER: other_names(own, rule.old, texts.language),
+            PART: forms_of(rule, text, texts.language),
+            OTHER: other_names(text, rule.old, texts.language),
         }
         for kind, forms in by_kind.items():
             for start, end in forms:
                 if bisect_left(starts, end) <= bisect_right(ends, start):  # no edit reaches into it
-                    said = f"{own[start:end]!r} in: {excerpt(own, start, texts.language)}"
-                    yield Conflict(old=rule.old, kind=kind, excerpt=said)
+                    shown = f"{text[start:end]!r} in: {excerpt(text, start, texts.language)}"
+                    yield Conflict(old=rule.old, kind=kind, excerpt=shown)
                     break
 
 
 def _unanswered(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
-    """Rules after which an answer that stood in the documents stands there no more."""
+    """Yield rules after which an answer no longer stands in the documents that held it."""
     language = language_of(texts.language)
     for answer in texts.answers:
         holding = [text for text in texts.documents if language.contains(text, answer)]
@@ -358,18 +362,18 @@ def _unanswered(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
 
         if follows(rules):
             continue
-        blamed = [rule for rule in rules if follows([one for one in rules if one != rule])]
+        blamed = [rule for rule in rules if follows([kept for kept in rules if kept != rule])]
         put = replacer(sides_of(rules), texts.language).apply(answer)
         for rule in blamed or [rule for rule in rules if language.contains(answer, rule.old)] or rules:
             yield Conflict(old=rule.old, kind=FOLLOWS, excerpt=f"{answer} would be {put}")
 
 
 def excerpt(texts: str, place: int, code: str) -> str:
-    """The sentence that holds the place, in texts that stand together."""
+    """Return the sentence at the place, in texts that are joined."""
     place = max(0, place)
     first, last = texts.rfind(BETWEEN, 0, place), texts.find(BETWEEN, place)
     begin = first + len(BETWEEN) if first >= 0 else 0
     text = texts[begin : last if last >= 0 else len(texts)]
     ends = [0, *boundaries(text, code), len(text)]
-    sentence = next((text[one:other] for one, other in pairwise(ends) if one <= place - begin < other), text)
+    sentence = next((text[start:end] for start, end in pairwise(ends) if start <= place - begin < end), text)
     return " ".join(sentence.split())[:_SHOWN]

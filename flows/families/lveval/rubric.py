@@ -1,4 +1,4 @@
-"""What people revise of LV-Eval (sections 3.2.2, 3.2.3 and 3.3): facts, rules, conflicts, keywords, the blacklist."""
+"""The forms in which people revise facts, rules, conflicts, keywords and the blacklist (sections 3.2.2 to 3.3)."""
 
 from collections.abc import Iterable
 
@@ -18,16 +18,17 @@ def _decision(question: str, about: str) -> tuple[Choice]:
     return (Choice(name="decision", question=question, about=about, options=DECISIONS, accepts=(KEEP,), fixes=(EDIT,)),)
 
 
+def _shows(**titles: str) -> tuple[Shown, ...]:
+    return tuple(Shown(name=name, title=title) for name, title in titles.items())
+
+
 CONFUSING_FACT = Rubric(
     name="lveval-confusing-facts",
     title="Is it a good confusing fact?",
     version=2,
     guideline="guideline.confusing-facts.md",
-    shows=(
-        Shown(name="question", title="Question"),
-        Shown(name="answers", title="Right answers"),
-        Shown(name="original_fact", title="The original fact"),
-        Shown(name="fact", title="The confusing fact"),
+    shows=_shows(
+        question="Question", answers="Right answers", original_fact="The original fact", fact="The confusing fact"
     ),
     asks=_decision("Is it like the original, without answering the question or contradicting the original?", "fact"),
     writes=(
@@ -52,12 +53,7 @@ REPLACEMENTS = Rubric(
     title="Which keywords are replaced, and by what?",
     version=2,
     guideline="guideline.replacements.md",
-    shows=(
-        Shown(name="question", title="Question"),
-        Shown(name="answers", title="Answers"),
-        Shown(name="rules", title="Proposed rules"),
-        Shown(name="excerpts", title="Where the keywords stand"),
-    ),
+    shows=_shows(question="Question", answers="Answers", rules="Proposed rules", excerpts="Where the keywords stand"),
     asks=_decision("Are these the keywords to be replaced, each by a sound substitute?", "rules"),
     writes=(RULES,),
 )
@@ -66,12 +62,7 @@ CONFLICTS = Rubric(
     title="What goes wrong once the keywords are replaced?",
     version=2,
     guideline="guideline.replacements.md",
-    shows=(
-        Shown(name="question", title="Question"),
-        Shown(name="answers", title="Answers"),
-        Shown(name="rules", title="The rules"),
-        Shown(name="conflicts", title="What goes wrong"),
-    ),
+    shows=_shows(question="Question", answers="Answers", rules="The rules", conflicts="What goes wrong"),
     asks=_decision("Can the rules stay as they are? A rule in conflict is left out.", "rules"),
     writes=(RULES,),
 )
@@ -80,11 +71,7 @@ KEYWORDS = Rubric(
     title="What must a right answer hold?",
     version=2,
     guideline="guideline.keywords.md",
-    shows=(
-        Shown(name="question", title="Question"),
-        Shown(name="answer", title="Answer"),
-        Shown(name="keywords", title="Proposed keywords"),
-    ),
+    shows=_shows(question="Question", answer="Answer", keywords="Proposed keywords"),
     asks=_decision(
         "Must a right answer hold the proposed words, and no others? To edit, mark all that it must.", "keywords"
     ),
@@ -106,7 +93,7 @@ ANSWERABLE = Rubric(
     title="Can it be answered without the text?",
     version=1,
     guideline="guideline.answerable.md",
-    shows=(Shown(name="question", title="Question"), Shown(name="answer", title="Right answer")),
+    shows=_shows(question="Question", answer="Right answer"),
     asks=(
         Choice(
             name="answerable",
@@ -119,11 +106,11 @@ ANSWERABLE = Rubric(
 )
 """Appendix A: of MultiFieldQA "we manually remove questions that can be answered using common-sense knowledge without
 referring to the context". The answer is shown: without it nobody can tell whether what comes to mind is right."""
-RUBRICS = (BLACKLIST, ANSWERABLE)  # those that no part asks
+RUBRICS = (BLACKLIST, ANSWERABLE)  # the rubrics of no part
 
 
 def answerable_tasks(pairs: Iterable[Pair], seed: int) -> list[Task]:
-    """The questions of MultiFieldQA, each with its first answer (appendix A)."""
+    """Return the questions of MultiFieldQA, each with its first answer (appendix A)."""
     return [
         task_of(pair, ANSWERABLE, {"question": pair.question, "answer": pair.answers[0]})
         for pair in pairs
@@ -132,7 +119,7 @@ def answerable_tasks(pairs: Iterable[Pair], seed: int) -> list[Task]:
 
 
 def unfit_fact(record: ConfusingFact) -> Problem:
-    """Why what people wrote is no confusing fact of its kind."""
+    """Return why a fact that people wrote is no confusing fact of its kind."""
     asked = ToConfuse(
         question=record.question,
         answers=record.answers,
@@ -144,5 +131,5 @@ def unfit_fact(record: ConfusingFact) -> Problem:
 
 
 def unfit_keywords(record: AnswerKeywords) -> Problem:
-    """Why what people marked are no keywords of the answer."""
+    """Return why the words that people marked are no keywords of the answer."""
     return keywords_problem(record.language, record.answer, record.keywords)

@@ -1,6 +1,5 @@
 """LV-Eval's block of the configuration."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
@@ -8,7 +7,8 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.settings import FamilySettings
-from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, LEVELS
+from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, LEVELS, words_of
+from flows.families.lveval.variants import Ablation
 from flows.llm.model import Model
 from flows.llm.rules import Rules
 from schemas.base import Frozen, odd_character
@@ -18,28 +18,16 @@ from schemas.lveval import FactRecord
 MOST_RULES = 8
 """Rules proposed for a pair. The paper has 2 to 5 a pair (table 2: 232 rules for 124 pairs, 476 for 101); a name has a
 rule for each of its forms."""
-_LEVEL = re.compile(r"([1-9]\d{0,6})(k?)")
 
 Level = Annotated[
     str,
     BeforeValidator(lambda value: str(value) if type(value) is int else value),  # YAML reads 800 as a number
 ]
-Ablation = Literal["no-cfi", "no-kpr", "neither"]
-"""A row without its confusing facts, without its replacements, or without both. Tables A4 to A7 call them
-"w. KPR", "w. CFI" and "w.o. both"; a row as released is "w. both"."""
 Name = Annotated[str, Field(min_length=1)]
 
 
-def words_of(level: str) -> int:
-    """The words of a level: 16,000 of `16k`."""
-    found = _LEVEL.fullmatch(level)
-    if found is None:
-        raise ValueError(f"{level!r} is no level; write words as `16k` or `800`")
-    return int(found[1]) * (1000 if found[2] else 1)
-
-
 class DatasetSettings(Frozen):
-    """One dataset: what it is built from."""
+    """The sources of one dataset."""
 
     pairs: int | None = Field(
         None, ge=1, le=1_000_000, description="How many pairs are selected; the paper's number by default"
@@ -128,9 +116,9 @@ class LVEvalSettings(FamilySettings):
 
 
 def mixed_sources(settings: LVEvalSettings, kind: Mapping[str, str]) -> Iterable[SourceSpec]:
-    """The sources of the questions and documents of one dataset, by the value of a context's `dataset`."""
-    own = settings.datasets[BY_RELEASED[kind["dataset"].rpartition("_")[0]].name]
-    return (*own.sources, *own.distractors)
+    """Return the sources of one dataset's questions and documents, by the value of a context's `dataset`."""
+    block = settings.datasets[BY_RELEASED[kind["dataset"].rpartition("_")[0]].name]
+    return (*block.sources, *block.distractors)
 
 
 def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
@@ -160,7 +148,7 @@ def ready(settings: LVEvalSettings, models: Mapping[str, Model]) -> None:
 
 
 def _each_once(placed: Iterable[tuple[str, SourceSpec]]) -> dict[str, SourceSpec]:
-    """The sources that several datasets share are read once. Raises `WrongInput` for one file read in two ways."""
+    """Return the sources, each once. Raises `WrongInput` for one file read in two ways."""
     read: dict[tuple[str, str], tuple[str, SourceSpec]] = {}
     for place, spec in placed:
         first = read.setdefault((spec.format, spec.path), (place, spec))

@@ -15,12 +15,12 @@ from schemas.lveval import (
     RuleConflicts,
 )
 
-AROUND = 160  # characters shown of a context before and after what stands in it
+AROUND = 160  # characters of a context shown before and after a position
 LONGEST = 700  # characters shown of a document
 
 
 def show(record: Record) -> str:  # noqa: PLR0911 - one for each kind of record
-    """The record in Markdown."""
+    """Return the record in Markdown."""
     match record:
         case Pair():
             documents = "".join(f"\n\n> {_quoted(_cut(document.text))}" for document in record.documents)
@@ -60,11 +60,14 @@ def _context(row: LongContext) -> str:
     )
 
 
-def _placed(one: Position, context: str) -> str:
-    before, after = context[max(0, one.start - AROUND) : one.start], context[one.end : one.end + AROUND]
-    does = "supports" if one.kind == "support" else "confuses"
-    held = f"**{_quoted(_cut(context[one.start : one.end]))}**"
-    return f"{_percent(one.start, context)}, {does}:\n\n> {_quoted(before)} {held} {_quoted(after)}"
+def _placed(position: Position, context: str) -> str:
+    before, after = (
+        context[max(0, position.start - AROUND) : position.start],
+        context[position.end : position.end + AROUND],
+    )
+    does = "supports" if position.kind == "support" else "confuses"
+    held = f"**{_quoted(_cut(context[position.start : position.end]))}**"
+    return f"{_percent(position.start, context)}, {does}:\n\n> {_quoted(before)} {held} {_quoted(after)}"
 
 
 def _answers(answers: Iterable[str]) -> str:

@@ -4,11 +4,11 @@ from flows.construct.view import Line, View
 from schemas.base import Record
 from schemas.lveval import AnswerKeywords, ConfusingFact, LongContext, Pair, PoolDocument, Replacements, RuleConflicts
 
-AROUND = 200  # characters of a context shown around what stands in it
+AROUND = 200  # characters of a context shown around a position
 
 
 def view(record: Record) -> View:
-    """A record by what a reader looks for: of a context, the surroundings of what was put into it."""
+    """Lay out a record for a reader; of a context, the surroundings of what was put into it."""
     match record:
         case ConfusingFact():
             return View(

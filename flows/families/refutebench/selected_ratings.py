@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from flows.construct.evaluation import DialogueContext
-from flows.families.refutebench.dialogues import slots_of
-from flows.families.refutebench.ratings import ratings_of, ratings_planned
+from flows.families.refutebench.plan import dialogues_of, ratings_of, ratings_planned
 from flows.families.refutebench.settings import RefuteBenchSettings
 from flows.scoring.tables import PartialScores, ScoreError
 from schemas.base import key_of
@@ -122,7 +121,7 @@ def _evaluated(records: Sequence[Rating | RefutationDialogue], seeds: Sequence[S
 
 def _planned(seeds: Sequence[Seed], settings: RefuteBenchSettings) -> Iterator[tuple[Place, PlannedRating]]:
     for seed in seeds:
-        for slot in slots_of(seed, settings):
+        for slot in dialogues_of(seed, settings):
             dialogue = key_of("refutebench", "dialogues", seed.key, slot)
             for rating in ratings_planned(slot, settings):
                 place = Place(

@@ -1,4 +1,4 @@
-"""RefuteBench's block of the configuration."""
+"""RefuteBench's block of the configuration, and what a build needs before it can start."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -7,6 +7,9 @@ from pydantic import Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.settings import FamilySettings
+from flows.families.refutebench.prompts import REFUTER
+from flows.llm.model import Model
+from schemas.errors import WrongInput
 from schemas.refutebench import Refuter, SeedTask
 
 Name = Annotated[str, Field(min_length=1)]
@@ -68,3 +71,17 @@ class RefuteBenchSettings(FamilySettings):
         if len(set(value)) != len(value):
             raise ValueError("each stands once")
         return value
+
+
+def ready(settings: RefuteBenchSettings, models: Mapping[str, Model]) -> None:
+    """Raise `WrongInput` where there is no source, or the rules are to refute in a style."""
+    if not any(settings.sources.values()):
+        raise WrongInput(
+            "families.refutebench.sources: is empty; name sources under translation, summarisation, writing"
+        )
+    by_rules = models[REFUTER].identity().get("provider") == "rules"
+    if by_rules and settings.style and "agent" in settings.refuters:
+        raise WrongInput(
+            "families.refutebench.style: the rules refute in plain words alone; set style: [], or name a model for the "
+            "role refuter"
+        )

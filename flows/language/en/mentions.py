@@ -1,72 +1,20 @@
-"""Where an English text names what an answer names, in whatever form."""
+"""Mentions of an answer in an English text, in any form."""
 
-import re
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
-from typing import NamedTuple
+from functools import lru_cache
 
-from flows.language import Mention, MentionForm
-from flows.language.en.names import place_class
-from flows.language.en.numbers import LARGEST_SPELT, SCALES, Date, date_of, ordinal_value, spelt, value_of
-from flows.language.en.persons import FUNCTION_WORDS, Found, PersonalName, Role, of_person, personal_name
-from flows.language.en.phrases import (
-    ARTICLES,
-    PREPOSITIONS,
-    SMALL_WORDS,
-    head,
-    is_dictionary_word,
-    is_list,
-    is_proper,
-    other_number,
-    split_article,
-    trimmed,
-    unintroduced,
-)
-from flows.language.en.tokens import MONTHS, Tokens, gap_fits, normal, ordinal_ending, tokens, word_set
-from flows.language.en.types import answer_type
+from flows.language import Mention
+from flows.language.en.persons import FUNCTION_WORDS, Found, of_person
+from flows.language.en.phrases import SMALL_WORDS
+from flows.language.en.tokens import MONTHS, Tokens, gap_fits, tokens, word_set
+from flows.language.en.variants import CURRENCIES, Plan, Variant, plan_of
 
-_KEPT_PLANS = 8192
 _KEPT_RESULTS = 512
-_LONGEST_ACRONYM = 7
-_ACRONYM = re.compile(r"[A-Z][A-Z0-9]{1,6}s?")
-_CURRENCIES = {"$": ("dollar", "dollars"), "£": ("pound", "pounds"), "€": ("euro", "euros"), "¥": ("yen", "yen")}
-_SAME_NAMES = (
-    ("United States", "United States of America", "US", "U.S.", "USA", "U.S.A."),
-    ("United Kingdom", "UK", "U.K."),
-    ("European Union", "EU", "E.U."),
-    ("United Nations", "UN", "U.N."),
-    ("Soviet Union", "USSR", "U.S.S.R."),
-)
-
-
-class _Variant(NamedTuple):
-    """A row of words by which the answer may be named."""
-
-    forms: tuple[str, ...]
-    gaps: tuple[str, ...]
-    form: MentionForm
-    role: Role
-    prefix: str = ""
-    suffix: str = ""
-    capitals: bool = False
-    """Whether the words must stand in capitals."""
-    explained: bool = False
-    """Whether the text must have it in brackets, too short as it is to mean the answer by itself."""
-
-
-class _Plan(NamedTuple):
-    """All by which an answer may be named; made once for an answer."""
-
-    variants: tuple[_Variant, ...]
-    article: str
-    person: PersonalName | None
-    acronyms: tuple[str, ...]
-    lone: bool
 
 
 def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
-    """Every mention of the answer in `text`, in order, without overlap (longest first)."""
-    return [Mention(found.start, found.end, found.form) for found in find(text, answer, tuple(aliases))]
+    """Return every mention of the answer in `text`, in order, without overlap (longest first)."""
+    return [Mention(mention.start, mention.end, mention.form) for mention in find(text, answer, tuple(aliases))]
 
 
 @lru_cache(_KEPT_RESULTS)
@@ -75,10 +23,10 @@ def find(text: str, answer: str, aliases: tuple[str, ...] = ()) -> tuple[Found, 
     plan = plan_of(answer, aliases)
     words = tokens(text)
     candidates = [
-        found
+        mention
         for variant in plan.variants
         if not variant.explained or f"({''.join(variant.forms).upper()})" in text
-        for found in _of_variant(words, variant, plan)
+        for mention in _of_variant(words, variant, plan)
     ]
     for acronym in plan.acronyms:
         candidates.extend(_explained(words, acronym))
@@ -86,22 +34,22 @@ def find(text: str, answer: str, aliases: tuple[str, ...] = ()) -> tuple[Found, 
     chosen = _longest_first(candidates, taken)
     if plan.person is not None:
         chosen.extend(of_person(words, plan.person, chosen, taken))
-    chosen.sort(key=lambda found: found.start)
+    chosen.sort(key=lambda mention: mention.start)
     return tuple(chosen)
 
 
 def _longest_first(candidates: list[Found], taken: set[int]) -> list[Found]:
-    candidates.sort(key=lambda found: (found.first - found.last, found.start))
+    candidates.sort(key=lambda mention: (mention.first - mention.last, mention.start))
     chosen = []
-    for found in candidates:
-        places = range(found.first, found.last + 1)
+    for mention in candidates:
+        places = range(mention.first, mention.last + 1)
         if taken.isdisjoint(places):
             taken.update(places)
-            chosen.append(found)
+            chosen.append(mention)
     return chosen
 
 
-def _of_variant(words: Tokens, variant: _Variant, plan: _Plan) -> Iterator[Found]:
+def _of_variant(words: Tokens, variant: Variant, plan: Plan) -> Iterator[Found]:
     forms, length = variant.forms, len(variant.forms)
     for first in words.places(forms[0]):
         last = first + length - 1
@@ -122,11 +70,11 @@ def _of_variant(words: Tokens, variant: _Variant, plan: _Plan) -> Iterator[Found
 
 
 def _stands_before(words: Tokens, place: int, word: str) -> bool:
-    """Whether `word` and nothing but white space stands before the word at `place`."""
+    """True if `word` comes right before the word at `place`."""
     return place > 0 and words.normals[place - 1] == word and words.adjacent(place - 1)
 
 
-def _rest_fits(words: Tokens, variant: _Variant, first: int) -> bool:
+def _rest_fits(words: Tokens, variant: Variant, first: int) -> bool:
     normals = words.normals
     for offset in range(1, len(variant.forms)):
         if normals[first + offset] != variant.forms[offset]:
@@ -137,21 +85,21 @@ def _rest_fits(words: Tokens, variant: _Variant, first: int) -> bool:
     )
 
 
-def _case_fits(words: Tokens, first: int, last: int, variant: _Variant) -> bool:
+def _case_fits(words: Tokens, first: int, last: int, variant: Variant) -> bool:
     if variant.capitals:
         return all(words.text[words.starts[place] : words.ends[place]].isupper() for place in range(first, last + 1))
     word = words.word(first)
     return not (len(variant.forms) == 1 and word.islower() and word in FUNCTION_WORDS)
 
 
-def _with_signs(words: Tokens, variant: _Variant, first: int, last: int) -> tuple[int, int] | None:
-    """Start and end of the mention with the signs that belong to it ("$5", "5 %"); None where they lack."""
+def _with_signs(words: Tokens, variant: Variant, first: int, last: int) -> tuple[int, int] | None:
+    """Start and end of the mention with the signs that belong to it ("$5", "5 %"); None if they are missing."""
     start, end = words.starts[first], words.ends[last]
     if variant.prefix:
         before = words.gap(first - 1)
         if before.rstrip().endswith(variant.prefix):
             start -= len(before) - before.rindex(variant.prefix)
-        elif variant.prefix in _CURRENCIES:
+        elif variant.prefix in CURRENCIES:
             return None
     if variant.suffix:
         after = words.gap(last)
@@ -163,7 +111,7 @@ def _with_signs(words: Tokens, variant: _Variant, first: int, last: int) -> tupl
 
 
 def _is_day_of_month(words: Tokens, place: int) -> bool:
-    """Whether a lone figure is the day in a date, which no count or measure is named by."""
+    """True if a lone figure is the day in a date, which no count or measure is named by."""
     form = words.normals[place]
     if not (form.isdigit() and len(form) <= 2):
         return False
@@ -177,200 +125,12 @@ _BEFORE_YEAR = word_set("in since by until till during from late early mid of ar
 
 
 def _is_bare_year(words: Tokens, place: int) -> bool:
-    """Whether a year stands for a time by itself, and is no part of another date or of a name ("2018 Olympics")."""
+    """True if a year alone is the time, and not part of another date or of a name ("2018 Olympics")."""
     if place == 0 or words.normals[place - 1] not in _BEFORE_YEAR or not words.adjacent(place - 1):
         return False
     if place >= 2 and words.normals[place - 1] == "of" and words.normals[place - 2] in MONTHS:
         return False
     return not (words.adjacent(place) and words.capitalised(place + 1))
-
-
-# What an answer may be named by
-
-
-@lru_cache(_KEPT_PLANS)
-def plan_of(answer: str, aliases: tuple[str, ...]) -> _Plan:
-    names = [(answer, "full"), *((alias, "alias") for alias in aliases if _is_name_too(alias, answer))]
-    known = {_key(name) for name, _ in names}
-    for group in _same_names():
-        if not known.isdisjoint(group):
-            names.extend((name, "alias") for key, name in group.items() if key not in known)
-    variants: dict[tuple[tuple[str, ...], str, str], _Variant] = {}
-    for name, form in names:
-        for variant in _variants(name, "full" if form == "full" else "alias"):
-            key = variant.forms, variant.prefix, variant.suffix
-            if key not in variants or variants[key].explained:
-                variants[key] = variant
-    inner = split_article(unintroduced(answer))
-    return _Plan(
-        tuple(variants.values()),
-        normal(inner[0].strip()) if inner[0] else "",
-        personal_name(answer),
-        tuple(dict.fromkeys(trimmed(name) for name, _ in names if _ACRONYM.fullmatch(trimmed(name)))),
-        len(tokens(inner[1])) == 1 and inner[1][:1].isupper(),
-    )
-
-
-@cache
-def _same_names() -> tuple[dict[str, str], ...]:
-    """The groups of names for one thing, each name by its words in normal form."""
-    return tuple({_key(name): name for name in group} for group in _SAME_NAMES)
-
-
-def _is_name_too(alias: str, answer: str) -> bool:
-    """Whether an alias is another name; not where it only says more around a number, a date or a name."""
-    if not len(tokens(alias)):
-        return False
-    around = f" {_key(answer)} " in f" {_key(alias)} " and _key(alias) != _key(answer)
-    if not around:
-        return True
-    said, more = tokens(answer).normals, tokens(alias)
-    added = [more.word(place) for place in range(len(more)) if more.normals[place] not in said]
-    if all(word.lower() in PREPOSITIONS or word.lower() in ARTICLES for word in added):
-        return False
-    described = any(word.islower() and word not in SMALL_WORDS for word in added)
-    return not (answer_type(answer) in ("number", "date") or (is_proper(answer) and described))
-
-
-def _key(name: str) -> str:
-    return " ".join(tokens(split_article(unintroduced(name))[1]).normals)
-
-
-def _variants(name: str, form: MentionForm) -> Iterator[_Variant]:
-    phrase = split_article(unintroduced(name))[1]
-    words = tokens(phrase)
-    if not len(words):
-        return
-    forms = tuple(words.normals)
-    gaps = tuple(words.gap(place) for place in range(len(words) - 1))
-    prefix, suffix = _signs(words)
-    capitals = _needs_capitals(phrase, forms)
-    yield _Variant(forms, gaps, form, "whole", prefix, suffix, capitals)
-    of = answer_type(name)
-    if forms[0][0].isdigit() or forms[0] in MONTHS or of in ("number", "date"):
-        date = date_of(forms)
-        yield from _dates(forms, date, form) if date and of == "date" else _numbers(words, form, prefix, suffix)
-        return
-    if of in ("place", "organisation", "other"):
-        yield from _initials(phrase)
-    if of == "place" and (city := _city(words)):
-        yield _Variant(city, (" ",) * (len(city) - 1), "part", "city")
-    if of == "other" or not is_proper(phrase):
-        yield from _other_numbers(words, forms, gaps)
-
-
-def _signs(words: Tokens) -> tuple[str, str]:
-    """The currency or other sign before a phrase, and the one after it; brackets that it opens itself."""
-    prefix, suffix = words.gap(-1).strip(), words.gap(len(words) - 1).strip()
-    return ("" if prefix in ("(", "[", "-", "~") else prefix), suffix
-
-
-def _needs_capitals(phrase: str, forms: tuple[str, ...]) -> bool:
-    """Whether the name is a word of the language when it is not in capitals ("US", "WHO")."""
-    letters = phrase.replace(".", "")
-    return letters.isupper() and (
-        len(letters) == 1 or "." in phrase or is_dictionary_word(letters) or len(letters) == 2
-    )
-
-
-def _other_numbers(words: Tokens, forms: tuple[str, ...], gaps: tuple[str, ...]) -> Iterator[_Variant]:
-    """The phrase with its head in the plural instead of the singular, or the other way round."""
-    noun = head(words.text)
-    place = next((at for at in range(len(words)) if words.word(at) == noun), None)
-    if place is None or noun[0].isdigit() or is_list(words.text):
-        return
-    other = other_number(noun)
-    if other is not None and other.lower() != noun.lower() and len(other) > 2:
-        changed = (*forms[:place], normal(other), *forms[place + 1 :])
-        yield _Variant(changed, gaps, "plural", "plural")
-
-
-def initials(phrase: str) -> tuple[str, ...]:
-    """The abbreviations that a name of several capitalised words may have, without and with its small words."""
-    words = tokens(phrase)
-    of = [words.word(place) for place in range(len(words))]
-    capital = [word for word in of if word[0].isupper()]
-    if len(capital) < 2 or any(word[0].islower() and word not in SMALL_WORDS for word in of) or "," in phrase:
-        return ()
-    short = "".join(word[0] for word in capital)
-    long = "".join(word[0].upper() for word in of)
-    return tuple(dict.fromkeys(name for name in (short, long) if len(name) <= _LONGEST_ACRONYM))
-
-
-def _initials(phrase: str) -> Iterator[_Variant]:
-    for name in initials(phrase):
-        if len(name) < 3:
-            yield _Variant((name.lower(),), (), "abbreviation", "initials", capitals=True, explained=True)
-            continue
-        yield _Variant((name.lower(),), (), "abbreviation", "initials", capitals=True)
-        yield _Variant((f"{name.lower()}s",), (), "abbreviation", "initials", capitals=True)
-        yield _Variant(
-            tuple(name.lower()), (".",) * (len(name) - 1), "abbreviation", "initials", "", ".", capitals=True
-        )
-
-
-def _city(words: Tokens) -> tuple[str, ...]:
-    """The city of "Las Vegas, Nevada"."""
-    for place in range(len(words) - 1):
-        if words.gap(place).strip() == ",":
-            rest = words.text[words.starts[place + 1] :]
-            known = place_class(rest) is not None
-            return tuple(words.normals[: place + 1]) if known and words.capitalised(0) else ()
-    return ()
-
-
-def _numbers(words: Tokens, form: MentionForm, prefix: str, suffix: str) -> Iterator[_Variant]:
-    """The number in figures and in words, with its unit."""
-    forms = words.normals
-    end = 0
-    while end < len(forms) and (value_of((forms[end],)) is not None or forms[end] in SCALES):
-        end += 1
-    value = value_of(tuple(forms[:end])) if end else None
-    ordinal = ordinal_value(forms[0])
-    if ordinal is not None and ordinal > 20:
-        return
-    if value is None:
-        return
-    rest = tuple(forms[end:])
-    figures = {tuple(forms[:end])}
-    if value == int(value):
-        figures.add((str(int(value)),))
-        if value <= LARGEST_SPELT:
-            figures.add(tuple(normal(word) for word in re.split(r"[ -]", spelt(int(value)))))
-        for scale, size in SCALES.items():
-            if size >= 10**6 and value >= size:
-                figures.add((f"{value / size:g}", scale))
-    units = [(rest, prefix, suffix)]
-    if prefix in _CURRENCIES:
-        units.extend(((*rest, unit), "", "") for unit in dict.fromkeys(_CURRENCIES[prefix]))
-    if suffix == "%" or rest in (("percent",), ("per", "cent")):
-        units = [((), "", "%"), (("percent",), "", ""), (("per", "cent"), "", "")]
-    for figure in figures:
-        for unit, before, after in units:
-            row = (*figure, *unit)
-            yield _Variant(row, (" ",) * (len(row) - 1), form, "whole", before, after)
-
-
-def _dates(forms: tuple[str, ...], date: Date, form: MentionForm) -> Iterator[_Variant]:
-    """The date in other orders, and those of its parts that name it in a text."""
-    month = date.month
-    year = str(date.year) if date.year else None
-    orders: list[tuple[tuple[str | None, ...], Role]] = []
-    if date.day and month:
-        for day in (str(date.day), f"{date.day}{ordinal_ending(date.day)}"):
-            if year:
-                orders += [((day, month, year), "whole"), ((month, day, year), "whole")]
-                orders += [((day, "of", month, year), "whole")]
-            orders += [((day, month), "date part"), ((month, day), "date part"), ((day, "of", month), "date part")]
-    if month and year:
-        orders.append(((month, year), "date part"))
-    if year and month:
-        orders.append(((year,), "year"))
-    for order, role in orders:
-        row = tuple(part for part in order if part)
-        if row != forms:
-            whole = role == "whole" or len(row) >= len(forms)
-            yield _Variant(row, (" ",) * (len(row) - 1), form if whole else "part", "whole" if whole else role)
 
 
 # Acronyms that the text explains

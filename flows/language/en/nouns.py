@@ -1,4 +1,4 @@
-"""What an English text speaks of: its names, and the heads of its noun phrases, lower-cased text included.
+"""The entities of an English text: its names, and the heads of its noun phrases, also in lower-cased text.
 
 There is no tagger behind it: what a word can be, the dictionary says; what it is where it stands, the words beside
 it. Of "Sugar and flour are used to make cake while bread is baked with water" the entities are sugar, flour, cake,
@@ -16,51 +16,19 @@ import lemminflect
 from flows.language.en.mentions import mentions
 from flows.language.en.phrases import AUXILIARIES, PREPOSITIONS, parts_of_speech
 from flows.language.en.tokens import MONTHS, Tokens, tokens, word_set
+from flows.language.tables import word_list
 
 _KEPT = 4096
-_DETERMINERS = word_set(
-    "a an the this these those my your his her its our their every each some any no another both all many several few "
-    "most more other such own same certain various numerous"
-)
+_DETERMINERS = word_list("en", "determiners")
 _PRONOUNS = word_set("i you he she it we they me him us them who whom which that there what one ones")
-_BEFORE_VERBS = word_set("i you he she we they who which to not can could will would shall should may might must "
-                         "do does did don didn doesn let also")  # fmt: skip
-_CLOSED = (
-    _DETERMINERS
-    | _PRONOUNS
-    | PREPOSITIONS
-    | AUXILIARIES
-    | word_set(
-        "and or but nor so if then than because while whereas although though unless when where why how not only even "
-        "also too very just still yet already ever never again once often usually sometimes always however therefore "
-        "thus here now today later earlier ago well much little less least enough quite rather almost nearly about "
-        "almost together away back out up down off over else either neither whether yes no oh ok okay wow hey hi "
-        "hello lol haha please thanks whose mine yours ours theirs myself himself herself itself themselves ourselves "
-        "be yeah yep nah hmm whichever whatever whoever etc mr mrs ms dr inside outside above below beside besides "
-        "despite except including like unlike along across around past throughout plus minus versus"
-    )
-)
-_LIGHT = word_set(
-    "time way thing kind type form part number year day example term name use lot case end side place set series "
-    "variety range amount level degree order fact reason result purpose sort bit piece pair point rest top bottom "
-    "half majority total average basis means manner aspect feature instance addition general particular respect "
-    "week month hour minute second century decade moment date period age life world people person man woman guy "
-    "one something anything nothing everything someone anyone everyone nobody anybody somebody everybody "
-    "first last next best good great new old high long short full right left being young word idea sense matter issue "
-    "problem question answer effect cause change start beginning middle member group thousand hundred million billion "
-    "percent percentage per area region size length height width weight share rate value home other known"
-)
-"""Words that name nothing by themselves, or that stand in half of all idioms."""
-_MOSTLY_VERBS = word_set(
-    "be become begin believe belong bind blow bring come consider contain continue eat expect find freeze get give go "
-    "grow happen have hear help hit hold include keep know lay lead learn let lie live look lose love make mean meet "
-    "move need pay put read reach remain remember run say see seem sell send sing sit sleep speak stand stay take "
-    "talk tell think try turn understand use want watch wear win write hunt carry build bear burn break catch feed "
-    "kill melt occur refer require serve show sound taste smell touch wash work allow create follow form spend"
-)
+_BEFORE_VERBS = word_list("en", "before verbs")
+_CLOSED = _DETERMINERS | _PRONOUNS | PREPOSITIONS | AUXILIARIES | word_list("en", "closed")
+_LIGHT = word_list("en", "light nouns")
+"""Words that name nothing by themselves, or that half of all idioms have."""
+_MOSTLY_VERBS = word_list("en", "mostly verbs")
 """Base forms that name something only where they are made to: "the look", "a move"."""
 _PLURAL_FIRST = word_set("sports sales arms goods news savings works games women men")
-"""Plurals that stand before a noun: "sports teams". Any other word in -s that can be a verb is one there."""
+"""Plurals that can precede a noun: "sports teams". Any other word in -s that can be a verb is one there."""
 _PREPOSED = _DETERMINERS | PREPOSITIONS | {"and", "or", "as", "than"}
 _SCALES = frozenset(("hundred", "thousand", "million", "billion", "trillion", "dozen"))
 _ADJECTIVE_ENDINGS = ("ly", "ic", "ical", "al", "ous", "ed", "ive", "able", "ible", "ful", "less", "ish", "like")
@@ -72,12 +40,12 @@ class Entity(NamedTuple):
     """Something that a text speaks of."""
 
     text: str
-    """As it stands there first; without article."""
+    """As first written, without an article."""
     head: str
     """The base form of a noun phrase's head, in lower case; of a name its last word."""
     is_name: bool
     kind: str = ""
-    """What tells it from another thing of the same head in its text, in lower case: "black" of "black tea"."""
+    """The word, in lower case, that tells it from others of the same head in its text: "black" of "black tea"."""
 
 
 @lru_cache(_KEPT)
@@ -85,53 +53,47 @@ def entities(text: str) -> tuple[Entity, ...]:
     """The entities of `text`, each once, in the order in which they come up."""
     words = tokens(text)
     every: list[tuple[Entity, str]] = []
-    place = 0
-    while place < len(words):
-        last = _phrase(words, place)
-        if last is None:
-            place += 1
-            continue
-        if (entity := _entity(words, place, last)) is not None:
-            every.append((entity, "" if entity.is_name else _described(words, place, entity)))
-        place = last + 1
+    for first, last in words.stretches(_phrase):
+        if (entity := _entity(words, first, last)) is not None:
+            every.append((entity, "" if entity.is_name else _described(words, first, entity)))
     kinds: dict[str, set[str]] = defaultdict(set)
     for entity, described in every:
         if described:
             kinds[entity.head].add(described)
-    found: dict[tuple[str, bool], Entity] = {}
+    named: dict[tuple[str, bool], Entity] = {}
     for entity, described in every:
         if entity.is_name:
-            found.setdefault((entity.text.casefold(), True), entity)
+            named.setdefault((entity.text.casefold(), True), entity)
         elif len(kinds[entity.head]) <= 1:
-            found.setdefault((entity.head, False), entity)
+            named.setdefault((entity.head, False), entity)
         elif described:
-            own = entity._replace(text=f"{described} {entity.text.split()[-1]}", kind=described)
-            found.setdefault((f"{described} {entity.head}", False), own)
-    return tuple(found.values())
+            distinct = entity._replace(text=f"{described} {entity.text.split()[-1]}", kind=described)
+            named.setdefault((f"{described} {entity.head}", False), distinct)
+    return tuple(named.values())
 
 
 def _described(words: Tokens, place: int, entity: Entity) -> str:
-    """What stands before the head of the noun phrase that begins at `place`: its other nouns, or an adjective."""
+    """Return the words before the head of the noun phrase at `place`: its other nouns, or an adjective."""
     if nouns := entity.text.split()[:-1]:
         return " ".join(nouns).lower()
-    before = words.word(place - 1).lower() if place and words.adjacent(place - 1) else ""
+    before = words.before(place)
     can_describe = before.isalpha() and before not in _CLOSED | _SCALES | _LIGHT and "ADJ" in parts_of_speech(before)
     return before if can_describe else ""
 
 
 @lru_cache(_KEPT)
 def names(text: str, entity: Entity) -> bool:
-    """Whether `text` names the entity: a name in full or in part, a noun in the singular or plural."""
+    """True if `text` names the entity: a name in full or in part, a noun in the singular or plural."""
     if entity.is_name:
         return bool(mentions(text, entity.text)) or _names_by_its_own_word(text, entity)
     if entity.kind:
         described = rf"(?<![\w-]){re.escape(entity.kind)}[\s-]+(\w+)"
-        return any(_base(one.group(1)) == entity.head for one in re.finditer(described, text, re.IGNORECASE))
+        return any(_base(match.group(1)) == entity.head for match in re.finditer(described, text, re.IGNORECASE))
     return entity.head in _noun_forms(text)
 
 
 def _names_by_its_own_word(text: str, entity: Entity) -> bool:
-    """Whether the last word of a longer name stands there, where it is no common noun: "Etna" for Mount Etna."""
+    """True if the text has the last word of a longer name, and it is no common noun: "Etna" for Mount Etna."""
     *before, last = entity.text.split()
     is_own = bool(before) and last[:1].isupper() and not parts_of_speech(last.lower())
     return is_own and re.search(rf"(?<![\w-]){re.escape(last)}(?![\w-])", text) is not None
@@ -167,8 +129,7 @@ def _phrase(words: Tokens, place: int) -> int | None:
 
 def _goes_on(words: Tokens, place: int) -> int | None:
     """The next word of the name that has reached `place`."""
-    gap = words.gap(place)
-    if not (gap.isspace() or gap == "-" or (gap.strip() == "." and words.ends[place] - words.starts[place] <= 2)):
+    if not words.joins_name(place):
         return None
     if _is_name(words, place + 1):
         return place + 1
@@ -200,8 +161,8 @@ def _is_noun(words: Tokens, place: int) -> bool:  # noqa: PLR0911 - one for each
         return False
     if kinds == {"NOUN"}:
         return True
-    before = words.word(place - 1).lower() if place and words.adjacent(place - 1) else ""
-    after = words.word(place + 1).lower() if words.adjacent(place) else ""
+    before = words.before(place)
+    after = words.after(place)
     if "VERB" in kinds and _is_verb(low, before, after):
         return False
     if kinds & {"ADJ", "ADV"}:
@@ -211,7 +172,7 @@ def _is_noun(words: Tokens, place: int) -> bool:  # noqa: PLR0911 - one for each
 
 
 def _is_verb(low: str, before: str, after: str) -> bool:  # noqa: PLR0911 - one for each form
-    """Whether a word that can be a noun or a verb is a verb between these two."""
+    """True if a word that can be a noun or a verb is a verb between these two."""
     if before in _BEFORE_VERBS or low.endswith("ed"):
         return True
     if _verb_form(low) in _MOSTLY_VERBS:
@@ -239,7 +200,7 @@ def _verb_form(low: str) -> str:
 
 
 def _describes(word: str) -> bool:
-    """Whether a word can only be an adjective."""
+    """True if a word can only be an adjective."""
     return bool(word) and word not in _CLOSED and parts_of_speech(word) == {"ADJ"}
 
 

@@ -1,4 +1,4 @@
-"""Where an English text names a person by a part of the name: the family name, the first name, a shorter name."""
+"""Mentions of a person by part of the name: the family name, the first name, a shorter name."""
 
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -6,20 +6,16 @@ from typing import Literal, NamedTuple
 from flows.language import MentionForm
 from flows.language.en.names import PARTICLES, SUFFIXES, TITLES, classes, is_familiar_place, is_first_name
 from flows.language.en.phrases import is_dictionary_word, is_list, parts_of_speech, split_article, trimmed, unintroduced
-from flows.language.en.tokens import Tokens, normal, tokens, word_set
+from flows.language.en.tokens import Tokens, normal, tokens
 from flows.language.en.types import answer_type
+from flows.language.tables import word_list
 
 Role = Literal["whole", "plural", "initials", "spelt out", "surname", "first name", "date part", "year", "city"]
-"""What of the answer a mention says; `flows.language.en.replace` says the same of the new answer."""
-
+"""The part of the answer that a mention says; `flows.language.en.replace` puts the same part of the new answer."""
 _KEPT_NAMES = 8192
 _MIDDLE_NAMES = 3
-FUNCTION_WORDS = word_set(
-    "a an the of in on at to by for from and or but if so as is am are was were be been do did has had have it "
-    "its he she we us they them his her who what which that this these those i you my our your can may might will "
-    "would shall no not all any some march up down off out over then than there here with how why when where one"
-)
-"""Words that no lone answer is named by where they stand in lower case ("us" is not "US")."""
+FUNCTION_WORDS = word_list("en", "function words")
+"""Words that, in lower case, are no mention of a lone answer ("us" is not "US")."""
 
 
 class Found(NamedTuple):
@@ -85,16 +81,16 @@ def _is_name_of_person(answer: str, words: Tokens, places: list[int]) -> bool:
 
 def of_person(words: Tokens, name: PersonalName, chosen: list[Found], taken: set[int]) -> list[Found]:
     """Mentions of the person by a part of the name that nobody else in the text bears."""
-    found = _by_surname(words, name, taken) if name.last else []
-    for one in found:
-        taken.update(range(one.first, one.last + 1))
-    if (chosen or found) and not is_dictionary_word(name.first) and len(name.first) > 1:
-        found = found + _by_first_name(words, name, taken)
-    return found
+    partial = _by_surname(words, name, taken) if name.last else []
+    for mention in partial:
+        taken.update(range(mention.first, mention.last + 1))
+    if (chosen or partial) and not is_dictionary_word(name.first) and len(name.first) > 1:
+        partial = partial + _by_first_name(words, name, taken)
+    return partial
 
 
 def _by_surname(words: Tokens, name: PersonalName, taken: set[int]) -> list[Found]:
-    found: list[Found] = []
+    mentions: list[Found] = []
     common = is_dictionary_word(name.last)
     for place in words.places(name.last):
         if place in taken or not words.capitalised(place):
@@ -103,14 +99,14 @@ def _by_surname(words: Tokens, name: PersonalName, taken: set[int]) -> list[Foun
         if bearer == "another":
             return []
         if bearer == "same":
-            found.append(Found(begin, place, words.starts[begin], words.ends[place], "part", "whole"))
+            mentions.append(Found(begin, place, words.starts[begin], words.ends[place], "part", "whole"))
         elif not _goes_on(words, place) and not (common and words.opens_sentence(begin) and not _acts(words, place)):
-            found.append(Found(begin, place, words.starts[begin], words.ends[place], "part", "surname"))
-    return found
+            mentions.append(Found(begin, place, words.starts[begin], words.ends[place], "part", "surname"))
+    return mentions
 
 
 def _name_before(words: Tokens, place: int, name: PersonalName, taken: set[int]) -> tuple[int, str]:
-    """Where the name that ends in the surname at `place` begins, and whose it is: "same", "another" or "bare"."""
+    """Return where the name that ends in the surname at `place` begins, and its bearer: "same", "another" or "bare"."""
     begin = place
     for particle in reversed(name.last_forms[:-1]):
         if begin and words.normals[begin - 1] == particle:
@@ -133,7 +129,7 @@ def _name_before(words: Tokens, place: int, name: PersonalName, taken: set[int])
 
 
 def _is_no_name(words: Tokens, place: int) -> bool:
-    """Whether a capitalised word before a surname is no first name: it opens the sentence, or is an adjective."""
+    """True if a capitalised word before a surname is no first name: it opens the sentence, or is an adjective."""
     word = words.word(place)
     if is_first_name(word) or len(word) == 1:
         return False
@@ -141,20 +137,18 @@ def _is_no_name(words: Tokens, place: int) -> bool:
 
 
 def _goes_on(words: Tokens, place: int) -> bool:
-    """Whether a name goes on after the word at `place` ("Churchill College", "Luther King")."""
+    """True if a name goes on after the word at `place` ("Churchill College", "Luther King")."""
     if place + 1 >= len(words) or not words.capitalised(place + 1):
         return False
     gap = words.gap(place)
     return (gap.isspace() or gap == "-") and words.normals[place + 1] not in SUFFIXES
 
 
-_ADVERBS = frozenset(
-    ["also", "later", "then", "never", "soon", "still", "again", "often", "once", "himself", "herself"]
-)
+_ADVERBS = word_list("en", "adverbs")
 
 
 def _acts(words: Tokens, place: int) -> bool:
-    """Whether a name at a sentence's start is followed by what follows a person's name."""
+    """True if a name at a sentence's start is followed by what follows a person's name."""
     gap, follows = words.gap(place).strip(), words.word(place + 1).lower()
     if gap == "," or (gap in ("'", "’") and follows == "s"):
         return True
@@ -168,7 +162,7 @@ _AFTER_ANOTHERS_NAME = PARTICLES | {"of", "the", "i", "ii", "iii", "iv"}
 
 
 def _by_first_name(words: Tokens, name: PersonalName, taken: set[int]) -> list[Found]:
-    found: list[Found] = []
+    mentions: list[Found] = []
     for place in words.places(name.first):
         if place in taken:
             continue
@@ -177,12 +171,12 @@ def _by_first_name(words: Tokens, name: PersonalName, taken: set[int]) -> list[F
         follows = normal(words.word(place + 1)) if words.adjacent(place) else ""
         if _goes_on(words, place) or follows in _AFTER_ANOTHERS_NAME or _is_second_name(words, place):
             return []
-        found.append(Found(place, place, words.starts[place], words.ends[place], "part", "first name"))
-    return found
+        mentions.append(Found(place, place, words.starts[place], words.ends[place], "part", "first name"))
+    return mentions
 
 
 def _is_second_name(words: Tokens, place: int) -> bool:
-    """Whether another name stands before the word, so that both are one person's ("Mary Ada")."""
+    """True if another name comes before the word, so that both are one person's ("Mary Ada")."""
     before = place - 1
     if before < 0 or not words.adjacent(before) or words.opens_sentence(before):
         return False

@@ -7,19 +7,15 @@ import lemminflect
 
 from flows.language.en.names import PARTICLES, SUFFIXES, TITLES, classes, is_first_name, place_class
 from flows.language.en.tokens import tokens, word_set
+from flows.language.tables import word_list
 
 _KEPT = 16384
 ARTICLES = frozenset(("a", "an", "the"))
 _QUOTES = "\"'“”‘’`«» \t\r\n\u00a0"
 _CLOSED_BY = {")": "(", "]": "["}
-PREPOSITIONS = word_set(
-    "of in on at for from by with to about against between into through during before after under over around "
-    "among within without across behind beyond near via per as than upon since until toward towards off"
-)
+PREPOSITIONS = word_list("en", "prepositions")
 _COMPLEMENT = PREPOSITIONS | {"that", "who", "which", "whose", "where", "when", "de", "di", "du", "des", "von", "der"}
-AUXILIARIES = word_set(
-    "is are was were am be been being has have had do does did can could will would shall should may might must"
-)
+AUXILIARIES = word_list("en", "auxiliaries")
 SMALL_WORDS = word_set("of the and for in on at to a an de la le du des di von van der den & by with from")
 _SINGULAR_IN_S = re.compile(r"(?:ss|us|is|ics|news|series|species|means|gas|lens|chess|atlas|bias|canvas|Texas)$", re.I)
 _PLURAL_NAMES = word_set("states netherlands philippines bahamas maldives seychelles emirates")
@@ -32,21 +28,8 @@ _VOWEL_SOUND = re.compile(
 )
 _CONSONANT_SOUND = re.compile(r"(?:eu|ew|one(?:\b|s|-)|once|ouija|u\.?[snk]\b\.?)", re.IGNORECASE)
 _SPOKEN_WITH_VOWEL = frozenset("AEFHILMNORSX")
-_TAKES_THE_WORDS = word_set(
-    "river sea ocean gulf strait canal channel islands isles mountains alps desert peninsula states netherlands "
-    "philippines bahamas maldives republic kingdom union empire emirates federation war revolution rebellion "
-    "uprising renaissance reformation treaty act party museum association league society foundation commission "
-    "committee council court senate parliament congress army navy government ministry department agency bureau "
-    "bible church orchestra award prize medal trophy championship championships olympics tournament constitution "
-    "nations hotel theatre theater library tower bridge stadium rainforest valley midlands highlands dynasty "
-    "conference expedition philharmonic times guardian institute organization organisation corporation group "
-    "beatles"
-)
-_TAKES_NONE_WORDS = word_set(
-    "university college school academy lake mount mountain street avenue road square park airport station county "
-    "city town island bay hall castle palace cathedral abbey day inc ltd fc united rovers records studios "
-    "pictures motors prison hospital field house"
-)
+_TAKES_THE_WORDS = word_list("en", "names with the")
+_TAKES_NONE_WORDS = word_list("en", "names without the")
 MASS_ENDINGS = ("ness", "ism", "ology", "ics")
 
 
@@ -71,16 +54,13 @@ def _is_abbreviation(phrase: str) -> bool:
 @lru_cache(_KEPT)
 def split_article(phrase: str) -> tuple[str, str]:
     """The leading article ("the ", with its white space) and the rest of the trimmed phrase."""
-    found = tokens(phrase)
-    if len(found) > 1 and found.starts[0] == 0 and found.word(0).lower() in ARTICLES and found.adjacent(0):
-        return phrase[: found.starts[1]], phrase[found.starts[1] :]
+    words = tokens(phrase)
+    if len(words) > 1 and words.starts[0] == 0 and words.word(0).lower() in ARTICLES and words.adjacent(0):
+        return phrase[: words.starts[1]], phrase[words.starts[1] :]
     return "", phrase
 
 
-_INTRODUCING = word_set(
-    "in on at during by since around about until till from after before over under roughly approximately circa c "
-    "ca nearly almost to into through within throughout as near between"
-)
+_INTRODUCING = word_list("en", "introducing")
 _INTRODUCED_WORD = re.compile(r"(?:the\s+)?(?:[A-Z0-9$£€]|early|late|mid)")
 
 
@@ -88,12 +68,12 @@ _INTRODUCED_WORD = re.compile(r"(?:the\s+)?(?:[A-Z0-9$£€]|early|late|mid)")
 def unintroduced(answer: str) -> str:
     """The trimmed phrase without a preposition or approximation before a name, a date or a number."""
     phrase = trimmed(answer)
-    found = tokens(phrase)
-    if len(found) > 1 and found.starts[0] == 0 and found.word(0).islower() and found.normals[0] in _INTRODUCING:
-        rest = phrase[found.starts[1] :]
-        signed = re.search(r"[$£€~]\s*$", found.gap(0))
+    words = tokens(phrase)
+    if len(words) > 1 and words.starts[0] == 0 and words.word(0).islower() and words.normals[0] in _INTRODUCING:
+        rest = phrase[words.starts[1] :]
+        signed = re.search(r"[$£€~]\s*$", words.gap(0))
         rest = signed.group() + rest if signed else rest
-        if _INTRODUCED_WORD.match(rest) or found.normals[1][0].isdigit():
+        if _INTRODUCED_WORD.match(rest) or words.normals[1][0].isdigit():
             return rest
     return phrase
 
@@ -107,17 +87,17 @@ def core(answer: str) -> str:
 @lru_cache(_KEPT)
 def head(phrase: str) -> str:
     """The head noun: the last word before a preposition or relative ("type of engine" gives "type")."""
-    found = tokens(core(phrase))
-    words = [found.word(place) for place in range(len(found))]
-    for place, word in enumerate(words):
-        if place and (word.lower() in _COMPLEMENT or "(" in found.gap(place - 1) or "," in found.gap(place - 1)):
-            return words[place - 1]
-    return words[-1] if words else ""
+    words = tokens(core(phrase))
+    for place in range(1, len(words)):
+        gap = words.gap(place - 1)
+        if words.word(place).lower() in _COMPLEMENT or "(" in gap or "," in gap:
+            return words.word(place - 1)
+    return words.word(len(words) - 1)
 
 
 @lru_cache(_KEPT)
 def parts_of_speech(word: str) -> frozenset[str]:
-    """What a word can be by the dictionary ("NOUN", "VERB", "ADJ", "ADV", "AUX"), in its lower case."""
+    """Return the parts of speech of a word in the dictionary ("NOUN", "VERB", "ADJ", "ADV", "AUX")."""
     return frozenset(lemminflect.getAllLemmas(word.lower()))
 
 
@@ -128,7 +108,7 @@ def is_dictionary_word(word: str) -> bool:
 
 @lru_cache(_KEPT)
 def is_plural_noun(word: str) -> bool:
-    """Whether the noun is a plural by its form."""
+    """True if the noun is a plural by its form."""
     low = word.lower()
     if low in _IRREGULAR_PLURALS or low in _PLURAL_NAMES:
         return True
@@ -142,7 +122,7 @@ def is_plural_noun(word: str) -> bool:
 
 @lru_cache(_KEPT)
 def is_plural(phrase: str) -> bool:
-    """Whether the noun phrase takes a plural verb: several things, or a head in the plural."""
+    """True if the noun phrase takes a plural verb: several things, or a head in the plural."""
     inner = core(phrase)
     if is_list(inner):
         return True
@@ -157,14 +137,14 @@ def is_plural(phrase: str) -> bool:
 
 
 def is_list(phrase: str) -> bool:
-    """Whether the phrase names several things joined by "and" or a comma ("France and Spain")."""
-    found = tokens(phrase)
-    return any(found.normals[place] in ("and", "or") or "&" in found.gap(place - 1) for place in range(1, len(found)))
+    """True if the phrase names several things joined by "and" or a comma ("France and Spain")."""
+    words = tokens(phrase)
+    return any(words.normals[place] in ("and", "or") or "&" in words.gap(place - 1) for place in range(1, len(words)))
 
 
 @lru_cache(_KEPT)
 def is_mass(noun: str) -> bool:
-    """Whether the dictionary knows the noun in the singular without an article ("oxygen")."""
+    """True if the dictionary knows the noun in the singular without an article ("oxygen")."""
     low = noun.lower()
     forms = lemminflect.getInflection(low, "NNS", inflect_oov=False)
     return low in forms or low.endswith(MASS_ENDINGS)
@@ -172,14 +152,14 @@ def is_mass(noun: str) -> bool:
 
 @lru_cache(_KEPT)
 def takes_no_article(noun: str) -> bool:
-    """Whether the noun hardly ever stands with "a": a substance, a field, a quality."""
+    """True if the noun hardly ever takes "a": a substance, a field, a quality."""
     low = noun.lower()
     return low in classes("mass") or (low.endswith(MASS_ENDINGS) and is_mass(low))
 
 
 @lru_cache(_KEPT)
 def other_number(word: str) -> str | None:
-    """The plural of a singular noun and the singular of a plural one; None where the dictionary has none."""
+    """The plural of a singular noun and the singular of a plural one; None if the dictionary has none."""
     low = word.lower()
     if low.endswith("s") or low in _IRREGULAR_PLURALS:
         lemmas = lemminflect.getAllLemmas(low).get("NOUN", ())
@@ -219,7 +199,7 @@ def article(phrase: str) -> str:
 
 
 def _is_spelt_out(letters: str) -> bool:
-    """Whether an acronym is said letter by letter ("MVP"), not as a word ("NATO")."""
+    """True if an acronym is said letter by letter ("MVP"), not as a word ("NATO")."""
     if len(letters) <= 3:
         return len(letters) == 1 or not is_dictionary_word(letters) or letters in ("US", "UN", "EU")
     return re.search(r"[AEIOU]", letters[1:-1]) is None
@@ -227,10 +207,10 @@ def _is_spelt_out(letters: str) -> bool:
 
 @lru_cache(_KEPT)
 def is_proper(phrase: str) -> bool:
-    """Whether the phrase is a name: its words of content are capitalised, and not for a sentence's start only."""
+    """True if the phrase is a name: its words of content are capitalised, and not for a sentence's start only."""
     lead, inner = split_article(unintroduced(phrase))
-    found = tokens(inner)
-    content = [found.word(place) for place in range(len(found)) if found.word(place).lower() not in SMALL_WORDS]
+    words = tokens(inner)
+    content = [words.word(place) for place in range(len(words)) if words.word(place).lower() not in SMALL_WORDS]
     letters = [word for word in content if word[0].isalpha()]
     if not letters or not _has_capital(letters[0]):
         return False
@@ -247,39 +227,36 @@ def _has_capital(word: str) -> bool:
 
 @lru_cache(_KEPT)
 def is_name_word(word: str) -> bool:
-    """Whether a capitalised word can be a name although it is in the dictionary as well."""
+    """True if a capitalised word can be a name although it is in the dictionary as well."""
     return place_class(word) is not None or is_first_name(word) or (len(word) > 1 and word.isupper())
 
 
 @lru_cache(_KEPT)
 def within_sentence(phrase: str) -> str:
-    """The phrase as it stands in the middle of a sentence: a common noun loses a sentence's capital."""
+    """The phrase as written within a sentence: a common noun loses the capital of a sentence's start."""
     if not phrase[:1].isupper() or phrase[1:2].isupper() or is_proper(phrase):
         return phrase
     return phrase[:1].lower() + phrase[1:]
 
 
+_ALWAYS_WITH_THE = frozenset(("states", "netherlands", "kingdom", "philippines", "emirates"))
+_NAMES_WITH_THE = frozenset(("US", "UK", "EU", "UN", "U.S.", "U.K.", "E.U.", "U.N.", "USA", "USSR", "Soviet Union"))
+
+
 @lru_cache(_KEPT)
 def takes_the(name: str) -> bool | None:  # noqa: PLR0911 - one for each form of a name
-    """Whether a name stands with "the" where it is a noun phrase; None where its form does not tell."""
+    """True if a name takes "the" as a noun phrase; None if its form does not tell."""
     inner = core(name)
-    found = tokens(inner)
-    if not len(found):
+    words = tokens(inner)
+    if not len(words):
         return None
     noun = head(inner).lower()
-    forms = [found.word(place).lower() for place in range(len(found))]
-    if forms[-1] in ("states", "netherlands", "kingdom", "philippines", "emirates") or inner in (
-        "US",
-        "UK",
-        "EU",
-        "UN",
-    ):
-        return True
-    if inner in ("U.S.", "U.K.", "E.U.", "U.N.", "USA", "USSR", "Soviet Union"):
+    forms = [words.word(place).lower() for place in range(len(words))]
+    if forms[-1] in _ALWAYS_WITH_THE or inner in _NAMES_WITH_THE:
         return True
     if place_class(inner) is not None and noun not in classes("the") and not split_article(unintroduced(name))[0]:
         return False
-    if found.word(0)[:1].isupper() and (forms[0] in TITLES or (is_first_name(found.word(0)) and len(found) > 1)):
+    if words.word(0)[:1].isupper() and (forms[0] in TITLES or (is_first_name(words.word(0)) and len(words) > 1)):
         return noun in _TAKES_THE_WORDS and noun not in SUFFIXES and forms[0] not in PARTICLES
     if "of" in forms[1:-1]:
         return noun[:1].isalpha() and inner[:1].isupper()

@@ -1,4 +1,4 @@
-"""Where an English text names something of a type: a first look for rivals of an answer."""
+"""Mentions of a type in an English text: a first look for rivals of an answer."""
 
 import re
 
@@ -7,42 +7,24 @@ from flows.language.en.names import PARTICLES, TITLES
 from flows.language.en.numbers import SCALES, is_year, ordinal_value, value_of
 from flows.language.en.phrases import SMALL_WORDS, is_dictionary_word
 from flows.language.en.tokens import MONTHS, Tokens, tokens
-from flows.language.en.types import answer_type
+from flows.language.en.types import answer_type as type_of
 
 _DECADE = re.compile(r"\d+0s")
 _JOINING = SMALL_WORDS - {"in", "on", "at", "by", "with", "from", "to", "and", "a", "an"} | PARTICLES
 
 
 def spans_of_type(text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
-    """Where `text` names something of the type, in order, without overlap."""
+    """Return the spans of `text` that name something of the type, in order, without overlap."""
     words = tokens(text)
     if answer_type == "date":
-        return [(words.starts[first], words.ends[last]) for first, last in _dates(words)]
+        return [(words.starts[first], words.ends[last]) for first, last in words.stretches(_date_end)]
     if answer_type == "number":
         return _numbers(words)
     return [
         (words.starts[first], words.ends[last])
-        for first, last in _names(words)
-        if _type_of(text[words.starts[first] : words.ends[last]]) == answer_type
+        for first, last in words.stretches(_name_end)
+        if type_of(text[words.starts[first] : words.ends[last]]) == answer_type
     ]
-
-
-def _type_of(name: str) -> AnswerType:
-    return answer_type(name)
-
-
-def _dates(words: Tokens) -> list[tuple[int, int]]:
-    """Stretches of day, month, year, decade and century."""
-    found: list[tuple[int, int]] = []
-    place = 0
-    while place < len(words):
-        last = _date_end(words, place)
-        if last is None:
-            place += 1
-        else:
-            found.append((place, last))
-            place = last + 1
-    return found
 
 
 def _date_end(words: Tokens, place: int) -> int | None:
@@ -69,7 +51,7 @@ def _is_day(form: str) -> bool:
 
 
 def _leads_on(words: Tokens, place: int) -> bool:
-    """Whether the figure at `place` stands beside a month or before "century"."""
+    """True if the figure at `place` is next to a month or before "century"."""
     near = [words.normals[at] for at in (place - 1, place + 1) if 0 <= at < len(words)]
     return any(form in MONTHS or form == "century" for form in near)
 
@@ -80,17 +62,15 @@ def _beside_figure(words: Tokens, place: int) -> bool:
 
 def _numbers(words: Tokens) -> list[tuple[int, int]]:
     """Figures and number words that are in no date, with their scale and sign."""
-    dated = {place for first, last in _dates(words) for place in range(first, last + 1)}
-    found: list[tuple[int, int]] = []
-    place = 0
-    while place < len(words):
-        last = place
-        while last < len(words) and last not in dated and _counts(words, last, place):
+    dated = {place for first, last in words.stretches(_date_end) for place in range(first, last + 1)}
+
+    def end(words: Tokens, first: int) -> int | None:
+        last = first
+        while last < len(words) and last not in dated and _counts(words, last, first):
             last += 1
-        if last > place:
-            found.append(_signed(words, place, last - 1))
-        place = max(last, place + 1)
-    return found
+        return last - 1 if last > first else None
+
+    return [_signed(words, first, last) for first, last in words.stretches(end)]
 
 
 def _counts(words: Tokens, place: int, first: int) -> bool:
@@ -111,20 +91,13 @@ def _signed(words: Tokens, first: int, last: int) -> tuple[int, int]:
     return start, end
 
 
-def _names(words: Tokens) -> list[tuple[int, int]]:
-    """Rows of capitalised words, joined by small ones; the first word of a sentence only where it is no common word."""
-    found: list[tuple[int, int]] = []
-    place = 0
-    while place < len(words):
-        if not words.capitalised(place) or (words.opens_sentence(place) and _is_common(words, place)):
-            place += 1
-            continue
-        last = place
-        while (end := _next_of_name(words, last)) is not None:
-            last = end
-        found.append((place, last))
-        place = last + 1
-    return found
+def _name_end(words: Tokens, place: int) -> int | None:
+    """The last of a row of capitalised words, joined by small ones; a common word that opens a sentence is no name."""
+    if not words.capitalised(place) or (words.opens_sentence(place) and _is_common(words, place)):
+        return None
+    while (end := _next_of_name(words, place)) is not None:
+        place = end
+    return place
 
 
 def _is_common(words: Tokens, place: int) -> bool:
@@ -135,10 +108,8 @@ def _is_common(words: Tokens, place: int) -> bool:
 
 
 def _next_of_name(words: Tokens, place: int) -> int | None:
-    """The next word of the name that has reached `place`; None where it ends."""
-    gap = words.gap(place)
-    initial = words.ends[place] - words.starts[place] <= 2
-    if not (gap.isspace() or gap == "-" or (initial and gap.strip() == ".")):
+    """The next word of the name that has reached `place`; None at its end."""
+    if not words.joins_name(place):
         return None
     if words.capitalised(place + 1):
         return place + 1

@@ -24,20 +24,20 @@ _CLAUSE = re.compile(r"[,;:()]|\b(?:that|which|who|whom|whose|when|where|while|b
 
 
 def statement(question: str, answer: str, sentence: str = "") -> str | None:
-    """The statement that the answer makes of a plain question; None of any other.
+    """Return the statement that the answer makes of a plain question; None for other questions.
 
     `sentence` is one that holds the answer, and tells whether it stands with an article.
     """
     asked = _ASKS.fullmatch(question.strip().rstrip("?").strip())
     if asked is None or _CLAUSE.search(asked["rest"]):
         return None
-    said = answer.strip(" .") if WORK_ASKED.search(question) else _with_article(answer, sentence)
-    made = _asked_by(asked, said)
+    filler = answer.strip(" .") if WORK_ASKED.search(question) else _with_article(answer, sentence)
+    made = _asked_by(asked, filler)
     return None if made is None else _finished(made)
 
 
 def untimed(question: str) -> str | None:
-    """What a question for a time or a place takes for granted, as a statement without either; None of any other."""
+    """Return what a question for a time takes for granted, without the time; None for other questions."""
     asked = _ASKS.fullmatch(question.strip().rstrip("?").strip())
     if asked is None or not (asked["where"] == "When" or asked["time"]):
         return None
@@ -83,7 +83,7 @@ def _asked_by(asked: re.Match[str], answer: str) -> str | None:  # noqa: PLR0911
 
 
 def _measured(words: list[str], how: str, answer: str) -> str | None:
-    """How long, high or deep something is."""
+    """Return the statement of a length, height or depth."""
     above = words[:3] == ["above", "sea", "level"]
     rest = words[3:] if above else words
     if not rest or not answer[:1].isdigit():
@@ -100,20 +100,20 @@ def _measured(words: list[str], how: str, answer: str) -> str | None:
 
 
 def _counted(words: list[str], answer: str) -> str | None:
-    """How many there are, or do something."""
+    """Return the statement of how many there are, or do something."""
     at = _auxiliary(words) or next((place for place, word in enumerate(words) if is_finite(word)), 0)
     noun, rest = words[:at], words[at:]
     number = answer.removesuffix(f" {noun[-1]}") if noun else ""
     plain = re.fullmatch(r"(?:(?:about|over|around|nearly|at least) )?[\d.,]*\d(?: (?:m|b|tr)illion)?|[a-z]+", number)
     if plain is None or at > LONGEST_COUNTED or PREPOSITIONS & set(noun):
         return None
-    said = " ".join((number, *noun))
+    counted = " ".join((number, *noun))
     if rest[0] in ("did", "does", "do"):
-        return _object(rest, said)
+        return _object(rest, counted)
     if rest[1:2] == ["there"]:
-        return " ".join(("there", rest[0], said, *rest[2:]))
+        return " ".join(("there", rest[0], counted, *rest[2:]))
     alone = rest[0] in _AUX and (len(rest) == 1 or rest[1][:1].isupper() or rest[1] in ("the", "a", "an"))
-    return None if alone or rest[0] in ("has", "have", "had") else " ".join((said, *rest))
+    return None if alone or rest[0] in ("has", "have", "had") else " ".join((counted, *rest))
 
 
 LONGEST_COUNTED = 4
@@ -121,7 +121,7 @@ LONGEST_COUNTED = 4
 
 
 def _placed(answer: str, asked: str) -> str | None:
-    """An answer with the preposition that it stands with as a place or a time."""
+    """The answer with the preposition that it takes as a place or a time."""
     first = answer.split(maxsplit=1)[0].casefold()
     if first in PREPOSITIONS:
         return answer[0].lower() + answer[1:]
@@ -174,7 +174,7 @@ def _told(words: list[str], adverbial: str | None) -> str | None:
 
 
 def _verb(words: list[str], aux: str) -> int | None:
-    """Where the verb stands behind its subject; None where that is not plain."""
+    """Return the place of the verb after its subject; None if that is not plain."""
     tag = {"did": "VB", "does": "VB", "do": "VB", "can": "VB", "could": "VB", "will": "VB"}.get(aux, "VBN")
     for at, word in enumerate(words):
         if at == 0 or not word.islower():
@@ -192,7 +192,7 @@ def _verb(words: list[str], aux: str) -> int | None:
 
 
 def _is_noun_here(words: list[str], at: int, tag: str) -> bool:
-    """Whether the word only looks like a verb: another verb, or a name before one, follows ("space shuttle fly")."""
+    """True if the word only looks like a verb: another verb, or a name before one, follows ("space shuttle fly")."""
     if tag != "VB" or words[at] == "take" or "NOUN" not in parts_of_speech(words[at]):
         return False
     onward = words[at + 1 :]
@@ -284,7 +284,7 @@ def _what_is(words: list[str], who: str, answer: str) -> str | None:
 
 
 def _object(words: list[str], answer: str) -> str | None:
-    """What somebody did: the answer behind the verb, or behind the preposition that the question ends with."""
+    """Return what somebody did: the answer after the verb, or after the preposition that ends the question."""
     rest = words[1:]
     at = _verb(rest, words[0])
     if at is None:
@@ -303,5 +303,5 @@ def _object(words: list[str], answer: str) -> str | None:
 
 
 def _stranded(words: list[str]) -> int | None:
-    """Where a preposition stands without its noun, before another: "as the seat for in 1529"."""
+    """Return the place of a preposition without its noun, before another: "as the seat for in 1529"."""
     return next((at for at, pair in enumerate(pairwise(words)) if set(pair) <= PREPOSITIONS), None)

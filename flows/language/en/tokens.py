@@ -2,7 +2,10 @@
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+
+from flows.language.tables import lists
 
 TOKEN = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)*[^\W\d_]*|[^\W\d_][^\W_]*(?:[\u0300-\u036f]+[^\W_]*)*")
 """A number with its thousands and decimals ("1,000.5", "1970s"), or a word without apostrophes and hyphens."""
@@ -10,6 +13,8 @@ SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s*$|[\n:]\s*$|^\W*$")
 _KEPT_TEXTS = 256
 _KEPT_WORDS = 65536
 _NEUTRAL_IN_GAP = str.maketrans("", "", " \t\r\n\u00a0\u200b\u2009\u202f-‐‑‒–—'’‘´`\"“”")
+_INITIAL = 2
+"""Letters of an initial, at most ("Ch.")."""
 _ABBREVIATED = 3
 """Letters up to which a word may carry a full stop inside a name ("St.", "Jr.", "D.")."""
 
@@ -19,60 +24,6 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def _numbers() -> dict[str, str]:
-    small = [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-    ]
-    tens = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-    cardinals = {word: str(value) for value, word in enumerate(small)}
-    return cardinals | {word: str(20 + 10 * place) for place, word in enumerate(tens)}
-
-
-def _ordinals() -> dict[str, str]:
-    small = [
-        "first",
-        "second",
-        "third",
-        "fourth",
-        "fifth",
-        "sixth",
-        "seventh",
-        "eighth",
-        "ninth",
-        "tenth",
-        "eleventh",
-        "twelfth",
-        "thirteenth",
-        "fourteenth",
-        "fifteenth",
-        "sixteenth",
-        "seventeenth",
-        "eighteenth",
-        "nineteenth",
-        "twentieth",
-    ]
-    return {word: f"{value}{ordinal_ending(value)}" for value, word in enumerate(small, 1)}
-
-
 def ordinal_ending(value: int) -> str:
     """ "st" of 1st, "nd" of 22nd, "th" of 13th."""
     if value % 100 in (11, 12, 13):
@@ -80,12 +31,13 @@ def ordinal_ending(value: int) -> str:
     return {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
 
 
-MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
-CARDINALS = _numbers()
-ORDINALS = _ordinals()
+_LISTS = lists("en", "words")
+MONTHS = _LISTS["months"]
+CARDINALS = {
+    word: str(value)
+    for value, word in [*enumerate(_LISTS["to nineteen"]), *zip(range(20, 100, 10), _LISTS["tens"], strict=True)]
+}
+ORDINALS = {word: f"{value}{ordinal_ending(value)}" for value, word in enumerate(_LISTS["ordinals"], 1)}
 _SPELLINGS = (
     CARDINALS
     | ORDINALS
@@ -115,7 +67,7 @@ class Tokens:
     __slots__ = ("ends", "normals", "starts", "text")
 
     def __init__(self, text: str) -> None:
-        spans = [one.span() for one in TOKEN.finditer(text)]
+        spans = [match.span() for match in TOKEN.finditer(text)]
         self.text = text
         self.starts = [start for start, _ in spans]
         self.ends = [end for _, end in spans]
@@ -130,11 +82,11 @@ class Tokens:
         return [place for place in range(len(normals)) if normals[place] == form] if form in normals else []
 
     def word(self, place: int) -> str:
-        """The word at `place` as it stands; empty outside the text."""
+        """The word at `place` as written; empty outside the text."""
         return self.text[self.starts[place] : self.ends[place]] if 0 <= place < len(self.starts) else ""
 
     def gap(self, place: int) -> str:
-        """What stands between the word at `place` and the next, or after the last, or (-1) before the first."""
+        """Return the text between the word at `place` and the next; after the last word, or (-1) before the first."""
         start = self.ends[place] if place >= 0 else 0
         end = self.starts[place + 1] if place + 1 < len(self.starts) else len(self.text)
         return self.text[start:end]
@@ -143,11 +95,33 @@ class Tokens:
         return 0 <= place < len(self.starts) and self.text[self.starts[place]].isupper()
 
     def adjacent(self, place: int) -> bool:
-        """Whether nothing but white space stands between the word at `place` and the next."""
+        """True if only white space parts the word at `place` from the next."""
         return 0 <= place < len(self.starts) - 1 and self.gap(place).isspace()
 
+    def before(self, place: int) -> str:
+        """The word before the one at `place`, in lower case; empty unless only white space parts them."""
+        return self.word(place - 1).lower() if self.adjacent(place - 1) else ""
+
+    def after(self, place: int) -> str:
+        """The word after the one at `place`, in lower case; empty unless only white space parts them."""
+        return self.word(place + 1).lower() if self.adjacent(place) else ""
+
+    def joins_name(self, place: int) -> bool:
+        """True if a name can go on after the word: white space, a hyphen, or a full stop after an initial follows."""
+        gap = self.gap(place)
+        return gap.isspace() or gap == "-" or (gap.strip() == "." and self.ends[place] - self.starts[place] <= _INITIAL)
+
+    def stretches(self, end: Callable[["Tokens", int], int | None]) -> Iterator[tuple[int, int]]:
+        """Yield the first and last word of each stretch; `end` gives the last word of one that begins at a place."""
+        place = 0
+        while place < len(self):
+            last = end(self, place)
+            if last is not None:
+                yield place, last
+            place = 1 + (place if last is None else last)
+
     def opens_sentence(self, place: int) -> bool:
-        """Whether a sentence begins with the word at `place`."""
+        """True if a sentence begins with the word at `place`."""
         if place <= 0:
             return True
         gap = self.gap(place - 1)
@@ -165,7 +139,7 @@ def tokens(text: str) -> Tokens:
 
 @lru_cache(_KEPT_WORDS)
 def gap_fits(gap: str, wanted: str, before: str, after: str) -> bool:
-    """Whether `gap` joins the words `before` and `after` of a text as `wanted` joins those of a phrase.
+    """True if `gap` joins the words `before` and `after` of a text as `wanted` joins those of a phrase.
 
     White space, hyphens and quotation marks do not count; a full stop only where neither has it after a
     short word; a comma may lack, or be added beside a number. A blank line parts everything.
@@ -174,9 +148,9 @@ def gap_fits(gap: str, wanted: str, before: str, after: str) -> bool:
         return True
     if gap.count("\n") > 1:
         return False
-    found, asked = gap.translate(_NEUTRAL_IN_GAP), wanted.translate(_NEUTRAL_IN_GAP)
+    actual, asked = gap.translate(_NEUTRAL_IN_GAP), wanted.translate(_NEUTRAL_IN_GAP)
     if "." in asked or len(before) <= _ABBREVIATED:
-        found, asked = found.replace(".", ""), asked.replace(".", "")
+        actual, asked = actual.replace(".", ""), asked.replace(".", "")
     if "," in asked or before[:1].isdigit() or after[:1].isdigit():
-        found, asked = found.replace(",", ""), asked.replace(",", "")
-    return found == asked
+        actual, asked = actual.replace(",", ""), asked.replace(",", "")
+    return actual == asked

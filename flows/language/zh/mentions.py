@@ -1,4 +1,4 @@
-"""Where a Chinese text names what an answer names, in whatever form."""
+"""Mentions of an answer in a Chinese text, in any form."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,36 +6,22 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from flows.language import Mention, MentionForm
+from flows.language.tables import rows
 from flows.language.zh.numbers import LARGEST_SPELT, NUMBER, date_of, spelt, value_of
 from flows.language.zh.text import Normal, is_known_word, normal, occurrences, tagged
 from flows.language.zh.types import answer_type, given_name, is_nominal, surname, trimmed
 
 Role = Literal["whole", "surname", "given name", "date part", "short"]
-
 _KEPT_PLANS = 8192
 _KEPT_RESULTS = 512
 _COURTESY = ("先生", "女士", "小姐", "夫人", "教授", "博士", "氏", "某", "将军", "总统", "主席", "老师", "爵士")
-_SAME_NAMES = (
-    ("中国", "中华人民共和国"),
-    ("美国", "美利坚合众国"),
-    ("英国", "联合王国", "大不列颠及北爱尔兰联合王国"),
-    ("德国", "德意志联邦共和国"),
-    ("法国", "法兰西共和国"),
-    ("俄罗斯", "俄国", "俄罗斯联邦"),
-    ("苏联", "苏维埃社会主义共和国联盟"),
-    ("韩国", "大韩民国"),
-    ("欧盟", "欧洲联盟"),
-    ("香港", "香港特别行政区"),
-    ("澳门", "澳门特别行政区"),
-    ("日本", "日本国"),
-)
 _OPTIONAL_ENDINGS = ("市", "省", "县", "特别行政区", "自治区")
 _DYNASTY = re.compile(r"([\u4e00-\u9fff]{1,2})[朝代]")
 _SHORT_NAME = re.compile(r"[(（]?[^。；()（）]{0,6}?简称为?[:：]?[\"「『“]?([\u4e00-\u9fffA-Za-z]{2,8})[\"」』”)）]")
 
 
 class Found(NamedTuple):
-    """A mention, where it stands, and what of the answer it says."""
+    """A mention, its place, and the part of the answer that it says."""
 
     start: int
     end: int
@@ -56,12 +42,12 @@ class _Plan(NamedTuple):
     person: str
     """The person's name in normal form; empty for an answer that names none."""
     lone: bool
-    """Whether the answer is one character, which stands in many words that say something else."""
+    """True if the answer is one character, which many other words have."""
 
 
 def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
-    """Every mention of the answer in `text`, in order, without overlap (longest first)."""
-    return [Mention(found.start, found.end, found.form) for found in find(text, answer, tuple(aliases))]
+    """Return every mention of the answer in `text`, in order, without overlap (longest first)."""
+    return [Mention(mention.start, mention.end, mention.form) for mention in find(text, answer, tuple(aliases))]
 
 
 @lru_cache(_KEPT_RESULTS)
@@ -82,7 +68,7 @@ def find(text: str, answer: str, aliases: tuple[str, ...] = ()) -> tuple[Found, 
 
 
 def _longest_first(body: Normal, candidates: list[tuple[int, int, _Variant]]) -> list[Found]:
-    candidates.sort(key=lambda one: (one[0] - one[1], one[0]))
+    candidates.sort(key=lambda candidate: (candidate[0] - candidate[1], candidate[0]))
     chosen: list[Found] = []
     spans: list[tuple[int, int]] = []
     for start, end, variant in candidates:
@@ -94,7 +80,7 @@ def _longest_first(body: Normal, candidates: list[tuple[int, int, _Variant]]) ->
 
 
 def _is_word(text: str, body: Normal, start: int, end: int) -> bool:
-    """Whether a lone character is a word of its own, by the segmenter."""
+    """True if a lone character is a word of its own, by the segmenter."""
     if body.text[start:end].isdigit() or body.text[start:end].isascii():
         return True
     wanted, at = body.places[start], 0
@@ -113,7 +99,7 @@ def _plan(answer: str, aliases: tuple[str, ...]) -> _Plan:
     names: list[tuple[str, MentionForm]] = [(main, "full")]
     wider = [normal(trimmed(alias)).text for alias in aliases]
     names.extend((alias, "alias") for alias in wider if main not in alias or _is_fuller_name(alias, main, answer))
-    for group in _SAME_NAMES:
+    for group in rows("zh", "same_names"):
         if any(name in group for name, _ in names):
             names.extend((name, "alias") for name in group)
     variants: dict[str, _Variant] = {}
@@ -126,7 +112,7 @@ def _plan(answer: str, aliases: tuple[str, ...]) -> _Plan:
 
 
 def _is_fuller_name(alias: str, main: str, answer: str) -> bool:
-    """Whether an alias around the answer names it more fully, and does not say something of it ("出售石油")."""
+    """True if an alias around the answer names it more fully, and does not say something of it ("出售石油")."""
     return answer_type(answer) not in ("other",) or (alias.endswith(main) and is_nominal(alias))
 
 
@@ -177,7 +163,7 @@ def _dates(name: str) -> Iterator[_Variant]:
 
 
 def _shortened(text: str, full: list[tuple[int, int, _Variant]]) -> Iterator[tuple[int, int, _Variant]]:
-    """The short name that the text gives right after a mention ("……（简称北大）"), wherever it stands."""
+    """Every occurrence of the short name that the text gives right after a mention ("……（简称北大）")."""
     if "简称" not in text:
         return
     for _, end, variant in full:
@@ -195,11 +181,13 @@ def _of_person(text: str, name: str) -> Iterator[tuple[int, int, _Variant]]:
     if "·" in name:
         yield from _of_foreigner(text, name, family)
         return
-    given = given_name(name)
-    if len(given) == 2 and name in text and not is_known_word(given):
-        alone = _Variant(given, "part", "given name")
+    personal = given_name(name)
+    if len(personal) == 2 and name in text and not is_known_word(personal):
+        alone = _Variant(personal, "part", "given name")
         yield from (
-            (start, end, alone) for start, end in occurrences(text, given) if not surname(text[max(0, start - 1) : end])
+            (start, end, alone)
+            for start, end in occurrences(text, personal)
+            if not surname(text[max(0, start - 1) : end])
         )
     for courtesy in _COURTESY:
         for start, end in occurrences(text, family + courtesy):
@@ -219,5 +207,5 @@ def _of_foreigner(text: str, name: str, family: str) -> Iterator[tuple[int, int,
 
 
 def _within(text: str, at: int, name: str) -> bool:
-    """Whether the place lies in a mention of the whole name."""
+    """True if the place lies in a mention of the whole name."""
     return name in text[max(0, at - len(name) + 1) : at + len(name)]

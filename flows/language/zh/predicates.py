@@ -1,4 +1,4 @@
-"""What a Chinese page says of the one thing it is about, each saying to stand behind the name of the thing.
+"""Statements of a Chinese page about its subject, each to be put after the name of the subject.
 
 Such pages name their subject once and then leave it out: "刘燕卿，现职香港申诉专员，毕业于香港中文大学。" says
 "现职香港申诉专员" and "毕业于香港中文大学" of 刘燕卿. A clause is followed to its subject as long as nothing else can
@@ -26,7 +26,7 @@ _POINTS = re.compile(
     "(?<!耳)其(?![中他次])|该|此|这|那[个些样时里是]|(?<![吉其维])他(?!州)|她|(?<![日基根原])本(?![科田地人名土身部州])|自己|[两二后前]者|"
     "[同翌次]年|当[时中]|之后|以[上下]|下列|如下|上述|同样|另|两人|双方|后来|随后|[则却]|目前|现时|从中"
 )
-"""What leans on the sentences around it."""
+"""Words that need the sentences around them."""
 _POINTS_TO_IT = re.compile(
     "(?:他|她|它|牠)(?![们的])|(?:该|本)(?:[线站鱼剧片种书校路属镇县市区村]|作品?|[片影剧节]集?目?|机构|公司|学校|车站|组织|"
     "物种|专辑|游戏|小说|电影)(?!的)"
@@ -45,11 +45,11 @@ _VERB = re.compile(
     r"[东南西北][临起至邻接])"
 )
 _HAS = re.compile("(?:为|是|有|设[在于有]|位[在于]|由|呈|约|可?达|包括|以|\\d)")
-"""What follows the word for something that the thing has: "总部设在巴拿马城"."""
+"""Words after the name of something that the subject has: "总部设在巴拿马城"."""
 ITSELF = re.compile(
     "(?:杂志|学校|校园|车站|公司|集团|机构|组织|球队|比赛|赛事|大会|[线道]路|路线|机场|医院|影片|电影|小说|游戏|专辑|作品|节目|乐队|乐团|城市|大桥)(?!的)"
 )
-"""Words for the thing itself, where they stand alone."""
+"""Words for the thing itself when they are alone."""
 _NO_SAYING = re.compile(
     "据|如|若|在位|除|虽|尽管|因|由于|随|例|但|而|故|所以|即|不[仅但久料]|有[人些的一时研记]|以[致及便]|使|令|让|导致|后|前|时|最后|最终|"
     "直[到至]|等|其|包[括含]|分别|要|经过|作为|当|为了|比如|像|由于|或|以.*[计来]算?$|在.*[时后中前下]$|为.*时$|相[对比]|可见|听说|被$"
@@ -60,45 +60,43 @@ _OF_IT_ALONE = re.compile(
 """In the beginning of a page on a species or a person, which speaks of little else."""
 _ROLE = re.compile("(?:运动员|(?<!国)家|演员|歌手|球员|官员|学者|教练|将领)$")
 _LEAD = re.compile("[在于自从以][^，]{1,15}?(?:[时中后前里上下起间]|期间)[就便才即]?(?=[曾被获加参成为开入当担转毕出])")
-"""What tells when or where, before a verb."""
+"""A time or place before a verb."""
 _ONE_LACKING_A_WORD = re.compile("^是一个?(?=位于[^的]*$)|(?<=^是)一(?=[位由])")
 """Left of "是一位于东京，由公司经营的车站" where the sentence is cut."""
 _JOINING = re.compile("^(?:并且|并(?!不)|也|亦|还|又|同时|且|更)")
 _OPEN = re.compile(
     "[至到]\\d+年间$|[的和与及或由在于、：:]$|(?:之间|期间|时|后|年|[日天]前)$|“[^”]*$|「[^」]*$|《[^》]*$|^[^“]*”|^[^「]*」|^[^《]*》|[|?？!！…\\[\\]*=：:{}—─]|□|\\s|^[是为]前?\\d+年[至间到]|^于?\\d+年的"
 )
-
-
 _BEGINS_WITHOUT = re.compile("，*(?:是|本[线站片剧作])")
 """A page that leaves out the name of what it is about."""
 
 
 def is_unnamed(page: str) -> bool:
-    """Whether a page says at once what something is, and not its name."""
+    """True if a page says at once what something is, and not its name."""
     return _BEGINS_WITHOUT.match(page) is not None
 
 
 def about(page: str) -> str:
-    """What a page begins with: what it is about; empty where it does not begin with a name."""
-    found = _NAME.match(page)
-    if found is None or (_NO_NAME.search(found[0]) and page[found.end() : found.end() + 1] not in ("（", "(")):
+    """Return the subject with whose name the page begins; empty if it does not begin with a name."""
+    match = _NAME.match(page)
+    if match is None or (_NO_NAME.search(match[0]) and page[match.end() : match.end() + 1] not in ("（", "(")):
         return ""
     if name := re.match(r"[A-Za-z0-9]+(?: [A-Za-z0-9.]+)+(?![A-Za-z])", page):
         return name[0]
-    return re.sub("(?<=..)(?:教授|博士|先生|女士)$", "", found[0].strip())
+    return re.sub("(?<=..)(?:教授|博士|先生|女士)$", "", match[0].strip())
 
 
 def aliases(page: str) -> tuple[str, ...]:
-    """What the page calls what it is about: its name, a title alone, a short form, of a foreign name the last part."""
+    """Return the page's names for its subject: full, a title alone, a short form, the last part of a foreign name."""
     name = about(page)
     short = re.search("简称[为「“]*([一-龥]{2,10})", page[:120])
     titled = re.match("《[^》]+》", name)
     others = (name.rpartition("·")[2], titled[0] if titled else "", short[1] if short else "")
-    return tuple(dict.fromkeys(one for one in (name, *others) if one))
+    return tuple(dict.fromkeys(alias for alias in (name, *others) if alias))
 
 
 def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
-    """What the page says of what it is about, or of what else has these names, in its order."""
+    """Yield the statements of the page about its subject, or about the bearer of these names, in order."""
     names = names or aliases(page)
     named = re.compile(
         f"(?P<time>(?:{_TIME.pattern}，?)?)[「“]?(?:{'|'.join(map(re.escape, names))})[」”]?(?P<joined>[和与及跟、]?)"
@@ -108,43 +106,43 @@ def predicates(page: str, names: Sequence[str] = ()) -> Iterator[str]:
     steady = _OF_IT_ALONE.search(page[:200]) is not None
     on_it = is_unnamed(page)
     for at, sentence in enumerate(sentences(_ASIDE.sub("", page)) if names else ()):
-        said = re.sub(f"，(?:{points_to_it.pattern})", "，", sentence.lstrip("，").rstrip("。；;"))
-        said = _ITS.sub("的", said) if on_it else said
-        pointing = (points_to_it.match(said) or ITSELF.match(said)) if on_it else None
-        if begins := named.match(said):
+        text = re.sub(f"，(?:{points_to_it.pattern})", "，", sentence.lstrip("，").rstrip("。；;"))
+        text = _ITS.sub("的", text) if on_it else text
+        pointing = (points_to_it.match(text) or ITSELF.match(text)) if on_it else None
+        if begins := named.match(text):
             on_it = not begins["joined"]
-            yield from _clauses(said[begins.end() :], begins["time"].strip("，"), first=at == 0) if on_it else ()
-        elif inside := re.search(f"，(?:{'|'.join(map(re.escape, names))})(?![和与及跟、的])", said):
-            yield from _clauses(said[inside.end() :])
-        elif on_it and said.startswith("的"):
-            yield from _clauses(said)
+            yield from _clauses(text[begins.end() :], begins["time"].strip("，"), first=at == 0) if on_it else ()
+        elif inside := re.search(f"，(?:{'|'.join(map(re.escape, names))})(?![和与及跟、的])", text):
+            yield from _clauses(text[inside.end() :])
+        elif on_it and text.startswith("的"):
+            yield from _clauses(text)
         elif pointing:
-            rest = said[pointing.end() :]
+            rest = text[pointing.end() :]
             if "，" in rest and rest[0] != "的" and _is_said(rest) and _is_whole(rest, LONGEST_SENTENCE):
                 yield rest
             yield from _clauses(rest)
-        elif on_it and not _NO_SAYING.match(said) and (_VERB.match(said) or _after_a_time(said) or _is_had(said)):
-            yield from _clauses(said)
-        elif on_it and at == 1 and _is_nominal(said.partition("，")[0]):
-            yield from _clauses(f"，{said}", first=True)
+        elif on_it and not _NO_SAYING.match(text) and (_VERB.match(text) or _after_a_time(text) or _is_had(text)):
+            yield from _clauses(text)
+        elif on_it and at == 1 and _is_nominal(text.partition("，")[0]):
+            yield from _clauses(f"，{text}", first=True)
         else:
             on_it = (
                 on_it
                 and steady
-                and not re.match("[父母]", said)
-                and not tagged(said[:8] or "，")[0][1].startswith("nr")
+                and not re.match("[父母]", text)
+                and not tagged(text[:8] or "，")[0][1].startswith("nr")
             )
 
 
-def _after_a_time(said: str) -> bool:
-    """Whether a verb follows a time at the beginning: "1974年受白景瑞导演赏识"."""
-    time = _TIME.match(said)
-    return time is not None and _is_said(said[time.end() :].lstrip("，"))
+def _after_a_time(text: str) -> bool:
+    """True if a verb follows a time at the beginning: "1974年受白景瑞导演赏识"."""
+    time = _TIME.match(text)
+    return time is not None and _is_said(text[time.end() :].lstrip("，"))
 
 
-def _clauses(said: str, time: str = "", *, first: bool = False) -> Iterator[str]:
+def _clauses(text: str, time: str = "", *, first: bool = False) -> Iterator[str]:
     """The clauses of a sentence, as far as they are of its subject, each with the time before it."""
-    parts = said.split("，")
+    parts = text.split("，")
     for at, part in enumerate(parts):
         clause = _ONE_LACKING_A_WORD.sub("", _JOINING.sub("", part.strip()))
         if not clause or _ALIAS.search(part.strip()):
@@ -173,7 +171,7 @@ def _clauses(said: str, time: str = "", *, first: bool = False) -> Iterator[str]
 
 
 def _is_had(clause: str) -> bool:
-    """Whether a clause begins with something that the thing has: "化学式为NCl"."""
+    """True if a clause begins with something that the thing has: "化学式为NCl"."""
     lead = ""
     if clause.startswith("水深"):  # where the thing lives, not what it has
         return False
@@ -187,7 +185,7 @@ def _is_had(clause: str) -> bool:
 
 
 def _is_said(clause: str) -> bool:
-    """Whether a clause has its subject before it: it begins with a verb, or with what stands before one."""
+    """True if the subject of a clause comes before it: it begins with a verb, or with what precedes one."""
     if _NO_SAYING.match(clause) or re.match("[以用从对].*的[一-龥]{2,6}$|以[^为]{2,8}与", clause):
         return False
     if _VERB.match(clause):
@@ -202,7 +200,7 @@ def _is_said(clause: str) -> bool:
 
 
 def _is_nominal(clause: str) -> bool:
-    """Whether a clause only names what the thing is: "广东开平人", "清吴沃尧所著的小说"."""
+    """True if a clause only names what the thing is: "广东开平人", "清吴沃尧所著的小说"."""
     words = tagged(clause)
     return (
         bool(words)
@@ -219,7 +217,7 @@ def _is_nominal(clause: str) -> bool:
 
 
 def _is_whole(saying: str, longest: int = LONGEST) -> bool:
-    """Whether a clause makes sense alone: it leans on nothing, and what it says it is stands in it."""
+    """True if a clause makes sense alone: it needs no other sentence, and says what it is about."""
     if not SHORTEST <= len(saying) <= longest or _POINTS.search(saying) or _OPEN.search(saying):
         return False
     defined = re.match("[是为](?:[^，]*?一[条个座种家名位款部所])?(?P<what>.*)", saying)

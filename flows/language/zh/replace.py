@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from flows.language import CannotReplace, Change, Replaced
+from flows.language import CannotReplace, Replaced
+from flows.language.edits import Edit, edited
 from flows.language.zh.mentions import Found, find
 from flows.language.zh.numbers import NUMBER, Date, date_of, like, value_of
 from flows.language.zh.text import normal, occurrences
@@ -14,34 +15,19 @@ _PRONOUNS = {"male": "他", "female": "她"}
 
 
 def replace(text: str, answer: str, new: str, aliases: Sequence[str] = ()) -> Replaced:
-    """`text` with every mention of `answer` naming `new` instead, in the form the mention has."""
+    """Return `text` with every mention of `answer` naming `new` instead, in the same form."""
     names = tuple(aliases)
-    found = find(text, answer, names)
-    if not found:
+    mentions = find(text, answer, names)
+    if not mentions:
         return Replaced(text, (), ())
     if find(new, answer, names) or occurrences(normal(new).text, normal(trimmed(answer)).text):
         raise CannotReplace("the new answer names the old one")
-    edits = [(mention.start, mention.end, _said(text, mention, new), True) for mention in found]
-    edits.extend((at, at + 1, to, False) for at, to in _pronouns(text, answer, new))
-    result = _apply(text, sorted(edits))
+    edits = [Edit(mention.start, mention.end, _said(text, mention, new), mention=True) for mention in mentions]
+    edits.extend(Edit(at, at + 1, to, mention=False) for at, to in _pronouns(text, answer, new))
+    result = edited(text, edits)
     if find(result.text, answer, names):
         raise CannotReplace("a mention of the old answer is left")
     return result
-
-
-def _apply(text: str, edits: list[tuple[int, int, str, bool]]) -> Replaced:
-    pieces: list[str] = []
-    replacements: list[Change] = []
-    agreement: list[Change] = []
-    at = 0
-    for start, end, piece, is_mention in edits:
-        if start < at:
-            raise CannotReplace("two changes meet")
-        pieces += [text[at:start], piece]
-        (replacements if is_mention else agreement).append(Change(text[start:end], piece))
-        at = end
-    pieces.append(text[at:])
-    return Replaced("".join(pieces), tuple(replacements), tuple(agreement))
 
 
 def _said(text: str, mention: Found, new: str) -> str:
@@ -76,21 +62,21 @@ def _given_as_written(phrase: str) -> str:
     return phrase[len(surname(phrase)) :] or phrase
 
 
-def _dated(said: str, new: str) -> str | None:
-    """The new date with the parts that the mention has; None where the mention is no date."""
+def _dated(old_text: str, new: str) -> str | None:
+    """The new date with the parts that the mention has; None if the mention is no date."""
     date = date_of(new)
     if date is None and re.fullmatch(r"\d{4}", new):
         date = Date("", new, "", "")
     if date is None:
-        if re.fullmatch(r"\d{4}", said):
+        if re.fullmatch(r"\d{4}", old_text):
             raise CannotReplace("the new answer lacks a part of the date")
         return None
-    if re.fullmatch(r"\d{4}", said):
+    if re.fullmatch(r"\d{4}", old_text):
         return _part(date.year)
-    old = date_of(said)
+    old = date_of(old_text)
     if old is None:
         return None
-    day = "号" if said.endswith("号") else "日"
+    day = "号" if old_text.endswith("号") else "日"
     pieces = [
         (old.era, date.era),
         (old.year, date.year and f"{date.year}年"),
@@ -106,9 +92,9 @@ def _part(part: str) -> str:
     return part
 
 
-def _numbered(said: str, phrase: str) -> str | None:
-    """A new number in Arabic or Chinese figures, as the mention has it; None where either is no number."""
-    old, new = NUMBER.fullmatch(said), NUMBER.fullmatch(normal(phrase).text)
+def _numbered(old_text: str, phrase: str) -> str | None:
+    """A new number in Arabic or Chinese figures, as the mention has it; None if either is no number."""
+    old, new = NUMBER.fullmatch(old_text), NUMBER.fullmatch(normal(phrase).text)
     if old is None or new is None:
         return None
     value = value_of(new.group(2))
@@ -147,7 +133,7 @@ def _without_doubled(text: str, mention: Found, piece: str) -> str:
 
 
 def _pronouns(text: str, answer: str, new: str) -> list[tuple[int, str]]:
-    """他 and 她 for a person of another gender, where the text speaks of one person only."""
+    """他 and 她 for a person of another gender, if the text is about one person only."""
     if answer_type(answer) != "person":
         return []
     was, now = gender(normal(trimmed(answer)).text), gender(normal(trimmed(new)).text)

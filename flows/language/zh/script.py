@@ -6,38 +6,37 @@ Told by the characters that one of the two scripts alone uses, the most frequent
 
 import sys
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-Script = Literal["simplified", "traditional"]
+from flows.language.tables import rows
 
+Script = Literal["simplified", "traditional"]
 _SURE = 2
-"""How many times as many characters of the one script there must be as of the other, which a text may quote."""
+"""Least ratio between the characters of the two scripts: a text may quote the other script."""
 
 
 def script(text: str) -> Script | None:
-    """The script of `text`; None where it is not told: no telling character, or too many of either script.
+    """The script of `text`; None if it is not told: no telling character, or too many of either script.
 
     Of the development set's paragraphs over 50 characters every one is told, and told right: 1,000 of DRCD
     (traditional), 502 of CMRC and 145 of XQuAD (simplified). Of their questions, some of which are written
     alike in both, 97 % are told. Of Japanese or any other language it says nothing that means anything.
     """
     characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    _, here, there = np.bincount(_telling()[characters], minlength=3).tolist()
-    if here == there or max(here, there) < _SURE * min(here, there):
+    _, simplified, traditional = np.bincount(_telling()[characters], minlength=3).tolist()
+    more, fewer = max(simplified, traditional), min(simplified, traditional)
+    if more == fewer or more < _SURE * fewer:
         return None
-    return "simplified" if here > there else "traditional"
+    return "simplified" if simplified > traditional else "traditional"
 
 
 @cache
 def _telling() -> npt.NDArray[np.uint8]:
     """Of each character: 1 where only simplified text has it, 2 where only traditional text has it, else 0."""
-    with files("flows.language.zh").joinpath("script.tsv").open(encoding="utf-8") as file:
-        rows = [line.split() for line in file if not line.startswith("#")]
     telling = np.zeros(sys.maxunicode + 1, np.uint8)
-    telling[[ord(simplified) for simplified, _ in rows]] = 1
-    telling[[ord(character) for _, traditional in rows for character in traditional]] = 2
+    telling[[ord(simplified) for simplified, _ in rows("zh", "script")]] = 1
+    telling[[ord(character) for _, traditional in rows("zh", "script") for character in traditional]] = 2
     return telling

@@ -1,110 +1,30 @@
-"""Chinese words that take each other's place: of one kind, and of one form."""
+"""Chinese words that take each other's place: of one kind, and of one form (`sisters.tsv`)."""
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
-_GROUPS = """
-美国 英国 法国 德国 意大利 西班牙 葡萄牙 荷兰 瑞典 挪威 波兰 希腊 奥地利 匈牙利 芬兰 丹麦 捷克
-日本 韩国 泰国 越南 印度 缅甸 印尼 印度尼西亚 马来西亚 菲律宾 巴基斯坦 孟加拉 斯里兰卡 尼泊尔
-马达加斯加 肯尼亚 坦桑尼亚 摩洛哥 埃及 埃塞俄比亚 赞比亚
-墨西哥 巴西 阿根廷 智利 秘鲁 哥伦比亚 委内瑞拉 古巴
-澳大利亚 新西兰 加拿大
-广东 福建 浙江 江苏 湖南 湖北 江西 安徽 河南 河北 山东 山西 陕西 四川 贵州 云南 广西 辽宁 吉林 甘肃 青海
-北京 上海 天津 重庆 广州 深圳 南京 杭州 武汉 成都 西安 长沙 济南 青岛 大连 沈阳 福州 厦门 南昌 昆明 宁波
-香港 澳门
-欧洲 非洲 亚洲 南美洲 北美洲 大洋洲
-北欧 南欧 东欧 西欧
-东亚 南亚 西亚 中亚 东南亚
-太平洋 大西洋 印度洋
-地中海 加勒比海 红海 黑海 波罗的海
-北温带 南温带
-西北 东南 东北 西南
-东部 南部 西部 北部 中部
-东侧 西侧 南侧 北侧
-东岸 西岸 南岸 北岸
-左侧 右侧
-前肢 后肢
-上层 下层
-内侧 外侧
-正面 反面 背面
-头部 尾部 腹部 背部 胸部 颈部
-上颌 下颌
-背鳍 臀鳍 腹鳍 胸鳍
-尾鳍 背鳍
-红色 黄色 蓝色 绿色 紫色 白色 黑色 灰色 褐色
-粉红色 橙黄色 银白色 灰褐色 深绿色 淡黄色 暗紫色
-椭圆形 长方形 三角形 纺锤形 菱形 圆柱形 卵圆形 梯形
-肉食性 草食性 杂食性
-夜行性 日行性
-一年生 二年生 多年生
-白垩纪 侏罗纪 三叠纪 二叠纪
-始新世 渐新世 中新世 上新世 更新世
-早期 中期 晚期
-初期 中期 末期
-上旬 中旬 下旬
-春季 夏季 秋季 冬季
-岩礁 珊瑚礁 沙泥底 海藻床
-草原 森林 沙漠 沼泽 山地 丘陵 平原 湿地
-浮游生物 底栖生物
-藻类 贝类 虾类 甲壳类 昆虫 软体动物 蚯蚓 小鱼
-哺乳动物 爬行动物 两栖动物
-鸟类 鱼类 昆虫 爬虫类
-鲈鱼 鲤鱼 鲫鱼 鲑鱼 鳟鱼 鳗鱼
-玫瑰花 百合花 兰花 梅花 菊花 荷花
-哲学 法学 文学 医学 理学 工学 农学 史学
-数学 物理学 化学 生物学 地质学 天文学 心理学 社会学 经济学 历史学 政治学 语言学
-博士 硕士 学士
-教授 副教授 讲师
-歌手 演员 导演 编剧 模特儿 主持人 舞者
-作家 诗人 画家 书法家 评论家 翻译家 剧作家
-律师 医生 建筑师 工程师 记者 会计师 教师 摄影师
-足球 篮球 排球 乒乓球 羽毛球 网球 手球 棒球 曲棍球 冰球
-速度滑冰 花样滑冰 高山滑雪 越野滑雪 跳台滑雪
-跳高 跳远 铅球 标枪 铁饼 跨栏 竞走
-前锋 中场 后卫 门将 守门员
-冠军 亚军 季军
-金牌 银牌 铜牌
-纺织业 造纸业 渔业 制陶业 畜牧业 林业 采矿业 旅游业 航运业 造船业
-服装 家具 食品 玩具 文具 陶瓷
-佛教 道教 天主教 基督教 伊斯兰教 东正教
-哥特复兴 新古典主义 巴洛克 文艺复兴 罗马式 洛可可
-古典音乐 摇滚乐 爵士乐 流行音乐 民谣
-京剧 川剧 粤剧 越剧 豫剧 昆剧
-小说 诗歌 散文 剧本
-战争 爱情 宗教 友情
-氡气 氦气 氖气 氩气 氢气 氧气 氮气
-黄铜 青铜 纯银 铝合金 不锈钢
-木材 石材 竹材 砖块
-煤炭 石油 天然气 铁矿 铜矿 金矿
-小麦 玉米 大豆 棉花 水稻 甘蔗 茶叶 烟草
-太保 太傅 太师 太尉 司徒 司空
-刺史 太守 县令 都督
-王子 公主
-校长 院长 系主任
-总经理 董事长 总裁
-总统 总理 议长
-部长 副部长 秘书长
-客运 货运
-英语 法语 德语 俄语 日语 西班牙语 葡萄牙语
-英文 法文 德文 俄文 日文
-唐朝 宋朝 元朝 明朝 清朝
-唐代 宋代 元代 明代 清代
-康熙 雍正 乾隆 嘉庆 道光
-洪武 永乐 宣德 正统 成化 弘治 嘉靖 万历
-恶心 呕吐 腹痛 头痛 脱发 发烧 咳嗽 腹泻 晕眩 失眠 乏力
-气体 液体 固体
-甲烷 乙烷 丙烷
-"""
-_WORDS = {word: group.split() for group in reversed(_GROUPS.split("\n")) for word in group.split()}
-_KNOWN = re.compile(f"(?<![粉橙银金灰深浅淡暗青长短扁东西南北大])(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})")
+from flows.language.tables import rows
+
+
+@cache
+def _groups() -> dict[str, list[str]]:
+    """The words of each word's first group."""
+    return {word: group.split() for (group,) in reversed(rows("zh", "sisters")) for word in group.split()}
+
+
+@cache
+def _known() -> re.Pattern[str]:
+    longest_first = sorted(_groups(), key=len, reverse=True)
+    return re.compile(f"(?<![粉橙银金灰深浅淡暗青长短扁东西南北大])(?:{'|'.join(longest_first)})")
 
 
 def sisters(text: str) -> Iterator[str]:
-    """The text with the first words that have a sister exchanged, one at a time."""
-    for found in _KNOWN.finditer(text):
-        group = _WORDS[found[0]]
-        at = group.index(found[0])
+    """Yield the text with the first words that have a sister exchanged, one at a time."""
+    for match in _known().finditer(text):
+        group = _groups()[match[0]]
+        at = group.index(match[0])
         for other in group[at + 1 :] + group[:at]:
             if other not in text:
-                yield text[: found.start()] + other + text[found.end() :]
+                yield text[: match.start()] + other + text[match.end() :]
                 break

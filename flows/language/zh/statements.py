@@ -1,4 +1,4 @@
-"""A Chinese question as a statement: the answer stands where the question word stands."""
+"""A Chinese question as a statement: the answer takes the place of the question word."""
 
 import re
 
@@ -25,87 +25,85 @@ _NOT_PLAIN = re.compile(
 )
 _SPACED = re.compile(r"(?<=[一-龥]) (?=\d)|(?<=\d) (?=[一-龥])")
 _DOUBLED = re.compile("的(?=的|分布[于在])")
-"""What a question has too much: "植物的分布于哪里"."""
-_END = re.compile("(?:什么|哪些|谁|哪里|哪儿)(?:[一-龥]{2})?$")
-"""Where the answer ends the statement, it may be of more than one clause."""
+"""A superfluous 的 in a question: "植物的分布于哪里"."""
 _END = re.compile("[呀呢吗啊？?。\\s]+$")
 
 
 def statement(question: str, answer: str) -> str | None:
-    """The statement that the answer makes of a plain question; None of any other."""
-    asked, said = _DOUBLED.sub("", _END.sub("", question)), _SPACED.sub("", answer.strip("。 "))
+    """Return the statement that the answer makes of a plain question; None for other questions."""
+    asked, filler = _DOUBLED.sub("", _END.sub("", question)), _SPACED.sub("", answer.strip("。 "))
     if not asked or _NOT_PLAIN.search(asked):
         return None
-    said = re.sub("^(?:主要)?(?:分布|位|栖息)[于在]", "", said)
+    filler = re.sub("^(?:主要)?(?:分布|位|栖息)[于在]", "", filler)
     asked = re.sub("(?:是|从事)(?:做|的)?(?:什么|何种)(?:职业|工作)$", "的职业是什么", asked)
-    said = said.removeprefix("约") if "约" in asked else said
+    filler = filler.removeprefix("约") if "约" in asked else filler
     if of_a_country := re.fullmatch("(.*)哪(?:一?个)?国家?的?人", asked):
-        return f"{of_a_country[1]}{said.removesuffix('人')}人。"
+        return f"{of_a_country[1]}{filler.removesuffix('人')}人。"
     for make in (_timed, _placed, _who, _how_long, _counted, _which):
-        made = make(asked, said)
+        made = make(asked, filler)
         if made is not None:
-            asks_on = re.search("什么|哪|谁|多少|几(?![何乎内])", made.replace(said, "", 1))
-            return None if asks_on or ("，" in said and not made.endswith(said)) else f"{made}。"
+            asks_on = re.search("什么|哪|谁|多少|几(?![何乎内])", made.replace(filler, "", 1))
+            return None if asks_on or ("，" in filler and not made.endswith(filler)) else f"{made}。"
     return None
 
 
 def unexplained(question: str) -> str | None:
-    """What a question for a reason takes for granted; None of any other."""
+    """Return what a question for a reason takes for granted; None for other questions."""
     asked = _END.sub("", question)
     if not _WHY.search(asked) or re.search("[此该这]|本[线站片剧鱼种]|^[当在]?[他她它牠]|什么.*什么", asked):
         return None
     return f"{_WHY.sub('', asked)}。"
 
 
-def _timed(asked: str, said: str) -> str | None:
-    said = f"{said}年" if re.fullmatch(r"\d{4}", said) else said
-    is_date = answer_type(said) == "date" or _DATED.search(said)
-    if len(found := list(_TIME.finditer(asked))) != 1 or not is_date:
+def _timed(asked: str, answer: str) -> str | None:
+    answer = f"{answer}年" if re.fullmatch(r"\d{4}", answer) else answer
+    is_date = answer_type(answer) == "date" or _DATED.search(answer)
+    if len(matches := list(_TIME.finditer(asked))) != 1 or not is_date:
         return None
-    lead = asked[found[0].start()] if asked[found[0].start()] in "在于" else ""
-    return asked[: found[0].start()] + lead + said + asked[found[0].end() :]
+    lead = asked[matches[0].start()] if asked[matches[0].start()] in "在于" else ""
+    return asked[: matches[0].start()] + lead + answer + asked[matches[0].end() :]
 
 
-def _placed(asked: str, said: str) -> str | None:
-    found = list(_PLACE.finditer(asked))
-    if len(found) != 1:
+def _placed(asked: str, answer: str) -> str | None:
+    matches = list(_PLACE.finditer(asked))
+    if len(matches) != 1:
         return None
-    rest = asked[found[0].end() :]
-    return asked[: found[0].start()] + said + (rest[1:] if rest and said.endswith(rest[0]) else rest)
+    rest = asked[matches[0].end() :]
+    return asked[: matches[0].start()] + answer + (rest[1:] if rest and answer.endswith(rest[0]) else rest)
 
 
-def _who(asked: str, said: str) -> str | None:
-    return asked.replace("谁", said) if asked.count("谁") == 1 else None
+def _who(asked: str, answer: str) -> str | None:
+    return asked.replace("谁", answer) if asked.count("谁") == 1 else None
 
 
-def _how_long(asked: str, said: str) -> str | None:
-    found = _HOW_LONG.search(asked)
-    return asked[: found.start()] + said if found and re.search(r"[\d一二三四五六七八九十百千万两]", said) else None
+def _how_long(asked: str, answer: str) -> str | None:
+    match = _HOW_LONG.search(asked)
+    return asked[: match.start()] + answer if match and re.search(r"[\d一二三四五六七八九十百千万两]", answer) else None
 
 
-def _counted(asked: str, said: str) -> str | None:
-    """A number in place of its question word; its unit stands once, and none stands beside another."""
-    found = list(_COUNT.finditer(asked))
-    if len(found) != 1 or not re.match(r"第?大?[约近]?[\d一二三四五六七八九十百千万两]", said):
+def _counted(asked: str, answer: str) -> str | None:
+    """A number in place of its question word, with its unit once."""
+    matches = list(_COUNT.finditer(asked))
+    if len(matches) != 1 or not re.match(r"第?大?[约近]?[\d一二三四五六七八九十百千万两]", answer):
         return None
-    rest = asked[found[0].end() :]
-    both = next((length for length in range(len(said), 0, -1) if rest.startswith(said[-length:])), 0)
+    rest = asked[matches[0].end() :]
+    both = next((length for length in range(len(answer), 0, -1) if rest.startswith(answer[-length:])), 0)
     if both and tagged(rest)[0][0] == rest[: both + 1] != rest[:both]:
-        return asked[: found[0].start()] + said + rest
+        return asked[: matches[0].start()] + answer + rest
     if not both and rest[:1] not in ("", "的", "了"):
-        said = re.sub(r"(?<=\d)[^\d万亿千百%％]$", "", said)
-        if not re.search(r"[\d一二三四五六七八九十百千万两亿]$", said):
+        answer = re.sub(r"(?<=\d)[^\d万亿千百%％]$", "", answer)
+        if not re.search(r"[\d一二三四五六七八九十百千万两亿]$", answer):
             return None
-    return asked[: found[0].start()] + said + rest[both:]
+    return asked[: matches[0].start()] + answer + rest[both:]
 
 
-def _which(asked: str, said: str) -> str | None:
-    found = list(_WHICH.finditer(asked))
-    if len(found) != 1:
+def _which(asked: str, answer: str) -> str | None:
+    matches = list(_WHICH.finditer(asked))
+    if len(matches) != 1:
         return None
-    lead, rest = asked[: found[0].start()], asked[found[0].end() :]
+    lead, rest = asked[: matches[0].start()], asked[matches[0].end() :]
     end = 0
-    is_clause = re.match("现?[为是由须应]", said) or (lead.endswith("有") and "，" in said)
+    is_clause = re.match("现?[为是由须应]", answer) or (lead.endswith("有") and "，" in answer)
     if is_clause or rest.startswith("最"):
         return None
     words = tagged(rest)
@@ -113,9 +111,9 @@ def _which(asked: str, said: str) -> str | None:
         if not tag.startswith(("n", "l") if end else ("n", "vn", "an", "l")) or tag == "nr" or word in "时后前中里":
             break
         end += len(word)
-    if len(said) > 2 and rest[end:].startswith(said[-2:]):
+    if len(answer) > 2 and rest[end:].startswith(answer[-2:]):
         return None
-    end = len(rest) if rest and said.endswith(rest) else end
-    if _OF_WHAT_SORT.match(rest) or (said.isascii() and not said.islower() and rest[:end] in _NAMED_BY_LETTERS):
+    end = len(rest) if rest and answer.endswith(rest) else end
+    if _OF_WHAT_SORT.match(rest) or (answer.isascii() and not answer.islower() and rest[:end] in _NAMED_BY_LETTERS):
         end = 0
-    return lead.removesuffix(said[0] if said[0] in "受由在于以" else "是是") + said + rest[end:]
+    return lead.removesuffix(answer[0] if answer[0] in "受由在于以" else "是是") + answer + rest[end:]

@@ -1,7 +1,8 @@
-"""Whether a Chinese sentence needs the text before it: a pronoun, a bare demonstrative or no subject at all."""
+"""Chinese sentences that need the text before them: a pronoun, a bare demonstrative or no subject at all."""
 
 import re
 
+from flows.language.tables import word_list
 from flows.language.zh.text import tagged
 
 _PRONOUN = re.compile(r"(?:他们|她们|它们|他|她|它|两人|二人|双方|前者|后者)")
@@ -17,32 +18,13 @@ _INTRODUCTION = re.compile(
 )
 _TIME = re.compile(r"(?:公元前?)?\d{1,4}年代?(?:\d{1,2}月)?(?:\d{1,2}日)?[，,]?|\d{1,2}月(?:\d{1,2}日)?[，,]?")
 _WHOLE_POINTING = frozenset(["该", "其", "这", "那", "此", "本"])
-
-
-def _words(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
-
 _DIRECTION = re.compile(r"[东西南北東]{1,2}(?:面|边|侧|部|方)?(?:起|至|临|臨|接|靠|连|連|邻|鄰|到|抵|与|與|距|濒|瀕)")
-"""What lies between: "西起大莱龙铁路…", of a road or a place that is not named."""
-_PROPERTIES = _words("""
-体长 身长 体重 身高 全长 总长 全高 总面积 面积 人口 总人口 海拔 学名 俗名
-别名 原名 本名 作者 主角 导演 全书 全剧 全片 全曲 正线 全线 最高峰 幼鱼
-成鱼 雄鸟 雌鸟 雄性 雌性 花期 果期 种子 主要 前身 总部 校址 会址 首府 座位
-片长 票房 体型 叶 花
-""")
+"""The extent of a road or place that is not named: "西起大莱龙铁路…"."""
+_PROPERTIES = word_list("zh", "properties")
 """Words for something of a thing; at the subject without it nobody can tell whose: "体长可达46.5公分"."""
-_CLASSES = _words("""
-球队 学校 公司 大会 节目 影片 电影 小说 专辑 歌曲 游戏 车站 机场 医院 会议
-比赛 赛事 锦标 战役 剧集 剧情 故事 书中 片中 剧中 乐队 乐团 球会
-俱乐部 联赛 工程 计划 项目 建筑 建筑物 大楼 大厦 道路 公路 线路 路线 学院
-城市 小镇 村庄 岛上 山上 境内 校园 部队 舰队 军队 团体 本剧 决赛 剧本
-主楼 全诗 全校 全馆 场内 馆内 寺内 园内 墓中 镇内 区内 站内 集团 车厂
-""")
+_CLASSES = word_list("zh", "classes")
 """Nouns that point back where nothing says which one: "球队升入俄罗斯足球超级联赛"."""
-_SUBJECTLESS = _words("""
-被 由 将 把 以 用 经 共 曾 并 亦 也 仍 即 为 是 又 还 则 均 都 皆 使 令 让
-""")
+_SUBJECTLESS = word_list("zh", "subjectless")
 
 
 def dangling_subject(sentence: str) -> str | None:
@@ -80,7 +62,7 @@ def _at_subject(text: str) -> str | None:
 
 
 def _drops_subject(words: tuple[tuple[str, str], ...]) -> bool:
-    """Whether a verb comes before any noun ("毕业于…", "曾任…", "并加入…"), or a noun that leans on another."""
+    """True if a verb comes before any noun ("毕业于…", "曾任…", "并加入…"), or a noun that leans on another."""
     first, tag = words[0]
     follows = words[1][1] if len(words) > 1 else ""
     if first in _SUBJECTLESS or (first in _PROPERTIES and follows[:1] not in ("n", "u")):

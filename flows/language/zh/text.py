@@ -14,6 +14,9 @@ _DASHES = dict.fromkeys(map(ord, "–—－─～〜~"), "-")
 _FOLDED: dict[int, int | str] = {**_WIDE, **_DOTS, **_QUOTES, **_DASHES}
 _LOOSE_SPACE = re.compile(r"(?<![A-Za-z0-9])[\s\u200b\ufeff]+|[\s\u200b\ufeff]+(?![A-Za-z0-9])")
 NUMERALS = "零〇一二三四五六七八九十百千万亿两"
+PERSON_TAGS = ("nr", "nrt", "nrfg")
+NAME_TAGS = (*PERSON_TAGS, "ns", "nt", "nz", "eng")
+"""The tags with which the segmenter marks names."""
 
 
 class Normal(NamedTuple):
@@ -21,7 +24,7 @@ class Normal(NamedTuple):
 
     text: str
     places: range | list[int]
-    """Where each character stands in the text as it was; one place more for the end."""
+    """The place of each character in the original text; one more for the end."""
 
 
 @lru_cache(_KEPT_TEXTS)
@@ -37,7 +40,7 @@ def normal(text: str) -> Normal:
 
 
 def _grows(text: str) -> bool:
-    """Whether lower case would change the number of characters (one Turkish letter does)."""
+    """True if lower case would change the number of characters (one Turkish letter does)."""
     return len(text.lower()) != len(text)
 
 
@@ -47,7 +50,7 @@ def _lower(character: str) -> str:
 
 
 def whole(text: str, start: int, end: int) -> bool:
-    """Whether the stretch cuts no number and no Latin word in two."""
+    """True if the stretch cuts no number and no Latin word in two."""
     before, after = text[start - 1 : start], text[end : end + 1]
     first, last = text[start : start + 1], text[end - 1 : end]
     if before and first and _continues(before, first, text[max(start - 2, 0) : start - 1]):
@@ -67,16 +70,16 @@ def _continues(left: str, right: str, beyond: str, forward: bool = False) -> boo
 
 
 def occurrences(text: str, phrase: str) -> list[tuple[int, int]]:
-    """Where `phrase` stands in `text`, both normal, without cutting a number or Latin word."""
-    found, at = [], text.find(phrase)
+    """Return the spans of `phrase` in `text`, both normal, without cutting a number or Latin word."""
+    spans, at = [], text.find(phrase)
     while at >= 0 and phrase:
         end = at + len(phrase)
         if whole(text, at, end):
-            found.append((at, end))
+            spans.append((at, end))
             at = text.find(phrase, end)
         else:
             at = text.find(phrase, at + 1)
-    return found
+    return spans
 
 
 @cache
@@ -97,7 +100,7 @@ def tagged(text: str) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(_KEPT_TEXTS)
 def is_known_word(word: str) -> bool:
-    """Whether the segmenter's dictionary has the word."""
+    """True if the segmenter's dictionary has the word."""
     segmenter()
     import jieba
 

@@ -1,14 +1,12 @@
-"""What a Chinese answer names, and which answers can stand in one another's place."""
+"""The type and kind of a Chinese answer: answers of one kind can take each other's place."""
 
 import re
 from functools import lru_cache
-from typing import Literal
 
-from flows.language import AnswerType
+from flows.language import AnswerType, Gender
+from flows.language.tables import rows, word_list
 from flows.language.zh.numbers import NUMBER, date_of, value_of
-from flows.language.zh.text import normal, tagged
-
-Gender = Literal["male", "female"]
+from flows.language.zh.text import PERSON_TAGS, normal, tagged
 
 _KEPT = 65536
 _EDGES = " \t\r\n\u3000\u00a0\ufeff。，、；：！？.,;:!?"
@@ -26,54 +24,13 @@ _PLACE_QUESTION = re.compile(
 _ORGANISATION_QUESTION = re.compile(
     r"哪[个一家所]*(?:公司|机构|组织|大学|学校|球队|俱乐部|政党|部门|企业)|什么(?:公司|机构|组织|大学|学校|球队|部门)"
 )
-_PLACE_ENDINGS = {
-    "country": "王国 共和国 帝国 国",
-    "province": "省 自治区 州",
-    "city": "市",
-    "county": "县 郡",
-    "district": "区",
-    "village": "镇 乡 村 街道",
-    "street": "路 街 大道 巷",
-    "river": "河 江 溪",
-    "water": "湖 海 洋 湾 海峡",
-    "mountain": "山 峰 岭 山脉",
-    "island": "岛 群岛 半岛",
-    "building": "寺 庙 宫 殿 塔 桥 站 机场 教堂 博物馆 公园 体育馆 体育场 大厦 广场 医院 图书馆",
-    "region": "地区 平原 高原 盆地 沙漠 半球 洲",
-}
-_ORGANISATION_ENDINGS = {
-    "school": "大学 学院 中学 小学 学校 高中 书院",
-    "company": "公司 集团 企业 银行 商社 出版社 工厂",
-    "team": "队 俱乐部 球会",
-    "party": "党",
-    "band": "乐团 乐队 合唱团",
-    "body": "委员会 协会 联盟 组织 学会 基金会 理事会 议会 法院 联合会 工会 教会 国会 议院",
-    "office": "部 局 厅 署 处 司 院 政府 所",
-    "media": "电视台 电台 报社 频道 卫视",
-    "army": "军 军团 舰队",
-}
-_SURNAMES = frozenset(
-    "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻柏水窦章云苏潘葛奚范彭郎鲁韦昌马苗凤花方俞任袁柳酆鲍史唐费廉岑薛雷贺倪汤"
-    "滕殷罗毕郝邬安常乐于时傅皮卞齐康伍余元卜顾孟平黄和穆萧尹姚邵湛汪祁毛禹狄米贝明臧计伏成戴谈宋茅庞熊纪舒屈项祝董梁杜阮蓝闵席季麻强贾路娄危江童颜郭"
-    "梅盛林刁钟徐邱骆高夏蔡田樊胡凌霍虞万支柯昝管卢莫经房裘缪干解应宗丁宣贲邓郁单杭洪包诸左石崔吉钮龚程嵇邢滑裴陆荣翁荀羊於惠甄曲家封芮羿储靳汲邴糜松井"
-    "段富巫乌焦巴弓牧隗山谷车侯宓蓬全郗班仰秋仲伊宫宁仇栾暴甘钭厉戎祖武符刘景詹束龙叶幸司韶郜黎蓟薄印宿白怀蒲邰从鄂索咸籍赖卓蔺屠蒙池乔阴胥能苍双闻莘党"
-    "翟谭贡劳逄姬申扶堵冉宰郦雍却璩桑桂濮牛寿通边扈燕冀郏浦尚农温别庄晏柴瞿阎充慕连茹习宦艾鱼容向古易慎戈廖庾终暨居衡步都耿满弘匡国文寇广禄阙东欧殳沃利蔚越夔隆师巩"
-    "厍聂晁勾敖融冷訾辛阚那简饶空曾毋沙乜养鞠须丰巢关蒯相查后荆红游竺权逯盖益桓公肖涂岳楚闫"
-)
-_DOUBLE_SURNAME_LIST = (
-    "欧阳 司马 上官 诸葛 夏侯 东方 皇甫 尉迟 公孙 令狐 慕容 长孙 宇文 司徒 司空 端木 拓跋 独孤 南宫 西"
-    "门 轩辕 完颜 耶律 呼延 张姚 范徐 陈方"
-)
-_DOUBLE_SURNAMES = _DOUBLE_SURNAME_LIST.split()
-_FEMALE_SIGNS = frozenset(
-    "娟娜芳芬燕莉丽莎婷媛嫣姗娥妍妮婉娇姿娴婵淑惠兰菊梅莲珍珠琴香芝萍红玲琳瑛翠霞雯霜凤倩薇蕾莹蓉荷莺黛贞琼媚妃后姬妹姐婆英秀慧巧美娃艳"
-)
-_MALE_SIGNS = frozenset("刚强军勇雄伟峰龙虎彪豪毅武斌杰涛磊鹏飞超辉建国栋梁柱福祥山鹰魁彦帝汉")
-_MEASURES = frozenset("个名位年次岁届所座间只条种人天层章家部场集张艘架辆项枚本首篇卷亩米里月日周小时分钟秒站")
-_PERSON_NOUN_LIST = "人物 作者 作家 歌手 演员 导演 皇帝 总统 人 科学家 将军 诗人 国王 主席 艺人 球员"
-_PERSON_NOUNS = frozenset(_PERSON_NOUN_LIST.split())
-_VAGUE_NOUN_LIST = "类型 种类 东西 方式 名称 名字 内容 原因 作用 特点 处 地 时 人 地方 事 事情 样子 意思 情况"
-_VAGUE_NOUNS = frozenset(_VAGUE_NOUN_LIST.split())
+_SURNAMES = word_list("zh", "surnames")
+_DOUBLE_SURNAMES = word_list("zh", "double surnames")
+_FEMALE_SIGNS = word_list("zh", "female")
+_MALE_SIGNS = word_list("zh", "male")
+_MEASURES = word_list("zh", "measures")
+_PERSON_NOUNS = word_list("zh", "person nouns")
+_VAGUE_NOUNS = word_list("zh", "vague nouns")
 _QUESTION_NOUN = re.compile(r"(?:什么|哪[一]?[个种位座家所条部首本项类]?|何种|何)([\u4e00-\u9fff]{1,4})")
 _LONGEST_PHRASE = 12
 
@@ -91,7 +48,7 @@ def trimmed(answer: str) -> str:
 
 @lru_cache(_KEPT)
 def answer_type(answer: str, question: str = "") -> AnswerType:
-    """What `answer` names; the question helps where the answer alone does not tell."""
+    """Return the type of `answer`; the question helps where the answer alone does not tell."""
     phrase = normal(trimmed(answer)).text
     if not phrase:
         return "other"
@@ -151,7 +108,7 @@ def _name_type(phrase: str, question: str) -> AnswerType:  # noqa: PLR0911 - one
     tags = [tag for _, tag in tagged(phrase)]
     if asked and asked not in _PERSON_NOUNS and not _PLACE_QUESTION.search(question):
         return "other"
-    if is_personal_name(phrase) or (set(tags) <= {"nr", "nrt", "nrfg", "x"} and tags[0] != "x"):
+    if is_personal_name(phrase) or (set(tags) <= {*PERSON_TAGS, "x"} and tags[0] != "x"):
         return "person"
     if tags[-1] == "ns" or (of_ending and of_ending[0] == "place" and tags[0] == "ns"):
         return "place"
@@ -180,17 +137,16 @@ def _ending(phrase: str) -> tuple[AnswerType, str] | None:
     """The type and class of the longest ending that tells one."""
     if _DIRECTION.search(phrase):
         return "place", "direction"
-    best: tuple[int, AnswerType, str] = (0, "other", "")
-    tables: tuple[tuple[AnswerType, dict[str, str]], ...] = (
-        ("place", _PLACE_ENDINGS),
-        ("organisation", _ORGANISATION_ENDINGS),
-    )
-    for kind, endings in tables:
-        for group, names in endings.items():
-            for name in names.split():
-                if len(name) > best[0] and len(phrase) > len(name) and phrase.endswith(name):
-                    best = (len(name), kind, group)
-    return best[1:] if best[0] else None
+    fitting = [
+        (len(ending), kind, group)
+        for kind, group, endings in rows("zh", "endings")
+        for ending in endings.split()
+        if len(phrase) > len(ending) and phrase.endswith(ending)
+    ]
+    if not fitting:
+        return None
+    _, kind, group = max(fitting, key=lambda row: row[0])
+    return ("place" if kind == "place" else "organisation"), group
 
 
 @lru_cache(_KEPT)
@@ -205,12 +161,12 @@ def is_personal_name(phrase: str) -> bool:
         )
     if not 2 <= len(phrase) <= 4 or not surname(phrase):
         return False
-    return any(tag in ("nr", "nrt", "nrfg") for _, tag in tagged(phrase))
+    return any(tag in PERSON_TAGS for _, tag in tagged(phrase))
 
 
 @lru_cache(_KEPT)
 def surname(name: str) -> str:
-    """The surname of a Chinese name; of a foreign one what follows the last dot; empty where there is none."""
+    """The surname of a Chinese name; of a foreign name, the part after the last dot; empty if there is none."""
     if "·" in name:
         return name.rpartition("·")[2]
     if len(name) >= 3 and name[:2] in _DOUBLE_SURNAMES:
@@ -220,23 +176,23 @@ def surname(name: str) -> str:
 
 @lru_cache(_KEPT)
 def given_name(name: str) -> str:
-    """What a Chinese name has after its surname; of a foreign one what stands before the first dot."""
+    """Return the part of a Chinese name after its surname; of a foreign name, the part before the first dot."""
     return name.partition("·")[0] if "·" in name else name[len(surname(name)) :]
 
 
 @lru_cache(_KEPT)
 def gender(name: str) -> Gender | None:
-    """The gender that the characters of a Chinese given name tell; None where they tell none."""
+    """The gender that the characters of a Chinese given name tell; None if they tell none."""
     if "·" in name or not surname(name):
         return None
-    given = set(name[len(surname(name)) :])
-    female, male = bool(given & _FEMALE_SIGNS), bool(given & _MALE_SIGNS)
+    characters = set(name[len(surname(name)) :])
+    female, male = bool(characters & _FEMALE_SIGNS), bool(characters & _MALE_SIGNS)
     return None if female == male else "female" if female else "male"
 
 
 @lru_cache(_KEPT)
 def kind(answer: str, question: str = "") -> str:
-    """A name for the set of answers that can stand in this one's place, in grammar and in sense.
+    """Return a name for the set of answers that can take this one's place, in grammar and in sense.
 
     The type, then measure word and size of a number, form and century of a date, sort of personal name (and
     gender), of place and organisation; of other nouns what the question asks for. An answer that is no name
@@ -245,16 +201,16 @@ def kind(answer: str, question: str = "") -> str:
     of = answer_type(answer, question)
     phrase = normal(trimmed(answer)).text
     if of == "number":
-        found = _number_shape(phrase)
+        told = _number_shape(phrase)
     elif of == "date":
-        found = _date_shape(phrase)
+        told = _date_shape(phrase)
     elif of == "person":
-        found = _person_shape(phrase)
+        told = _person_shape(phrase)
     elif of in ("place", "organisation"):
-        found = _group_shape(phrase, question)
+        told = _group_shape(phrase, question)
     else:
-        found = _other_shape(phrase, question)
-    return f"{of}:{found or 'alone:' + answer}"
+        told = _other_shape(phrase, question)
+    return f"{of}:{told or 'alone:' + answer}"
 
 
 def shape(answer: str, question: str = "") -> str:
@@ -303,7 +259,7 @@ def _person_shape(phrase: str) -> str | None:
 
 
 def _ends_in_noun(phrase: str) -> bool:
-    """Whether the last word is a common noun of two characters ("系统", "居民")."""
+    """True if the last word is a common noun of two characters ("系统", "居民")."""
     word, tag = tagged(phrase)[-1]
     return tag == "n" and len(word) > 1
 
@@ -333,7 +289,7 @@ def _other_shape(phrase: str, question: str) -> str | None:
 
 
 def is_nominal(phrase: str) -> bool:
-    """Whether the phrase consists of nouns and what stands before them, and ends in a noun."""
+    """True if the phrase consists of nouns and their modifiers, and ends in a noun."""
     tags = [tag for word, tag in tagged(phrase) if word.strip()]
     if not tags or any(tag[0] in "pcuydr" or tag.startswith(("ul", "uj")) for tag in tags):
         return False
@@ -356,7 +312,7 @@ def asked_noun(question: str) -> str:
 
 
 def spans_of_type(text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
-    """Where `text` names something of the type, in order, without overlap."""
+    """Return the spans of `text` that name something of the type, in order, without overlap."""
     if answer_type == "date":
         return [match.span() for match in _DATES_IN_TEXT.finditer(text)]
     if answer_type == "number":
@@ -366,7 +322,7 @@ def spans_of_type(text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
             for match in _NUMBERS_IN_TEXT.finditer(text)
             if not any(start <= match.start() < end for start, end in dated)
         ]
-    wanted = {"person": ("nr", "nrt", "nrfg"), "place": ("ns",), "organisation": ("nt",), "other": ("nz", "n", "eng")}
+    wanted = {"person": PERSON_TAGS, "place": ("ns",), "organisation": ("nt",), "other": ("nz", "n", "eng")}
     return _spans_of_tags(text, wanted[answer_type])
 
 
@@ -382,15 +338,15 @@ _NUMBERS_IN_TEXT = re.compile(
 
 def _spans_of_tags(text: str, wanted: tuple[str, ...]) -> list[tuple[int, int]]:
     """Stretches of words with one of the tags; names that a dot joins are one."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     at = 0
     for word, tag in tagged(text):
         end = at + len(word)
         if tag in wanted:
-            joined = found and wanted[0] == "nr" and text[found[-1][1] : at] in ("·", "•", "・", "‧")
+            joined = spans and wanted[0] == "nr" and text[spans[-1][1] : at] in ("·", "•", "・", "‧")
             if joined:
-                found[-1] = (found[-1][0], end)
+                spans[-1] = (spans[-1][0], end)
             else:
-                found.append((at, end))
+                spans.append((at, end))
         at = end
-    return found
+    return spans

@@ -1,4 +1,4 @@
-"""What LV-Eval asks of its builder (figure A7, sections 3.2.2 to 3.3, in our own words), and the form of an answer."""
+"""The prompts of LV-Eval's builder (figure A7, sections 3.2.2 to 3.3, in our own words), and how answers are read."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -36,16 +36,16 @@ def rules_in(answer: str) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def _check_facts(asked: ToConfuse, given: ConfusingFacts) -> None:
-    require(confusing_facts.facts_problem(asked, given.subject, given.object))
+def _check_facts(asked: ToConfuse, answer: ConfusingFacts) -> None:
+    require(confusing_facts.facts_problem(asked, answer.subject, answer.object))
 
 
-def _check_rules(asked: ToRename, given: RuleList) -> None:
-    require(replacement_checks.rules_problem(asked, given.rules))
+def _check_rules(asked: ToRename, answer: RuleList) -> None:
+    require(replacement_checks.rules_problem(asked, answer.rules))
 
 
-def _check_keywords(asked: ToMark, given: Keywords) -> None:
-    require(answer_keywords.keywords_problem(asked.language, asked.answer, given.keywords))
+def _check_keywords(asked: ToMark, answer: Keywords) -> None:
+    require(answer_keywords.keywords_problem(asked.language, asked.answer, answer.keywords))
 
 
 CONFUSING_FACTS = Prompt(

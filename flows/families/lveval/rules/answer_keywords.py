@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"[0-9０-９]+(?:[.,．，][0-9０-９]+)*")
 
 
 def answer_keywords(asked: ToMark, rng: random.Random) -> Keywords:
-    """The words of the answer that carry meaning and are not in the question; of a number, the number alone."""
+    """Return the meaningful words of the answer that are not in the question; of a quantity, the number alone."""
     language = language_of(asked.language)
     if asked.language == "zh":
         return Keywords(keywords=_chinese_keywords(asked))
@@ -20,9 +20,9 @@ def answer_keywords(asked: ToMark, rng: random.Random) -> Keywords:
     counted = [word for word in words if any(sign.isdigit() for sign in word)]
     if counted and language.answer_type(asked.answer, asked.question) == "number":
         return Keywords(keywords=" ".join(counted))
-    said = language.content_words(asked.question)
+    asked_words = language.content_words(asked.question)
     telling = [word for word in words if language.content_words(word)]
-    new = [word for word in telling if not language.content_words(word) <= said]
+    new = [word for word in telling if not language.content_words(word) <= asked_words]
     if telling and telling[-1] not in new:
         new = telling  # the question names what there is to choose from
     if not (chosen := new or telling or words):

@@ -17,7 +17,7 @@ _ASKS_WORK = re.compile(
 
 
 def other_answers(answer: str, question: str, text: str, rng: random.Random) -> Iterator[str]:
-    """Others of the answer's kind: near years and quantities, invented persons, places and names."""
+    """Yield other answers of the same kind."""
     bare = re.sub(r"^(?:the|an?)\s+(?=\S+\s)", "", answer.strip(' ."“”'), flags=re.IGNORECASE)
     if bare.endswith(("'s", "’s")):
         yield from (f"{other}'s" for other in other_answers(bare[:-2], question, text, rng))
@@ -50,7 +50,7 @@ def _persons(answer: str, text: str, shape: str, rng: random.Random) -> Iterator
 
 
 def _named(bare: str, of: str, rng: random.Random) -> Iterator[str]:
-    """Other places, bodies and things, by what the words of the name tell; "within the borders of Dornwick"."""
+    """Yield other places, bodies and things, by the words of the name; "within the borders of Dornwick"."""
     words = bare.split()
     places = [run["name"] for run in NAME.finditer(bare) if place_class(run["name"]) in ("city", "country")]
     if (
@@ -59,7 +59,7 @@ def _named(bare: str, of: str, rng: random.Random) -> Iterator[str]:
         and (bare[0].islower() or bare.split(maxsplit=1)[0].casefold() in PREPOSITIONS)
     ):
         table = "town" if place_class(places[0]) == "city" else "country"
-        yield from (bare.replace(places[0], one) for one in rng.sample(invented_names("en")[table], TRIED))
+        yield from (bare.replace(places[0], place) for place in rng.sample(invented_names("en")[table], TRIED))
         return
     if not bare[:1].isupper():
         return

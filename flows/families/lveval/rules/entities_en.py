@@ -1,4 +1,4 @@
-"""What English questions name, of what sort it is, and invented names that stand in its place."""
+"""The entities that English questions name, their types, and invented names that take their place."""
 
 import random
 import re
@@ -15,9 +15,9 @@ from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
 from flows.language.en.tokens import word_set
 from flows.language.invented import invented_names
 
-TRIED = 3  # other names that are tried in the place of one
-_SORTS = vocabulary("nouns_of_types")
-_SORT_OF = {noun: sort for sort, nouns in _SORTS.items() for noun in nouns.split()}
+TRIED = 3  # names tried in place of one
+_NOUNS_OF_TYPES = vocabulary("nouns_of_types")
+_TYPE_OF_NOUN = {noun: type_ for type_, nouns in _NOUNS_OF_TYPES.items() for noun in nouns.split()}
 _HEADS = vocabulary("types_of_heads")
 _TABLES = vocabulary("invented_tables")
 NAME = re.compile(
@@ -36,28 +36,28 @@ _LINKS = word_set("of the and de la von van for in")
 _FIRST = vocabulary("types_of_first_words")
 LEAST_LETTERS = 4
 LONGEST_TITLE = 80  # characters of a first line that is a title
-LEAST_IN_NAME = 2  # words of a name that says what it is, and what follows it
+LEAST_IN_NAME = 2  # words of a name, without a lower-case word behind it
 
 
 _IN_NO_NAME = word_set("body service tank firm station place network organization organisation")
-"""Nouns that tell a sort, and that are the end of few names."""
+"""Nouns that tell a type and end few names."""
 
 
-class Sort(NamedTuple):
-    """What sort of thing a name is of, and the noun that tells it."""
+class EntityType(NamedTuple):
+    """The type of an entity, and the noun that tells it."""
 
     of: str
     noun: str
 
 
 def without_asides(sentence: str) -> str:
-    """A sentence without what stands in brackets."""
+    """Return a sentence without its brackets."""
     return re.sub(r"\s+", " ", ASIDE.sub("", sentence)).replace(" ,", ",").replace(" .", ".")
 
 
 def names(question: str, documents: Sequence[str]) -> list[str]:
-    """What pages are about, and the names of the question, whole and in parts."""
-    found = [name for document in documents if (name := _about(document))]
+    """Return the subjects of the pages and the names of the question, whole and in parts."""
+    candidates = [name for document in documents if (name := _about(document))]
     for run in NAME.finditer(question):
         name = re.sub(r"['’]s?(?: .*)?$", "", run["name"].rstrip(".,"))
         words = name.split()
@@ -66,28 +66,32 @@ def names(question: str, documents: Sequence[str]) -> list[str]:
         if len(name.split()) > LEAST_IN_NAME and is_of_a_people(name.split()[-1]):
             name = name.rpartition(" ")[0]
         parts = [name, *re.split(r" and | of ", name)]
-        found += [part for one in parts if len(part := one.removeprefix("the ").removeprefix("The ")) > 1]
+        candidates += [part for whole in parts if len(part := whole.removeprefix("the ").removeprefix("The ")) > 1]
         if run[0].startswith("The ") and run.start():
-            found.append(run[0])
-    return [name for name in dict.fromkeys(found) if name and _is_of_something(name)]
+            candidates.append(run[0])
+    return [name for name in dict.fromkeys(candidates) if name and _is_of_something(name)]
 
 
 def whole_names(question: str, documents: Sequence[str]) -> list[str]:
-    """The names of the question, each whole, in its order; what it joins ("Ed Wood and Jim Beam") one by one."""
-    told = "\n".join(documents)
+    """Return the names of the question in order, each whole; "Ed Wood and Jim Beam" one by one."""
+    pages = "\n".join(documents)
     titles = [title for document in documents if (title := _about(document)) and title in question]
-    found = [
+    candidates = [
         name
         for name in dict.fromkeys((*(title for title in titles if title[0].isupper()), *names(question, ())))
-        if " and " not in name or name in told
+        if " and " not in name or name in pages
     ]
-    return [one for one in found if not any(one != other and stands_whole(other, one) is not None for other in found)]
+    return [
+        one
+        for one in candidates
+        if not any(one != other and stands_whole(other, one) is not None for other in candidates)
+    ]
 
 
 def stands_whole(text: str, name: str) -> bool | None:
-    """Whether a name stands in the text wherever it does as no part of a longer one; None where it does not stand."""
-    found = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text))
-    return all(_is_whole(text[: one.start()], text[one.end() :]) for one in found) if found else None
+    """Return whether a name is never part of a longer one in the text; None where it does not stand."""
+    matches = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text))
+    return all(_is_whole(text[: match.start()], text[match.end() :]) for match in matches) if matches else None
 
 
 def _is_whole(before: str, after: str) -> bool:
@@ -101,7 +105,7 @@ def _is_whole(before: str, after: str) -> bool:
 
 
 def _is_of_something(name: str) -> bool:
-    """Whether it is a name of somebody or something, and no word for a people, a tongue or a belief."""
+    """Return whether a name is of somebody or something, not of a people, a language or a belief."""
     words = name.split()
     adjective = len(words) == 1 and (
         is_of_a_people(name.removesuffix("s"))
@@ -112,7 +116,7 @@ def _is_of_something(name: str) -> bool:
 
 
 def _about(document: str) -> str:
-    """The page's title, without what tells it from others of that name; else what its first sentence begins with."""
+    """Return the subject of a page: its title without the bracket, else the beginning of its first sentence."""
     title, _, body = document.partition("\n")
     if body and len(title) < LONGEST_TITLE:
         return re.sub(r"\s*\(.*$", "", title)
@@ -126,67 +130,69 @@ def is_opening_name(words: Sequence[str]) -> bool:
 
 
 def _only_begins(words: Sequence[str]) -> bool:
-    """Whether the first word of a question has its capital from that alone: "Despite the Presburger problem"."""
+    """Return whether a question's first word has its capital from its place: "Despite the Presburger problem"."""
     alone = len(words) == 1 or words[1].islower()
     return alone and is_dictionary_word(words[0].casefold()) and place_class(words[0]) is None and words[1:2] != ["of"]
 
 
 @cache
-def sort_of(name: str, documents: tuple[str, ...], question: str = "") -> Sort | None:  # noqa: PLR0911 - one for each
-    """What sort of thing has the name: by the page that begins with it, as a person's, by its words, as a place."""
+def entity_type(name: str, documents: tuple[str, ...], question: str = "") -> EntityType | None:  # noqa: PLR0911 - one for each
+    """Return the type of an entity: by the page that begins with it, as a person, by its words, as a place."""
     words, place = name.split(), place_class(name)
     if place in ("city", "country"):
-        return Sort(place, "")
-    if (sort := _sort_by_page(name, documents)) is not None:
-        return sort
+        return EntityType(place, "")
+    if (type_ := _type_by_page(name, documents)) is not None:
+        return type_
     if "v." in words or re.search(rf"\bv\.? {re.escape(name)}|{re.escape(name)} v\b", question):
         return None
     if question and re.search(rf"(?<!\w){re.escape(name)} by [A-Z]", question):
-        return Sort("work", "")
+        return EntityType("work", "")
     pages = "\n".join(documents)
     if is_personal(name) and not re.search(rf"\b[Tt]he {re.escape(name)}", pages):
-        return Sort("person", "")
+        return EntityType("person", "")
     for word in (
         words[-1],
         words[0],
         *(before for before, link in pairwise(words) if link in _LINKS),
     ):
-        if len(words) > 1 and (sort := _sort_of_head(word.casefold())) is not None:
-            return sort
+        if len(words) > 1 and (type_ := _type_of_head(word.casefold())) is not None:
+            return type_
     if place is not None:
-        return Sort("region" if place == "state" else place, "")
+        return EntityType("region" if place == "state" else place, "")
     if name.isupper():
-        return Sort("organisation", "")
-    return _sort_of_word(name, pages, question) if len(words) == 1 else None
+        return EntityType("organisation", "")
+    return _type_of_word(name, pages, question) if len(words) == 1 else None
 
 
-def _sort_of_word(name: str, pages: str, question: str) -> Sort | None:
-    """What sort of thing a single word names, by the words beside it."""
+def _type_of_word(name: str, pages: str, question: str) -> EntityType | None:
+    """Return the type of an entity named by one word, by the words beside it."""
     called = re.findall(rf"\b(\w+) {re.escape(name)}\b", pages)
     if any(name.casefold() in TITLES or (is_first_name(name) and name[0].isupper()) for name in called):
-        return Sort("person", "surname")
+        return EntityType("person", "surname")
     if not name.isalpha() or len(name) < LEAST_LETTERS or is_dictionary_word(name.casefold()):
         return None
     if is_surname(name) and re.search(rf"\b[A-Z][a-z]+ {name}\b|\bdeath of {name}\b", pages):
-        return Sort("person", "surname")
+        return EntityType("person", "surname")
     if re.search(rf"\b[Tt]he {name}\b", f"{pages}\n{question}") and name.endswith("s"):
-        return Sort("people", "")
-    return Sort("city" if re.search(rf"\b(?:in|at|near|from|to|attack\w*|invaded) {name}\b", pages) else "thing", "")
+        return EntityType("people", "")
+    return EntityType(
+        "city" if re.search(rf"\b(?:in|at|near|from|to|attack\w*|invaded) {name}\b", pages) else "thing", ""
+    )
 
 
-def _sort_by_page(name: str, documents: Sequence[str]) -> Sort | None:
+def _type_by_page(name: str, documents: Sequence[str]) -> EntityType | None:
     for document in documents:
         for text in (document.partition("\n")[2], document):
             begins = re.match(rf"(?:The |An? )?{re.escape(name)}(?!\w)", text, re.IGNORECASE)
             plain = ASIDE.sub("", text[begins.end() : begins.end() + 400]) if begins else ""
             defined = DEFINED.match(plain)
-            if defined is not None and (sort := sort_defined(defined["what"])) is not None:
-                return sort
+            if defined is not None and (type_ := type_defined(defined["what"])) is not None:
+                return type_
     return None
 
 
 def is_personal(name: str) -> bool:
-    """Whether a name of two or three words is a person's."""
+    """Return whether a name of two or three words is a person's."""
     words = name.split()
     return (
         len(words) in (2, 3)
@@ -197,18 +203,22 @@ def is_personal(name: str) -> bool:
     )
 
 
-def _sort_of_head(word: str) -> Sort | None:
+def _type_of_head(word: str) -> EntityType | None:
     if word in _FIRST or word == "canal":
-        return Sort(_FIRST.get(word, "building"), word)
+        return EntityType(_FIRST.get(word, "building"), word)
     of, group = classes("head").get(word, ("", ""))
-    sort = _HEADS.get(group, group if group in _SORTS else "")
+    type_ = _HEADS.get(group, group if group in _NOUNS_OF_TYPES else "")
     if word in ("tribes", "people", "peoples"):
-        return Sort("people", word)
-    return Sort(sort, word) if sort and word not in ("town", "games", "olympics", "cup") and of != "person" else None
+        return EntityType("people", word)
+    return (
+        EntityType(type_, word)
+        if type_ and word not in ("town", "games", "olympics", "cup") and of != "person"
+        else None
+    )
 
 
-def sort_defined(what: str) -> Sort | None:
-    """The sort of the noun that a definition has first."""
+def type_defined(what: str) -> EntityType | None:
+    """Return the type of the first noun of a definition."""
     if re.match(r"(?:\w+ )?series of\b", what):
         return None
     phrase = re.split(
@@ -216,48 +226,50 @@ def sort_defined(what: str) -> Sort | None:
         what,
     )[0]
     nouns = [word.casefold().strip(",") for word in re.split(r"[\s/]+", phrase)]
-    nouns = [noun if noun in _SORT_OF else re.sub("ies$", "y", noun).removesuffix("s") for noun in nouns]
-    known = [noun for noun in nouns if noun in _SORT_OF]
-    return Sort(_SORT_OF[known[-1]], known[-1]) if known else None
+    nouns = [noun if noun in _TYPE_OF_NOUN else re.sub("ies$", "y", noun).removesuffix("s") for noun in nouns]
+    known = [noun for noun in nouns if noun in _TYPE_OF_NOUN]
+    return EntityType(_TYPE_OF_NOUN[known[-1]], known[-1]) if known else None
 
 
-def others_than(name: str, sort: Sort, text: str, rng: random.Random) -> list[str]:
-    """Invented names in the place of one of that sort."""
+def others_than(name: str, type_: EntityType, text: str, rng: random.Random) -> list[str]:
+    """Return invented names of the same type."""
     words, invented = name.split(), invented_names("en")
     towns = rng.sample(invented["town"], TRIED)
-    if sort == Sort("person", "surname"):
+    if type_ == EntityType("person", "surname"):
         return rng.sample(invented["surname"], TRIED)
-    if sort.of == "person":
+    if type_.of == "person":
         kind = en.kind(name).split(":")[1:]
         shape = kind if len(kind) > len(("male", "full")) and kind[1] == "full" else ["unknown", "full", ""]
         return list(persons(name, text, shape, rng))
-    if sort.of in _TABLES:
-        return rng.sample(invented[_TABLES[sort.of]], TRIED)
-    if sort.of == "species" and len(words) > 1:
+    if type_.of in _TABLES:
+        return rng.sample(invented[_TABLES[type_.of]], TRIED)
+    if type_.of == "species" and len(words) > 1:
         marked = rng.sample(invented["marked"], TRIED)
-        return [f"{one.capitalize() if words[0][0].isupper() else one} {words[-1]}" for one in marked]
+        return [f"{word.capitalize() if words[0][0].isupper() else word} {words[-1]}" for word in marked]
     if len(words) > 1 and (made := [other for town in towns if (other := renamed(name, town))]):
         return made
-    return _others_than_word(name, sort, text, towns, rng)
+    return _others_than_word(name, type_, text, towns, rng)
 
 
-def _others_than_word(name: str, sort: Sort, text: str, towns: list[str], rng: random.Random) -> list[str]:
-    if sort.of == "people":
+def _others_than_word(name: str, type_: EntityType, text: str, towns: list[str], rng: random.Random) -> list[str]:
+    if type_.of == "people":
         leads = text.startswith((f"The {name}", name))
         return [coined("Normans", rng) for _ in towns] if leads else []
-    if sort.of in ("thing", "drink", "species"):
+    if type_.of in ("thing", "drink", "species"):
         return [coined(name, rng) for _ in towns] if name[0].isupper() and name.isalpha() else []
     if name.isupper():
         return rng.sample(invented_names("en")["acronym"], TRIED)
-    if sort.of in ("city", "river", "mountain", "water", "island", "region"):
+    if type_.of in ("city", "river", "mountain", "water", "island", "region"):
         return towns
-    if sort.of == "team" and " " in name:
+    if type_.of == "team" and " " in name:
         return [f"{town} {name.rsplit(maxsplit=1)[-1]}" for town in towns]
-    return [f"{town} {sort.noun.capitalize()}" for town in towns] if sort.noun and sort.noun not in _IN_NO_NAME else []
+    return (
+        [f"{town} {type_.noun.capitalize()}" for town in towns] if type_.noun and type_.noun not in _IN_NO_NAME else []
+    )
 
 
 def renamed(name: str, town: str) -> str | None:
-    """A name of several words with another word for its own, which tells it from others of its kind."""
+    """Return a name of several words with another word for the one that sets it apart from others of its kind."""
     words = name.split()
     if words[0].casefold().rstrip(".") in ("st", "saint", "san", "santa"):
         return None
@@ -276,7 +288,7 @@ def renamed(name: str, town: str) -> str | None:
 
 
 def coined(word: str, rng: random.Random) -> str:
-    """A word that nobody knows, with the ending of the given one."""
+    """Return an invented word with the ending of the given one."""
     start = "".join(rng.sample(invented_names("en")["syllable"], 2)).capitalize()
     ending = re.search(r"[aeiouy]+[^aeiouy]*$", word.casefold())
     return start + (ending[0] if ending else "a")

@@ -1,4 +1,4 @@
-"""What a Chinese question names, of what type each is, and invented names that take its place."""
+"""The entities that Chinese questions name, their types, and invented names that take their place."""
 
 import random
 import re
@@ -19,11 +19,11 @@ from flows.language.zh.types import is_personal_name, surname
 
 LIVING = "鱼-鳣鸟-鹴虫-蠲雀雉雁鹿狐猫狗狼熊猴鼠獴豹虎狮龟贝树草花竹藤果菌藻杉松柏柳榕桃梅菊莲葵麦豆瓜兰"
 """Characters, and the blocks of those for fishes, birds and small animals, that end names of species."""
-LEAST_BEGUN = 3  # characters of a question with which a page begins as well, that are taken for a name
+LEAST_BEGUN = 3  # characters of a common beginning of question and page that is taken for a name
 DOTTED = rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+"
 _FEMALE = re.compile("女(?:演员|作家|歌手|艺人|子[^，。]{0,8}运动员)|之妻|皇后|公主|妃")
 _ANY_OF_A_KIND = re.compile("指(?![挥数标南定导])|(?:概念|方法|术语|现象|总称|统称|通称|学说|理论)$")
-"""What begins a page on any thing of a kind; such a thing has no other."""
+"""The beginning of a page on a kind of thing, which has no sibling."""
 _PERSON = pattern("zh_person")
 _WORK = re.compile("(?:小说|电影|影片|剧集|电视剧|连续剧|剧场版|漫画|游戏|专辑|歌曲|单曲|动画|节目|杂志|作品)$")
 _NUMBERED = re.compile(r"(?<![A-Za-z])\d+(?![a-z])")
@@ -39,44 +39,46 @@ TAILS = re.compile(
     f"[{LIVING}][属科]?)$"
 )
 """Words for the kind of thing that a name is of."""
-Thing = tuple[str, str, bool]  # a name, its sort, and whether it is a woman's
+Entity = tuple[str, str, bool]  # (name, type, whether it is a woman's)
 
 
-def things(asked: ToConfuse, documents: Sequence[str]) -> list[Thing]:
-    """What the question names, with its sort: what its pages are about, names with a dot, titles, persons, places."""
-    found: dict[str, tuple[str, bool]] = {}
+def entities(asked: ToConfuse, documents: Sequence[str]) -> list[Entity]:
+    """Return the entities of the question: subjects of pages, names with a dot, titles, persons, places."""
+    types: dict[str, tuple[str, bool]] = {}
     for page in documents:
         name = about(page)
         called = (*aliases(page), *short_forms(name, asked.question))
         if shown := next((name for name in called if name in asked.question), ""):
             foreign = "·" in name and "·" not in shown
-            own = page[page.index(shown) :] if shown in page else page
-            found[shown] = "foreign-surname" if foreign else sort_of(shown, own), is_womans(page)
+            told_of = page[page.index(shown) :] if shown in page else page
+            types[shown] = "foreign-surname" if foreign else entity_type(shown, told_of), is_womans(page)
     for name in re.findall("《[^》]+》", asked.question):
-        found.setdefault(name, ("work", False))
+        types.setdefault(name, ("work", False))
     for name in re.findall(DOTTED, asked.question):
-        found.setdefault(name, ("person", False))
-    for name in () if found else sorted(_topics(asked.question, documents), key=len, reverse=True):
+        types.setdefault(name, ("person", False))
+    for name in () if types else sorted(_topics(asked.question, documents), key=len, reverse=True):
         page = next((page for page in documents if name in page), name)
-        found[name] = sort_of(name, page[page.index(name) :]), False
+        types[name] = entity_type(name, page[page.index(name) :]), False
     return [
-        (name, sort, female)
-        for name, (sort, female) in found.items()
+        (name, type_, female)
+        for name, (type_, female) in types.items()
         if not any(answer in name for answer in asked.answers)
     ]
 
 
 def _topics(question: str, documents: Sequence[str]) -> set[str]:
-    """What else a question names: what a page begins with, and what a word at its end tells the kind of."""
+    """Return other names in a question: common beginnings with a page, and names whose last word tells their kind."""
     begun = {common_beginning(question, page) for page in documents} - {""}
     named = {subject for subject in subjects("zh", question) if not re.search("[年月日]$", subject)}
     named = {name for name in named if _NUMBERED.search(name) or stem_of(name) not in ("", name)}
-    told = (word for word, tag in tagged(question) if tag == "nr" and len(word) == 3 and is_personal_name(word))
-    return begun or named | {one for one in told if not TRANSCRIBED.fullmatch(one)}
+    persons_named = (
+        word for word, tag in tagged(question) if tag == "nr" and len(word) == 3 and is_personal_name(word)
+    )
+    return begun or named | {person for person in persons_named if not TRANSCRIBED.fullmatch(person)}
 
 
 def asked_about(question: str) -> str:
-    """The one title in a question, or what it begins with that has a number or a word for its kind."""
+    """Return the only title in a question, or its beginning if that has a number or a word for its kind."""
     titles = re.findall("《[^》]+》", question)
     begins = (subject for subject in subjects("zh", question) if question.startswith(subject))
     named = (
@@ -86,7 +88,7 @@ def asked_about(question: str) -> str:
 
 
 def common_beginning(question: str, page: str) -> str:
-    """The longest beginning of a question with which a page begins as well."""
+    """Return the longest common beginning of question and page."""
     words, begun = "", ""
     for word, _ in tagged(question.lstrip("「“《")):
         words += word
@@ -97,7 +99,7 @@ def common_beginning(question: str, page: str) -> str:
 
 
 def short_forms(name: str, question: str) -> list[str]:
-    """Ends of a name that are its short form in the question, the longest first."""
+    """Return the ends of a name that stand for it in the question, longest first."""
     ends = (name[at:] for at in range(1, len(name) - 2))
     lead = "(?:^|[^一-龥]|[的是在于与和由被至到从对])"
     named = (end for end in ends if "·" not in end and re.search(lead + re.escape(end), question))
@@ -108,8 +110,8 @@ def is_womans(page: str) -> bool:
     return _FEMALE.search(page[:80]) is not None or page.count("她") > page.count("他")
 
 
-def sort_of(name: str, page: str) -> str:  # noqa: PLR0911 - one for each kind of evidence
-    """What sort of thing the page says its subject is; empty where it does not tell."""
+def entity_type(name: str, page: str) -> str:  # noqa: PLR0911 - one for each kind of evidence
+    """Return the type that the page gives its subject; empty where it does not say."""
     start = ASIDE.sub("", page[len(name) : len(name) + 120]).lstrip("，、 ").partition("。")[0]
     clauses = re.split("[，、]", start)
     work = _WORK.search(clauses[0])
@@ -122,10 +124,10 @@ def sort_of(name: str, page: str) -> str:  # noqa: PLR0911 - one for each kind o
     of_a_kind = "或" in name or any(map(_ANY_OF_A_KIND.search, clauses[:3])) or re.search("[^大中小]学$", name)
     if of_a_kind and not _SPECIES.search(name):
         return "kind"
-    told = any(map(_PERSON.search, clauses[:4])) or re.search("(?<!发)生于|毕业于|艺名|^字|，字", start)
+    is_told = any(map(_PERSON.search, clauses[:4])) or re.search("(?<!发)生于|毕业于|艺名|^字|，字", start)
     foreign = "·" in name or TRANSCRIBED.fullmatch(name)
     japanese = "日本" in start and 2 < len(name) < 6
-    if told and not name.endswith("人") and (len(name) < 5 or foreign or japanese):
+    if is_told and not name.endswith("人") and (len(name) < 5 or foreign or japanese):
         return "japanese" if japanese and not foreign else "person"
     if not _SPECIES.search(name):
         return "thing"
@@ -133,36 +135,38 @@ def sort_of(name: str, page: str) -> str:  # noqa: PLR0911 - one for each kind o
     return "person" if is_person else "species"
 
 
-def others_than(name: str, sort: str, rng: random.Random, *, female: bool = False) -> list[str]:
-    """Invented subjects of the same sort."""
-    if sort == "person":
+def others_than(name: str, type_: str, rng: random.Random, *, female: bool = False) -> list[str]:
+    """Return invented names of the same type."""
+    if type_ == "person":
         return list(persons(name, rng, female=female))
-    if sort == "foreign-surname":
-        return [one for one in rng.sample(invented_names("zh")[sort], TRIED) if one[0] != name[0]]
-    if sort == "japanese":
-        given = invented_names("zh")["japanese-female" if female else "japanese-male"]
-        return [family + rng.choice(given) for family in rng.sample(invented_names("zh")["japanese-surname"], TRIED)]
-    if sort == "work":
+    if type_ == "foreign-surname":
+        return [other for other in rng.sample(invented_names("zh")[type_], TRIED) if other[0] != name[0]]
+    if type_ == "japanese":
+        given_names = invented_names("zh")["japanese-female" if female else "japanese-male"]
+        return [
+            family + rng.choice(given_names) for family in rng.sample(invented_names("zh")["japanese-surname"], TRIED)
+        ]
+    if type_ == "work":
         return rng.sample(invented_names("zh")["title"], TRIED)
-    if sort == "numbered" and (number := _NUMBERED.search(name)):
+    if type_ == "numbered" and (number := _NUMBERED.search(name)):
         by = rng.sample([-3, -2, 2, 3, 4], TRIED)
         return [
-            name.replace(number[0], str(int(number[0]) + one).zfill(len(number[0]) if number[0][0] == "0" else 1), 1)
-            for one in by
-            if int(number[0]) + one > 0
+            name.replace(number[0], str(int(number[0]) + other).zfill(len(number[0]) if number[0][0] == "0" else 1), 1)
+            for other in by
+            if int(number[0]) + other > 0
         ]
-    is_kind = sort == "kind" or (name.endswith("人") and is_known_word(name))
+    is_kind = type_ == "kind" or (name.endswith("人") and is_known_word(name))
     return (() if is_kind else renamed(name, rng)) or [*islice(sisters(name), TRIED), *_next_in_a_series(name)]
 
 
 def _next_in_a_series(name: str) -> list[str]:
-    """Names of compounds: 丙二醛 for 乙二醛."""
+    """Return names of compounds: 丙二醛 for 乙二醛."""
     at = "甲乙丙丁".find(name[0])
     return [other + name[1:] for other in "甲乙丙丁戊"[at + 1 :]] if at >= 0 and _COMPOUND.search(name) else []
 
 
 def persons(name: str, rng: random.Random, *, female: bool = False) -> Iterator[str]:
-    """Persons whom nobody knows, written as the given one is."""
+    """Yield invented persons, written as the given one is."""
     female = female or zh.gender(name) == "female"
     names = invented_names("zh")
     if "·" in name or (TRANSCRIBED.fullmatch(name) and (len(name) > 2 or not surname(name))):
@@ -174,7 +178,7 @@ def persons(name: str, rng: random.Random, *, female: bool = False) -> Iterator[
 
 
 def renamed(name: str, rng: random.Random) -> list[str]:
-    """A name with other words for its own, where the last of them tells what kind of thing it is."""
+    """Return other names that end in the same word for the kind of thing."""
     if re.fullmatch("[A-Za-z][A-Za-z0-9]{2,}|[A-Za-z]{2,} [A-Za-z]{3,}", name):
         return [" ".join(coined(re.sub("[0-9]", "", word), rng) for word in name.split()) for _ in range(TRIED)]
     stem = stem_of(name)
@@ -183,13 +187,13 @@ def renamed(name: str, rng: random.Random) -> list[str]:
     foreign = len(stem) > 1 and TRANSCRIBED.fullmatch(stem) is not None
     if not stem or not re.fullmatch("[一-龥]+", name) or (stem == name and not (foreign and len(stem) > 2)):
         return []
-    sort = "plant" if _PLANT.search(name) else "species" if _SPECIES.search(name) else "place"
-    table = "foreign-place" if foreign else sort
-    return [one + name[len(stem) :] for one in rng.sample(invented_names("zh")[table], TRIED)]
+    type_ = "plant" if _PLANT.search(name) else "species" if _SPECIES.search(name) else "place"
+    table = "foreign-place" if foreign else type_
+    return [other + name[len(stem) :] for other in rng.sample(invented_names("zh")[table], TRIED)]
 
 
 def stem_of(name: str) -> str:
-    """A name without the word at its end for the kind of thing."""
+    """Return a name without the last word, which tells the kind of thing."""
     tail = TAILS.search(name)
     last, tag = tagged(name)[-1]
     lengths = (0, len(tail[0]) if tail else 0, len(last) if tag in ("n", "vn", "nt", "nz") and len(last) > 1 else 0)

@@ -1,4 +1,12 @@
-"""X"""
+"""Chinese confusing facts without a model: about another subject, or something else about the same (section 3.2.2).
+
+Subject facts are, in this order, the question's statement about an invented subject of the same type, with another
+answer; and a clause of the page about an invented subject. Object facts are clauses of the subject's page, the most
+similar to the question first, that tell nothing of what is asked.
+
+Departure: people and GPT-4 write the paper's facts. Here a clause of a page is lifted, with its subject put before it.
+In an object fact it stays true and contradicts nothing; in a subject fact the answer, titles and one number change.
+"""
 
 import random
 import re
@@ -13,15 +21,15 @@ from flows.families.lveval.rules.answers_zh import other_answers
 from flows.families.lveval.rules.candidate_fact import CandidateFact
 from flows.families.lveval.rules.entities_zh import (
     TRIED,
-    Thing,
+    Entity,
     asked_about,
     common_beginning,
+    entities,
+    entity_type,
     is_womans,
     others_than,
     short_forms,
-    sort_of,
     stem_of,
-    things,
 )
 from flows.families.lveval.rules.vocabulary import pattern, vocabulary
 from flows.language import CannotReplace, zh
@@ -31,7 +39,7 @@ from flows.language.zh.predicates import ITSELF, about, aliases, is_unnamed, pre
 from flows.language.zh.statements import statement, unexplained
 from flows.language.zh.text import is_known_word, tagged
 
-_BEGINNING = 60  # characters of a page in which it says what it is about
+_BEGINNING = 60  # characters in which a page names its subject
 _KEPT = 4096
 _BODY = re.compile(
     "[国省市县党军队团社会局部院校司行厂所馆台组队室店]$|大学|中学|小学|集团|俱乐部|组织|政府|机构|[王皇]朝"
@@ -40,15 +48,15 @@ _BODY = re.compile(
 _DONE_BY_SOMEBODY = pattern("zh_done_by_somebody")
 _ASKED_AND_TOLD = vocabulary("zh_asked_and_told")
 _ALONE = re.compile("最|第.[高大长]|得名|名字|唯一|第一|首[个位次任支条]|[「“]|[前现]任$|原名|改名|更名|命名")
-"""What is true of one alone, or of its name."""
+"""True of one alone, or of its name."""
 _CALLED = re.compile("(?:又|也|还|还可以|亦)被?[叫称]|(?:俗|别|旧|又|原)[名称]")  # questions for another name
 _OF_MANY = re.compile("[是为的]|位于|属于|分布|毕业|出生|生于|来往|栖息|司职")
 _POINTS_BACK = re.compile("[该此]|本[鱼种线站片剧作校]|这[个些种]|[他她它牠]们?")
 _POINTED = "(?:这一?[个张座部所家首本款条]|[该本此])"
 
 
-class Saying(NamedTuple):
-    """What a page says of what it is about."""
+class Clause(NamedTuple):
+    """A clause in which a page tells something of its subject."""
 
     name: str
     text: str
@@ -57,13 +65,13 @@ class Saying(NamedTuple):
 
 
 @lru_cache(_KEPT)
-def _sayings(page: str, names: tuple[str, ...]) -> tuple[Saying, ...]:
-    """What a page says of what has these names."""
+def _clauses(page: str, names: tuple[str, ...]) -> tuple[Clause, ...]:
+    """Return what a page tells of the subject that has these names."""
     name, at = names[0], page.find(names[0])
-    own = page[at:] if at >= 0 else name + page
-    acts = sort_of(name, own) in ("person", "japanese") or _BODY.search(name)
+    told_of = page[at:] if at >= 0 else name + page
+    acts = entity_type(name, told_of) in ("person", "japanese") or _BODY.search(name)
     return tuple(
-        Saying(name, text, zh.content_words(text), own)
+        Clause(name, text, zh.content_words(text), told_of)
         for text in dict.fromkeys(predicates(page, names))
         if (acts or not _DONE_BY_SOMEBODY.search(text)) and not any(name in text for name in names)
     )
@@ -72,23 +80,23 @@ def _sayings(page: str, names: tuple[str, ...]) -> tuple[Saying, ...]:
 def facts(
     asked: ToConfuse, documents: Sequence[str], rng: random.Random
 ) -> tuple[Iterator[CandidateFact], Iterator[CandidateFact]]:
-    """Subject facts and object facts that may do, the best first."""
+    """Return candidates for subject facts and for object facts, best first."""
     asked = asked.model_copy(update={"question": _pointing_at_nothing(asked.question, documents)})
-    names = things(asked, documents)[:1]
+    names = entities(asked, documents)[:1]
     stated = tuple(dict.fromkeys(statements(asked, names, rng)))
-    own = [
-        saying for page in documents if (spoken_of := _spoken_of(page, asked)) for saying in _sayings(page, spoken_of)
+    clauses = [
+        clause for page in documents if (spoken_of := _spoken_of(page, asked)) for clause in _clauses(page, spoken_of)
     ]
-    said = _likest(asked, own)
-    besides = [saying for saying in (*said, *own) if not _tells_of_what_is_asked(saying.text, asked)]
+    likest = _likest(asked, clauses)
+    besides = [clause for clause in (*likest, *clauses) if not _tells_of_what_is_asked(clause.text, asked)]
     return (
-        chain(_renamed_subject(stated, names, rng), _of_another(asked, said, rng), _of_another(asked, own, rng)),
+        chain(_renamed_subject(stated, names, rng), _of_another(asked, likest, rng), _of_another(asked, clauses, rng)),
         chain(_of_it(besides), _of_another_time(asked, names, rng)),
     )
 
 
 def _spoken_of(page: str, asked: ToConfuse) -> tuple[str, ...]:
-    """The names of what the question is on: of what the page is about, or else of what the question begins with."""
+    """Return the names of the question's subject: that of the page, or else the beginning of the question."""
     names = aliases(page)
     if names and _names_or_implies(asked.question, names, page):
         return (*names, *short_forms(names[0], asked.question)[:1])
@@ -101,7 +109,7 @@ def _spoken_of(page: str, asked: ToConfuse) -> tuple[str, ...]:
 
 
 def _names_or_implies(question: str, names: Sequence[str], page: str) -> bool:
-    """Whether a question has one of the names, or its last three signs, or points to the thing: "这张专辑", "该站"."""
+    """Return whether a question has a name or its last characters, or points to the thing: "这张专辑", "该站"."""
     shown = {name[at:].rstrip("属科") for name in names for at in range(max(len(name) - 2, 1))}
     kinds = "|".join(re.escape(name[-2:]) for name in names)
     pointing = f"[他她它牠]|(?:^|[的，])(?:{kinds})|[该此这本].?(?:{kinds}|路?线|专辑|小说|电影|游戏|作品)"
@@ -114,7 +122,7 @@ def _names_or_implies(question: str, names: Sequence[str], page: str) -> bool:
 
 
 def _pointing_at_nothing(question: str, documents: Sequence[str]) -> str:
-    """The question with the name of what the page is about where it points to it ("这张专辑", "该站")."""
+    """Return the question with the subject's name where it points to it ("这张专辑", "该站")."""
     for page in documents:
         name = about(page)
         if name and name in question:
@@ -123,31 +131,31 @@ def _pointing_at_nothing(question: str, documents: Sequence[str]) -> str:
         if kinds:
             itself = f"{_POINTED}(?:{kinds}|专辑|小说|电影|游戏|作品|路线|影片)|^(?:{ITSELF.pattern})"
             pointed = f"{itself}|^[他她它牠](?!们)"
-            if found := re.search(pointed, question):
-                return question[: found.start()] + name + question[found.end() :]
+            if match := re.search(pointed, question):
+                return question[: match.start()] + name + question[match.end() :]
     return question
 
 
-def _tells_of_what_is_asked(saying: str, asked: ToConfuse) -> bool:
-    """Whether it holds a part of an answer, is of the kind that the question asks for, or says no more than that."""
-    if zh.content_words(saying) <= zh.content_words(asked.question):
+def _tells_of_what_is_asked(clause: str, asked: ToConfuse) -> bool:
+    """Return whether it holds part of an answer, is of the kind asked for, or says no more than the question."""
+    if zh.content_words(clause) <= zh.content_words(asked.question):
         return True
-    said = (part for answer in asked.answers for part in re.split("[，、；。和与及]", answer))
-    parts = {short if len(short := part.rstrip("人族国省市县")) > 1 else part for part in said if len(part) > 1}
+    answer_parts = (part for answer in asked.answers for part in re.split("[，、；。和与及]", answer))
+    parts = {short if len(short := part.rstrip("人族国省市县")) > 1 else part for part in answer_parts if len(part) > 1}
     parts |= {year for answer in asked.answers for year in re.findall(r"\d{3,4}年", answer)}
-    return any(part in saying and part not in asked.question for part in parts) or any(
-        re.search(question, asked.question) and re.search(told, saying) for question, told in _ASKED_AND_TOLD
+    return any(part in clause and part not in asked.question for part in parts) or any(
+        re.search(question, asked.question) and re.search(telling, clause) for question, telling in _ASKED_AND_TOLD
     )
 
 
-def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[str]:
-    """What the question says with other answers."""
+def statements(asked: ToConfuse, names: Sequence[Entity], rng: random.Random) -> Iterator[str]:
+    """Yield the question as a statement with other answers."""
     answers = sorted(asked.answers, key=lambda answer: "，" in answer)
     others: Iterator[str] = chain.from_iterable(other_answers(answer, asked.question, rng) for answer in answers)
     if _CALLED.search(asked.question) and "有" in asked.question:
         others = iter(())
     elif _CALLED.search(asked.question):
-        others = (other for name, sort, _ in names for other in others_than(name, sort, rng))
+        others = (other for name, type_, _ in names for other in others_than(name, type_, rng))
     if granted := unexplained(asked.question):
         yield granted
         return
@@ -157,75 +165,75 @@ def statements(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> 
             yield made
 
 
-def _likest(asked: ToConfuse, own: Sequence[Saying]) -> list[Saying]:
-    """Those that share words with question or fact besides the names of their subjects, the likest first."""
-    names = "".join(saying.name for saying in own[:1])
-    wanted = {one for one in zh.content_words(f"{asked.question}\n{asked.fact}") if one not in names}
-    ranked = sorted((-len(wanted & saying.words), at) for at, saying in enumerate(own))
-    return [own[at] for alike, at in ranked if alike]
+def _likest(asked: ToConfuse, clauses: Sequence[Clause]) -> list[Clause]:
+    """Return the clauses that share words with question or fact, subject names aside, the most similar first."""
+    names = "".join(clause.name for clause in clauses[:1])
+    wanted = {word for word in zh.content_words(f"{asked.question}\n{asked.fact}") if word not in names}
+    ranked = sorted((-len(wanted & clause.words), at) for at, clause in enumerate(clauses))
+    return [clauses[at] for alike, at in ranked if alike]
 
 
-def _renamed_subject(stated: Sequence[str], names: Sequence[Thing], rng: random.Random) -> Iterator[CandidateFact]:
-    """The question's statements, of an invented subject."""
+def _renamed_subject(stated: Sequence[str], names: Sequence[Entity], rng: random.Random) -> Iterator[CandidateFact]:
+    """Yield the question's statements about an invented subject."""
     for text in stated:
-        for name, sort, female in names:
+        for name, type_, female in names:
             stem = stem_of(name)
             if name in text and not (len(stem) > 1 and stem in text.replace(name, "")):
-                others = (other for other in others_than(name, sort, rng, female=female) if other not in text)
+                others = (other for other in others_than(name, type_, rng, female=female) if other not in text)
                 yield from (CandidateFact(text.replace(name, other), stated=True) for other in others)
 
 
-def _of_another(asked: ToConfuse, said: Sequence[Saying], rng: random.Random) -> Iterator[CandidateFact]:
-    """What the page says of its subject, of an invented one; the likest last, for it is the likest object fact."""
+def _of_another(asked: ToConfuse, clauses: Sequence[Clause], rng: random.Random) -> Iterator[CandidateFact]:
+    """Yield the page's clauses about an invented subject; the most similar last, as it is the best object fact."""
     answers = list(dict.fromkeys(other_answers(asked.answers[0], asked.question, rng)))
-    for one in (*said[1:], *said[:1]):
-        stem = stem_of(one.name)
-        sort, female = sort_of(one.name, one.page), is_womans(one.page)
-        if _ALONE.search(one.text) or (len(stem) > 1 and stem in one.text) or not _bears_on(one, asked):
+    for clause in (*clauses[1:], *clauses[:1]):
+        stem = stem_of(clause.name)
+        type_, female = entity_type(clause.name, clause.page), is_womans(clause.page)
+        if _ALONE.search(clause.text) or (len(stem) > 1 and stem in clause.text) or not _bears_on(clause, asked):
             continue
-        if sort not in ("person", "japanese") and "《" in one.text:
+        if type_ not in ("person", "japanese") and "《" in clause.text:
             continue
-        if one == said[0] and not _OF_MANY.match(one.text):
+        if clause == clauses[0] and not _OF_MANY.match(clause.text):
             continue
-        for other in others_than(one.name, sort, rng, female=female):
-            for text in _answered(one.text, asked, answers):
+        for other in others_than(clause.name, type_, rng, female=female):
+            for text in _answered(clause.text, asked, answers):
                 titled = re.sub("《[^》]+》", lambda _: rng.choice(invented_names("zh")["title"]), text)
                 numbers = YEAR if YEAR.search(titled) else NUMBER
                 dated = moved(titled, numbers, rng) if len(numbers.findall(titled)) == 1 else titled
                 yield CandidateFact(f"{other}{dated}。", stated=True)
 
 
-def _bears_on(said: Saying, asked: ToConfuse) -> bool:
-    """Whether it is on the matter of the question, or a part of the sentence that supports the answer."""
+def _bears_on(clause: Clause, asked: ToConfuse) -> bool:
+    """Return whether it is on the question's matter, or part of the supporting sentence."""
     matter = {
         word
         for word, tag in tagged(asked.question)
-        if len(word) > 1 and tag in ("n", "v", "vn", "an", "a", "i", "l") and word not in said.name
+        if len(word) > 1 and tag in ("n", "v", "vn", "an", "a", "i", "l") and word not in clause.name
     }
-    return bool(matter & said.words) or said.words <= zh.content_words(asked.fact)
+    return bool(matter & clause.words) or clause.words <= zh.content_words(asked.fact)
 
 
-def _answered(saying: str, asked: ToConfuse, others: Sequence[str]) -> Iterator[str]:
-    """A saying with another answer, where it holds the answer."""
-    if not any(zh.contains(saying, answer) for answer in asked.answers):
-        yield saying
+def _answered(clause: str, asked: ToConfuse, others: Sequence[str]) -> Iterator[str]:
+    """Yield a clause, with another answer if it holds the answer."""
+    if not any(zh.contains(clause, answer) for answer in asked.answers):
+        yield clause
         return
-    for other in others[:TRIED] if zh.contains(saying, asked.answers[0]) else ():
+    for other in others[:TRIED] if zh.contains(clause, asked.answers[0]) else ():
         try:
-            yield zh.replace(saying, asked.answers[0], other).text
+            yield zh.replace(clause, asked.answers[0], other).text
         except CannotReplace:
             continue
 
 
-def _of_it(said: Sequence[Saying]) -> Iterator[CandidateFact]:
-    """What the page says of its subject, in no sentence of its own."""
-    for text in said:
+def _of_it(clauses: Sequence[Clause]) -> Iterator[CandidateFact]:
+    """Yield the page's clauses about its subject, unless the sentence stands in the page."""
+    for text in clauses:
         if (fact := f"{text.name}{text.text}。") not in text.page:
             yield CandidateFact(fact, stated=True)
 
 
-def _of_another_time(asked: ToConfuse, names: Sequence[Thing], rng: random.Random) -> Iterator[CandidateFact]:
-    """What the question says of another year."""
+def _of_another_time(asked: ToConfuse, names: Sequence[Entity], rng: random.Random) -> Iterator[CandidateFact]:
+    """Yield the question's statements with another year."""
     question = asked.question
     if _ALONE.search(question) or not names or names[0][0] not in question:
         return

@@ -1,4 +1,4 @@
-"""What rules for names in both languages share: the pair's texts, genders, and years that move."""
+"""Shared by the replacement rules of both languages: a pair's texts, genders, and years that move."""
 
 import random
 import re
@@ -11,7 +11,7 @@ from flows.language.en.numbers import spelt
 from flows.language.en.tokens import MONTHS
 from schemas.lveval import Rule
 
-_NEIGHBOUR_YEARS = 3  # years by which a year is moved, at most: nobody is to have played for his country at thirteen
+_NEIGHBOUR_YEARS = 3  # years by which a year moves, at most: nobody should play for his country at thirteen
 _YEAR = re.compile(r"(?<![\d.,])(?:1[0-9]{3}|20[0-2][0-9])(?![\d.,]*\d|s|年代)")
 _ONLY_DATE = re.compile(r"(?:约|于|在)?[0-9]{4}年(?:[0-9]{1,2}月)?(?:[0-9]{1,2}[日号])?")
 _ONLY_DATE_EN = re.compile(
@@ -26,7 +26,7 @@ _YEARS_LONG = re.compile(
     r"(?<![\d,.-])(\d{1,3}|[a-z]+(?:-[a-z]+)?)(?: [a-z-]+)?[ -]years?\b|(?<!\d)(\d{1,3})(?:周年|年[后前来间])",
     re.IGNORECASE,
 )
-Maker = Callable[[random.Random], list[Rule]]  # makes rules for one thing, others each time
+Maker = Callable[[random.Random], list[Rule]]  # makes rules for one name, different ones each time
 
 
 def texts_of(asked: ToRename) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def texts_of(asked: ToRename) -> tuple[str, ...]:
 
 
 def asked_years(asked: ToRename) -> list[str]:
-    """The year that the answer is, with its day and month or without; none of a span, whose length may be told too.
+    """Return the year that is the answer, with or without day and month.
 
     None where a sentence has it beside what happened when everybody knows, or the texts count years from it.
     """
@@ -55,25 +55,25 @@ def asked_years(asked: ToRename) -> list[str]:
 
 
 def _counted_from(year: int, texts: str) -> bool:
-    """Whether the texts name another year, and how many years lie between."""
+    """Return whether the texts name another year, and the number of years between."""
     others = {int(one) for one in _YEAR.findall(texts)} - {year}
-    told = ((found[1] or found[2]).casefold() for found in _YEARS_LONG.finditer(texts))
-    counts = {_COUNTS[number] for number in told if number in _COUNTS}
+    numbers = ((match[1] or match[2]).casefold() for match in _YEARS_LONG.finditer(texts))
+    counts = {_COUNTS[number] for number in numbers if number in _COUNTS}
     return any(abs(year - other) in counts for other in others)
 
 
 def moved(year: str, unit: str, texts: str, rng: random.Random) -> list[Rule]:
-    """The year moved by a few, so that it comes before and after the same years of the texts as it did."""
-    others = sorted({int(one) for one in _YEAR.findall(texts)} - {int(year)})
+    """Return a rule that moves the year by a few, between the same years of the texts as before."""
+    others = sorted({int(moved_year) for moved_year in _YEAR.findall(texts)} - {int(year)})
     value = int(year)
     least = max([value - _NEIGHBOUR_YEARS - 1, *(other for other in others if other < value)])
     most = min([value + _NEIGHBOUR_YEARS + 1, *(other for other in others if other > value)])
-    free = [one for one in range(least + 1, most) if one != value]
+    free = [moved_year for moved_year in range(least + 1, most) if moved_year != value]
     return [Rule(old=f"{year}{unit}", new=f"{rng.choice(free)}{unit}")] if free else []
 
 
 def gender_of(texts: str, patterns: tuple[str, str]) -> str | None:
-    """The gender that pronouns tell, where they are of one."""
+    """Return the gender that pronouns tell, if they are all of one."""
     male, female = (len(re.findall(pattern, texts, re.IGNORECASE)) for pattern in patterns)
     return "male" if male and not female else "female" if female and not male else None
 

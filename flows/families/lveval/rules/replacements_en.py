@@ -1,4 +1,4 @@
-"""English names that can be replaced soundly by rule, and invented ones for them."""
+"""English names that a rule can soundly replace, and their invented substitutes."""
 
 import random
 import re
@@ -20,7 +20,7 @@ from flows.language.keywords import occurs
 from schemas.lveval import Rule
 
 _DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|isms?|ists?|tions?|ity|ness|ology)$")
-"""Ends of words for peoples, languages and what is thought or done, which are no names to be replaced."""
+"""Ends of words for peoples, languages, ideas and actions, which are not replaced."""
 _TIMES_AND_TONGUES = frozenset(MONTHS) | word_set(
     "sunday monday tuesday wednesday thursday friday saturday latin greek celsius fahrenheit kelvin sharia jihad koran "
     "quran torah bible"
@@ -36,15 +36,15 @@ _RUN = rf"{_NAME_WORD}(?: {_LINK})*"
 _SOMEBODY = re.compile(r"(?<!\w)(?:[Bb]orn|he|He|she|She|his|His|her|Her)(?!\w)|\(\d{4} ?[–-] ?\d{4}\)")
 _MALE = r"\b(?:he|his|him|king|son|father|brother|actor)\b"
 _FEMALE = r"\b(?:she|her|hers|queen|daughter|mother|sister|actress)\b"
-_OPENING = 80  # characters of a text in which it says what it is about
+_OPENING = 80  # characters in which a text names its subject
 _OF_NAME = pattern("told_of_a_name")
 _OTHER_SCRIPT = "[\u0370-\u1dff\u3040-\ud7ff]"
-_NEARLY = 0.7  # how much of two words is the same from which on they may be two spellings of one name
+_NEARLY = 0.7  # similarity from which two words may be two spellings of one name
 _ALIKE_LETTERS = 4
 
 
 def in_english(asked: ToRename, texts: str) -> Iterator[Maker]:
-    """What can be renamed, the names of the question first, the longest first."""
+    """Yield what can be replaced, the names of the question first, longest first."""
     done: list[str] = []
     for name in _names_of(asked):
         if any(name in other or other in name for other in done):
@@ -67,7 +67,7 @@ def in_english(asked: ToRename, texts: str) -> Iterator[Maker]:
 
 
 def _names_of(asked: ToRename) -> list[str]:
-    """The names that question and answers hold, those of the question first, the longest first."""
+    """Return the names in question and answers, those of the question first, longest first."""
     places: dict[str, int] = {}
     for place, text in enumerate((asked.question, *asked.answers)):
         for name, _ in named_entities(asked.language, text):
@@ -79,7 +79,7 @@ def _names_of(asked: ToRename) -> list[str]:
 
 
 def _told_of_name(name: str, documents: Sequence[str]) -> bool:
-    """Whether a text speaks of the name itself: what it means, whence it comes, how else it is written."""
+    """Return whether a text speaks of the name itself: its meaning, its origin, another spelling."""
     for text in documents:
         about = name in text[:_OPENING]
         spoken = [sentence for sentence in en.sentences(text) if about or name in sentence]
@@ -94,7 +94,7 @@ def _in_another_script(name: str, texts: str) -> bool:
 
 
 def _acts(name: str, documents: Sequence[str]) -> bool:
-    """Whether what looks like a town is somebody: "Baran developed it during his research"."""
+    """Return whether what looks like a town is a person: "Baran developed it during his research"."""
     of_somebody = re.compile(rf"(?:^|\n){re.escape(name)} [^\n]*\b(?:his|her|he|she|himself|herself)\b")
     return any(of_somebody.search(sentence) for text in documents for sentence in en.sentences(text))
 
@@ -116,7 +116,7 @@ def _is_person(name: str) -> bool:
 
 
 def _is_born(name: str, texts: str) -> bool:
-    """Whether a page begins with the name and a date of birth."""
+    """Return whether a page begins with the name and a date of birth."""
     words = name.split()
     unusual = not any(is_dictionary_word(word.casefold()) or place_class(word) for word in words)
     return (
@@ -127,14 +127,14 @@ def _is_born(name: str, texts: str) -> bool:
 
 
 def _of_somebody(name: str, asked: ToRename) -> bool:
-    """Whether a document that has the name speaks of somebody, who is born or called he or she."""
+    """Return whether a document with the name speaks of a person, who is born or called he or she."""
     texts = texts_of(asked)
     nicknamed = re.search(rf'{re.escape(name)} ["“]', "\n".join((asked.question, *asked.answers, *texts)))
     return not nicknamed and any(name.rpartition(" ")[2] in text and _SOMEBODY.search(text) for text in texts)
 
 
 def _stands_alone(word: str, texts: str) -> bool:
-    """Whether the word is a name by itself wherever it stands, and nothing is spelt nearly like it.
+    """Return whether the word is always a name by itself, and nothing is spelt nearly like it.
 
     Beside it stand at most words that say what kind of thing it is ("Galata Bridge").
     """
@@ -142,8 +142,8 @@ def _stands_alone(word: str, texts: str) -> bool:
         return False
     if re.search(rf"\b(?:al|bin|ibn|abu) {re.escape(word)}|{re.escape(word)} (?:al|el|bin|ibn)\b", texts):
         return False
-    for found in re.finditer(rf"(?<!\w)(?:{_RUN} )?{re.escape(word)}(?: (?:{_LINK} )*{_RUN})?(?!\w)", texts):
-        beside = [one.strip(".'") for one in found[0].replace(word, " ", 1).split() if one[:1].isupper()]
+    for match in re.finditer(rf"(?<!\w)(?:{_RUN} )?{re.escape(word)}(?: (?:{_LINK} )*{_RUN})?(?!\w)", texts):
+        beside = [one.strip(".'") for one in match[0].replace(word, " ", 1).split() if one[:1].isupper()]
         if not all(word.casefold() in classes("head") or is_dictionary_word(word.casefold()) for word in beside):
             return False
     if re.search(rf"(?<!\w){word[0]}\. ?[a-z]{{3}}|(?<!\w){word[0]}[A-Z]{{1,4}}(?!\w)", texts):
@@ -161,7 +161,7 @@ def _spelt_alike(word: str, other: str) -> bool:
 
 
 def _telling(words: Sequence[str]) -> str | None:
-    """The one unusual word of a name that has no other but such as say what kind of thing it is."""
+    """Return the one unusual word of a name whose other words only say what kind of thing it is."""
     rest = [word for word in words if word.casefold() not in classes("head") and word.casefold() != "the"]
     if len(rest) != 1:
         return None
@@ -186,19 +186,19 @@ def _telling_town(name: str) -> bool:
 
 
 def _coined(word: str, rng: random.Random) -> list[Rule]:
-    """A word that nobody knows, with the ending of the given one."""
+    """Return a rule with an invented word that has the ending of the given one."""
     start = "".join(rng.sample(invented_names("en")["syllable"], 2)).capitalize()
     ending = re.search(r"(?:[aeiou]{1,2}(?:[lmnrst]|ns?|rs?)?|ard|and|ell|ist|ing)$", word.casefold())
     return [Rule(old=word, new=start + (ending[0] if ending else "en"))]
 
 
 def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rule]:
-    """A person with a new first and family name, in each form that the texts have."""
+    """Return rules for a person's new first and family name, in each form in the texts."""
     words, texts = name.split(), "\n".join(documents)
     first, last = words[0], words[-1]
-    own = "\n".join(text for text in documents if last in text)
-    told, named = gender_of(own, (_MALE, _FEMALE)), en.gender(name)
-    of = named if told is None else told
+    about = "\n".join(text for text in documents if last in text)
+    by_pronouns, named = gender_of(about, (_MALE, _FEMALE)), en.gender(name)
+    of = named if by_pronouns is None else by_pronouns
     before = re.findall(rf"({_NAME_WORD}) {re.escape(name)}", texts)
     if (
         of is None
@@ -212,18 +212,18 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
     new_first, middle = rng.sample(names[of], 2)
     new_last = rng.choice(names["surname"])
     forms = {
-        found[0]
-        for found in re.finditer(rf"(?<!\w){_NAME_WORD}(?: {_NAME_WORD}){{0,4}}(?: {re.escape(last)})(?!\w)", texts)
-        if found[0][0] == first[0]
-        and not any(word.endswith(".") and len(word) > len("J.") for word in found[0].split())
-        and (found[0].split()[0] == first or found[0].split()[0].endswith("."))
+        match[0]
+        for match in re.finditer(rf"(?<!\w){_NAME_WORD}(?: {_NAME_WORD}){{0,4}}(?: {re.escape(last)})(?!\w)", texts)
+        if match[0][0] == first[0]
+        and not any(word.endswith(".") and len(word) > len("J.") for word in match[0].split())
+        and (match[0].split()[0] == first or match[0].split()[0].endswith("."))
     } | {name}
 
     def put(form: str) -> str:
-        *given, _ = form.split()
+        *given_names, _ = form.split()
         pieces = [
             f"{new[0]}." if word.endswith(".") or len(word) == 1 else new
-            for word, new in zip(given, (new_first, middle, *names[of]), strict=False)
+            for word, new in zip(given_names, (new_first, middle, *names[of]), strict=False)
         ]
         return " ".join((*pieces, new_last))
 
@@ -241,7 +241,7 @@ def _person(name: str, documents: Sequence[str], rng: random.Random) -> list[Rul
 
 
 def _named_otherwise(words: Sequence[str], texts: str) -> bool:
-    """Whether the texts call the person by a name that goes beyond or beside the given one.
+    """Return whether the texts call the person by another or a longer name.
 
     A short form of the first name ("Jim", who is James William), another of the first names, a further family name
     behind the one given; or a genitive that is made with the name's own "s".

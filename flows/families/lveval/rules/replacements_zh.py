@@ -1,4 +1,4 @@
-"""Chinese names that can be replaced soundly by rule, and invented ones for them."""
+"""Chinese names that a rule can soundly replace, and their invented substitutes."""
 
 import random
 import re
@@ -19,10 +19,10 @@ from schemas.lveval import Rule
 _DOT = re.compile(r"[·・•‧]")
 _KINDS = tuple(vocabulary("zh_kinds").split())
 _SHORT_CITIES = vocabulary("zh_short_cities")
-_WORDS_TOO = frozenset("山河江湖路街桥城人语族")  # those that end common words as well
+_WORDS_TOO = frozenset("山河江湖路街桥城人语族")  # kinds that end common words as well
 _WRITES_NAMES = re.compile(f"[·{TRANSCRIBED.pattern[1:-2]}]")
 _SUBJECT = re.compile(r"[《「]?([^\s（(，,。、《》「」：:]{2,12}?)[》」]?(?=[（(，,]|是|为|位于)")
-"""What the first sentence of an encyclopedia's page is about."""
+"""The subject of the first sentence of an encyclopedia's page."""
 _PRONOUNS = ("他(?!们)", "她(?!们)")
 _BORN = re.compile(r"[（(][^）)]{0,40}年|出生|字[^母]{1,3}，|生于|逝世")
 
@@ -40,24 +40,24 @@ def in_chinese(asked: ToRename, texts: str) -> Iterator[Maker]:
 
 
 def _chinese_names(asked: ToRename) -> list[str]:
-    """What question and answers name: the subjects of documents, names with a dot, names with a tail."""
-    said = (asked.question, *asked.answers)
-    found: dict[str, int] = {}
+    """Return the names in question and answers: subjects of documents, names with a dot, other entities."""
+    asked_texts = (asked.question, *asked.answers)
+    places: dict[str, int] = {}
     for text in texts_of(asked):
         subject = _SUBJECT.match(text)
-        if subject and any(subject[1] in text for text in said):
-            found.setdefault(subject[1], 0)
-    for place, one in enumerate(said, 1):
-        for name in re.findall(rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", one):
-            found.setdefault(name, place)
-        for name, _ in named_entities("zh", one):
-            found.setdefault(name, place)
-    return sorted(found, key=lambda name: (found[name], -len(name), name))
+        if subject and any(subject[1] in text for text in asked_texts):
+            places.setdefault(subject[1], 0)
+    for place, asked_text in enumerate(asked_texts, 1):
+        for name in re.findall(rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+", asked_text):
+            places.setdefault(name, place)
+        for name, _ in named_entities("zh", asked_text):
+            places.setdefault(name, place)
+    return sorted(places, key=lambda name: (places[name], -len(name), name))
 
 
 def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # noqa: PLR0911 - one for each kind
     if "·" in name:
-        after = {texts[found.end() : found.end() + 1] for found in re.finditer(re.escape(name), texts)}
+        after = {texts[match.end() : match.end() + 1] for match in re.finditer(re.escape(name), texts)}
         longer = re.search(f"{name}{TRANSCRIBED.pattern}", texts) or (len(after) == 1 and "".join(after).isalpha())
         if longer or not _spelt_in_chinese(name, texts):
             return None
@@ -86,7 +86,7 @@ def _chinese_maker(name: str, asked: ToRename, texts: str) -> Maker | None:  # n
 
 
 def _spelt_in_chinese(name: str, texts: str) -> bool:
-    """Whether the name has no short form in the texts, and none in another script in brackets behind it."""
+    """Return whether the texts have no short form of the name, and no other script in brackets behind it."""
     short = _SHORT_CITIES.get(name)
     if short is not None and short in texts.replace(name, ""):
         return False
@@ -94,23 +94,23 @@ def _spelt_in_chinese(name: str, texts: str) -> bool:
 
 
 def _always_before_kind(stem: str, texts: str) -> bool:
-    """Whether the stem stands nowhere but before a word for its kind, so that it is no piece of another name."""
+    """Return whether the stem always stands before a word for its kind, and so is no part of another name."""
     return all(
-        any(texts.startswith(kind, found.end()) for kind in _KINDS)
-        and not _WRITES_NAMES.match(texts[found.start() - 1 : found.start()])
-        for found in re.finditer(re.escape(stem), texts)
+        any(texts.startswith(kind, match.end()) for kind in _KINDS)
+        and not _WRITES_NAMES.match(texts[match.start() - 1 : match.start()])
+        for match in re.finditer(re.escape(stem), texts)
     )
 
 
 def _is_chinese_person(name: str, asked: ToRename, texts: str) -> bool:
-    """Whether a page tells of somebody so called, or the question asks who it was."""
+    """Return whether a page tells of a person of that name, or the question asks who it was."""
     if len(name) not in (2, 3) or not zh_surname(name) or TRANSCRIBED.fullmatch(name):
         return False
     if not _spelt_in_chinese(name, texts):
         return False
     if is_known_word(name) and not all(tag.startswith("nr") for _, tag in tagged(name)):
         return False
-    around = [texts[found.end() : found.end() + 1] for found in re.finditer(name, texts)]
+    around = [texts[match.end() : match.end() + 1] for match in re.finditer(name, texts)]
     if len(set(around)) == 1 and around[0].isalpha() and len(around) > 1:
         return False  # what goes on in the same way everywhere is a longer name
     born = any(text.startswith(name) and _BORN.search(text[:120]) for text in texts_of(asked))
@@ -122,9 +122,11 @@ def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
     bare = texts.replace(name, "")
     if name[0] in bare or (len(name) == 2 and name[1] in bare):
         return []  # it may be the family name alone, or the given name
-    family = rng.choice([one for one in names["surname"] if one != name[0]])
-    told = gender_of(texts, _PRONOUNS)
-    given = "".join(rng.sample([*names["given"], *names[f"given-{told}"]] if told else names["given"], len(name) - 1))
+    family = rng.choice([surname for surname in names["surname"] if surname != name[0]])
+    gender = gender_of(texts, _PRONOUNS)
+    given = "".join(
+        rng.sample([*names["given"], *names[f"given-{gender}"]] if gender else names["given"], len(name) - 1)
+    )
     made = [Rule(old=name, new=family + given)]
     if len(name) == 3 and name[1:] in texts.replace(name, ""):
         made.append(Rule(old=name[1:], new=given))
@@ -132,7 +134,7 @@ def _chinese_person(name: str, texts: str, rng: random.Random) -> list[Rule]:
 
 
 def _foreigner(name: str, texts: str, rng: random.Random) -> list[Rule]:
-    """A foreign name with a first name of the same gender and another family name; its parts where they stand alone."""
+    """Return rules for a foreign name: new first name of the same gender, new family name, parts that stand alone."""
     parts, names = _DOT.split(name), invented_names("zh")
     of = gender_of(texts, _PRONOUNS) or "male"
     first, *middle = rng.sample(names[f"foreign-{of}"], max(1, len(parts) - 1))

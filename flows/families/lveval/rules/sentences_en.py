@@ -1,4 +1,4 @@
-"""What an English collection says in sentences that make sense alone, each with whom or what it is of.
+"""The sentences of an English collection that make sense alone, each with its subject.
 
 Departure from the paper, whose annotators and GPT-4 write their confusing facts (section 3.2.2): the rules lift such
 sentences, as they stand or with a name changed. A document that holds one is no distractor of its pair.
@@ -16,11 +16,11 @@ from flows.families.lveval.rules.entities_en import (
     DEFINED,
     LONGEST_TITLE,
     NAME,
-    Sort,
+    EntityType,
     is_opening_name,
     is_personal,
-    sort_defined,
     stands_whole,
+    type_defined,
     without_asides,
 )
 from flows.families.lveval.rules.vocabulary import pattern
@@ -30,22 +30,24 @@ from flows.language.en.statements import is_finite
 from flows.language.pointing import points_outside
 
 LEAST_WORDS = 6
-LONGEST = 45  # words of a sentence that is lifted
-COMMON = 0.2  # share of the documents that hold a word, from which on it tells nothing
-RARE = 100  # documents that may hold any word
+LONGEST = 45  # words of a lifted sentence, at most
+COMMON = 0.2  # share of the documents from which a word in them is uninformative
+RARE = 100  # documents that may hold an informative word in any case
 LONGEST_LEAD = 12  # words before the verb of a sentence, at most
 _KEPT = 8192
 _PRONOUN = pattern("pronouns", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:its|his|her|their|it|he|she|they|also|later|other|both|former)\b", re.IGNORECASE)
-"""What may stand behind the name that a sentence begins with."""
+"""Words that may stand behind the name that a sentence begins with."""
 _GARBLED = re.compile(r',,|""|;|\[|\]|\n|\(|\bor ,|^[^"]*"[^"]*(?:"[^"]*"[^"]*)*$')
-"""What is left of brackets, and quotation marks without their other half."""
+"""Leftovers of brackets, and quotation marks without their other half."""
 _LEANS = pattern("leaning_openings")
 _INTRODUCED = re.compile(
     r"(?:(?:In|On|At|During|By|From|Under|For|Within|Throughout|Between|As of|According to|Around|Until)\b[^,]{1,60}, )"
 )
 _TRAILING_DATE = re.compile(r" (?:in|on) (?:[A-Z][a-z]+ )?(?:\d{1,2} )?(?:1\d|20)\d\d\.$")
-_JOINED = re.compile(r",| (?:and|is|are|has|have|that|which|who|but|or) ")  # what a time at the end may not belong to
+_JOINED = re.compile(
+    r",| (?:and|is|are|has|have|that|which|who|but|or) "
+)  # a time at the end of such a sentence may belong to a part of it
 _LINKED = pattern("removable_links")
 _CLAUSE_ENDS = pattern("clause_ends")
 _SET_OFF = re.compile(rf"(?P<of>(?:The )?{NAME.pattern}), [^,]+, (?P<verb>[a-z]+)(?= )")
@@ -70,26 +72,26 @@ _PARTICIPLE = re.compile(
     rf"(?:by|in|at|on|for|to|from|as) (?:(?!(?: and)? (?:that|which|who|whose|where|starring|featuring|with|"
     rf"{_DONE}|{_STATE})\b)[^,;])+)"
 )
-"""What a definition goes on with: "directed by Ida Holm"."""
+"""The continuation of a definition: "directed by Ida Holm"."""
 
 
-class Saying(NamedTuple):
+class Sentence(NamedTuple):
     """A sentence that makes sense alone."""
 
     text: str
     lead: str
-    """What stands before its verb: of whom or what it is."""
+    """The words before its verb: its subject."""
     page: str
     """The title of its page; empty where its document has none."""
-    sort: Sort | None
-    """What the page says that it is of."""
+    type: EntityType | None
+    """The type of the page's subject."""
     words: frozenset[str]
     leads: frozenset[str]
     """The content words of the sentence, and of its lead."""
 
 
 class Collection:
-    """The documents of a dataset, and what they say."""
+    """The documents of a dataset, searched for their sentences."""
 
     def __init__(self, documents: Sequence[str]) -> None:
         self._documents = documents
@@ -102,87 +104,87 @@ class Collection:
         self._most = log(1 + number)
 
     def weight(self, words: Iterable[str]) -> float:
-        """How much words tell: each the more, the fewer documents hold it."""
+        """Return how informative words are: the fewer documents hold one, the more."""
         return sum(self._weights.get(word, self._most) for word in words)
 
-    def near(self, words: frozenset[str], most: int) -> list[Saying]:
-        """What the documents say that share most with the words; nothing of words that stand everywhere."""
-        found: dict[int, float] = defaultdict(float)
+    def near(self, words: frozenset[str], most: int) -> list[Sentence]:
+        """Return the sentences of the documents most similar to the words; words that stand everywhere do not count."""
+        scores: dict[int, float] = defaultdict(float)
         for word in sorted(words):
             places = self._places.get(word, ())
             if len(places) <= max(RARE, len(self._documents) * COMMON):
                 weight = self.weight((word,))
                 for place in places:
-                    found[place] += weight
-        best = heapq.nsmallest(most, found, key=lambda place: (-found[place], place))
-        return [saying for place in best for saying in sayings(self._documents[place])]
+                    scores[place] += weight
+        best = heapq.nsmallest(most, scores, key=lambda place: (-scores[place], place))
+        return [sentence for place in best for sentence in sentences(self._documents[place])]
 
 
 @lru_cache(_KEPT)
-def sayings(document: str) -> tuple[Saying, ...]:
-    """The sentences of a document that make sense alone."""
+def sentences(document: str) -> tuple[Sentence, ...]:
+    """Return the sentences of a document that make sense alone."""
     title, _, body = document.partition("\n")
     page = re.sub(r"\s*\(.*$", "", title).strip() if body and len(title) < LONGEST_TITLE else ""
-    return tuple(_said(page, body if page else document))
+    return tuple(_standing_alone(page, body if page else document))
 
 
-def _said(page: str, text: str) -> Iterator[Saying]:
-    """Sentence by sentence; a pronoun that begins one gives way to the name that the one before it is of."""
-    sort: Sort | None = None
+def _standing_alone(page: str, text: str) -> Iterator[Sentence]:
+    """Yield sentence by sentence; the subject of the one before replaces a pronoun that begins one."""
+    type_: EntityType | None = None
     of = ""
     for number, sentence in enumerate(en.sentences(text)):
-        said = re.sub(r"\s+", " ", sentence)
+        plain = re.sub(r"\s+", " ", sentence)
         if page and number == 0:
-            sort, opening = opened(page, said)
-            said = opening or said
-        if (linked := _LINKED.match(said)) is not None:
-            said = said[linked.end() :][:1].upper() + said[linked.end() + 1 :]
-        named = _named_again(of, said, sort) if of else said
-        of = of if named != said else _whom(page, said)
-        said = without_asides(named)
-        held = parts(said) if len(said.split()) >= LEAST_WORDS else ()
-        for one in dict.fromkeys((said, *held)):
-            if stands_alone(one, page):
-                first = lead(one)
-                yield Saying(one, first, page, sort, en.content_words(one), en.content_words(first))
+            type_, opening = opened(page, plain)
+            plain = opening or plain
+        if (linked := _LINKED.match(plain)) is not None:
+            plain = plain[linked.end() :][:1].upper() + plain[linked.end() + 1 :]
+        named = _named_again(of, plain, type_) if of else plain
+        of = of if named != plain else _whom(page, plain)
+        plain = without_asides(named)
+        held = parts(plain) if len(plain.split()) >= LEAST_WORDS else ()
+        for alone in dict.fromkeys((plain, *held)):
+            if stands_alone(alone, page):
+                first = lead(alone)
+                yield Sentence(alone, first, page, type_, en.content_words(alone), en.content_words(first))
 
 
-def _named_again(name: str, sentence: str, sort: Sort | None) -> str:
-    """A sentence that goes on from one of that name, with the name in the place of its first word."""
-    personal = sort.of == "person" if sort else is_personal(name)
-    pronoun, own, last = ("He|She", "His|Her", name.rsplit(maxsplit=1)[-1]) if personal else ("It", "Its", name)
-    begins = re.match(rf"(?:(?:{pronoun}|{re.escape(last)})(?= [a-z]+)|(?P<own>{own})(?= [a-z]))", sentence)
+def _named_again(name: str, sentence: str, type_: EntityType | None) -> str:
+    """Return a sentence about that entity with its name in place of the first word."""
+    personal = type_.of == "person" if type_ else is_personal(name)
+    pronoun, possessive, last = ("He|She", "His|Her", name.rsplit(maxsplit=1)[-1]) if personal else ("It", "Its", name)
+    begins = re.match(rf"(?:(?:{pronoun}|{re.escape(last)})(?= [a-z]+)|(?P<own>{possessive})(?= [a-z]))", sentence)
     if begins is None or sentence.startswith(name):
         return sentence
     ending = "" if not begins["own"] else "'" if name.endswith("s") else "'s"
     return f"{name}{ending}{sentence[begins.end() :]}"
 
 
-def _whom(page: str, said: str) -> str:
-    """The name that a sentence is of, where it is of one alone."""
-    if page and re.match(rf"(?:The )?{re.escape(page)}(?!\w)", said):
+def _whom(page: str, sentence: str) -> str:
+    """Return the name of a sentence's only subject."""
+    if page and re.match(rf"(?:The )?{re.escape(page)}(?!\w)", sentence):
         return page
-    first = lead(said)
+    first = lead(sentence)
     alone = NAME.fullmatch(first) is not None and " and " not in first
     return first if alone and is_opening_name(first.removeprefix("The ").split()) else ""
 
 
-def opened(page: str, sentence: str) -> tuple[Sort | None, str | None]:
-    """What the first sentence of a page says that it is, and that sentence without asides and under its title."""
+def opened(page: str, sentence: str) -> tuple[EntityType | None, str | None]:
+    """Return the type that a page's first sentence gives its subject, and that sentence without asides."""
     plain = without_asides(sentence)
     last = re.escape(page.rsplit(maxsplit=1)[-1])
     begins = re.match(rf"(?P<the>The )?(?:{re.escape(page)}|(?:[A-Z“][^ ,]* ){{1,4}}{last})(?=[ ,])", plain)
     defined = DEFINED.match(plain, begins.end()) if begins is not None else None
     if begins is None or defined is None:
         return None, None
-    sort = sort_defined(defined["what"])
-    if not plain.removeprefix("The ").startswith(page) and (sort is None or sort.of != "person"):
-        return sort, None
-    return sort, f"{begins['the'] or ''}{page}{plain[begins.end() :]}"
+    type_ = type_defined(defined["what"])
+    if not plain.removeprefix("The ").startswith(page) and (type_ is None or type_.of != "person"):
+        return type_, None
+    return type_, f"{begins['the'] or ''}{page}{plain[begins.end() :]}"
 
 
 def stands_alone(sentence: str, of: str = "") -> bool:
-    """Whether a sentence says all by itself, of one that it names (first, where it is of a page's own)."""
+    """Return whether a sentence makes sense alone and names its subject."""
     begins = _named(sentence) if not of else re.match(rf"(?:The )?{re.escape(of)}(?!\w)", sentence)
     return (
         LEAST_WORDS <= len(sentence.split()) <= LONGEST
@@ -198,7 +200,7 @@ def stands_alone(sentence: str, of: str = "") -> bool:
 
 
 def _has_a_verb(sentence: str) -> bool:
-    """Whether it has one besides that of a relative clause behind its first noun: "A court that deals with cases"."""
+    """Return whether it has a verb outside a relative clause behind its first noun: "A court that deals with cases"."""
     first = lead(sentence)
     rest = sentence[sentence.index(first) + len(first) :].rstrip(".")
     if first.endswith((", which", ", who", " whose")) or " – " in first or " whose " in first:
@@ -207,20 +209,20 @@ def _has_a_verb(sentence: str) -> bool:
 
 
 def _named(sentence: str) -> re.Match[str] | None:
-    """The name that a sentence begins with."""
+    """Match the name that a sentence begins with."""
     name = NAME.match(sentence)
     first = name["name"].split()[0].casefold() if name else ""
     return name if first and not is_dictionary_word(first) and first not in PREPOSITIONS | en.STOP_WORDS else None
 
 
 def leading_name(text: str) -> str:
-    """The name that a text begins with, without its article; empty where there is none."""
+    """Return the name that a text begins with, without its article; empty if there is none."""
     name = _named(text)
     return name["name"] if name is not None and stands_whole(text, name["name"]) else ""
 
 
 def lead(sentence: str) -> str:
-    """What stands before the verb, behind a time or place that introduces it; the first words where there is none."""
+    """Return what stands before the verb, behind an introducing time or place; else the first words."""
     introduced = _INTRODUCED.match(sentence)
     words = sentence[introduced.end() if introduced else 0 :].split()
     verb = next((at for at, word in enumerate(words[:LONGEST_LEAD]) if at and is_verb(word)), LONGEST_LEAD // 2)
@@ -228,12 +230,12 @@ def lead(sentence: str) -> str:
 
 
 def is_verb(word: str) -> bool:
-    """Whether a word is the verb that a subject goes on with."""
+    """Return whether a word is the verb that a subject goes on with."""
     return word in AUXILIARIES or is_finite(word)
 
 
 def parts(sentence: str) -> Iterator[str]:
-    """Sentences that one holds, or makes in another order: its first clause, its last, one of whom it speaks of."""
+    """Yield sentences that are part of one, or reorder it: its first clause, its last, one about a person in it."""
     plain = without_asides(sentence)
     first = _INTRODUCED.match(plain)
     start = len(first[0]) if first else 0
@@ -253,12 +255,12 @@ def parts(sentence: str) -> Iterator[str]:
         if is_verb(other["verb"]):
             yield f"{other['name']} {other['verb']}{other['said']}."
     for other in _JOINS.finditer(plain, start + len(lead(plain))):
-        if "," not in (said := plain[other.end() :]) and lead(said) != said:
-            yield f"{said[:1].upper()}{said[1:]}"
+        if "," not in (last := plain[other.end() :]) and lead(last) != last:
+            yield f"{last[:1].upper()}{last[1:]}"
 
 
 def definition(sentence: str, page: str) -> str:
-    """What a page's first sentence says that it is, and no more; empty where it says none."""
+    """Return what a page's first sentence says its subject is; empty if it does not say."""
     begins = _defining(sentence, page)
     if begins is None:
         return ""
@@ -267,7 +269,7 @@ def definition(sentence: str, page: str) -> str:
 
 
 def clauses(sentence: str, page: str) -> Iterator[str]:
-    """What a page's first sentence says of it besides what it is, clause by clause; and last what it is alone."""
+    """Yield what else a page's first sentence says of its subject, clause by clause; the definition last."""
     begins = _defining(sentence, page)
     if begins is None:
         return
@@ -295,7 +297,7 @@ def _is_whole(text: str) -> bool:
 
 
 def within(text: str) -> str:
-    """A sentence as it goes on from other words: with a small letter, unless it begins with a name."""
+    """Return a sentence as it goes on from other words: with a small letter, unless it begins with a name."""
     first = text.split(maxsplit=1)[0]
     return (
         text[0].lower() + text[1:]

@@ -12,45 +12,50 @@ from flows.language.boundaries import boundaries
 from flows.scoring.words import WORDS, released_blacklist
 
 
-def answer_problems(case: Case, stock: SearchableTexts) -> Iterator[str]:
-    """The supporting documents answer the question, and nothing else does."""
-    row, language = case.row, case.language
-    if not any(says_something(answer) for answer in row.answers):
+def answer_problems(case: Case, distracting: SearchableTexts) -> Iterator[str]:
+    """Check that the supporting documents answer the question, and that nothing else does."""
+    row = case.row
+    if not any(map(says_something, row.answers)):
         yield "it has no answer"
-        return
-    if row.answer_test == "none":
+    elif row.answer_test == "none":
         if not all(map(yes_or_no, row.answers)):
             yield f"nothing was made sure of its answer, though {row.answers[0]!r} is no yes or no"
-        return
-    supports = [case.text(position) for position, _ in case.of_kind("support")]
-    if not any(language.contains(text, answer) for text in supports for answer in row.answers):
-        yield f"no supporting document holds the answer {row.answers[0]!r}"
-    asked = _asked(case) if row.answer_test == "with-question-word" else None
-    for answer in dict.fromkeys(row.answers):
-        if yes_or_no(answer):
+    else:
+        supports = [case.text(position) for position, _ in case.of_kind("support")]
+        if not any(case.language.contains(text, answer) for text in supports for answer in row.answers):
+            yield f"no supporting document holds the answer {row.answers[0]!r}"
+        asked = _asked(case) if row.answer_test == "with-question-word" else None
+        for answer in dict.fromkeys(row.answers):
+            if not yes_or_no(answer):
+                yield from _answered_elsewhere(answer, asked, case, distracting)
+
+
+def _answered_elsewhere(
+    answer: str, asked: frozenset[str] | None, case: Case, distracting: SearchableTexts
+) -> Iterator[str]:
+    """Yield the confusing facts that hold the answer, and the first distracting document that answers."""
+    for fact in case.row.confusing_facts:
+        if case.language.contains(fact, answer):
+            yield f"the confusing fact {short(fact)} holds the answer {answer!r}"
+    for text in distracting.holding(answer):
+        if not _answer_stands(text, answer, case):
             continue
-        for fact in row.confusing_facts:
-            if language.contains(fact, answer):
-                yield f"the confusing fact {short(fact)} holds the answer {answer!r}"
-        for text in stock.holding(answer):
-            if not _answer_stands(text, answer, case):
-                continue
-            if asked is None:
-                yield f"the answer {answer!r} stands in a distracting document: {around(text, answer)}"
-                break
-            if (sentence := _answering(text, answer, asked, case)) is not None:
-                yield f"the answer {answer!r} stands in a distracting document with a word asked for: {sentence!r}"
-                break
+        if asked is None:
+            yield f"the answer {answer!r} stands in a distracting document: {around(text, answer)}"
+            return
+        if (sentence := _answering(text, answer, asked, case)) is not None:
+            yield f"the answer {answer!r} stands in a distracting document with a word asked for: {sentence!r}"
+            return
 
 
 def _asked(case: Case) -> frozenset[str]:
-    """The content words of the question, as it was before replacement, that are no words of an answer."""
+    """Return the content words of the question before replacement that are in no answer."""
     answers = (case.language.content_words(case.undone(answer)) for answer in case.row.answers)
     return case.language.content_words(case.undone(case.row.input)).difference(*answers)
 
 
 def _answering(text: str, answer: str, asked: frozenset[str], case: Case) -> str | None:
-    """The first sentence that holds the answer together with a word asked for, before replacement."""
+    """Return the first sentence that holds the answer and a word asked for, before replacement."""
     text, answer, language = case.undone(text), case.undone(answer), case.language
     for start, end in pairwise((0, *boundaries(text, case.code), len(text))):
         if _answer_stands(text[start:end], answer, case) and asked & language.content_words(text[start:end]):
@@ -59,14 +64,14 @@ def _answering(text: str, answer: str, asked: frozenset[str], case: Case) -> str
 
 
 def _answer_stands(text: str, answer: str, case: Case) -> bool:
-    """Whether the answer stands in a distracting text as whole words: "Neal" does not stand in "O'Neal"."""
+    """Return whether the answer stands in a distracting text as whole words: "Neal" does not in "O'Neal"."""
     if case.code == "zh":
         return case.language.contains(text, answer)
     return bool(keywords.occurs(text, [answer], case.code))
 
 
 def keyword_problems(marked: str, answer: str, dataset: Dataset) -> Iterator[str]:
-    """Each keyword is a word of the answer."""
+    """Check that each keyword is a word of the answer."""
     if marked and not dataset.keywords:
         yield f"{dataset.released} has no answer keywords, and here they are {marked!r}"
     language = language_of(dataset.language)

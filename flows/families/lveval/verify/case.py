@@ -18,7 +18,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """A row with what its checks ask again and again."""
+    """A row with what its checks need again and again."""
 
     row: LongContext
     dataset: Dataset
@@ -34,7 +34,7 @@ class Case:
 
     @cached_property
     def rules(self) -> list[tuple[str, str]]:
-        """Those that can be looked for; the others are a fault of the row."""
+        """The rules that can be searched for; the others are a fault of the row."""
         sides = ((rule.old, rule.new) for rule in self.row.replacements)
         return [(old, new) for old, new in sides if says_something(old) and says_something(new)]
 
@@ -42,10 +42,10 @@ class Case:
         return self.row.context[position.start : position.end]
 
     def undone(self, text: str) -> str:
-        """The text as it was before replacement."""
+        """Return the text as it was before replacement."""
         return keywords.undo(text, self.rules, self.code) if self.rules else text
 
     def of_kind(self, kind: str) -> list[tuple[Position, int | None]]:
-        """The positions of a kind, each with the number of its document."""
+        """Return the positions of a kind, each with the number of its document."""
         places = zip(self.row.positions, self.within, strict=True)
         return [(position, number) for position, number in places if position.kind == kind]

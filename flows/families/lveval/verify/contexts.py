@@ -14,7 +14,7 @@ from flows.families.lveval.verify.duplicates import duplicate_problems
 from flows.families.lveval.verify.levels import Levels
 from flows.families.lveval.verify.origins import Origins
 from flows.families.lveval.verify.placement import (
-    distracting,
+    distracting_texts,
     fact_problems,
     header_problems,
     headers,
@@ -31,13 +31,13 @@ from flows.language import language_of
 from schemas.lveval import LongContext
 
 TOLERANCE = 0.01  # share of the level by which a context may be longer or shorter
-SHORT_LEVEL = 16_000  # below it a context may miss its level by a sentence
+SHORT_LEVEL = 16_000  # below it, a context may miss its level by a sentence
 _LEVEL = re.compile(r"([1-9][0-9]*)(k?)")
 _CONTROLS = bytes(code for code in range(0x20) if chr(code) not in "\n\t")
 
 
 def verify_contexts(rows: Iterable[LongContext], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each context is of its length, holds all that it says and nothing else that answers; levels and parts agree."""
+    """Check that contexts have their length, hold what they say and no other answer, and agree with other rows."""
     levels, origins = Levels(), Origins.of(ctx)
     for row in rows:
         released, _, level = row.dataset.rpartition("_")
@@ -64,8 +64,8 @@ def _row_problems(row: LongContext, dataset: Dataset, level: str, header: str) -
     if len(written.translate(None, _CONTROLS)) != len(written):
         at = next(place for place, sign in enumerate(row.context) if sign < " " and sign not in "\n\t")
         yield f"the context holds the control character {row.context[at]!r} at character {at}"
-    if (found := xxhash.xxh3_128_hexdigest(written)) != row.context_xxh3:
-        yield f"context_xxh3 is {row.context_xxh3}, that of the context {found}"
+    if (checksum := xxhash.xxh3_128_hexdigest(written)) != row.context_xxh3:
+        yield f"context_xxh3 is {row.context_xxh3}, that of the context {checksum}"
     yield from _length_problems(row, dataset, level)
     spans = [Span(0, len(row.context))]
     if not dataset.recalls_fact:
@@ -78,14 +78,14 @@ def _row_problems(row: LongContext, dataset: Dataset, level: str, header: str) -
     case = Case(
         row, dataset, language_of(dataset.language), spans, [within(position, spans) for position in row.positions]
     )
-    stock = SearchableTexts(distracting(case), case.code)
+    distracting = SearchableTexts(distracting_texts(case), case.code)
     yield from source_problems(case)
     yield from support_problems(case)
     yield from fact_problems(case)
     yield from rule_problems(row.replacements, case.code)
-    yield from replacement_problems(case, stock)
-    yield from answer_problems(case, stock)
-    yield from duplicate_problems(case, stock)
+    yield from replacement_problems(case, distracting)
+    yield from answer_problems(case, distracting)
+    yield from duplicate_problems(case, distracting)
     yield from keyword_problems(row.answer_keywords, row.answers[0] if row.answers else "", dataset)
 
 
@@ -93,10 +93,10 @@ def _length_problems(row: LongContext, dataset: Dataset, level: str) -> Iterator
     length = count(row.context, dataset.language)
     if row.length != length:
         yield f"its length is said to be {row.length:,}, and is {length:,}"
-    if (found := _LEVEL.fullmatch(level)) is None:
+    if (match := _LEVEL.fullmatch(level)) is None:
         yield f"{level!r} is no level: expected a number of words, as 16k or 800"
         return
-    wanted = int(found[1]) * (1000 if found[2] else 1)
+    wanted = int(match[1]) * (1000 if match[2] else 1)
     allowed = TOLERANCE * wanted
     if wanted < SHORT_LEVEL:
         allowed = max(allowed, LONGEST_SENTENCE[dataset.language])

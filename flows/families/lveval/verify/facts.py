@@ -26,7 +26,7 @@ _DECLARED = {"en": re.compile(rf"[.!…]{CLOSING}\Z"), "zh": re.compile(rf"[。�
 
 
 def verify_facts(rows: Iterable[ConfusingFact], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each states something near the question that answers it not; a pair has one of each kind at most."""
+    """Check that each fact is near the question and does not answer it; a pair has at most one of each kind."""
     seen = Seen()
     for row in rows:
         problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language, "confusing_facts")]
@@ -63,13 +63,13 @@ def _meaningful(text: str, code: str, language: Language) -> frozenset[str]:
 
 
 def _subject_problems(row: ConfusingFact, language: Language) -> Iterator[str]:
-    """By the names of the question: a subject fact that has them says less than is asked, an object fact has one.
+    """Check names: a subject fact with the question's names says less than is asked; an object fact has one of them.
 
     To the object fact the name that the original begins with will do, since a question may only describe its subject.
     """
-    asked, said = _names(row.question), _folded_words(row.fact)
+    asked, words = _names(row.question), _folded_words(row.fact)
     begins = _NAME_AT_FIRST.match(row.original_fact)
-    if row.changes == "subject" and asked and asked <= frozenset(said):
+    if row.changes == "subject" and asked and asked <= frozenset(words):
         if not speaks_of_another(row.language, row.question, row.fact) and language.content_words(
             row.question
         ) <= language.content_words(row.fact):
@@ -78,22 +78,22 @@ def _subject_problems(row: ConfusingFact, language: Language) -> Iterator[str]:
     named = [name for name in asked if not is_of_a_people(name)]
     leading = language.content_words(begins[0]) if begins else frozenset()
     known = asked | frozenset(_folded_words(" ".join(leading)))
-    if row.changes == "object" and named and not any(same_name(name, word) for name in known for word in said):
+    if row.changes == "object" and named and not any(same_name(name, word) for name in known for word in words):
         yield "the fact with another object names nothing that the question names"
 
 
 def _names(text: str) -> frozenset[str]:
-    """The words in capitals, but for the one that the text begins with where none follows it."""
+    """Return the capitalised words; the first word of the text only if another capitalised one follows."""
     words = _CAPITALISED.findall(text)
     begins = _CAPITALISED.match(text.lstrip()) is not None
     alone = begins and not re.match(r"\W*\w+\s+[^\W\d_a-z]", text)
-    return frozenset(word for one in (words[1:] if alone else words) for word in _folded_words(one))
+    return frozenset(word for name in (words[1:] if alone else words) for word in _folded_words(name))
 
 
 def _folded_words(text: str) -> list[str]:
-    """Words in lower case without possessives and plurals, which an English sentence may have or lack."""
-    found = re.findall(r"[^\W_]+", re.sub(r"['’]s\b", "", text).casefold())
-    return [word.removesuffix("es").removesuffix("s") for word in found if len(word) > 1]
+    """Return the words in lower case, without possessives and plurals."""
+    words = re.findall(r"[^\W_]+", re.sub(r"['’]s\b", "", text).casefold())
+    return [word.removesuffix("es").removesuffix("s") for word in words if len(word) > 1]
 
 
 def _says_all_that_is_asked(row: ConfusingFact, language: Language) -> bool:

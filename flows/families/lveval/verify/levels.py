@@ -14,14 +14,14 @@ from flows.language.boundaries import boundaries
 from schemas.base import content_hash
 from schemas.lveval import LongContext
 
-PLACE_TOLERANCE = 0.015  # share of the context by which a recalled fact may stand beside its place
+PLACE_TOLERANCE = 0.015  # share of the context by which a recalled fact may miss its place
 _SHARED = ("input", "answers", "answer_keywords", "replacements", "sources", "confusing_facts")
-"""What is the same at all levels of a pair."""
+"""The fields that are the same at all levels of a pair."""
 
 
 @dataclass
 class Levels:
-    """What is known of all rows: which pairs stand at which levels, and what they share."""
+    """The rows so far: which pairs stand at which levels, and what they share."""
 
     shared: dict[tuple[str, str], tuple[str, dict[str, str]]] = field(default_factory=dict)
     """By dataset and pair: the first row's level, and the checksums of what is the same at all levels."""
@@ -35,7 +35,7 @@ class Levels:
     """By dataset, level and pair: the depths that are to be there."""
 
     def add(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
-        """Remember the row; say where it does not go with those before it."""
+        """Remember the row; yield where it disagrees with those before it."""
         values = row.model_dump(mode="json", include=set(_SHARED))
         sums = {name: content_hash(value) for name, value in values.items()}
         level, first = self.shared.setdefault((dataset.name, row.pair_id), (row.level, sums))
@@ -56,7 +56,7 @@ class Levels:
             yield from self._place(row, row.depth, dataset)
 
     def _place(self, row: LongContext, depth: int, dataset: Dataset) -> Iterator[str]:
-        """The fact stands in its share of the book, as evenly as the sentences allow.
+        """Check that the fact stands in its share of the book, as evenly as the sentences allow.
 
         Measured without what was put into the book; by words or by characters, whichever is closer.
         """
@@ -83,7 +83,7 @@ class Levels:
             yield f"at depth {depth} the fact stands at {shares[0]:.1%} of the book, expected {wanted}"
 
     def faults(self) -> Iterator[Fault]:
-        """What is missing at a level, and facts that do not go forward with their depth."""
+        """Yield the rows that are missing at a level, and facts that do not move forward with their depth."""
         for name, levels in self.rows.items():
             recalls = datasets.BY_NAME[name].recalls_fact
             known: dict[str, str] = {}
@@ -97,19 +97,21 @@ class Levels:
                     if missing:
                         yield Fault(id=id_, problem=f"its pair {pair} has no row at level {level} of {name}{at}")
         for (_, level, _), places in self.places.items():
-            for one, other in pairwise(sorted(places)):
-                if other[1] < one[1]:
-                    problem = f"at level {level} the fact at depth {other[0]} stands before that at depth {one[0]}"
-                    yield Fault(id=other[2], problem=problem)
+            for place, following in pairwise(sorted(places)):
+                if following[1] < place[1]:
+                    problem = (
+                        f"at level {level} the fact at depth {following[0]} stands before that at depth {place[0]}"
+                    )
+                    yield Fault(id=following[2], problem=problem)
 
 
 def _depths(row: LongContext, language: str) -> frozenset[int]:
-    """The depths that are to be there: of those whose nearest boundary of two sentences is the same, the first."""
+    """Return the depths expected: the first of those whose nearest boundary of two sentences is the same."""
     joint = "" if language == "zh" else " "
     book, done = "", 0
-    for one in sorted(row.positions, key=lambda position: position.start):
-        book += row.context[done : one.start]
-        done = one.end + len(joint)
+    for position in sorted(row.positions, key=lambda place: place.start):
+        book += row.context[done : position.start]
+        done = position.end + len(joint)
     book += row.context[done:]
     ends = np.array([0, *boundaries(book, language), len(book)])
     firsts: dict[int, int] = {}

@@ -19,7 +19,7 @@ from schemas.verdict import Verdict
 
 @dataclass(frozen=True)
 class Origins:
-    """What the contexts were made from, as the other parts have it."""
+    """The other parts' records that the contexts were made from."""
 
     pairs: Mapping[str, Pair]
     facts: Mapping[str, list[str]]
@@ -39,13 +39,13 @@ class Origins:
         rules: dict[str, set[tuple[str, str]]] = {}
         needed: dict[str, Sequence[Rule]] = {}
         verdicts = ctx.verdicts("conflicts") if ctx.verdicts is not None else None
-        for one in ctx.rows("conflicts"):
-            rules[one.pair_id] = {(rule.old, rule.new) for rule in one.rules}
+        for record in ctx.rows("conflicts"):
+            rules[record.pair_id] = {(rule.old, rule.new) for rule in record.rules}
             # The conflicts are of the rules as people were shown them: what speaks against theirs is not told.
-            if verdicts is not None and not is_corrected(one, verdicts):
-                harmful = {conflict.old for conflict in one.conflicts}
-                needed[one.pair_id] = [rule for rule in one.rules if rule.old not in harmful]
-        marked = frozenset(one.pair_id for one in ctx.rows("keywords"))
+            if verdicts is not None and not is_corrected(record, verdicts):
+                harmful = {conflict.old for conflict in record.conflicts}
+                needed[record.pair_id] = [rule for rule in record.rules if rule.old not in harmful]
+        marked = frozenset(record.pair_id for record in ctx.rows("keywords"))
         pairs = {pair.id: pair for pair in ctx.rows("pairs")}
         sources = {
             pair.id: [(document.id, sha256(document.text)) for document in pair.documents] for pair in pairs.values()
@@ -53,7 +53,7 @@ class Origins:
         return cls(pairs, facts, rules, marked, sources, needed)
 
     def problems(self, row: LongContext, dataset: Dataset) -> Iterator[str]:
-        """Where a row, its replacements undone, is not what the other parts say; nothing where there are none."""
+        """Yield where a row, its replacements undone, disagrees with the other parts; nothing if there are none."""
         if not self.pairs:
             return
         pair = self.pairs.get(row.pair_id)
@@ -84,7 +84,7 @@ class Origins:
 
 
 def is_corrected(row: RuleConflicts, verdicts: Mapping[str, Verdict]) -> bool:
-    """Whether its rules are as a person corrected them: a correction of an earlier state of the row is none."""
+    """Return whether a person corrected its rules to what they are now."""
     verdict = verdicts.get(row.key)
     written = verdict.changes.get("rules") if verdict is not None else None
     try:
@@ -93,14 +93,14 @@ def is_corrected(row: RuleConflicts, verdicts: Mapping[str, Verdict]) -> bool:
         return False
 
 
-def missing_rules(rules: Iterable[Rule], there: Iterable[Rule]) -> list[Rule]:
-    """The rules that are not there, in whatever case: of two that differ by it alone one is enough."""
-    known = {(rule.old.casefold(), rule.new.casefold()) for rule in there}
+def missing_rules(rules: Iterable[Rule], present: Iterable[Rule]) -> list[Rule]:
+    """Return the rules that `present` lacks; of two that differ in case only, one is enough."""
+    known = {(rule.old.casefold(), rule.new.casefold()) for rule in present}
     return [rule for rule in rules if (rule.old.casefold(), rule.new.casefold()) not in known]
 
 
 def verify_sources(rows: Iterable[LongContext], documents: Mapping[str, str]) -> Iterator[Fault]:
-    """The checksums of the supporting documents are those of `documents`: id to text, as read again."""
+    """Check the checksums of the supporting documents against `documents`: id to text, as read again."""
     known: dict[str, str] = {}
     for row in rows:
         for source in row.sources:
@@ -109,21 +109,21 @@ def verify_sources(rows: Iterable[LongContext], documents: Mapping[str, str]) ->
                 continue
             if source.id not in known:
                 known[source.id] = sha256(documents[source.id])
-            if (found := known[source.id]) != source.sha256:
-                problem = f"the source document {source.id!r} has SHA-256 {found}, expected {source.sha256}"
+            if (checksum := known[source.id]) != source.sha256:
+                problem = f"the source document {source.id!r} has SHA-256 {checksum}, expected {source.sha256}"
                 yield Fault(id=row.id, problem=problem)
 
 
 def verify_against_sources(
     rows: Iterable[LongContext], sources: Iterable[QASource], ctx: VerifyContext
 ) -> Iterator[Fault]:
-    """`verify_sources` with the questions as they are read again, and the fact records."""
+    """Run `verify_sources` on the questions, read again, and the fact records."""
     plain = {f"{name}#fact": _fact_of(name, ctx) for name, one in datasets.BY_NAME.items() if one.recalls_fact}
     titled: dict[str, str] = {}
     for source in sources:
         name = source.source.source
-        own = [(document.id, document.title, document.text) for document in source.documents]
-        for number, title, text in own or [(source.source.id, source.title, source.evidence or "")]:
+        documents = [(document.id, document.title, document.text) for document in source.documents]
+        for number, title, text in documents or [(source.source.id, source.title, source.evidence or "")]:
             cleaned = text.replace("\r\n", "\n").replace("\r", "\n").strip()
             plain[f"{name}#{number}"] = cleaned
             titled[f"{name}#{number}"] = f"{title}\n{cleaned}" if title else cleaned
@@ -133,6 +133,8 @@ def verify_against_sources(
 
 
 def _fact_of(name: str, ctx: VerifyContext) -> str:
-    own = ctx.settings.datasets.get(name)
-    fact = own.fact if own is not None and own.fact is not None else packaged_fact(datasets.BY_NAME[name].language)
+    block = ctx.settings.datasets.get(name)
+    fact = (
+        block.fact if block is not None and block.fact is not None else packaged_fact(datasets.BY_NAME[name].language)
+    )
     return fact.fact

@@ -15,7 +15,7 @@ from schemas.lveval import AnswerKeywords, Pair, PoolDocument, Replacements, Rul
 
 
 def verify_pairs(rows: Iterable[Pair], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each is a question with an answer that its documents hold; none stands twice in a dataset."""
+    """Check that each is a question whose documents hold an answer, and that none stands twice in a dataset."""
     seen = Seen()
     for row in rows:
         problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language)]
@@ -46,7 +46,7 @@ def _pair_problems(row: Pair, dataset: Dataset) -> Iterator[str]:
 
 
 def verify_documents(rows: Iterable[PoolDocument], ctx: VerifyContext) -> Iterator[Fault]:
-    """None is empty, and no two of a dataset have the same text; a book alone may repeat itself."""
+    """Check that none is empty, and no two of a dataset have the same text; only a book may repeat itself."""
     seen = Seen()
     for row in rows:
         problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language)]
@@ -58,7 +58,7 @@ def verify_documents(rows: Iterable[PoolDocument], ctx: VerifyContext) -> Iterat
 
 
 def verify_replacements(rows: Iterable[Replacements], ctx: VerifyContext) -> Iterator[Fault]:
-    """The rules of a pair can be undone, and each replaces something."""
+    """Check that the rules of a pair can be undone, and that each replaces something."""
     seen = Seen()
     for row in rows:
         problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language, "replacements")]
@@ -73,16 +73,16 @@ def verify_replacements(rows: Iterable[Replacements], ctx: VerifyContext) -> Ite
 
 
 def verify_conflicts(rows: Iterable[RuleConflicts], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each conflict is of one of the rules, and shows where; the rules were made from those that were proposed.
+    """Check that each conflict is of a rule and shows where, and that the rules come from those proposed.
 
     Where their decisions are there, they tell a rule that people left out from one that was lost, and a pair whose
     rules people rejected from one that is missing.
     """
-    proposed = {one.pair_id: one for one in ctx.rows("replacements")}
+    proposed = {proposal.pair_id: proposal for proposal in ctx.rows("replacements")}
     verdicts = ctx.verdicts("conflicts") if ctx.verdicts is not None else None
-    there = set()
+    pairs = set()
     for row in rows:
-        there.add(row.pair_id)
+        pairs.add(row.pair_id)
         before = proposed.get(row.pair_id)
         if proposed and (before is None or before.id not in row.provenance.parents):
             yield Fault(
@@ -100,13 +100,13 @@ def verify_conflicts(rows: Iterable[RuleConflicts], ctx: VerifyContext) -> Itera
 
     if verdicts is not None:
         rejected = {key for key, verdict in verdicts.items() if verdict.decision == "reject"}
-        for one in proposed.values():
-            if one.pair_id not in there and key_of("lveval", "conflicts", one.key, None) not in rejected:
-                yield Fault(id=one.id, problem="the rules of its pair were lost: 'conflicts' has none of them")
+        for proposal in proposed.values():
+            if proposal.pair_id not in pairs and key_of("lveval", "conflicts", proposal.key, None) not in rejected:
+                yield Fault(id=proposal.id, problem="the rules of its pair were lost: 'conflicts' has none of them")
 
 
 def verify_keywords(rows: Iterable[AnswerKeywords], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each keyword is a word of the answer, and they stand in its order."""
+    """Check that each keyword is a word of the answer, and that they stand in its order."""
     seen = Seen()
     for row in rows:
         problems = [*seen.twice("key", row.key), *dataset_problems(row.dataset, row.language, "keywords")]
@@ -127,7 +127,7 @@ def _sequence_problems(row: AnswerKeywords) -> Iterator[str]:
 
 
 def dataset_problems(name: str, language: str, has: str = "name") -> Iterator[str]:
-    """The dataset is known, of this language, and one that has such records."""
+    """Check that the dataset is known, of this language, and has such records."""
     dataset = datasets.BY_NAME.get(name)
     if dataset is None:
         yield f"no dataset is called {name!r}"
@@ -139,13 +139,13 @@ def dataset_problems(name: str, language: str, has: str = "name") -> Iterator[st
 
 
 class Seen:
-    """Checksums of what stood before."""
+    """Checksums of the values so far."""
 
     def __init__(self) -> None:
         self._before: set[str] = set()
 
     def twice(self, what: str, *values: object) -> Iterator[str]:
-        """Say that the values stood before under that name."""
+        """Yield a problem if the values came before under that name."""
         name = content_hash(what, *values)
         if name in self._before:
             yield f"its {what} stands twice"

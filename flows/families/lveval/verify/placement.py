@@ -32,11 +32,11 @@ class _Header(NamedTuple):
 
 
 def headers(context: str, header: str) -> list[_Header]:
-    """The headers, at the beginnings of lines."""
+    """Return the headers at the beginnings of lines."""
     before, _, after = header.format(number=_MARK).partition(str(_MARK))
-    found = re.finditer(f"{re.escape(before)}([0-9]+){re.escape(after)}", context)
-    places = (_Header(int(one[1]), *one.span()) for one in found)
-    return [one for one in places if context[one.start - 1 : one.start] in ("", "\n")]
+    matches = re.finditer(f"{re.escape(before)}([0-9]+){re.escape(after)}", context)
+    places = (_Header(int(match[1]), *match.span()) for match in matches)
+    return [match for match in places if context[match.start - 1 : match.start] in ("", "\n")]
 
 
 def header_problems(context: str, headers: Sequence[_Header]) -> Iterator[str]:
@@ -45,9 +45,9 @@ def header_problems(context: str, headers: Sequence[_Header]) -> Iterator[str]:
         return
     if context[: headers[0].start].strip():
         yield "text stands before the first header"
-    for expected, one in enumerate(headers, 1):
-        if one.number != expected:
-            yield f"the header of passage {one.number} stands where that of passage {expected} is expected"
+    for expected, header in enumerate(headers, 1):
+        if header.number != expected:
+            yield f"the header of passage {header.number} stands where that of passage {expected} is expected"
             return
     for number, (start, end) in enumerate(passages(context, headers), 1):
         if not context[start:end].strip():
@@ -55,28 +55,28 @@ def header_problems(context: str, headers: Sequence[_Header]) -> Iterator[str]:
 
 
 def passages(context: str, headers: Sequence[_Header]) -> list[Span]:
-    """Where the documents stand, each from the end of its header to the next."""
+    """Return where the documents stand, each from the end of its header to the next."""
     starts = [header.start for header in headers] + [len(context)]
     return [Span(one.end, end) for one, end in zip(headers, starts[1:], strict=True)]
 
 
 def order_problems(row: LongContext) -> Iterator[str]:
-    for one in row.positions:
-        if not 0 <= one.start < one.end <= len(row.context):
-            yield f"position {one.start} to {one.end} of {one.source!r} lies outside the context"
-    for one, other in pairwise(row.positions):
-        if other.start < one.end:
-            yield f"the positions of {one.source!r} and {other.source!r} overlap or are not in order"
+    for position in row.positions:
+        if not 0 <= position.start < position.end <= len(row.context):
+            yield f"position {position.start} to {position.end} of {position.source!r} lies outside the context"
+    for position, following in pairwise(row.positions):
+        if following.start < position.end:
+            yield f"the positions of {position.source!r} and {following.source!r} overlap or are not in order"
 
 
 def within(position: Position, spans: Sequence[Span]) -> int | None:
-    """The number of the document that the position lies in."""
+    """Return the number of the document that the position lies in."""
     number = bisect_right(spans, position.start, key=lambda span: span.start) - 1
     return number if number >= 0 and position.end <= spans[number].end else None
 
 
 def source_problems(case: Case) -> Iterator[str]:
-    """Each source stands once, as it was before replacement."""
+    """Check that each source stands once, as it was before replacement."""
     row = case.row
     expected = {source.id: source.sha256 for source in row.sources}
     placed = [position.source for position, _ in case.of_kind("support")]
@@ -91,16 +91,16 @@ def source_problems(case: Case) -> Iterator[str]:
         if position.source not in expected:
             yield f"the supporting document {position.source!r} is none of the sources"
             continue
-        found = sha256(case.undone(case.text(position)))
-        if found != expected[position.source]:
+        checksum = sha256(case.undone(case.text(position)))
+        if checksum != expected[position.source]:
             yield (
                 f"the supporting document {position.source!r} is not its source: SHA-256 before replacement is "
-                f"{found}, expected {expected[position.source]}"
+                f"{checksum}, expected {expected[position.source]}"
             )
 
 
 def support_problems(case: Case) -> Iterator[str]:
-    """Each supporting document is the whole of a passage, and those of a unit follow each other.
+    """Check that each supporting document is a whole passage, and that those of a unit follow each other.
 
     A recalled fact stands between two sentences of the book.
     """
@@ -118,13 +118,13 @@ def support_problems(case: Case) -> Iterator[str]:
         elif outside.strip():
             yield f"the supporting document {position.source!r} is not the whole of passage {number + 1}"
     if not (case.dataset.scattered or case.dataset.recalls_fact):
-        for one, other in pairwise(numbers):
-            if other != one + 1:
-                yield f"the supporting documents are no unit: passage {other + 1} follows passage {one + 1}"
+        for one, following in pairwise(numbers):
+            if following != one + 1:
+                yield f"the supporting documents are no unit: passage {following + 1} follows passage {one + 1}"
 
 
 def fact_problems(case: Case) -> Iterator[str]:
-    """Each confusing fact stands once, between two sentences of a distracting document."""
+    """Check that each confusing fact stands once, between two sentences of a distracting document."""
     row = case.row
     if row.confusing_facts and not case.dataset.confusing_facts:
         yield f"{case.dataset.released} has no confusing facts, and the row has {len(row.confusing_facts)}"
@@ -154,7 +154,7 @@ def fact_problems(case: Case) -> Iterator[str]:
 
 
 def _stands(context: str, fact: str, others: Sequence[Position]) -> int:
-    """How often `fact` stands in the context, not counted inside another fact."""
+    """Return how often `fact` stands in the context, not counting inside another fact."""
     times, at = 0, context.find(fact)
     while at >= 0:
         times += not any(other.start <= at and at + len(fact) <= other.end for other in others)
@@ -163,7 +163,7 @@ def _stands(context: str, fact: str, others: Sequence[Position]) -> int:
 
 
 def _between_sentences(case: Case, position: Position, span: Span) -> bool:
-    """Whether the text before ends as a sentence does, if there is any, and the text after begins as one does."""
+    """Return whether a sentence ends before the position, if text stands there, and one begins behind it."""
     context = case.row.context
     before = context[max(span.start, position.start - _WINDOW) : position.start].rstrip()
     after = context[position.end : min(span.end, position.end + _WINDOW)].lstrip()
@@ -171,8 +171,8 @@ def _between_sentences(case: Case, position: Position, span: Span) -> bool:
     return bool(ended) and not _GOES_ON[case.code].match(after)
 
 
-def distracting(case: Case) -> list[str]:
-    """The texts of the context that do not support the answer, without headers and confusing facts."""
+def distracting_texts(case: Case) -> list[str]:
+    """Return the texts that do not support the answer, without headers and confusing facts."""
     context, texts = case.row.context, []
     inside: dict[int, list[Position]] = {}
     for position, number in zip(case.row.positions, case.within, strict=True):

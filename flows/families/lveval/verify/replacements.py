@@ -14,20 +14,20 @@ _YEAR_AFTER = re.compile(r",? [12]\d{3}\b")
 
 
 def rule_problems(rules: Sequence[Rule], code: str) -> Iterator[str]:
-    """The rules can be undone: none leads to another, and no two to the same. Rules that differ by case are one."""
+    """Check that the rules can be undone: none leads to another, and no two to the same in any case."""
     for problem in keywords.problems([(rule.old, rule.new) for rule in rules], code):
         yield f"the rule {problem}"
 
 
 def _half_renamed(rules: Sequence[tuple[str, str]], text: str, language: Language, code: str) -> Iterator[str]:
-    """What a keyword names is replaced in all forms of its name, and by all its names, in `text` as it was before."""
+    """Yield the forms and other names of a keyword that were not replaced; `text` is before replacement."""
     edits = [(edit.start, edit.end) for edit in keywords.replacer(rules, code).edits(text)]
     for old, new in rules:
         for mention in language.mentions(text, old):
             dated = mention.form == "part" and _YEAR_AFTER.match(text, mention.end)
             if not dated and not any(start < mention.end and mention.start < end for start, end in edits):
-                said = text[mention.start : mention.end]
-                yield f"{old!r} is replaced by {new!r}, and {said!r} is left: {around(text[mention.start :], said)}"
+                form = text[mention.start : mention.end]
+                yield f"{old!r} is replaced by {new!r}, and {form!r} is left: {around(text[mention.start :], form)}"
                 break
         for begin, stop in other_names(text, old, code):
             if not any(start < stop and begin < end for start, end in edits):
@@ -35,15 +35,15 @@ def _half_renamed(rules: Sequence[tuple[str, str]], text: str, language: Languag
                 break
 
 
-def replacement_problems(case: Case, stock: SearchableTexts) -> Iterator[str]:
-    """No keyword is left, and every substitute stands as the rules put it there."""
+def replacement_problems(case: Case, distracting: SearchableTexts) -> Iterator[str]:
+    """Check that no keyword is left, and that every substitute stands where the rules put it."""
     row, rules = case.row, case.rules
     if not rules:
         return
     if not case.dataset.replacements:
         yield f"{case.dataset.released} replaces nothing, and the row has {len(rules)} rules"
     olds = [old for old, _ in rules]
-    concerned = dict.fromkeys(text for rule in rules for side in rule for text in stock.holding(side))
+    concerned = dict.fromkeys(text for rule in rules for side in rule for text in distracting.holding(side))
     texts = {
         "the question": row.input,
         "the answers": BORDER.join(row.answers),
@@ -57,17 +57,19 @@ def replacement_problems(case: Case, stock: SearchableTexts) -> Iterator[str]:
         for where, text in texts.items():
             for old in sorted(keywords.occurs(text, olds, case.code)):
                 yield f"the keyword {old!r} is left in {where}"
-    own = [texts[where] for where in ("the question", "the answers", "the confusing facts", "the supporting documents")]
-    yield from _half_renamed(rules, case.undone(BORDER.join(own)), case.language, case.code)
+    of_pair = [
+        texts[where] for where in ("the question", "the answers", "the confusing facts", "the supporting documents")
+    ]
+    yield from _half_renamed(rules, case.undone(BORDER.join(of_pair)), case.language, case.code)
     if _put_again(case, together) != together:
         for where, text in texts.items():
             if (again := _put_again(case, text)) != text:
-                differ = (one != other for one, other in zip(text, f"{again}\0", strict=False))
+                differ = (sign != again_sign for sign, again_sign in zip(text, f"{again}\0", strict=False))
                 at = next((place for place, different in enumerate(differ) if different), len(again))
                 stretch = text[max(0, at - 20) : at + 40].replace(BORDER, " | ")
                 yield f"a substitute in {where} was not put there by the rules: {stretch!r}"
 
 
 def _put_again(case: Case, text: str) -> str:
-    """The text with its replacements undone, and done again."""
+    """Return the text with its replacements undone and done again."""
     return keywords.apply(case.undone(text), case.rules, case.code)

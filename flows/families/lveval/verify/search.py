@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from flows.families.lveval.verify.texts import BORDER, folded, units
 
 DUPLICATE_FROM = 0.5
-"""Share of common shingles, in those of the shorter text, from which on two texts are near-duplicates."""
+"""Share of the shorter text's shingles in the other from which two texts are near-duplicates."""
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 _TABLE_BITS = 20
 _SUSPECT_FROM = DUPLICATE_FROM / 2
-"""Share of the shingles by which a text is looked at closely: repetitions in it are counted here."""
+"""Share from which a text is compared closely; here repeated shingles count each time."""
 SHINGLE = {"en": 8, "zh": 20}  # words (characters) in a shingle
 
 
 class SearchableTexts:
-    """Texts made ready to be searched many times."""
+    """Texts prepared for many searches."""
 
     def __init__(self, texts: Sequence[str], code: str) -> None:
         self.texts = texts
@@ -29,28 +29,28 @@ class SearchableTexts:
         self.whole = BORDER.join(self.folded)
 
     def holding(self, phrase: str) -> list[str]:
-        """All texts that hold the phrase, and others that hold its letters."""
+        """Return all texts that hold the phrase, and some that only hold its letters."""
         wanted = folded(units(phrase, self.code), self.code)
         if not wanted or wanted not in self.whole:
             return []
         return [text for text, folded in zip(self.texts, self.folded, strict=True) if wanted in folded]
 
     def like(self, text: str) -> list[str]:
-        """All texts that have half of their shingles, or of those of `text`, in common with it, and some with fewer."""
+        """Return all texts with half of their shingles in common with `text`, or half of its, and some with fewer."""
         size = SHINGLE[self.code]
-        own = units(text, self.code)
-        if len(own) < size or not self.texts:
-            same = folded(own, self.code)
+        wanted = units(text, self.code)
+        if len(wanted) < size or not self.texts:
+            same = folded(wanted, self.code)
             return [other for other, folded in zip(self.texts, self.folded, strict=True) if folded == same]
-        marks = np.unique(_rolled(_values([own], self.code), size))
+        marks = np.unique(_rolled(_values([wanted], self.code), size))
         table = np.zeros(1 << _TABLE_BITS, np.bool_)
         table[marks >> np.uint64(64 - _TABLE_BITS)] = True
         hits = table[self._marks].astype(np.int64)
         lengths = np.fromiter(map(len, self.units), np.int64, len(self.units))
         starts = np.cumsum(lengths) - lengths
-        found = np.add.reduceat(np.concatenate((hits, np.zeros(size, np.int64))), np.minimum(starts, len(hits)))
+        common = np.add.reduceat(np.concatenate((hits, np.zeros(size, np.int64))), np.minimum(starts, len(hits)))
         enough = _SUSPECT_FROM * np.maximum(1, np.minimum(len(marks), lengths - size + 1))
-        return [self.texts[place] for place in np.flatnonzero((found >= enough) & (lengths >= size)).tolist()]
+        return [self.texts[place] for place in np.flatnonzero((common >= enough) & (lengths >= size)).tolist()]
 
     @cached_property
     def _marks(self) -> NDArray[np.uint64]:
@@ -59,14 +59,14 @@ class SearchableTexts:
 
 
 def _values(texts: Sequence[Sequence[str]], code: str) -> NDArray[np.uint64]:
-    """A number for each unit of the texts, the same for the same ones."""
+    """Return a number for each unit of the texts, equal for equal ones."""
     if code == "zh":
         return np.frombuffer("".join(map(str, texts)).encode("utf-32-le"), np.uint32).astype(np.uint64)
     return np.fromiter(map(hash, chain.from_iterable(texts)), np.int64, sum(map(len, texts))).view(np.uint64)
 
 
 def _rolled(values: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
-    """A hash of each run of `size` values, modulo 2^64."""
+    """Return a hash of each run of `size` values, modulo 2^64."""
     number = max(0, len(values) - size + 1)
     total: NDArray[np.uint64] = np.zeros(number, np.uint64)
     for at in range(size):

@@ -1,4 +1,4 @@
-"""How the verifier reads texts: counts, spellings that meet, extracts for a message."""
+"""Reads texts for the verifier: counts, unified spellings, extracts for a message."""
 
 import hashlib
 import re
@@ -11,18 +11,18 @@ YES_OR_NO = frozenset(
 _NO_LETTERS = re.compile(r"[\W_]+")
 _WIDE = re.compile("[０-９Ａ-Ｚａ-ｚ]")
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
-LONGEST_SENTENCE = {"en": 60, "zh": 120}  # words (characters) of a sentence that is an excuse
+LONGEST_SENTENCE = {"en": 60, "zh": 120}  # words (characters) by which a short context may miss its level
 BORDER = "\n\0\n"  # between texts that are searched together: no phrase stands across it
 
 
 def count(text: str, code: str) -> int:
-    """Words of `text`, or characters in Chinese, white space not counted."""
+    """Return the number of words; in Chinese, of characters, without white space."""
     words = text.split()
     return sum(map(len, words)) if code == "zh" else len(words)
 
 
 def plain(text: str) -> str:
-    """Without difference of case and white space."""
+    """Return the text without difference of case and white space."""
     return " ".join(text.split()).casefold()
 
 
@@ -39,7 +39,7 @@ def short(text: str) -> str:
 
 
 def around(text: str, phrase: str) -> str:
-    """What stands around the phrase, or around its first word."""
+    """Return what stands around the phrase, or around its first word."""
     at = text.casefold().find(phrase.split(maxsplit=1)[0].casefold())
     return repr(" ".join(text[max(0, at - 30) : at + len(phrase) + 30].split()))
 
@@ -54,14 +54,14 @@ def sha256(text: str) -> str:
 
 
 def units(text: str, code: str) -> Sequence[str]:
-    """The words of a text in lower case, or its characters, in which shingles are measured."""
+    """Return the words of a text in lower case, or its characters: the units of shingles."""
     if code == "zh":
         return "".join(text.split())
     return text.replace("İ", "I").replace("ſ", "s").replace("’", "'").lower().replace("ς", "σ").split()
 
 
 def folded(units: Sequence[str], code: str) -> str:
-    """A form in which two spellings meet: no case or width, no difference of white space (in Chinese, no signs)."""
+    """Return a form in which spellings meet: no case or width, one kind of white space (in Chinese, no punctuation)."""
     if code == "zh":
         letters = _NO_LETTERS.sub("", str(units))
         return (letters.translate(_NARROW) if _WIDE.search(letters) else letters).lower()

@@ -1,0 +1,111 @@
+"""A task as the data that a form shows."""
+
+import re
+from itertools import chain, pairwise
+from typing import Any
+
+from schemas.rubric import Rubric, Task, Turn
+
+MOST_CHARACTERS = 60_000
+"""The longest text with which a page stays fast, about 10,000 words: one of 20,000 takes 7 s to open."""
+EDGE_CHARACTERS = 10_000
+"""How much of a cut text is kept at its start and at its end."""
+PLACES = 4
+"""The most places that a cut text is kept around."""
+SUGGESTED = "suggested: check it, or write your own"
+LISTED = "Task"
+"""The heading of tasks in a queue's table, and so the name of the field."""
+LISTED_CHARACTERS = 240
+"""The start of a longer text is shown there, in two lines."""
+
+
+def data_fields(rubric: Rubric) -> tuple[str, ...]:
+    """Return the names of all that `task_data` returns, except `LISTED`."""
+    shown = (f"shown_{text.name}" for text in rubric.shows)
+    boxes = (f"{kind}_{write.name}" for write in rubric.writes for kind in ("draft", "note"))
+    return ("ext_id", "view_hash", "item_id", "item_key", "item_view", "rubric", "version", *shown, *boxes)
+
+
+def task_data(rubric: Rubric, task: Task) -> dict[str, Any]:
+    """Return the `data` of a task: its identity, the texts shown, the drafts.
+
+    The answers to gold tasks are left out, and the sample too, so nothing distinguishes them. A text too long for a
+    page is cut: its start and end are kept, and the surroundings of the first places of the text that it is cut around
+    (`Shown.around`); a note replaces the rest.
+
+    Raises `ValueError` for a task of another rubric: Label Studio would accept it and show no form.
+    """
+    if (task.rubric, task.version) != (rubric.name, rubric.version):
+        raise ValueError(
+            f"task {task.key}: expected rubric {rubric.name} {rubric.version}, not {task.rubric} {task.version}"
+        )
+    if unknown := {*task.drafts}.difference(write.name for write in rubric.writes):
+        raise ValueError(f"task {task.key}: {min(unknown)} has a draft, and the rubric has no such text to write")
+    data: dict[str, Any] = {
+        "ext_id": task.key, "view_hash": task.id, "item_id": task.item_id, "item_key": task.item_key,
+        "item_view": task.item_view, "rubric": task.rubric, "version": task.version,
+    }  # fmt: skip
+    for shown in rubric.shows:
+        text = task.shown.get(shown.name)
+        if text is None or isinstance(text, str) != (shown.kind == "text"):
+            raise ValueError(f"task {task.key}: {shown.name} is no {shown.kind}")
+        around = task.shown.get(shown.around, "") if shown.around else ""
+        assert isinstance(around, str)
+        data[f"shown_{shown.name}"] = cut(text, around) if isinstance(text, str) else _turns(text)
+    for write in rubric.writes:
+        draft, left_out = task.drafts.get(write.name, ""), task.left_out.get(write.name, "")
+        note = f"No suggestion: {left_out}" if left_out else ""
+        data[f"draft_{write.name}"] = draft
+        data[f"note_{write.name}"] = SUGGESTED if draft and write.name in task.suggested else note
+    data[LISTED] = _listed(task.shown[rubric.lists_by])
+    return data
+
+
+def _listed(text: str | tuple[Turn, ...]) -> str:
+    """Return the start of a text, or of a dialogue's last turn, on one line."""
+    if not isinstance(text, str):
+        text = text[-1].text if text else ""
+    line = " ".join(text[: 2 * LISTED_CHARACTERS].split())
+    return line if len(line) <= LISTED_CHARACTERS else f"{line[: LISTED_CHARACTERS - 1]}…"
+
+
+def _turns(turns: tuple[Turn, ...]) -> list[dict[str, str]]:
+    """Return a dialogue for Label Studio; of one that is too long, the last turns, which matter most."""
+    kept: list[Turn] = []
+    left = MOST_CHARACTERS
+    for turn in reversed(turns):
+        text = cut(turn.text)
+        left -= len(text)
+        if left < 0:
+            kept.append(Turn(speaker="[…]", text=f"{len(turns) - len(kept)} earlier turns are left out here"))
+            break
+        kept.append(Turn(speaker=turn.speaker, text=text))
+    return [{"speaker": turn.speaker, "text": turn.text} for turn in reversed(kept)]
+
+
+def cut(text: str, around: str = "") -> str:
+    """Return the text, or of one longer than `MOST_CHARACTERS` its start, its end, and the surroundings of some places.
+
+    They are the first `PLACES` places between start and end of any line of `around`, in any case. If there are none,
+    the start is longer. A note at each gap says how many characters are left out.
+    """
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    last = len(text) - EDGE_CHARACTERS
+    room = MOST_CHARACTERS - 2 * EDGE_CHARACTERS
+    wanted = "|".join(re.escape(line) for line in around.splitlines() if line.strip())
+    matches = re.finditer(wanted, text, re.IGNORECASE) if wanted else ()
+    places = [match.start() for match in matches if EDGE_CHARACTERS <= match.start() < last][:PLACES]
+    half = room // (2 * max(1, len(places)))
+    stretches = [(place - half, place + half) for place in places] or [(EDGE_CHARACTERS, EDGE_CHARACTERS + room)]
+    merged: list[tuple[int, int]] = [(0, EDGE_CHARACTERS)]
+    for start, end in [*stretches, (last, len(text))]:
+        before = merged[-1]
+        if start <= before[1]:
+            merged[-1] = (before[0], max(before[1], min(end, len(text))))
+        else:
+            merged.append((start, min(end, len(text))))
+    pieces = [text[start:end] for start, end in merged]
+    gaps = [f"\n\n[… {later[0] - former[1]:,} characters of the text are left out here …]\n\n"
+            for former, later in pairwise(merged)]  # fmt: skip
+    return "".join(chain.from_iterable(zip(pieces, [*gaps, ""], strict=True)))

@@ -1,0 +1,85 @@
+"""The practice set that a person completes before any real task, with feedback on wrong answers."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import zip_longest
+
+from annotation.derived import same_form
+from schemas.annotation import Annotation
+from schemas.base import content_hash, key_of
+from schemas.rubric import Rubric, Shown, Task
+
+PRACTICE = "practice"
+PRACTICE_TASKS = 5
+FEEDBACK = "feedback"
+NO_FEEDBACK = "If your answer is wrong, you will find the right one here afterwards."
+
+
+def practice_of(gold: Iterable[Task], rubric: Rubric, seed: int, size: int = PRACTICE_TASKS) -> list[Task]:
+    """Return a practice set made of gold tasks, under keys of its own, with the different right answers in turn.
+
+    It is smaller than `size` if there are fewer gold tasks. Do not use its tasks as gold tasks too: see
+    `not_practised`.
+    """
+    by_answer: dict[str, list[Task]] = defaultdict(list)
+    for task in sorted(gold, key=lambda task: content_hash(seed, PRACTICE, task.key)):
+        if task.known:
+            by_answer[content_hash(dict(task.known))].append(task)
+    rounds = zip_longest(*(by_answer[answer] for answer in sorted(by_answer)))
+    in_turn = [task for tasks in rounds for task in tasks if task]
+    return [
+        task.model_copy(update={"key": key_of("task", rubric.name, task.key, {"sample": PRACTICE}), "sample": PRACTICE})
+        for task in in_turn[:size]
+    ]
+
+
+def not_practised(practice: Iterable[Task], gold: Iterable[Task]) -> list[Task]:
+    """Return the gold tasks whose answers the practice set does not reveal."""
+    revealed = {task.id for task in practice}
+    return [task for task in gold if task.id not in revealed]
+
+
+def practice_rubric(rubric: Rubric) -> Rubric:
+    """Return the form of the practice set: the rubric's, with the feedback on the last answer at the top."""
+    return same_form(rubric, "-practice", "Practice", Shown(name=FEEDBACK, title="Feedback on your last answer"))
+
+
+def practice_for(by: str, practice: Iterable[Task], annotations: Iterable[Annotation], rubric: Rubric) -> list[Task]:
+    """Return a person's practice tasks; those answered wrongly come again with the right answer and the reason."""
+    last = _last_answers(by, annotations, rubric)
+    form = practice_rubric(rubric)
+    tasks = []
+    for task in practice:
+        annotation = last.get(task.key)
+        wrong = annotation is not None and _is_wrong(task, annotation)
+        text = feedback(task, annotation, rubric) if annotation is not None and wrong else NO_FEEDBACK
+        tasks.append(task.revised(rubric=form.name, version=form.version, shown={FEEDBACK: text, **task.shown}))
+    return tasks
+
+
+def passed_practice(by: str, practice: Iterable[Task], annotations: Iterable[Annotation], rubric: Rubric) -> bool:
+    """Return whether a person's last answer to each practice task is right."""
+    last = _last_answers(by, annotations, rubric)
+    return all(task.key in last and not _is_wrong(task, last[task.key]) for task in practice)
+
+
+def _last_answers(by: str, annotations: Iterable[Annotation], rubric: Rubric) -> dict[str, Annotation]:
+    """Return a person's last answer to each practice task, by the task's key."""
+    form = practice_rubric(rubric).name
+    answers = [one for one in annotations if one.by == by and one.rubric == form and not one.cancelled]
+    return {answer.key: answer for answer in sorted(answers, key=lambda answer: (answer.at, answer.source))}
+
+
+def _is_wrong(task: Task, annotation: Annotation) -> bool:
+    return any(annotation.answers.get(question) != answer for question, answer in task.known.items())
+
+
+def feedback(task: Task, annotation: Annotation, rubric: Rubric) -> str:
+    """Return each answer beside the right one, and the reason."""
+    lines = []
+    for ask in rubric.asks:
+        if ask.name in task.known:
+            answer, right = annotation.answers.get(ask.name, "nothing"), task.known[ask.name]
+            text = f"{answer} is right." if answer == right else f"you chose {answer}; the right answer is {right}."
+            lines.append(f"{ask.question} {text[0].upper()}{text[1:]}")
+    return "\n".join([*lines, f"Why: {task.why}"] if task.why else lines)

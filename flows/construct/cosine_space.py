@@ -1,0 +1,129 @@
+"""Pairs of unit vectors above a cosine threshold, decided exactly.
+
+FAISS finds the pairs in float32; where its rounding could matter, the dot product is taken of vectors rounded to
+multiples of 2^-24, which float64 holds without any rounding in whatever order it is summed. So decisions are the same
+for every order of the input, number of threads and kind of processor. Cosines are compared and reported to `DECIMALS`
+decimals.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flows.construct.embed import FloatMatrix
+
+Rows = NDArray[np.int64]
+
+DECIMALS: Final = 7
+"""Decimals to which cosines are compared and reported: as many as float32 vectors carry."""
+TILE: Final = 2048
+"""Rows compared with as many others at once: at most `TILE`^2 pairs, 0.25 GB if all are above."""
+_GRID: Final = 2.0**24
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of rows above the threshold: three arrays of one length. Cosines are those of float32 arithmetic."""
+
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    cosines: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def where(self, chosen: NDArray[np.bool_]) -> "Pairs":
+        return Pairs(self.left[chosen], self.right[chosen], self.cosines[chosen])
+
+    def every(self, stride: int) -> "Pairs":
+        return self.where(np.arange(len(self)) % stride == 0)
+
+    def both_ways(self) -> "Pairs":
+        return joined([self, Pairs(self.right, self.left, self.cosines)])
+
+
+def joined(parts: Sequence[Pairs]) -> Pairs:
+    return Pairs(
+        np.concatenate([part.left for part in parts] or [np.empty(0, np.int32)]),
+        np.concatenate([part.right for part in parts] or [np.empty(0, np.int32)]),
+        np.concatenate([part.cosines for part in parts] or [np.empty(0, np.float32)]),
+    )
+
+
+class Space:
+    """Rows of unit vectors, and what "above the threshold" means among them."""
+
+    def __init__(self, vectors: FloatMatrix, positions: Rows, threshold: float) -> None:
+        self.vectors = vectors
+        self.positions = positions
+        self.threshold = threshold
+        dimensions = vectors.shape[1]
+        # A float32 dot product of unit vectors is off by at most dim * 2^-24, in any order of summation; the grid
+        # moves it by at most sqrt(dim) * 2^-24, and rounding by half of the last decimal.
+        self.margin = (dimensions + dimensions**0.5) / _GRID + 10.0**-DECIMALS
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def take(self, rows: NDArray[Any]) -> FloatMatrix:
+        return np.ascontiguousarray(self.vectors[self.positions[rows]], np.float32)
+
+    def exact(self, left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64]:
+        """Cosines of left[k] and right[k], to `DECIMALS` decimals."""
+        cosines = np.empty(len(left))
+        for start in range(0, len(left), TILE):
+            part = slice(start, start + TILE)
+            ours, theirs = (np.rint(self.take(rows[part]).astype(np.float64) * _GRID) for rows in (left, right))
+            cosines[part] = np.einsum("ij,ij->i", ours, theirs) / _GRID**2
+        return np.minimum(np.round(cosines, DECIMALS), 1.0)
+
+    def tiles(self, rows: Rows | None = None) -> Iterator[Rows]:
+        rows = np.arange(len(self)) if rows is None else rows
+        for start in range(0, len(rows), TILE):
+            yield rows[start : start + TILE]
+
+
+class Tile:
+    """Rows in a FAISS index of their own."""
+
+    def __init__(self, space: Space, rows: Rows) -> None:
+        import faiss
+
+        self.space = space
+        self.rows = rows
+        self.index = faiss.IndexFlatIP(space.vectors.shape[1])
+        self.index.add(space.take(rows))
+
+    def pairs(self, rows: Rows) -> Pairs:
+        """Every pair of one of `rows` and one of the tile's that is above the threshold (a row pairs with itself)."""
+        space = self.space
+        ends, cosines, places = self.index.range_search(space.take(rows), space.threshold - space.margin)
+        left = np.repeat(rows.astype(np.int32), (ends[1:] - ends[:-1]).astype(np.int64))
+        right = self.rows.astype(np.int32)[places]
+        unsure = np.flatnonzero(cosines <= space.threshold + space.margin)
+        above = np.ones(len(left), np.bool_)
+        above[unsure] = space.exact(left[unsure], right[unsure]) > space.threshold
+        pairs = Pairs(left, right, cosines)
+        return pairs if above.all() else pairs.where(above)
+
+    def touches(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which of `rows`, none of them the tile's, have a neighbour in the tile."""
+        space = self.space
+        highest = self.index.search(space.take(rows), 1)[0][:, 0]
+        touched: NDArray[np.bool_] = highest > space.threshold + space.margin
+        unsure = rows[np.abs(highest - space.threshold) <= space.margin]
+        if len(unsure):
+            touched |= np.isin(rows, self.pairs(unsure).left)
+        return touched
+
+
+def all_pairs(space: Space) -> Iterator[Pairs]:
+    """Every pair above the threshold, once, tile by tile; the first of a pair is the smaller row."""
+    for rows in space.tiles():
+        tile = Tile(space, rows)
+        for others in space.tiles(np.arange(rows[-1] + 1)):
+            pairs = tile.pairs(others)
+            yield pairs.where(pairs.left < pairs.right) if others[-1] >= rows[0] else pairs

@@ -1,0 +1,90 @@
+"""Counts the records of a stage and of a part: kept + dropped + waiting = planned."""
+
+from collections.abc import Iterable, Sequence
+
+from flows.construct.engine import Family, Part
+from flows.construct.preparing import prepared, step_context
+from flows.construct.reviewed import reviewed_keys
+from flows.construct.stages import Build, StageRef
+from schemas.errors import Failed
+from schemas.manifest import PartManifest, ShardManifest, StageManifest
+
+
+class AccountingError(Failed):
+    """Records were lost or made up between two stages: a fault of a step, never of the input."""
+
+
+def finish(
+    build: Build,
+    ref: StageRef,
+    shards: Sequence[ShardManifest],
+    *,
+    planned: int | None = None,
+    notes: Iterable[str] = (),
+) -> StageManifest:
+    """Make a stage exist, once all its shards do. Raises `AccountingError` if records were lost."""
+    step = build.step(ref)
+    kept = sum(shard.kept for shard in shards)
+    dropped: dict[str, int] = {}
+    for shard in shards:
+        for reason, count in shard.dropped.items():
+            dropped[reason] = dropped.get(reason, 0) + count
+    planned = sum(shard.planned for shard in shards) if planned is None else planned
+    if kept + sum(dropped.values()) != planned:
+        raise AccountingError(f"{ref}: {planned} planned, but {kept} kept and {sum(dropped.values())} dropped")
+    if step is not None and step.prepare is not None:
+        made = prepared(build, ref, step_context(build, ref))
+        notes = [*notes, *getattr(made, "notes", ())]
+    manifest = StageManifest(
+        family=ref.family,
+        part=ref.part,
+        step=ref.step,
+        version=step.version if step else 1,
+        fingerprint=build.fingerprint(ref),
+        record=build.record_type(ref).__name__,
+        inputs=tuple(build.fingerprint(before) for before in build.before(ref)),
+        planned=planned,
+        kept=kept,
+        dropped=dict(sorted(dropped.items())),
+        shards=tuple(shards),
+        notes=tuple(notes),
+    )
+    if (earlier := build.manifest(ref)) is not None:  # another build was first, and goes on from what it made
+        return earlier
+    build.files(ref).finish(manifest)
+    return manifest
+
+
+def part_summary(build: Build, family: Family, part: Part) -> PartManifest:
+    """A finished part's counts. Raises `AccountingError` if a stage did not get all of the one before."""
+    manifests = []
+    for ref in build.stages(family, part):
+        manifest = build.manifest(ref)
+        assert manifest is not None, f"{ref} is not finished"
+        step = build.step(ref)
+        arrived = len(build.arriving(ref))
+        if build.before(ref) and manifest.planned != arrived and (step is None or step.keeps_count):
+            raise AccountingError(f"{ref}: {arrived} records came in, but {manifest.planned} were planned")
+        manifests.append(manifest)
+    kept = manifests[-1].kept
+    dropped = {manifest.step: dict(manifest.dropped) for manifest in manifests if manifest.dropped}
+    reviewed = waiting = 0
+    if part.people:
+        seen = reviewed_keys(build, family, part)
+        reviewed, needed = len(seen), part.people.needed
+        waiting = kept - reviewed if part.people.share == "every" else 0
+        if needed is not None:
+            waiting = sum(
+                record.key not in seen and needed(record) for record in build.read(build.stages(family, part)[-1])
+            )
+    return PartManifest(
+        family=family.name,
+        part=part.name,
+        planned=kept + sum(sum(reasons.values()) for reasons in dropped.values()),
+        kept=kept - waiting,
+        dropped=dropped,
+        waiting=waiting,
+        reviewed=reviewed,
+        stages=tuple(manifests),
+        files=(),
+    )

@@ -1,0 +1,93 @@
+"""Evaluations in dialogues: parts of the build made again with the evaluated model in place of the build's own."""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from flows.construct.engine import Family
+from flows.construct.evaluation import DialogueEvaluation
+from flows.construct.progress import ProgressListener
+from flows.construct.stages import Build, FamilyBuild, RebuiltParts, StageRef
+from flows.evaluate.rows import evaluated_rows
+from flows.llm.model import BudgetSpent, Model, NoAnswer, Out, Prompt, Usage
+from flows.project.project import Project
+from flows.run.in_process import runner_here
+
+
+def build_with(project: Project, family: Family, name: str, limit: int | None) -> Build:
+    """The build, with the parts that hold and rate dialogues to be made again with the model of that name.
+
+    Their stages are in the build's store under their own fingerprints: a stage that the build or an earlier evaluation
+    has made with the same inputs is used as it is. `limit` is how many records to take. Raises `WrongInput`.
+    """
+    held = family.evaluation.dialogues
+    assert held is not None
+    evaluated_rows(project, family, limit)
+    built = project.build.families[family.name]
+    settings = built.settings.model_copy(update={held.models: (name,)})
+    models = {**project.models.of(family, settings), name: project.models.model(name, family)}
+    if family.ready is not None:
+        family.ready(settings, models)
+    return _beside_build(project, FamilyBuild(family, settings, built.prompts, models), held, limit)
+
+
+def _beside_build(project: Project, made: FamilyBuild, held: DialogueEvaluation, limit: int | None) -> Build:
+    """The build with its dialogue parts to be made again as `made` configures them."""
+    return Build(
+        [made],
+        store=project.store,
+        seed=project.build.seed,
+        limit=project.build.limit,
+        embedder=project.embedder,
+        verdicts=project.verdicts,
+        built=project.built,
+        rebuilt=RebuiltParts(made.family.name, held.parts, limit),
+    )
+
+
+class _AsPaid:
+    """A model whose budget is spent: it gives the answers that were paid for; any other question drops its record."""
+
+    def __init__(self, model: Model, spent_usd: float) -> None:
+        self.name = model.name
+        self._model = model
+        self._spent_usd = spent_usd
+
+    async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
+        try:
+            return await self._model.complete(prompt, inputs, draw=draw, usage=usage)
+        except BudgetSpent as spent:
+            raise NoAnswer("the budget is spent", str(spent)) from spent
+
+    def identity(self) -> Mapping[str, object]:
+        """The model's, and what had been paid by then: more may be paid later."""
+        return {**self._model.identity(), "paid": self._spent_usd}
+
+
+def as_paid(project: Project, family: Family, build: Build, limit: int | None) -> Build:
+    """A build by `build_with` that the budget has stopped, as far as it was answered; the rest is dropped.
+
+    Its stages lie beside those of the whole build, which can still be resumed.
+    """
+    configured, held = build.families[family.name], family.evaluation.dialogues
+    assert held is not None
+    spent = project.models.cache.spent_usd()
+    models: dict[str, Model] = {name: _AsPaid(model, spent) for name, model in configured.models.items()}
+    return _beside_build(project, FamilyBuild(family, configured.settings, configured.prompts, models), held, limit)
+
+
+def hold(project: Project, family: Family, build: Build, listener: ProgressListener, usage: Usage) -> None:
+    """Run the unfinished stages of a build by `build_with`; `usage` adds up what they ask.
+
+    What was finished when a run was killed is not run again, and what was answered comes from the cache.
+    """
+    held = family.evaluation.dialogues
+    assert held is not None
+
+    def called(ref: StageRef, took: Usage) -> None:
+        usage.add(took)
+        listener.called(ref, took)
+
+    build.called = called
+    runner = runner_here(project, build, listener)
+    runner.run(ref for name in held.parts for ref in build.stages(family, family.part(name)))

@@ -1,0 +1,130 @@
+"""The files of an evaluation in dialogues: its records, what was dropped, and what its tables read of both."""
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import ValidationError
+
+from data.publish.rows import ADDED
+from data.sources.files import json_lines
+from data.sources.spec import Row
+from data.whole_file import whole_file
+from flows.construct.engine import Family
+from flows.construct.evaluation import DialogueContext
+from flows.construct.stages import Build
+from flows.evaluate.predictions import remove_tables
+from flows.project.project import Project
+from schemas.base import Dropped, Frozen, Record
+from schemas.errors import first_problem
+
+T = TypeVar("T", bound=Frozen)
+
+
+def dialogue_context(family: Family, build: Build) -> DialogueContext:
+    """What the tables may read of a finished build, of its own or by `build_with`."""
+
+    def dropped(name: str) -> Iterator[Dropped]:
+        for ref in build.stages(family, family.part(name)):
+            yield from build.read(ref).dropped()
+
+    return DialogueContext(
+        build.families[family.name].settings, build.seed, lambda name: build.accepted(family.name, name), dropped
+    )
+
+
+DROPPED = "dropped"
+
+
+class Written(NamedTuple):
+    """A file of records, and how many it had before."""
+
+    path: Path
+    before: int
+
+
+def write_dialogues(family: Family, context: DialogueContext, stem: Path) -> list[Written]:
+    """Write an evaluation's records to `STEM.PART.jsonl`, and what was dropped, and why, to `STEM.dropped.jsonl`.
+
+    Tables of what was there before are removed.
+    """
+    held = family.evaluation.dialogues
+    assert held is not None
+    for name in (stem, *(beside(stem, part).with_suffix("") for part in held.parts)):
+        remove_tables(name)
+    written = [write_records(context.records(part), beside(stem, part)) for part in held.parts]
+    dropped = (one for part in held.parts for one in context.dropped(part))
+    return [*written, write_records(dropped, beside(stem, DROPPED))]
+
+
+def given_context(family: Family, project: Project, path: Path) -> DialogueContext:
+    """What the tables may read of the last part's records in a file, and of what lies beside it by `write_dialogues`.
+
+    Columns that a release adds are left out. Raises `WrongInput` for a row that is no such record.
+    """
+    held = family.evaluation.dialogues
+    assert held is not None
+    *earlier, last = held.parts
+    records = {last: read_records(path, family, last)}
+    stem = path.with_name(path.name.removesuffix(f".{last}.jsonl"))
+    dropped: list[Dropped] = []
+    if stem != path and all(beside(stem, name).is_file() for name in (*earlier, DROPPED)):
+        records |= {name: read_records(beside(stem, name), family, name) for name in earlier}
+        advice = f"a row tells what was dropped; `touchstone evaluate {family.name}` writes them"
+        dropped = [_row_as(Dropped, row, advice) for row in json_lines(str(beside(stem, DROPPED)))]
+    steps = {name: {step.name for step in family.part(name).steps} for name in held.parts}
+
+    def of(name: str) -> Iterable[Any]:
+        if name in held.parts:
+            return records.get(name, ())
+        return project.build.accepted(family.name, name)
+
+    return DialogueContext(
+        project.build.families[family.name].settings,
+        project.build.seed,
+        of,
+        lambda name: [one for one in dropped if one.step in steps[name]],
+    )
+
+
+def read_records(path: Path, family: Family, part: str) -> list[Record]:
+    """The records of a part in a JSONL file. Raises `WrongInput` for a row that is none, or a key that stands twice."""
+    item = family.part(part).item
+    added = {field.name for field in ADDED} - set(item.model_fields)
+    advice = f"a row is a record of {family.name}-{part}; `touchstone evaluate {family.name}` writes them"
+    records: dict[str, Record] = {}
+    for row in json_lines(str(path)):
+        record = _row_as(item, row, advice, added)
+        if record.key in records:
+            raise row.error(f"the key {record.key} stands twice", "give one row for each")
+        records[record.key] = record
+    return list(records.values())
+
+
+def _row_as(kind: type[T], row: Row, advice: str, added: Collection[str] = ()) -> T:
+    try:
+        return kind.model_validate({name: value for name, value in row.values.items() if name not in added})
+    except ValidationError as error:
+        raise row.error(first_problem(error, "the row"), advice) from error
+
+
+def beside(stem: Path, name: str) -> Path:
+    """The file of a part's records, of those that an evaluation writes."""
+    return stem.with_name(f"{stem.name}.{name}.jsonl")
+
+
+def write_records(records: Iterable[Frozen], path: Path) -> Written:
+    """Write records as JSONL, to a file that is there when it is whole."""
+    before = rows_in(path)
+    with whole_file(path) as out:
+        for record in records:
+            out.write(record.model_dump_json() + "\n")
+    return Written(path, before)
+
+
+def rows_in(path: Path) -> int:
+    """How many rows a JSONL file has; none where there is no file."""
+    if not path.exists():
+        return 0
+    with path.open("rb") as lines:
+        return sum(1 for _ in lines)

@@ -1,0 +1,181 @@
+"""The rows that are put to a model: all accepted ones, or those that a limit and the configuration choose."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, groupby
+from typing import Any, Protocol
+
+from data.stage_files import Stage
+from flows.construct.engine import Family
+from flows.construct.settings import FamilySettings
+from flows.project.project import Project
+from schemas.errors import WrongInput
+
+ROWS_AT_ONCE = 64
+"""Rows whose questions are in flight together; the model's own limits decide how many requests are."""
+LONG_ROWS_AT_ONCE = 8
+"""The same, of rows with a text of up to 1.5 MB, which several questions of a row repeat."""
+
+
+class Rows(Protocol):
+    """What is put to a model, some rows at a time."""
+
+    def __len__(self) -> int: ...
+    def batches(self, most: int) -> Iterator[list[Any]]: ...
+
+
+class GivenRows:
+    """Rows that are at hand."""
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def batches(self, most: int) -> Iterator[list[Any]]:
+        """The rows, some at a time."""
+        for start in range(0, len(self._rows), most):
+            yield list(self._rows[start : start + most])
+
+
+class EvaluatedRows:
+    """The accepted rows that are put to a model, part after part, read from disk as they are asked for."""
+
+    def __init__(
+        self,
+        stages: list[Stage[Any]],
+        limit: int | None,
+        chosen: Callable[[Any], bool] | None = None,
+    ) -> None:
+        """The rows that are `chosen`, by default all.
+
+        With a `limit`, so many of each part: of one in several files, of each file as many as of the others.
+        """
+        self._pieces = [piece for stage in stages for piece in _pieces(stage, limit, chosen)]
+        self.built = sum(map(len, stages))
+        """How many rows there are, chosen or not."""
+        self.notes: tuple[str, ...] = ()
+        """What a reader of their scores should know."""
+
+    def __len__(self) -> int:
+        return sum(stop - start for _, start, stop in self._pieces)
+
+    def __iter__(self) -> Iterator[Any]:
+        for stage, start, stop in self._pieces:
+            yield from stage.slice(start, stop)
+
+    def sampled(self, long: int) -> Iterator[tuple[Any, float]]:
+        """The rows, each with how many it stands for: of a file of long texts, `long` of its rows."""
+        for stage, start, stop in self._pieces:
+            if not _in_files(stage):
+                yield from ((row, 1.0) for row in stage.slice(start, stop))
+                continue
+            taken = min(long, stop - start)
+            for place in range(taken):
+                at = start + place * (stop - start) // taken
+                yield from ((row, (stop - start) / taken) for row in stage.slice(at, at + 1))
+
+    def batches(self, most: int = ROWS_AT_ONCE) -> Iterator[list[Any]]:
+        """The rows, some at a time."""
+        for stage, first, last in self._pieces:
+            size = LONG_ROWS_AT_ONCE if _in_files(stage) else most
+            for start in range(first, last, size):
+                yield list(stage.slice(start, min(start + size, last)))
+
+
+def _in_files(stage: Stage[Any]) -> bool:
+    """Whether its rows are finished files, each of one kind (a dataset and level), of long texts."""
+    return any(shard.rows for shard in stage.manifest.shards)
+
+
+def _pieces(
+    stage: Stage[Any], limit: int | None, chosen: Callable[[Any], bool] | None
+) -> list[tuple[Stage[Any], int, int]]:
+    """The stretches of a stage that are asked about, as start and stop."""
+    groups = _files(stage, chosen) if _in_files(stage) else [_stretches(stage, chosen)]
+    sizes = [sum(stop - start for start, stop in stretches) for stretches in groups]
+    taken, left = [0] * len(sizes), len(stage) if limit is None else limit
+    for number, place in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):  # the small ones leave more
+        taken[place] = min(sizes[place], -(-left // (len(sizes) - number)))
+        left -= taken[place]
+    pieces = []
+    for stretches, count in zip(groups, taken, strict=True):
+        wanted = count
+        for start, stop in stretches:
+            if wanted > 0:
+                pieces.append((stage, start, min(stop, start + wanted)))
+                wanted -= stop - start
+    return pieces
+
+
+def _files(stage: Stage[Any], chosen: Callable[[Any], bool] | None) -> list[list[tuple[int, int]]]:
+    """The chosen files of a stage, as start and stop: the rows of a file are of one kind, so its first tells."""
+    sizes = [shard.kept for shard in stage.manifest.shards]
+    spans = [(stop - size, stop) for stop, size in zip(accumulate(sizes), sizes, strict=True) if size]
+    return [
+        [(start, stop)]
+        for start, stop in spans
+        if chosen is None or any(chosen(row) for row in stage.slice(start, start + 1))
+    ]
+
+
+def _stretches(stage: Stage[Any], chosen: Callable[[Any], bool] | None) -> list[tuple[int, int]]:
+    """The chosen rows of a stage, as start and stop of those that follow each other."""
+    if chosen is None:
+        return [(0, len(stage))]
+    kept = groupby(enumerate(map(chosen, stage)), key=lambda one: one[1])
+    runs = [[place for place, _ in run] for is_chosen, run in kept if is_chosen]
+    return [(run[0], run[-1] + 1) for run in runs]
+
+
+def settings_now(project: Project, family: Family) -> FamilySettings:
+    """The build's settings, but for those of evaluations, which are as the configuration says now."""
+    built, evaluation = project.build.families[family.name].settings, family.evaluation
+    names = [*evaluation.settings, *([evaluation.selection.setting] if evaluation.selection else ())]
+    if not names:
+        return built
+    now = project.settings_now[family.name]
+    return built.model_copy(update={name: getattr(now, name) for name in names})
+
+
+def evaluated_rows(project: Project, family: Family, limit: int | None) -> EvaluatedRows:
+    """The rows of the evaluated parts that the build has, and the configuration wants now.
+
+    What it wants and the build has not is noted. Raises `WrongInput` where there are none.
+    """
+    there = [part.name for one, part in project.build.parts() if one.name == family.name]
+    parts = [name for name in family.evaluation.parts if name in there]
+    if not parts:
+        raise WrongInput(
+            f"{family.name}: this build has none of the parts that are put to a model "
+            f"({', '.join(family.evaluation.parts)}); build one of them"
+        )
+    stages = [project.build.accepted(family.name, name) for name in parts]
+    if not any(map(len, stages)):
+        raise WrongInput(
+            f"{family.name}: this build has no rows to be put to a model: nothing was kept, or people have yet to "
+            "write what is theirs (`touchstone annotate push`)"
+        )
+    selection = family.evaluation.selection
+    if selection is None:
+        return EvaluatedRows(stages, limit)
+    name = selection.setting
+    wanted = dict.fromkeys(getattr(settings_now(project, family), name))
+    if wanted.keys() == set(getattr(project.build.families[family.name].settings, name)):
+        return EvaluatedRows(stages, limit)
+    built = set()
+
+    def chosen(row: Any) -> bool:
+        built.add(selection.of(row))
+        return selection.of(row) is None or selection.of(row) in wanted
+
+    rows = EvaluatedRows(stages, limit, chosen)
+    if lacking := [str(one) for one in wanted if one not in built]:
+        said = (
+            f"families.{family.name}.{name}: {', '.join(lacking)}: this build has no rows of it; "
+            f"`touchstone run {project.config_path} --out {project.out}` builds them, where the sources suffice"
+        )
+        if not len(rows):
+            raise WrongInput(f"{project.config_path}: {said}")
+        rows.notes = (said,)
+    return rows

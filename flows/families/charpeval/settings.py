@@ -1,0 +1,39 @@
+"""CHARPEval's block of the configuration, and what a build needs before it can start."""
+
+from collections.abc import Mapping
+
+from pydantic import Field, field_validator
+
+from data.sources import SourceSpec
+from flows.construct.settings import FamilySettings
+from flows.families.charpeval.inference import Shots
+from flows.llm.model import Model
+from schemas.errors import WrongInput
+
+
+class CharpEvalSettings(FamilySettings):
+    """CHARPEval's block of the configuration."""
+
+    sources: tuple[SourceSpec, ...] = Field((), description="Dialogues with knowledge")
+    shots: tuple[Shots, ...] = Field(
+        (0, 3), min_length=1, description="Demonstrations before the dialogue when a model is evaluated (appendix A)"
+    )
+
+    @field_validator("shots")
+    @classmethod
+    def _each_once(cls, value: tuple[Shots, ...]) -> tuple[Shots, ...]:
+        if len(set(value)) != len(value):
+            raise ValueError("each stands once")
+        return value
+
+
+def ready(settings: CharpEvalSettings, models: Mapping[str, Model]) -> None:
+    """Raise `WrongInput` if there is no source, or one in another language than English."""
+    if not settings.sources:
+        raise WrongInput("families.charpeval.sources: is empty; name dialogues with knowledge")
+    for spec in settings.sources:
+        if spec.language != "en":
+            raise WrongInput(
+                f"families.charpeval: {spec.name}: language {spec.language}: CHARPEval reads English; correct the "
+                "source's language, or leave it out"
+            )

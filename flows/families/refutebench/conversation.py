@@ -1,0 +1,201 @@
+"""A dialogue while it is held: the evaluated model's answers (section 5) and their refutations (section 4.2).
+
+The state of a dialogue is its turns. They are sent whole with every message, and each answer is cached under them
+before it is used. A dialogue that was interrupted starts again and passes through the cached answers to the turn at
+which it stopped, without asking, or paying, for any of them again.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from flows.construct.engine import Context, Drop
+from flows.families.refutebench import templates
+from flows.families.refutebench.lexicon import packaged
+from flows.families.refutebench.prompts import (
+    CHECK_REFUTATION,
+    REFUTE,
+    RESPOND,
+    Checked,
+    ToAnswer,
+    ToCheck,
+    ToRefute,
+)
+from flows.families.refutebench.settings import RefuteBenchSettings
+from flows.llm.model import InvalidAnswer, Problem, Said
+from schemas.base import content_hash
+from schemas.refutebench import FOCUSES, PLAIN, DialogueTurn, Focus, RefutationDialogue, Seed
+
+MOST_TRIES = 3
+"""Refutations that are asked for before a dialogue is dropped; the paper gives no number."""
+SAME_ABOVE = 0.9
+"""Cosine above which two refutations of a dialogue say the same; the paper gives no number."""
+
+
+@dataclass
+class Conversation:
+    """A dialogue as far as it has come."""
+
+    opened: RefutationDialogue
+    ctx: Context[RefuteBenchSettings]
+    seeds: Mapping[str, Seed]
+    """Query -> its seed."""
+    turns: list[DialogueTurn] = field(default_factory=list)
+
+    async def ask(self, query: str, *, unrelated: bool = False) -> None:
+        """Put a query to the evaluated model."""
+        await self._say(DialogueTurn(role="user", kind="unrelated" if unrelated else "query", text=query), query)
+
+    async def refute(self, *, standing: bool = False) -> None:
+        """Have the latest answer refuted, and answered anew.
+
+        Section 4.2, fairness: the focus of a refutation is drawn from the seed query and the turn alone, so that every
+        evaluated model meets the same. Section 3 leaves open how a persistent refutation is worded: it is a `standing`
+        one, which holds from now on.
+        """
+        refute = self._by_template if self.opened.refuter == "template" else self._by_agent
+        text, focus = await refute(standing)
+        await self._say(DialogueTurn(role="user", kind="refutation", text=text, focus=focus), self.opened.query)
+
+    async def _say(self, turn: DialogueTurn, query: str) -> None:
+        """Section 5: greedily, with the whole history, as far as the model's window holds it.
+
+        Departure: the paper's dialogues fit into any window. In one that does not, the longest messages are cut in the
+        middle (so that refutations stay whole), and the turn says so.
+        """
+        seed = self.seeds[query]
+        asked = ToAnswer(
+            dialogue=tuple(Said(role=turn.role, text=turn.text) for turn in self.turns),
+            said=turn.text,
+            task=seed.task,
+            text=seed.text,
+            reference=seed.reference,
+            forgetting=self.ctx.settings.forgetting.get(self.opened.model, 0.0),
+            ignoring=self.ctx.settings.ignoring.get(self.opened.model, 0.0),
+        )
+        try:
+            answer = await self.ctx.ask(RESPOND, asked, model=self.opened.model)
+        except InvalidAnswer as invalid:
+            raise Drop(f"evaluated model: {invalid.reason}", invalid.evidence) from invalid
+        answered = DialogueTurn(
+            role="assistant",
+            kind=turn.kind,
+            text=answer.text.strip(),
+            cut_off=answer.cut_off,
+            prompt_cut=answer.prompt_cut,
+        )
+        self.turns += [turn, answered]
+
+    # ---- the refuter (section 4.2) ----
+
+    @property
+    def _earlier(self) -> tuple[str, ...]:
+        return tuple(turn.text for turn in self.turns if turn.role == "user" and turn.kind == "refutation")
+
+    async def _by_template(self, standing: bool) -> tuple[str, Focus]:
+        """Version 1.0, on the same seeds."""
+        seed, response = self.seeds[self.opened.query], self.turns[-1].text
+        lexicon = self.ctx.settings.lexicon or packaged()
+        rng = Random(content_hash("template", self.opened.query, response, len(self._earlier)))
+        return templates.refute(seed.text, seed.task, response, self._earlier, lexicon, rng, standing)
+
+    async def _by_agent(self, standing: bool) -> tuple[str, Focus]:
+        """Figure 3, with a check: not met yet, on focus, one aspect, no repetition, no contradiction.
+
+        Departure: the paper's prompt says that several requirements may be given, and section 4.2 that each is about a
+        certain aspect; we ask for one. The paper has no check. A refutation that fails ours is asked for again with the
+        reason, and after `MOST_TRIES` the dialogue is dropped.
+        """
+        settings = self.ctx.settings
+        focus = focus_of(self.opened.query, len(self._earlier))
+        refused: list[tuple[str, str]] = []
+        for draw in range(MOST_TRIES):
+            asked = ToRefute(
+                task=self.opened.task,
+                query=self.opened.query,
+                response=self.turns[-1].text,
+                earlier=self._earlier,
+                focus=focus,
+                style=settings.style,
+                strong=strong_of(self.opened.query, settings.style),
+                standing=standing,
+                refused=tuple(refused),
+            )
+            try:
+                text = " ".join((await self.ctx.ask(REFUTE, asked, draw=draw)).refutation.split())
+            except InvalidAnswer as invalid:
+                raise Drop(f"refuter: {invalid.reason}", invalid.evidence) from invalid
+            problem = await self._problem(text, focus)
+            if problem is None:
+                return text, focus
+            refused.append((text, problem[1]))
+            reason = problem[0]
+        raise Drop(f"refutation {reason}", "; ".join(text for text, _ in refused))
+
+    async def _problem(self, text: str, focus: Focus) -> Problem:
+        if not _bare(text):
+            return "without words", "it says nothing"
+        earlier = self._earlier
+        same = next((other for other in earlier if _bare(other) == _bare(text)), None)
+        if same is None and earlier and self.opened.style != PLAIN:  # plain ones differ in a word: "say this for that"
+            same = await asyncio.to_thread(self._same_meaning, text)
+        if same is not None:
+            return "repeated", f"it says again: {same}"
+        asked = ToCheck(
+            query=self.opened.query, response=self.turns[-1].text, refutation=text, focus=focus, earlier=earlier
+        )
+        try:
+            return fault_of(await self.ctx.ask(CHECK_REFUTATION, asked), focus, earlier)
+        except InvalidAnswer as invalid:
+            raise Drop(f"check of the refutation: {invalid.reason}", invalid.evidence) from invalid
+
+    def _same_meaning(self, text: str) -> str | None:
+        """The earlier refutation that means the same in other words."""
+        embedder = self.ctx.step.embedder
+        # The embedder does not tell Chinese words apart: refutations that name others do not say the same.
+        readable = [other for other in self._earlier if embedder.reads(other) and _chinese(other) == _chinese(text)]
+        if not readable or not embedder.reads(text):
+            return None
+        vectors = embedder.embed([text, *readable])
+        cosines = vectors[1:] @ vectors[0]
+        nearest = int(cosines.argmax())
+        return readable[nearest] if cosines[nearest] > SAME_ABOVE else None
+
+
+def focus_of(query: str, number: int) -> Focus:
+    """The focus of a query's refutation of this number (figure 3: "randomly chosen"), the same for every model."""
+    return Random(content_hash("focus", query, number)).choice(FOCUSES)
+
+
+def strong_of(query: str, style: Sequence[str]) -> str:
+    """The style rule that is strong throughout a query's dialogues, the same for every model.
+
+    Departure: in figure 3 each refutation is highly ambiguous, highly abstract and highly emotional at once, which no
+    person is. We draw one of them from the query; the others apply to a lesser degree.
+    """
+    return Random(content_hash("strong", query)).choice(style) if style else ""
+
+
+def fault_of(checked: Checked, focus: Focus, earlier: Sequence[str]) -> Problem:
+    """Why a checked refutation is refused, with the advice to the refuter; None if it is not."""
+    if checked.met:
+        return "met already", "the answer does that already"
+    if checked.off_focus:
+        return "off its focus", f"it asks for something else than a change in {focus}"
+    if checked.aspects != 1:
+        return "of several aspects", f"it asks for {checked.aspects} things; ask for one"
+    if 0 < checked.repeats <= len(earlier):
+        return "repeated", f"it says again: {earlier[checked.repeats - 1]}"
+    if 0 < checked.contradicts <= len(earlier):
+        return "contradicted", f"it goes against: {earlier[checked.contradicts - 1]}"
+    return None
+
+
+def _chinese(text: str) -> str:
+    return "".join(character for character in text if "\u3400" <= character <= "\u9fff")
+
+
+def _bare(text: str) -> str:
+    """The letters and digits alone, in lower case."""
+    return "".join(character for character in text.lower() if character.isalnum())

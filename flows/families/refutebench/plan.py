@@ -1,0 +1,141 @@
+"""The plan of a build: which seeds, dialogues and ratings there are, and how many, before anything is asked."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+from flows.construct.engine import Slot, StepContext
+from flows.families.refutebench.prompts import CHECK_REFUTATION, RATE_REFUTATION, RATE_TASK, REFUTE, RESPOND
+from flows.families.refutebench.settings import RefuteBenchSettings
+from schemas.refutebench import TASKS, Protocol, RefutationDialogue, Seed, SeedTask
+from schemas.source import Assignment
+
+TEMPLATE_TASKS = ("translation", "writing")
+"""What version 1.0's templates refute (its third task, question answering, is none of version 2.0's)."""
+
+TasksOfSources = Mapping[tuple[str, str], Sequence[SeedTask]]
+"""(format, name) of a source -> the tasks that read it."""
+
+
+# ---- seeds ----
+
+
+def tasks_of_sources(step: StepContext[RefuteBenchSettings]) -> TasksOfSources:
+    """The tasks that read each source."""
+    settings = step.settings
+    tasks: dict[tuple[str, str], list[SeedTask]] = defaultdict(list)
+    for task in TASKS:
+        for spec in settings.sources.get(task, ()):
+            tasks[spec.format, spec.name].append(task)
+    return tasks
+
+
+def tasks_of(source: Assignment, tasks: TasksOfSources) -> Sequence[Slot]:
+    """A seed of the source record for each task that reads it; of a released seed, for its own task alone."""
+    reading = tasks.get((source.format, source.source.source), ())
+    return [{"task": task} for task in ([source.task] if source.task and reading else reading)]
+
+
+# ---- dialogues ----
+
+
+def dialogues_of(seed: Seed, settings: RefuteBenchSettings) -> Sequence[Slot]:
+    """A dialogue of each protocol, with each model by each refuter that knows the task."""
+    return [
+        {"model": model, "refuter": refuter, **protocol}
+        for model in settings.evaluated
+        for refuter in settings.refuters
+        if refuter == "agent" or seed.task in TEMPLATE_TASKS
+        for protocol in protocols_of(settings)
+    ]
+
+
+def protocols_of(settings: RefuteBenchSettings) -> Sequence[Slot]:
+    """Transient, and persistent for each C."""
+    persistent: list[Slot] = [{"protocol": "persistent", "unrelated": count} for count in settings.unrelated]
+    return [{"protocol": "transient", "unrelated": 0}, *persistent]
+
+
+# ---- ratings ----
+
+
+def evaluators_of(step: StepContext[RefuteBenchSettings]) -> Sequence[str]:
+    """The evaluators."""
+    return step.settings.evaluators
+
+
+def ratings_of(dialogue: RefutationDialogue, evaluators: Sequence[str]) -> Sequence[Slot]:
+    """The ratings of a dialogue, by each evaluator.
+
+    How each refutation is followed by the answer to it, R(a_{i+1}, r_i), as in section 5.1.1; how the first is followed
+    by every later answer, R(a_j, r_0), of which table 5 takes the last and figure 6 the course; and of a transient
+    dialogue how every answer does what the query asks, R(q, a_j), of which table 6 takes the first and the last.
+    """
+    return _ratings(dialogue.protocol, len(dialogue.answers), len(dialogue.refutations), evaluators)
+
+
+def ratings_planned(slot: Slot, settings: RefuteBenchSettings) -> Sequence[Slot]:
+    """The ratings of the dialogue of a slot once it is finished."""
+    if slot["protocol"] == "transient":
+        return _ratings("transient", settings.rounds + 1, settings.rounds, settings.evaluators)
+    return _ratings("persistent", 3 if slot["unrelated"] else 2, 1, settings.evaluators)
+
+
+def _ratings(protocol: Protocol, answers: int, refutations: int, evaluators: Sequence[str]) -> Sequence[Slot]:
+    pairs = [(i, j) for i in range(refutations) for j in range(i + 1, answers) if i == 0 or j == i + 1]
+    ratings: list[Slot] = [{"aspect": "refutation", "refutation": i, "answer": j} for i, j in pairs]
+    if protocol == "transient":
+        ratings += [{"aspect": "task", "refutation": -1, "answer": j} for j in range(answers)]
+    return [{"evaluator": evaluator, **rating} for evaluator in evaluators for rating in ratings]
+
+
+# ---- numbers for estimates, if nothing is dropped ----
+
+
+def tasks_per_record(settings: RefuteBenchSettings) -> int:
+    """Tasks of a source record, of the source that most tasks read; a released seed has one task whoever reads it."""
+    reading = Counter(
+        source for specs in settings.sources.values() for source in {(spec.format, spec.name) for spec in specs}
+    )
+    return max((tasks for (format_, _), tasks in reading.items() if format_ != "touchstone"), default=1)
+
+
+def seeds_wanted(settings: RefuteBenchSettings) -> int:
+    """Seeds over all tasks that have a source."""
+    tasks = [task for task in TASKS if settings.sources.get(task)]
+    released = any(spec.format == "touchstone" for task in tasks for spec in settings.sources[task])
+    return settings.seeds_per_task * len(TASKS if released else tasks)
+
+
+def dialogues_per_seed(settings: RefuteBenchSettings) -> int:
+    """Dialogues of a seed whose task every refuter knows."""
+    return len(settings.evaluated) * len(settings.refuters) * len(protocols_of(settings))
+
+
+def dialogue_calls(settings: RefuteBenchSettings) -> Mapping[str, float]:
+    """Calls of a dialogue, by prompt; the template refutes without a model."""
+
+    def mean(transient: int, persistent: Callable[[int], int]) -> float:
+        """Over the dialogues of a seed; `persistent` by C."""
+        return (transient + sum(map(persistent, settings.unrelated))) / (1 + len(settings.unrelated))
+
+    answers = mean(settings.rounds + 1, lambda count: 3 + count if count else 2)
+    refuted = mean(settings.rounds, lambda count: 1)
+    refuted *= ("agent" in settings.refuters) / len(settings.refuters)
+    return {RESPOND.name: answers, REFUTE.name: refuted, CHECK_REFUTATION.name: refuted}
+
+
+def rating_calls(settings: RefuteBenchSettings) -> Mapping[str, float]:
+    """Calls of a rating, by prompt: it is either of a refutation or of the task."""
+    ratings = _ratings_per_seed(settings)
+    following = sum(rating["aspect"] == "refutation" for rating in ratings) / len(ratings)
+    return {RATE_REFUTATION.name: following, RATE_TASK.name: 1 - following}
+
+
+def ratings_per_dialogue(settings: RefuteBenchSettings) -> float:
+    """Ratings of a dialogue: the mean over the protocols."""
+    return len(_ratings_per_seed(settings)) / len(protocols_of(settings))
+
+
+def _ratings_per_seed(settings: RefuteBenchSettings) -> Sequence[Slot]:
+    """The ratings of a seed's dialogues with one model and refuter."""
+    return [rating for protocol in protocols_of(settings) for rating in ratings_planned(protocol, settings)]

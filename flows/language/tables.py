@@ -1,0 +1,24 @@
+"""The tables beside a language's modules: values with tabs between them; a line of comment begins with `#`."""
+
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def rows(language: str, table: str) -> tuple[tuple[str, ...], ...]:
+    """Return the rows of `<table>.tsv` of a language."""
+    lines = files(f"flows.language.{language}").joinpath(f"{table}.tsv").read_text(encoding="utf-8").splitlines()
+    return tuple(tuple(line.split("\t")) for line in lines if line and not line.startswith("#"))
+
+
+@cache
+def lists(language: str, table: str) -> dict[str, tuple[str, ...]]:
+    """Return the lists of a table by name; a space within an entry is written `_`."""
+    return {
+        name: tuple(entry.replace("_", " ") for entry in entries.split()) for name, entries in rows(language, table)
+    }
+
+
+def word_list(language: str, name: str) -> frozenset[str]:
+    """Return a list of `words.tsv`."""
+    return frozenset(lists(language, "words")[name])

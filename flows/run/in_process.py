@@ -1,0 +1,87 @@
+"""Runs the pieces of stages in this process: estimates, previews, and evaluations in dialogues."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+
+from flows.construct.engine import SetStep
+from flows.construct.progress import ProgressListener
+from flows.construct.runner import File, Piece, Runner
+from flows.construct.running import run_file, run_people, run_set, run_shard, run_source
+from flows.construct.stages import SOURCE, Build, StageRef
+from flows.llm.rules import Rules
+from flows.project.locks import one_stage
+from flows.project.project import Project
+from schemas.manifest import ShardManifest
+
+SHARDS_AT_ONCE = 8
+"""Shards of a stage in work at once. They share one event loop and the models' limits."""
+
+
+class InProcess:
+    """Runs shards on the loop that all model calls share, and everything else in the thread of its stage."""
+
+    def __init__(self, project: Project, build: Build) -> None:
+        self._project = project
+        self._build = build
+        self._work: set[Future[ShardManifest]] = set()
+        self._stopped = False
+
+    @property
+    def at_once(self) -> int:
+        """Shards of a stage in work at once."""
+        return SHARDS_AT_ONCE
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a stage has failed, or the project is stopped."""
+        return self._stopped or self._project.stopped
+
+    def load(self, ref: StageRef) -> None:
+        """Load the embedder for a stage that asks servers: on the loop, loading would make other calls time out."""
+        step, family = self._build.step(ref), self._build.families[ref.family]
+        if step is None or not step.embeds:
+            return
+        if not all(isinstance(family.models[name], Rules) for name in step.models(family.settings)):
+            self._project.load_embedder()
+
+    def submit(self, ref: StageRef, piece: Piece) -> Future[ShardManifest]:
+        """Begin a shard; write a file."""
+        if isinstance(piece, File):
+            done: Future[ShardManifest] = Future()
+            done.set_result(run_file(self._build, ref, piece.index, piece.file))
+            return done
+        future = self._project.submit(run_shard(self._build, ref, piece.index, piece.start, piece.stop))
+        self._work.add(future)
+        future.add_done_callback(self._work.discard)
+        if self._stopped:  # by another stage
+            future.cancel()
+        return future
+
+    def run_whole(self, ref: StageRef, progress: Callable[[int, int], None]) -> None:
+        """Run a stage in one piece."""
+        run_whole_here(self._project, self._build, ref, progress)
+
+    def stop(self) -> None:
+        """End what waits for models."""
+        self._stopped = True
+        for future in list(self._work):
+            future.cancel()
+
+
+def run_whole_here(project: Project, build: Build, ref: StageRef, progress: Callable[[int, int], None]) -> None:
+    """Run a stage of an `all_` step, a source or people stage. A step that asks nothing keeps off the models' loop."""
+    step = build.step(ref)
+    if isinstance(step, SetStep):
+        work = run_set(build, ref, progress)
+        project.run(work) if step.prompts else asyncio.run(work)
+    elif ref.step == SOURCE:
+        run_source(build, ref)
+    else:
+        run_people(build, ref)
+
+
+def runner_here(project: Project, build: Build, listener: ProgressListener | None = None) -> Runner:
+    """A runner of a build's stages in this process."""
+    return Runner(build, InProcess(project, build), partial(one_stage, project.state), listener)
