@@ -3,7 +3,6 @@
 import ast
 import importlib.util
 import json
-import math
 import subprocess
 import sys
 from collections import Counter
@@ -37,7 +36,6 @@ from tests.released import (
     enriched_cases,
     long_contexts,
     replies,
-    right_in_part,
     swap_cases,
     uraq_rows,
     weighed,
@@ -422,51 +420,3 @@ def test_another_family_s_data_and_a_missing_file_are_told(folder: Path) -> None
     predictions = write_lines(folder / "p.jsonl", [])
     assert "expected a column item_id, found none" in alone(folder, "scorers/uraq.py", predictions, data, code=2).stderr
     assert "No such file" in alone(folder, "scorers/uraq.py", predictions, "gone.jsonl", code=2).stderr
-
-
-# ---- what the harness calls ----
-
-
-def test_the_harness_s_figures_of_uraq_are_the_tables() -> None:
-    rows = uraq_rows((1, 10))
-    given_ = right_in_part(rows, 3)
-    by_id = {row.id: row.model_dump(mode="json") for row in rows}
-    found: dict[str, list[Any]] = {}
-    for one in given_:
-        for name, value in uraq.process_results(
-            {**by_id[one["id"]], "variant": one["variant"]}, [one["prediction"]]
-        ).items():
-            found.setdefault(name, []).append(value)
-    tables = uraq.score(by_id.values(), given_).tables
-    assert uraq.overall(found["overall"]) == pytest.approx(over(tables["overall accuracy"]))
-    for need in NEEDS:
-        cells = [cell for cell in tables["case-level accuracy"] if need in cell[0]]
-        assert uraq.case_level(found[f"case_{need}"]) == pytest.approx(over(cells))
-        for setting in SETTINGS:
-            cells = [cell for cell in tables["setting-specific accuracy"] if cell[0].endswith(f"{need} / {setting}")]
-            assert sum(found[f"{need}_{setting}"]) / len(found[f"{need}_{setting}"]) == pytest.approx(over(cells))
-    assert sum(found["untagged"]) / len(found["untagged"]) == pytest.approx(over(tables["replies without <output>"]))
-    assert math.isnan(uraq.overall([]))
-
-
-def over(cells: Iterable[Any]) -> float:
-    """The mean over all columns of a table, each by its number."""
-    kept = [(value, n) for _, _, value, n in cells if n]
-    return sum(value * n for value, n in kept) / sum(n for _, n in kept)
-
-
-def test_the_harness_s_figures_of_reeval_are_the_tables() -> None:
-    cases = enriched_cases()
-    given_ = reeval_replies(cases, 5)
-    by_id = {case.id: case.model_dump(mode="json") for case in cases}
-    found: dict[str, list[Any]] = {}
-    for one in given_:
-        for name, value in reeval.process_results(
-            {**by_id[one["id"]], "variant": one["variant"]}, [one["prediction"]]
-        ).items():
-            found.setdefault(name, []).append(value)
-    tables = reeval.score(by_id.values(), given_).tables
-    cells = {(name, column): value for name, own in tables.items() for _, column, value, _ in own}
-    assert reeval.both_right(found["em_both"]) == pytest.approx(cells["category 2", "EM"])
-    assert reeval.mean_of_both(found["f1_both"]) == pytest.approx(cells["category 2", "F1"])
-    assert sum(found["f1_original"]) / 3 == pytest.approx(cells["category 2, original evidence", "F1"])
