@@ -70,19 +70,29 @@ class SharedServer:
         self._folder = copy_seed(seed, folder)
 
     @contextlib.contextmanager
-    def emptied(self, folder: Path) -> Iterator[Served]:
-        """The running server with the seed's database, its state folder linked at `folder`."""
-        with (
-            contextlib.closing(sqlite3.connect(self._seed / server.DATA / server.DATABASE)) as empty,
-            contextlib.closing(sqlite3.connect(self._folder / server.DATA / server.DATABASE)) as used,
-        ):
-            empty.backup(used)  # under SQLite's own locks: the server opens a connection for each request
+    def emptied(self, folder: Path, database: Path | None = None) -> Iterator[Served]:
+        """The running server with the seed's database, or that one, its state folder linked at `folder`."""
+        _copy_database(database or self._seed / server.DATA / server.DATABASE, self._database)
         running = server.up(self._folder)
         folder.parent.mkdir(parents=True)
         folder.symlink_to(self._folder)
         with connect(running.url, running.owner.token) as client:
             yield Served(folder, running.url, running.owner.token, client)
 
+    def save(self, database: Path) -> None:
+        """Copy the server's database as it is now."""
+        _copy_database(self._database, database)
+
     def stop(self) -> None:
         """End the server."""
         server.down(self._folder)
+
+    @property
+    def _database(self) -> Path:
+        return self._folder / server.DATA / server.DATABASE
+
+
+def _copy_database(source: Path, target: Path) -> None:
+    """Copy under SQLite's own locks: a running server opens a connection for each request."""
+    with contextlib.closing(sqlite3.connect(source)) as read, contextlib.closing(sqlite3.connect(target)) as written:
+        read.backup(written)

@@ -2,11 +2,11 @@
 
 import errno
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import fsspec
 import pytest
 
 from annotation.label_studio.answers import unchecked_answers
@@ -20,7 +20,7 @@ from flows.annotate.work import last_pull, read_annotations
 from flows.construct.people import every
 from schemas.errors import Failed, WrongInput
 from schemas.rubric import Choice
-from tests.label_studio import Served
+from tests.label_studio import Served, SharedServer
 from tests.test_flows_annotate_work import ANIMALS, TWO, Bench, right, verdicts
 from tests.toy import WORDS
 
@@ -32,16 +32,30 @@ def bench(label_studio: Served, tmp_path: Path) -> Bench:
     return Bench(label_studio, tmp_path, TWO, every(WORDS))
 
 
+@pytest.fixture(scope="module")
+def pulled(shared_label_studio: SharedServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six words among two people, who have done theirs, pulled: the build, and the server's database."""
+    place = tmp_path_factory.mktemp("pulled")
+    with shared_label_studio.emptied(place / "state" / "label-studio") as server:
+        bench = Bench(server, place / "build", TWO, every(WORDS))
+        bench.folder.mkdir()
+        project = bench.project(ANIMALS[:6])
+        push(project, server.client)
+        for by in TWO:
+            bench.do_all("toy-words", by, right)
+        pull(project, server.client)
+        assert set(verdicts(project).values()) == {"accept"}
+        shared_label_studio.save(place / "database")
+    return place
+
+
 @pytest.fixture
-def made(bench: Bench) -> Made:
-    """Six words among two people, who have done theirs, pulled."""
-    project, client = bench.project(ANIMALS[:6]), bench.served.client
-    push(project, client)
-    for by in TWO:
-        bench.do_all("toy-words", by, right)
-    pull(project, client)
-    assert set(verdicts(project).values()) == {"accept"}
-    return bench, project, client
+def made(pulled: Path, shared_label_studio: SharedServer, tmp_path: Path) -> Iterator[Made]:
+    """A copy of `pulled`."""
+    shutil.copytree(pulled / "build", tmp_path / "build")
+    with shared_label_studio.emptied(tmp_path / "state" / "label-studio", pulled / "database") as server:
+        bench = Bench(server, tmp_path / "build", TWO, every(WORDS))
+        yield bench, bench.project(ANIMALS[:6]), server.client
 
 
 def files(project: Any) -> dict[str, bytes]:
@@ -245,17 +259,17 @@ def test_a_disk_that_fills_leaves_every_file_whole(
     before = files(project)
     row = bench.queue("toy-words", "a1")[0]
     bench.hand_in(row, "a1", {"decision": "no"})
-    real: Callable[..., Any] = fsspec.implementations.local.LocalFileSystem.open
+    real: Callable[..., Any] = Path.open
 
-    def full(self: Any, path: str, *rest: Any, **more: Any) -> Any:
-        if file in path:
+    def full(self: Path, mode: str = "r", *rest: Any, **more: Any) -> Any:
+        if file in str(self) and mode == "wb":
             raise OSError(number, os.strerror(number))
-        return real(self, path, *rest, **more)
+        return real(self, mode, *rest, **more)
 
     queue = projects_of(client, "toys")["toys/toy-words@1/a1"].id
     mark(project.state, queue)
     with monkeypatch.context() as patch:
-        patch.setattr(fsspec.implementations.local.LocalFileSystem, "open", full)
+        patch.setattr(Path, "open", full)
         with pytest.raises(Failed, match=f"{file}: cannot be written"):
             pull(project, client)
     assert marked(project.state) == {queue}, "it is still to be pulled"
