@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 from annotation.guideline import guideline_page
 from annotation.label_studio.accounts import Owner, read_owner
 from annotation.label_studio.config import QUESTION, hotkeys, label_config
-from annotation.label_studio.sync import KEY, VIEW, Queue, QueuedTask
+from annotation.label_studio.sync import KEY, VIEW, Queue, QueuedTask, push_queue
 from annotation.label_studio.task_data import data_fields, task_data
 from annotation.practice import practice_for, practice_of, practice_rubric
 from annotation.review import review_of, review_task, revision_of, revision_task
-from flows.annotate.push import push
 from flows.annotate.queues import LONGEST_TITLE
 from flows.annotate.rubrics import HERE, rubrics
 from schemas.annotation import Annotation, Finding
@@ -203,7 +202,7 @@ def result(rubric: Rubric, answers: Mapping[str, str], spans: Mapping[str, list[
 def make(server: Served, form: Form) -> int:
     """A project of the form with its task; returns its number."""
     task = QueuedTask(form.task.key, form.task.id, task_data(form.rubric, form.task))
-    return push(server.client, queue_of(form, "a1", [task]), None).project
+    return push_queue(server.client, queue_of(form, "a1", [task]), None).project
 
 
 def queue_of(form: Form, by: str, tasks: Sequence[QueuedTask]) -> Queue:
@@ -262,7 +261,7 @@ async def photograph_tables(page: Any, server: Served, folder: Path) -> None:
     for by, number in (("a2", 5), ("a3", 0)):
         keys = [f"{place}" for place in range(number)]
         tasks = [QueuedTask(key, key, {**data, KEY: key, VIEW: key}) for key in keys]
-        done = push(server.client, queue_of(form, by, tasks), None)
+        done = push_queue(server.client, queue_of(form, by, tasks), None)
         if number:
             server.client.annotate(server.client.list_tasks(done.project)[0]["id"], [])
         await page.goto(done.url)

@@ -18,6 +18,7 @@ from flows.families.charpeval.facts import unnamed_entities
 from flows.families.charpeval.score import ScoredItem, compare_authors
 from flows.llm.model import Usage
 from flows.llm.options import Likelihood, Options
+from flows.project.models import Models
 from flows.project.project import Project
 from flows.project.settings import packaged
 from flows.scoring.tables import ScoreError
@@ -98,12 +99,12 @@ def test_table_3_worked_by_hand(written: Project, monkeypatch: pytest.MonkeyPatc
     # Of four dialogues, the model puts KGIR first in three of a1's versions and in two of a2's, else the response:
     # 3/4 and 1/4 beside 2/4 and 2/4, so that they are 25 points apart.
     monkeypatch.setattr(scoring, "open_build", lambda out, console: written)
-    monkeypatch.setattr(Project, "likelihood_model", lambda self, role: Planted())
+    monkeypatch.setattr(Models, "likelihood_model", lambda self, role: Planted())
     monkeypatch.setattr(Project, "close", lambda self: None)
     told: list[Any] = []
-    real = scoring._tell
+    real = scoring.show_tables
     monkeypatch.setattr(
-        scoring, "_tell", lambda console, *rest, **more: (told.append(rest), real(console, *rest, **more))
+        scoring, "show_tables", lambda console, *rest, **more: (told.append(rest), real(console, *rest, **more))
     )
     scoring.evaluate_authors("charpeval", "default", None, None)
     ((result, notes, page, _),) = told

@@ -32,8 +32,10 @@ from flows.project.project import Project
 from flows.project.rules import rules_of
 from flows.report import read
 from flows.report.bins import binned, median, nice, ticks
+from flows.report.charts import chart_view
 from flows.report.page import report_page
-from flows.report.view import Segment, chart_view, clip, compared, percent, record_view
+from flows.report.records import record_view
+from flows.report.texts import Segment, clip, compared, percent
 from flows.run.report import write_report
 from schemas.manifest import BuildManifest
 from schemas.verdict import Verdict

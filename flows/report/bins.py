@@ -8,12 +8,12 @@ from flows.construct.view import Histogram
 
 MOST_BINS = 24
 DECIMALS = 9
-"""To which places are rounded before they are compared: below it lies floating-point noise."""
+"""Values are rounded to this many decimals before they are compared, to hide floating-point noise."""
 
 
 @dataclass(frozen=True)
 class Bin:
-    """A stretch of values and how many of each series lie in it."""
+    """A range of values, and how many of each series are in it."""
 
     low: float
     high: float
@@ -23,7 +23,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Summary:
-    """A series in five numbers."""
+    """A summary of a series."""
 
     name: str
     n: int
@@ -33,28 +33,28 @@ class Summary:
 
 
 def nice(step: float) -> float:
-    """The smallest of 1, 2, 2.5, 5 and 10 times a power of ten that is not below `step` (above 0)."""
+    """Return the smallest of 1, 2, 2.5, 5 and 10 times a power of ten that is not below `step` (above 0)."""
     power = 10.0 ** math.floor(math.log10(step))
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if round(factor * power - step, DECIMALS) >= 0)
 
 
 def whole(histogram: Histogram) -> bool:
-    """Whether all values are whole numbers."""
+    """Return whether all values are whole numbers."""
     return all(float(value).is_integer() for counts in histogram.series.values() for value in counts)
 
 
 def edge(histogram: Histogram) -> float | None:
-    """Where the threshold is drawn: half a step above it among whole numbers, since a value on it lies below."""
+    """Return where to draw the threshold: half a step above it among whole numbers, since a value on it is below."""
     if histogram.threshold is None:
         return None
     return histogram.threshold + 0.5 if whole(histogram) else histogram.threshold
 
 
 def binned(histogram: Histogram) -> list[Bin]:
-    """The bins from the lowest value to the highest and to the threshold; none where there is no value.
+    """Return the bins from the lowest value to the highest, including the threshold; none without values.
 
-    Bins are of one width, at most about `MOST_BINS`, and meet at the threshold. With a threshold they
-    exclude their lower end, else their higher one (but the last bin).
+    There are about `MOST_BINS` bins at most, all of one width, and two meet at the threshold. With a threshold they
+    exclude their lower end, otherwise their upper end, except the last bin.
     """
     values = [value for counts in histogram.series.values() for value in counts]
     if not values:
@@ -88,7 +88,7 @@ def binned(histogram: Histogram) -> list[Bin]:
 
 
 def ticks(low: float, high: float, about: int, *, integers: bool = False) -> list[float]:
-    """Round numbers from `low` to `high`, about as many as asked for; only whole ones where `integers` is set."""
+    """Return round numbers from `low` to `high`, roughly `about` of them; only whole ones if `integers` is set."""
     step = nice((high - low) / about) if high > low else 1.0
     if integers:
         step = max(1.0, math.ceil(step))
@@ -96,7 +96,7 @@ def ticks(low: float, high: float, about: int, *, integers: bool = False) -> lis
 
 
 def summaries(histogram: Histogram) -> list[Summary]:
-    """A summary of each series that holds a value."""
+    """Return a summary of each series that has a value."""
     return [
         Summary(name, sum(counts.values()), min(counts), median(counts), max(counts))
         for name, counts in histogram.series.items()
@@ -105,7 +105,7 @@ def summaries(histogram: Histogram) -> list[Summary]:
 
 
 def median(counts: Mapping[float, int]) -> float:
-    """The middle value, of an even number of values the mean of the two in the middle."""
+    """Return the middle value, or the mean of the two in the middle."""
     total = sum(counts.values())
     ordered = sorted(counts.items())
 
@@ -121,7 +121,7 @@ def median(counts: Mapping[float, int]) -> float:
 
 
 def number(value: float) -> str:
-    """A value for a reader: thousands separated, at most three significant decimals."""
+    """Return a value for a reader, with thousands separated and at most three decimals."""
     rounded = round(value, 3)
     return f"{int(rounded):,}" if rounded == int(rounded) else f"{rounded:,.3f}".rstrip("0")
 

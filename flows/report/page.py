@@ -1,29 +1,69 @@
-"""Writes the build report: reads the finished stages, prepares the page, renders it, writes it whole."""
+"""Write the build report: read the finished stages, prepare the page, render it."""
 
 from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
 from flows.construct.engine import Family, Part, RecordStep, SetStep
 from flows.construct.stages import Build
-from flows.report import read, view
+from flows.report import read
 from flows.report.bins import number
+from flows.report.charts import ChartView, chart_view
+from flows.report.funnel import FunnelStep, funnel, step_label
+from flows.report.overview import CostLine, cost_lines, facts, lede, money, notes, stage_notes, total_usage
+from flows.report.records import RecordView, example_view, record_view, view_of
 from flows.report.template import style, template
-from schemas.manifest import BuildManifest
+from flows.report.texts import percent
+from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt
 
 TEMPLATE = Path(__file__).parent / "report.html.j2"
 EXAMPLES = 5
-"""Examples of a drop reason, at most; fewer where there are very many reasons."""
+"""The most examples of a drop reason; fewer if there are very many reasons."""
 EXAMPLES_IN_ALL = 200
-"""They bound the page: of a build with more reasons the rarest show no example."""
+"""They bound the page: in a build with more reasons, the rarest show no example."""
 RECORDS = 5
-"""Records of a part that are shown."""
+"""The most records of a part that are shown."""
+
+
+@dataclass(frozen=True)
+class PartView:
+    """One part of a family."""
+
+    anchor: str
+    family: str
+    name: str
+    manifest: PartManifest
+    asks_people: bool
+    kept_share: str
+    funnel: tuple[FunnelStep, ...]
+    notes: tuple[str, ...]
+    charts: tuple[ChartView, ...]
+    records: tuple[RecordView, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """The whole page."""
+
+    manifest: BuildManifest
+    lede: tuple[str, ...]
+    facts: tuple[str, ...]
+    notes: tuple[tuple[str, str], ...]
+    """(subject, note)."""
+    parts: tuple[PartView, ...]
+    cost: tuple[CostLine, ...]
+    total: UsageOfPrompt
+    config: str
 
 
 def report_page(build: Build, manifest: BuildManifest, people: str | None = None) -> str:
-    """The report as HTML, with a link to the page on people's work. The same build gives the same page, but for what it
-    says of usage."""
+    """Return the report as HTML, with a link to the page `people` on people's work.
+
+    The same build gives the same page, except for its usage.
+    """
     reasons = Counter(
         {
             (part.family, part.part, stage.step, reason): count
@@ -32,28 +72,32 @@ def report_page(build: Build, manifest: BuildManifest, people: str | None = None
             for reason, count in stage.dropped.items()
         }
     )
-    opened = frozenset(sorted(reasons, key=lambda one: (-reasons[one], one))[:EXAMPLES_IN_ALL])
-    each = min(EXAMPLES, EXAMPLES_IN_ALL // max(1, len(opened)))
-    chosen = [(family, part) for family, part in build.parts() if manifest.part(family.name, part.name)]
-    makers = sorted({name for family, part in chosen for name in _makers(build, family, part)})
-    asks = [(family.name, part.name) for family, part in chosen if _decide(part)]
-    page = view.Page(
+    opened = frozenset(sorted(reasons, key=lambda reason: (-reasons[reason], reason))[:EXAMPLES_IN_ALL])
+    examples = min(EXAMPLES, EXAMPLES_IN_ALL // max(1, len(opened)))
+    parts = [
+        (family, part, summary)
+        for family, part in build.parts()
+        if (summary := manifest.part(family.name, part.name)) is not None
+    ]
+    makers = sorted({name for family, part, _ in parts for name in _makers(build, family, part)})
+    asking = [(family.name, part.name) for family, part, _ in parts if _asks_people(part)]
+    page = Page(
         manifest=manifest,
-        lede=view.lede(one.family for one in build.families.values()),
-        facts=view.facts(manifest, makers),
-        notes=tuple(view.notes(manifest, makers, asks)),
-        parts=tuple(_part(build, manifest, family, part, opened, each) for family, part in chosen),
-        cost=view.cost_lines(manifest.parts),
-        total=view.total_usage(manifest.parts),
+        lede=lede(chosen.family for chosen in build.families.values()),
+        facts=facts(manifest, makers),
+        notes=tuple(notes(manifest, makers, asking)),
+        parts=tuple(_part(build, summary, family, part, opened, examples) for family, part, summary in parts),
+        cost=cost_lines(manifest.parts),
+        total=total_usage(manifest.parts),
         config=yaml.safe_dump(dict(manifest.config), sort_keys=False, allow_unicode=True, width=100),
     )
     return template(TEMPLATE).render(
         page=page,
         people=people,
         style=style(),
-        money=view.money,
+        money=money,
         number=number,
-        step_label=view.step_label,
+        step_label=step_label,
         records=RECORDS,
         examples=EXAMPLES,
     )
@@ -61,53 +105,52 @@ def report_page(build: Build, manifest: BuildManifest, people: str | None = None
 
 def _part(
     build: Build,
-    manifest: BuildManifest,
+    summary: PartManifest,
     family: Family,
     part: Part,
-    opened: frozenset[tuple[str, str, str, str]],
-    each: int,
-) -> view.PartView:
-    summary = manifest.part(family.name, part.name)
-    assert summary is not None
+    opened: Collection[tuple[str, str, str, str]],
+    most: int,
+) -> PartView:
+    """Return the view of a part, with at most `most` examples of each reason in `opened`."""
     stages = build.stages(family, part)
     examples = {}
     for ref in stages:
         reasons = [reason for *place, reason in opened if tuple(place) == (ref.family, ref.part, ref.step)]
-        for reason, refusals in read.refusals(build, ref, sorted(reasons), each).items():
-            examples[ref.step, reason] = [view.example_view(one, family) for one in refusals]
-    drawn = read.drawn_records(build, family, part, RECORDS)
+        for reason, refusals in read.refusals(build, ref, sorted(reasons), most).items():
+            examples[ref.step, reason] = [example_view(refusal, family) for refusal in refusals]
     charts = read.charts(build, family, part) if summary.planned else []
-    return view.PartView(
+    drawn = read.drawn_records(build, family, part, RECORDS)
+    return PartView(
         anchor=f"{family.name}-{part.name}",
         family=family.name,
         name=part.name,
         manifest=summary,
-        asks_people=_decide(part),
-        kept_share=view.percent(summary.kept, summary.planned),
-        funnel=view.funnel(summary, len(build.inputs(stages[0])), _makes_more(part), examples),
-        notes=tuple(note for _, note in view.stage_notes([summary])),
-        charts=tuple(seen for one in charts if (seen := view.chart_view(one)) is not None),
-        records=tuple(view.record_view(view.view_of(record, family), record.id) for record in drawn),
+        asks_people=_asks_people(part),
+        kept_share=percent(summary.kept, summary.planned),
+        funnel=funnel(summary, len(build.inputs(stages[0])), _remarks(part), examples),
+        notes=tuple(note for _, note in stage_notes([summary])),
+        charts=tuple(view for chart in charts if (view := chart_view(chart)) is not None),
+        records=tuple(record_view(view_of(record, family), record.id) for record in drawn),
     )
 
 
-def _decide(part: Part) -> bool:
-    """Whether people say what becomes of the part's records."""
+def _asks_people(part: Part) -> bool:
+    """Return whether people decide on the part's records."""
     return part.people is not None and part.people.rubric.decides
 
 
 def _makers(build: Build, family: Family, part: Part) -> set[str]:
-    """The models that the steps of a part ask."""
-    one = build.families[family.name]
-    return {one.models[name].name for step in part.steps for name in step.models(one.settings)}
+    """Return the names of the models that the steps of a part ask."""
+    built = build.families[family.name]
+    return {built.models[role].name for step in part.steps for role in step.models(built.settings)}
 
 
-def _makes_more(part: Part) -> dict[str, str]:
-    """What to say of a step that does not pass on as many records as came in."""
-    texts = {}
+def _remarks(part: Part) -> Mapping[str, str]:
+    """Return a remark on each step that does not pass on as many records as came in."""
+    remarks = {}
     for step in part.steps:
         if isinstance(step, SetStep) and step.creates:
-            texts[step.name] = "{before} came in, {planned} written"
+            remarks[step.name] = "{before} came in, {planned} written"
         elif isinstance(step, RecordStep) and step.slots is not None:
-            texts[step.name] = "{before} records came in, {planned} rows were planned of them"
-    return texts
+            remarks[step.name] = "{before} records came in, {planned} rows were planned of them"
+    return remarks

@@ -1,4 +1,4 @@
-"""Charts as SVG files of their own, for a release: equal charts give equal bytes."""
+"""Charts as SVG files, for a release. Equal charts give equal bytes."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ FOLDER: Final = "plots"
 WIDTH: Final = 640
 EDGE: Final = 24
 HEAD: Final = 56
-"""Height of the title and what stands under it."""
+"""Height of the title and the line under it."""
 SCALE: Final = (WIDTH - 2 * EDGE) / svg.WIDTH
 ROW: Final = 26
 LABELS: Final = 220
@@ -25,9 +25,9 @@ NUMBERS: Final = 90
 LABEL_CHARACTERS: Final = 32
 TITLE_CHARACTERS: Final = 70
 MOST_ROWS: Final = 14
-"""Of more bars the most frequent are drawn, and the others as one."""
+"""Of more bars, the most frequent are drawn, and the others as one."""
 COLOURS: Final = ("#0c6a5d", "#d98c1f", "#4a78b5", "#b3476d", "#7d8f2e", "#6b6f76")
-"""By place of the series, again from the first where there are more."""
+"""In the order of the series, from the start again if there are more."""
 MOST_SERIES: Final = 24
 
 STYLE: Final = (
@@ -41,14 +41,14 @@ STYLE: Final = (
 
 
 class DrawnPlot(NamedTuple):
-    """A plot as the card names it, and its file."""
+    """A plot for the card, and the content of its file."""
 
     plot: Plot
     content: bytes
 
 
 def plots_of(config: str, charts: Sequence[Chart]) -> list[DrawnPlot]:
-    """The charts of a configuration that hold a value, in their order."""
+    """Return the plots of a configuration's charts that have a value, in their order."""
     drawn = [(chart, content) for chart in charts if (content := _drawing(config, chart)) is not None]
     return [
         DrawnPlot(
@@ -65,7 +65,7 @@ def plots_of(config: str, charts: Sequence[Chart]) -> list[DrawnPlot]:
 
 
 def agreement_plot(config: str, rows: Sequence[Agreement]) -> DrawnPlot | None:
-    """How far people agree, by question and measure, with the 95 % intervals; None where no measure has a value."""
+    """Return a plot of people's agreement with 95 % intervals; None if no measure has a value."""
     told = [row for row in rows if row.value is not None]
     if not told:
         return None
@@ -171,8 +171,8 @@ def _page(title: str, under: str, description: str, marks: Sequence[Markup], hei
         under=_cut(under, TITLE_CHARACTERS + LABEL_CHARACTERS),
         marks=Markup("").join(marks),
     )
-    # what no XML file may hold, and what turns the writing round
-    return "".join(one for one in str(page) if one.isprintable() or one in " \n\u3000\u00a0").encode()
+    # Drop characters that XML forbids or that reverse the direction of text.
+    return "".join(sign for sign in str(page) if sign.isprintable() or sign in " \n\u3000\u00a0").encode()
 
 
 def _text(left: float, height: float, text: str) -> Markup:

@@ -1,6 +1,6 @@
-"""What the report reads of a build's stages: examples of drops and records drawn for show.
+"""Read what the report shows of a build's stages: examples of drops, drawn records, charts.
 
-Everything is read as a stream; nothing holds more of a stage than what it shows.
+Everything is streamed; no more of a stage is kept in memory than is shown.
 """
 
 import random
@@ -16,7 +16,7 @@ from schemas.base import Dropped, Record, content_hash
 
 @dataclass(frozen=True)
 class Refusal:
-    """A drop with the records it names, where they are among what the step read or kept."""
+    """A drop with the records that it names, if the step read or kept them."""
 
     dropped: Dropped
     record: Record | None
@@ -24,12 +24,12 @@ class Refusal:
 
 
 def refusals(build: Build, ref: StageRef, reasons: Collection[str], most: int) -> Mapping[str, list[Refusal]]:
-    """By reason, at most `most` drops of a finished stage, drawn with the run seed, in the stage's order."""
-    drawn = {reason: _Drawn(most, content_hash(build.seed, str(ref), reason)) for reason in reasons}
+    """Return by reason at most `most` drops of a finished stage, drawn with the run seed, in the stage's order."""
+    drawn = {reason: _Reservoir(most, content_hash(build.seed, str(ref), reason)) for reason in reasons}
     for place, dropped in enumerate(build.read(ref).dropped() if reasons else ()):
         if dropped.reason in drawn:
             drawn[dropped.reason].offer(place, dropped)
-    chosen = {reason: one.chosen() for reason, one in drawn.items()}
+    chosen = {reason: reservoir.chosen() for reason, reservoir in drawn.items()}
     named = (name for drops in chosen.values() for drop in drops for name in (drop.item_id, drop.related_id))
     known = _by_id(build, ref, {name for name in named if name is not None})
     return {
@@ -39,7 +39,7 @@ def refusals(build: Build, ref: StageRef, reasons: Collection[str], most: int) -
 
 
 def drawn_records(build: Build, family: Family, part: Part, most: int) -> list[Record]:
-    """At most `most` accepted records of a part, drawn with the run seed, in the stage's order."""
+    """Return at most `most` accepted records of a part, drawn with the run seed, in the stage's order."""
     stage = build.accepted(family.name, part.name)
     rng = random.Random(content_hash(build.seed, "report", family.name, part.name))
     places = sorted(rng.sample(range(len(stage)), min(most, len(stage))))
@@ -47,7 +47,7 @@ def drawn_records(build: Build, family: Family, part: Part, most: int) -> list[R
 
 
 def charts(build: Build, family: Family, part: Part) -> list[Chart]:
-    """The distributions that the family offers of a part."""
+    """Return the charts that the family offers of a part."""
     if part.charts is None:
         return []
     context = ChartContext(
@@ -63,33 +63,33 @@ def charts(build: Build, family: Family, part: Part) -> list[Chart]:
 
 
 def _by_id(build: Build, ref: StageRef, wanted: set[str]) -> dict[str, Record]:
-    """The records of those ids among the stage's input and what it kept."""
+    """Return the records with these ids, by id, from the stage's input and output."""
     missing = set(wanted)
-    found: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     for record in chain(build.inputs(ref), build.read(ref)):
         if not missing:
             break
         if record.id in missing:
             missing.remove(record.id)
-            found[record.id] = record
-    return found
+            records[record.id] = record
+    return records
 
 
-class _Drawn:
-    """A reservoir: of all drops offered each is as likely to stay."""
+class _Reservoir:
+    """A reservoir: each drop offered is equally likely to stay."""
 
     def __init__(self, most: int, seed: str) -> None:
         self._most = most
         self._rng = random.Random(seed)
         self._seen = 0
-        self._held: list[tuple[int, Dropped]] = []
+        self._kept: list[tuple[int, Dropped]] = []
 
     def offer(self, place: int, dropped: Dropped) -> None:
         self._seen += 1
-        if len(self._held) < self._most:
-            self._held.append((place, dropped))
+        if len(self._kept) < self._most:
+            self._kept.append((place, dropped))
         elif (slot := self._rng.randrange(self._seen)) < self._most:
-            self._held[slot] = (place, dropped)
+            self._kept[slot] = (place, dropped)
 
     def chosen(self) -> list[Dropped]:
-        return [dropped for _, dropped in sorted(self._held, key=lambda one: one[0])]
+        return [dropped for _, dropped in sorted(self._kept, key=lambda kept: kept[0])]

@@ -1,4 +1,4 @@
-"""Histograms, stacked bars and heatmaps as inline SVG. Colours are those of the style sheet, and follow its theme."""
+"""Histograms, stacked bars and heatmaps as inline SVG. Colours come from the style sheet and follow its theme."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,18 +13,18 @@ LEFT, RIGHT, TOP, BOTTOM = 36, 12, 22, 36
 FLOOR = HEIGHT - BOTTOM
 
 Scale = Callable[[float], float]
-"""From a value to a place in the drawing."""
+"""Maps a value to a position in the drawing."""
 
 
 def histogram(chart: Histogram) -> Markup:
-    """The chart as an `svg` element; series are stacked, the threshold is a dashed line."""
+    """Return the chart as an `svg` element; series are stacked, the threshold is a dashed line."""
     return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
         WIDTH, HEIGHT, described(chart), columns(chart)
     )
 
 
 def columns(chart: Histogram) -> Markup:
-    """What is drawn of a histogram, on `WIDTH` by `HEIGHT`."""
+    """Return the contents of a histogram, `WIDTH` by `HEIGHT`."""
     bins = binned(chart)
     names = list(chart.series)
     low, high = bins[0].low, bins[-1].high
@@ -56,13 +56,13 @@ def columns(chart: Histogram) -> Markup:
 
 STACK_WIDTH, STACK_HEIGHT, STACK_LEFT = 640, 240, 44
 MOST_LABELS = 16
-"""Bars of which each is labelled; of more, some are."""
+"""The most bars that are all labelled; of more, some are."""
 
 
 def stack(parts: Sequence[str], bars: Sequence[tuple[str, Sequence[float]]]) -> Markup:
-    """A bar for each of `bars`, (name, shares of the parts); parts are told apart by the classes c0, c1, ...
+    """Return a stacked bar for each of `bars`, (name, shares of the parts); parts have the classes c0, c1, ...
 
-    Bars stand in their order from left to right, each as high as its shares' sum, which is at most 1.
+    Bars are in their order from left to right. The shares of each add up to its height, at most 1.
     """
     floor, step = STACK_HEIGHT - BOTTOM, (STACK_WIDTH - STACK_LEFT - RIGHT) / max(1, len(bars))
 
@@ -108,7 +108,7 @@ GRID_LEFT, GRID_TOP, CELL_HEIGHT = 40, 24, 26
 
 
 def grid(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]]) -> Markup:
-    """A cell for each value of the rows, from 0 to 1, the fuller in colour the higher; none for what is no number."""
+    """Return a heatmap with a cell for each value of the rows, from 0 to 1; darker is higher, NaN has no cell."""
     width = (STACK_WIDTH - GRID_LEFT - RIGHT) / max(1, len(columns))
     marks = [
         Markup('<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>').format(
@@ -146,7 +146,7 @@ def _grid(count: float, height: float) -> Markup:
 
 
 def _column(one: Bin, names: Sequence[str], unit: str, x: Scale, y: Scale) -> Markup:
-    """A bin's bars, one on the other, with a gap to the next bin."""
+    """Return a bin's stacked bars, with a gap to the next bin."""
     left, width = x(one.low), max(1.0, round(x(one.high) - x(one.low) - 1, 2))
     bars, base = [], 0
     for series, count in enumerate(one.counts):
@@ -171,6 +171,6 @@ def _threshold(at: float, label: str) -> Markup:
 
 
 def described(chart: Histogram) -> str:
-    """The chart in words, for those who do not see it."""
+    """Return a description of the chart for people who cannot see it."""
     total = sum(count for counts in chart.series.values() for count in counts.values())
     return f"Histogram: {chart.title}, {total:,} values; the numbers are in the table below it"

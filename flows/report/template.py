@@ -1,4 +1,4 @@
-"""How every page is written: one look, text escaped, and nothing left undefined."""
+"""What all pages share: one style, escaped texts, no undefined names."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ HERE = Path(__file__).parent
 
 
 def style() -> Markup:
-    """The style sheet of every page."""
+    """Return the style sheet of all pages."""
     return Markup((HERE / "report.css").read_text(encoding="utf-8"))  # noqa: S704 - our own file
 
 
 def template(path: Path) -> jinja2.Template:
-    """The template in this file."""
+    """Return the template in this file."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(path.parent),
         undefined=jinja2.StrictUndefined,

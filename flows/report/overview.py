@@ -1,0 +1,117 @@
+"""The head of the page, its notes, and the cost of the prompts."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from flows.construct.engine import Family
+from flows.report.funnel import step_label
+from flows.report.texts import clip, words_of
+from schemas.manifest import BuildManifest, PartManifest, StageManifest, UsageOfPrompt, sum_usage
+
+
+@dataclass(frozen=True)
+class CostLine:
+    """The cost of a prompt in a stage."""
+
+    part: str
+    step: str
+    prompt: str
+    usage: UsageOfPrompt
+
+
+def lede(families: Iterable[Family]) -> tuple[str, ...]:
+    """Return a sentence on each family."""
+    return tuple(
+        f"{family.paper.short} asks whether a language model uses the context it is given, by the method of "
+        f"“{family.paper.title}” ({family.paper.authors}, {family.paper.year})."
+        for family in families
+    )
+
+
+def facts(manifest: BuildManifest, makers: Sequence[str]) -> tuple[str, ...]:
+    """Return seed, makers, pilot and totals in short phrases."""
+    total = total_usage(manifest.parts)
+    return (
+        f"seed {manifest.seed}",
+        f"made by {', '.join(makers) or 'no model'}",
+        *([f"pilot of {manifest.limit:,}"] if manifest.limit is not None else []),
+        f"{total.calls:,} prompts answered" + (f", {total.cached:,} more from the cache" if total.cached else ""),
+        _spent(total.cost_usd)
+        + (f" ({_spent(total.cached_cost_usd)} before, for what the cache gave)" if total.cached_cost_usd != 0 else ""),
+    )
+
+
+def notes(manifest: BuildManifest, makers: Sequence[str], asks: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return (subject, note) of what a reader should know first. `asks` names the parts that ask people."""
+    first: list[tuple[str, str]] = []
+    if manifest.limit is not None:
+        first.append(("pilot", f"only {manifest.limit:,} records for each source were drawn, to try things out"))
+    if list(makers) == ["rules"]:
+        first.append(
+            (
+                "made by rules",
+                "no language model was asked: rules made these from our facts or the sources' own text, as a baseline",
+            )
+        )
+    for family, name in asks:
+        part = manifest.part(family, name)
+        sifted = part.kept + part.waiting if part is not None else 0
+        if part is not None and sifted > part.reviewed:
+            reviewed = f"{part.reviewed:,} of {sifted:,}" if part.reviewed else f"none of {sifted:,}"
+            first.append((f"{family} {name}", f"people have reviewed {reviewed} records"))
+    return [*first, *stage_notes(manifest.parts), *cut_off_notes(manifest.parts)]
+
+
+def cut_off_notes(parts: Iterable[PartManifest]) -> list[tuple[str, str]]:
+    """Return (stage, note) for prompts with answers that ended at their token limit."""
+    return [
+        (
+            f"{part.family} {part.part}, {step_label(stage.step)}",
+            f"{usage.cut_off:,} of {usage.calls + usage.cached:,} answers to {prompt} ended at their token limit; "
+            "it is set by max_tokens and reasoning_tokens of the model",
+        )
+        for part in parts
+        for stage in part.stages
+        for prompt, usage in sorted(stage.usage.items())
+        if usage.cut_off
+    ]
+
+
+def stage_notes(parts: Iterable[PartManifest]) -> list[tuple[str, str]]:
+    """Return (stage, note) for all notes of stages."""
+    return [
+        (f"{part.family} {part.part}, {step_label(stage.step)}", clip(note))
+        for part in parts
+        for stage in part.stages
+        for note in stage.notes
+    ]
+
+
+def cost_lines(parts: Iterable[PartManifest]) -> tuple[CostLine, ...]:
+    """Return the cost of each prompt in each stage."""
+    return tuple(
+        CostLine(f"{part.family} {part.part}", step_label(stage.step), words_of(prompt), usage)
+        for part in parts
+        for stage in part.stages
+        for prompt, usage in sorted(stage.usage.items())
+    )
+
+
+def total_usage(parts: Iterable[PartManifest]) -> UsageOfPrompt:
+    """Return the usage of all prompts together."""
+    stages: list[StageManifest] = [stage for part in parts for stage in part.stages]
+    sums = sum_usage({"all": usage} for stage in stages for usage in stage.usage.values())
+    return sums.get("all", UsageOfPrompt())
+
+
+def _spent(usd: float | None) -> str:
+    if usd is None:
+        return "money spent at an unknown price"
+    return money(usd) if usd else "no money spent"
+
+
+def money(usd: float | None) -> str:
+    """Return an amount in dollars and cents, with more decimals below a cent; `?` if a price is not known."""
+    if usd is None:
+        return "?"
+    return f"${usd:,.2f}" if usd >= 0.01 or not usd else f"${usd:.4f}"
