@@ -66,12 +66,12 @@ class Recorder:
 
     def __init__(self, family: str) -> None:
         self.rules = Rules(rules_of(family), SEED)
-        self.asked: dict[str, dict[str, tuple[Prompt[Any], BaseModel]]] = {}
+        self.asked: dict[str, dict[str, Prompt[Any]]] = {}
 
     async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
         text = inputs.model_dump_json()
         if draw == 0 and len(text) <= LONGEST:
-            self.asked.setdefault(prompt.name, {})[text] = (prompt, inputs)
+            self.asked.setdefault(prompt.name, {})[text] = prompt
         return await self.rules.complete(prompt, inputs, draw=draw, usage=usage)
 
     def identity(self) -> dict[str, object]:
@@ -92,8 +92,9 @@ async def record(family: str) -> None:
     for name, asked in sorted(recorder.asked.items()):
         texts = sorted(asked)
         for text in texts[:: max(1, -(-len(texts) // OF_A_PROMPT))]:
-            prompt, inputs = asked[text]
-            answer = await answer_of(recorder.rules, prompt, inputs)
+            prompt = asked[text]
+            assert prompt.inputs is not None
+            answer = await answer_of(recorder.rules, prompt, prompt.inputs.model_validate_json(text))
             lines.append(json.dumps({"prompt": name, "inputs": json.loads(text), "answer": answer}, ensure_ascii=False))
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{family}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
