@@ -86,6 +86,13 @@ class Provenance(Frozen):
     notes: tuple[str, ...] = Field((), description="What was done to this record that a reader should know")
 
 
+RowProvenance = Annotated[
+    Provenance,
+    Field(description="Where it comes from: sources, prompts and models, the records it was made of, the seed"),
+]
+"""The provenance column of a released row."""
+
+
 class Record(Frozen):
     """A row with three names.
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from schemas.base import Provenance, Record
+from schemas.base import Provenance, Record, RowProvenance
 
 Subset = Literal["hCHARP", "eCHARP"]
 """Whether the response needs the history (hard) or the last utterance and the knowledge alone (easy): section 2.2."""
@@ -92,7 +92,7 @@ class Authored(Record):
 
     @property
     def distractors(self) -> dict[DistractorType, str]:
-        """What is written, by type."""
+        """The distractors that are written, by type."""
         return {kind: text for kind in DISTRACTOR_TYPES if (text := getattr(self, kind).strip())}
 
     @property
@@ -126,9 +126,7 @@ class CharpEvalItem(Record):
     gold_index: int = Field(ge=0, description="Place of the response among the options")
     language: Literal["en"] = Field("en", description="Code of its language")
     dialogue_id: str = Field(description="The dialogue that it was made from; both its subsets have the same")
-    provenance: Provenance = Field(
-        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
-    )
+    provenance: RowProvenance
 
     @model_validator(mode="after")
     def _options_fit(self) -> Self:

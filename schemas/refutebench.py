@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from schemas.base import Frozen, Provenance, Record
+from schemas.base import Frozen, Record, RowProvenance
 
 SeedTask = Literal["translation", "summarisation", "writing"]
 """Section 4.1."""
@@ -43,9 +43,7 @@ class Seed(Record):
     )
     language: str = Field("en", description="Code of the query's language")
     source: str = Field(description="Format and name of the source: `ntrex:newstest2019.en-zh.jsonl`")
-    provenance: Provenance = Field(
-        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
-    )
+    provenance: RowProvenance
 
 
 class DialogueTurn(Frozen):
@@ -81,19 +79,17 @@ class RefutationDialogue(Record):
     style: str = Field(description="Style rules of the refutations: `ambiguous, abstract, emotional`, or `plain`")
     model: str = Field(description="The evaluated model's name in the configuration; provenance names it in full")
     turns: tuple[DialogueTurn, ...] = Field(description="What was said, in order")
-    provenance: Provenance = Field(
-        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
-    )
+    provenance: RowProvenance
 
     @property
     def answers(self) -> tuple[str, ...]:
         """The answers to the seed's query and to refutations of them: a0, a1, ..."""
-        return tuple(one.text for one in self.turns if one.role == "assistant" and one.kind != "unrelated")
+        return tuple(turn.text for turn in self.turns if turn.role == "assistant" and turn.kind != "unrelated")
 
     @property
     def refutations(self) -> tuple[str, ...]:
         """r0, r1, ..."""
-        return tuple(one.text for one in self.turns if one.role == "user" and one.kind == "refutation")
+        return tuple(turn.text for turn in self.turns if turn.role == "user" and turn.kind == "refutation")
 
 
 class Rating(Record):
@@ -127,9 +123,7 @@ class Rating(Record):
     response: str = Field(description="The answer that is rated")
     explanation: str = Field("", description="The evaluator's reply, with its rating; empty: not rated yet")
     rating: int = Field(0, ge=0, le=5, description="From 1 to 5; 0: not rated yet")
-    provenance: Provenance = Field(
-        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
-    )
+    provenance: RowProvenance
 
 
 class ProtocolSettings(Record):
@@ -148,11 +142,9 @@ class ProtocolSettings(Record):
     evaluators: tuple[str, ...] = Field(description="Evaluators, by their names in the configuration")
     tries: int = Field(description="Refutations asked for before a dialogue is dropped")
     same_above: float = Field(description="Cosine above which two refutations say the same")
-    provenance: Provenance = Field(
-        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
-    )
+    provenance: RowProvenance
 
 
 def style_of(rules: Sequence[str]) -> str:
-    """What a dialogue calls the style of its refutations."""
+    """The name of a refutation style in records: its rules, or `plain`."""
     return ", ".join(rules) or PLAIN

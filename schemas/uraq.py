@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from schemas.base import Frozen, Provenance, Record
+from schemas.base import Frozen, Provenance, Record, RowProvenance
 
 AnswerType = Literal["number", "boolean", "entity"]
 Manipulation = Literal["substitution", "negation"]
@@ -64,9 +64,7 @@ class UraqItem(Record):
     single_hop_question: str = Field(description="Asks for the original statement's fact alone; for pre-screening")
     single_hop_answer: str = Field(description="Its answer")
     topic: str | None = Field(None, description="What the statement is about; null where it came without")
-    provenance: Provenance = Field(
-        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
-    )
+    provenance: RowProvenance
 
 
 class Conflict(Record):
@@ -103,6 +101,4 @@ class EvaluationRow(Record):
     answer_type: AnswerType = Field(description="What kind of answer is asked for")
     dataset: str = Field(description="`uraq`, or the source of the conflict it asks about")
     expected: dict[Need, str] = Field(description="The right answer under each user need (figure 2)")
-    provenance: Provenance = Field(
-        description="Where it comes from: sources, prompts and models, the records it was made of, the seed"
-    )
+    provenance: RowProvenance

@@ -26,7 +26,7 @@ FENCES = {
     "sentence_transformers": ("flows/construct/",),
     "label_studio_sdk": ("annotation/label_studio/",),
     "huggingface_hub": ("data/sources/hub.py", "data/publish/", "flows/construct/entailment.py"),
-    "datasets": ("data/sources/hub.py", "data/publish/"),
+    "datasets": ("data/sources/hub.py", "data/publish/", "flows/families/charpeval/score.py"),
     "openai": ("flows/llm/connection.py",),
     "uv": ("annotation/label_studio/install.py",),
 }  # fmt: skip

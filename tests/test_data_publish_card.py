@@ -430,7 +430,7 @@ def test_own_words_survive_byte_for_byte() -> None:
 def test_a_lost_marker_is_told_rather_than_the_words_lost() -> None:
     card = render_card(facts())
     for lost in (OWN_BEGIN, OWN_END):
-        with pytest.raises(WrongInput, match="one is missing"):
+        with pytest.raises(WrongInput, match="is missing"):
             render_card(facts(), card.replace(lost, b""))
     assert own_words(b"# A card of somebody else's") is None
     assert render_card(facts(), b"# A card of somebody else's") == card

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from data.publish.harness import HarnessData
-from data.publish.scorers import SCORED, scorer
 from flows.construct.engine import Family
 from flows.families import load_family
 from flows.llm.likelihood import SCORES
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.options import Options
 from flows.release.harness import harness_task
+from flows.release.scorers import shipped_scorer
 from flows.scoring.tables import ScoreTables
 from schemas.charpeval import OPTION_TYPES
 from schemas.prediction import Prediction
@@ -48,10 +48,9 @@ def release(folder: Path, configs: Mapping[str, tuple[str, Sequence[Any]]]) -> N
     """The scorers, and by config a Parquet file and the task that reads it."""
     scorers = folder / "scorers"
     scorers.mkdir()
-    for name in SCORED:
-        (scorers / f"{name}.py").write_text(scorer(name), encoding="utf-8")
     for config, (name, rows) in configs.items():
         family, settings = family_of(name)
+        (scorers / f"{name}.py").write_text(shipped_scorer(family), encoding="utf-8")
         path = write_release(folder / "data" / f"{config}.parquet", rows)
         data = HarnessData("parquet", more={"data_files": {"test": str(path)}})
         prompts = {prompt.name: prompt for prompt in family.prompts}

@@ -179,7 +179,7 @@ def test_a_full_disk_is_said_and_leaves_files_whole(server: Served, tmp_path: Pa
             while True:
                 file.write(b"0" * 1024)
                 file.flush()
-        fails(1, "No space left on device); free space there, then run again", "pull", folder=tmp_path)
+        fails(1, "No space left on device; 0 MB are free there", "pull", folder=tmp_path)
         assert (out / "annotation.html").read_bytes() == page
         assert not [path for path in out.rglob("*") if ".tmp-" in path.name]
         (out / "filler").unlink()

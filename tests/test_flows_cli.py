@@ -246,7 +246,7 @@ def test_a_run_that_asked_for_everything_needs_no_second_count() -> None:
     ("arguments", "said"),
     [
         (["release", "--dry-run"], "No such option: --dry-run; `touchstone release --help` shows what it takes"),
-        (["annotate", "push", "--nope"], "No such option: --nope; `touchstone annotate push --help` tells"),
+        (["annotate", "push", "--nope"], "No such option: --nope; `touchstone annotate push --help` shows"),
         (["frobnicate"], "`touchstone --help` shows what it takes"),
     ],
 )

@@ -21,8 +21,8 @@ from flows.construct.entailment import (
     EntailmentModelUnusableError,
     Judge,
     _logits,
-    premise_and_hypothesis,
 )
+from flows.families.reeval.score import premise_and_hypothesis
 from schemas.errors import WrongInput
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,9 +13,9 @@ from flows.construct.evaluation import Version
 from flows.evaluate import terminal as scoring
 from flows.evaluate.author_versions import author_versions
 from flows.families.charpeval import FAMILY
+from flows.families.charpeval.authors import compare_authors
 from flows.families.charpeval.checks import DECISION, REJECT, USABLE
 from flows.families.charpeval.facts import unnamed_entities
-from flows.families.charpeval.score import ScoredItem, compare_authors
 from flows.llm.model import Usage
 from flows.llm.options import Likelihood, Options
 from flows.project.models import Models
@@ -155,7 +155,7 @@ def test_where_nobody_wrote_for_the_same_record_it_is_said(built: Project) -> No
 
 
 def scored(key: str, by: str, name: str) -> Version:
-    return Version(key, by, ScoredItem(id=name, subset="hCHARP"))
+    return Version(key, by, {"id": name, "subset": "hCHARP"})
 
 
 def test_three_authors_are_compared_two_by_two_on_what_both_wrote() -> None:

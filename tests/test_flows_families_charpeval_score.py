@@ -20,8 +20,9 @@ from flows.evaluate import score as rescoring
 from flows.evaluate import terminal as scoring
 from flows.evaluate.predictions import weigh
 from flows.evaluate.rows import EvaluatedRows
+from flows.families.charpeval.evaluation import EVALUATION, score
 from flows.families.charpeval.inference import choices, chunks
-from flows.families.charpeval.score import ScoredItem, first, score
+from flows.families.charpeval.score import first
 from flows.llm.local import LocalModel, LocalSettings
 from flows.llm.rules import Rules
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables
@@ -32,7 +33,7 @@ from schemas.source import Statement
 from tests.causal_models import make_llama, text
 from tests.toy import HERE, NoEmbedder, run_all, verify_nothing
 
-ITEMS = [ScoredItem(id=name, subset="hCHARP") for name in "abc"] + [ScoredItem(id="e", subset="eCHARP")]
+ITEMS = [{"id": name, "subset": "hCHARP"} for name in "abc"] + [{"id": "e", "subset": "eCHARP"}]
 
 
 def scores(best: str = "GTRS", **changes: float) -> dict[str, float]:
@@ -111,7 +112,7 @@ def test_predictions_that_do_not_fit_are_an_error_with_the_counts(fault: str) ->
 def test_scores_that_are_not_of_the_six_options_and_nothing_to_score() -> None:
     some = dict.fromkeys(OPTION_TYPES[:5], 1.0)
     for wrong in (some, scores() | {"XXXX": 1.0}):
-        with pytest.raises(ScoreError, match="a sum: scores: expected one for each of GTRS, KGIR"):
+        with pytest.raises(ScoreError, match=r"a sum: scores: expected \{GTRS: …, KGIR"):
             score(ITEMS, [Prediction(id="a", variant="sum", scores=wrong)], True)
     with pytest.raises(ScoreError, match="they are mean, sequence, sum"):
         score(ITEMS, predictions(ALL, "loud"), False)
@@ -157,7 +158,7 @@ CHARPEVAL = Family(
     parts=(Part("items", source=Statement, item=CharpEvalItem, steps=(each(write),), verify=verify_nothing),),
     show=str,
     evaluation=Evaluation(
-        parts=("items",), prompts=(), requests=lambda item, settings: (), scored=ScoredItem.of, score=score,
+        parts=("items",), prompts=(), requests=lambda item, settings: (), scored=EVALUATION.scored, score=score,
         choices=choices, chunks=chunks,
     ),
     reads="items",
@@ -182,8 +183,10 @@ def project(place: Path) -> Any:
     )  # fmt: skip
     asyncio.run(run_all(build))
     config = SimpleNamespace(name="test", models={"here": None})
+    models = SimpleNamespace(tell=print, budget=SimpleNamespace(spent_usd=0.0))
     return SimpleNamespace(
         build=build,
+        models=models,
         run=asyncio.run,
         out=place / "out",
         state=place / "state",

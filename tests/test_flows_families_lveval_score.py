@@ -9,18 +9,19 @@ from typing import Any, Literal
 
 import pytest
 
-from flows.families.lveval.datasets import BY_NAME, DATASETS
-from flows.families.lveval.inference import VARIANTS, ablations_of, variants_of
-from flows.families.lveval.score import Asked, ScoredContext, heatmap, metric_of, score, words_of
-from flows.families.lveval.settings import Ablation
-from flows.scoring.qa import METRICS
+from flows.families.lveval.datasets import BY_NAME, DATASETS, words_of
+from flows.families.lveval.evaluation import EVALUATION, score
+from flows.families.lveval.score import dataset_of, metric_of
+from flows.families.lveval.variants import VARIANTS, Ablation, ablations_of, variants_of
+from flows.scoring.metrics import METRICS
+from flows.scoring.scorer import Row
 from flows.scoring.tables import ScoreError, ScoreTables
 from schemas.base import Provenance
 from schemas.errors import WrongInput
 from schemas.lveval import LongContext, Rule
 from schemas.prediction import Prediction
 
-Answer = Callable[[ScoredContext, str], str]
+Answer = Callable[[Row, str], str]
 HOTPOT, LOOGLE, CMRC, DUREADER = "hotpotwikiqa-mixup", "loogle-SD-mixup", "cmrc-mixup", "dureader-mixup"
 
 
@@ -31,35 +32,44 @@ class Settings:
     blacklists: Mapping[Literal["en", "zh"], str] = field(default_factory=dict)
 
 
-def row(name: str, dataset: str = LOOGLE, level: str = "16k", **changes: Any) -> ScoredContext:
-    released = changes.pop("released", Asked(answer="red green", keywords="red green"))
+def row(name: str, dataset: str = LOOGLE, level: str = "16k", **changes: Any) -> Row:
+    released = changes.pop("released", asked_for("red green", "red green"))
     facts = changes.pop("confusing_facts", 2 if BY_NAME[dataset].confusing_facts else 0)
-    return ScoredContext(
-        id=name, pair_id=changes.pop("pair_id", name), confusing_facts=facts, dataset=dataset, level=level,
-        depth=changes.pop("depth", None), language=BY_NAME[dataset].language, released=released,
-        original=changes.pop("original", released), **changes,
-    )  # fmt: skip
+    return {
+        "id": name, "pair_id": name, "confusing_facts": ["a fact"] * facts, "dataset": BY_NAME[dataset].at(level),
+        "level": level, "depth": None, "language": BY_NAME[dataset].language, "original": released, **released,
+        **changes,
+    }  # fmt: skip
 
 
-def right(one: ScoredContext, variant: str) -> str:
-    return one.released.answer
+def asked_for(answer: str, keywords: str) -> dict[str, Any]:
+    return {"answers": [answer], "answer_keywords": keywords}
 
 
-def wrong(one: ScoredContext, variant: str) -> str:
+def right(one: Row, variant: str) -> str:
+    return str(one["answers"][0])
+
+
+def wrong(one: Row, variant: str) -> str:
     return "nothing"
 
 
 def replies(
-    rows: Iterable[ScoredContext], answer: Answer = right, model: str = "m", prompting: Ablation | None = None,
+    rows: Iterable[Row], answer: Answer = right, model: str = "m", prompting: Ablation | None = None,
     shots: int | None = None,
 ) -> list[Prediction]:  # fmt: skip
     return [
         Prediction(
-            id=one.id, variant=variant, prediction=answer(one, variant), model=model, prompting=prompting, shots=shots
+            id=one["id"],
+            variant=variant,
+            prediction=answer(one, variant),
+            model=model,
+            prompting=prompting,
+            shots=shots,
         )
         for one in rows
         for variant in variants_of(prompting)
-        if prompting is None or prompting in ablations_of(BY_NAME[one.dataset], confused=one.confusing_facts > 0)
+        if prompting is None or prompting in ablations_of(dataset_of(one), confused=bool(one["confusing_facts"]))
     ]
 
 
@@ -75,10 +85,11 @@ def test_a_row_keeps_all_but_its_context() -> None:
         level="32k", depth=None, answer_test="whole-word", positions=(), replacements=(), sources=(),
         context_xxh3="0", provenance=Provenance(seed=1),
     )  # fmt: skip
-    kept = ScoredContext.of(long)
-    assert (kept.id, kept.dataset, kept.level, kept.language) == (long.id, "loogle-MR-mixup", "32k", "en")
-    assert kept.released == kept.original == Asked(answer="Beethoven", keywords="Beethoven")
-    assert "Passage" not in kept.model_dump_json()
+    kept = EVALUATION.scored(long)
+    assert (kept["id"], dataset_of(kept).name, kept["level"]) == (long.id, "loogle-MR-mixup", "32k")
+    assert kept["original"] == {"answers": ["Beethoven"], "answer_keywords": "Beethoven"}
+    assert kept["answers"][0] == "Beethoven"
+    assert "Passage" not in str(kept)
 
 
 def test_a_row_knows_answer_and_keywords_from_before_replacement() -> None:
@@ -89,7 +100,7 @@ def test_a_row_knows_answer_and_keywords_from_before_replacement() -> None:
         replacements=(Rule(old="Albert Einstein", new="Ludwig Beethoven"),), sources=(), context_xxh3="0",
         provenance=Provenance(seed=1),
     )  # fmt: skip
-    assert ScoredContext.of(long).original == Asked(answer="Albert Einstein of Ulm", keywords="Albert Einstein")
+    assert EVALUATION.scored(long)["original"] == asked_for("Albert Einstein of Ulm", "Albert Einstein")
 
 
 def test_the_metric_of_every_dataset_as_released_and_in_the_paper() -> None:
@@ -104,7 +115,7 @@ def test_the_metric_of_every_dataset_as_released_and_in_the_paper() -> None:
 def test_scores_by_dataset_and_level() -> None:
     rows = [row("1"), row("2"), row("3", level="256k"), row("4", level="32k")]
     # "red": recall of the keywords 1/2, P = 1, R = 1/2, F1 = 2/3
-    scored = score(rows, replies(rows, lambda one, _: {"1": "red", "3": "blue"}.get(one.id, "red green")), False,
+    scored = score(rows, replies(rows, lambda one, _: {"1": "red", "3": "blue"}.get(one["id"], "red green")), False,
                    Settings())  # fmt: skip
     table = "score by dataset"
     assert value(scored, table, f"m / {LOOGLE}", "16k") == (round((2 / 3 + 1) / 2, 9), 2)
@@ -126,7 +137,9 @@ def test_scores_are_shown_in_per_cent_and_counts_as_they_are() -> None:
 
 def test_averages_weigh_every_dataset_alike() -> None:
     rows = [row("1"), row("2"), row("3"), row("4", HOTPOT), row("5", "loogle-CR-mixup", "32k")]
-    scored = score(rows, replies(rows, lambda one, _: "red green" if one.id in "34" else "nothing"), False, Settings())
+    scored = score(
+        rows, replies(rows, lambda one, _: "red green" if one["id"] in "34" else "nothing"), False, Settings()
+    )
     # loogle-SD 1/3, hotpotwikiqa 1/1: their mean is 2/3, over 4 replies
     assert value(scored, "score by level", "m", "16k") == (round(2 / 3, 9), 4)
     assert value(scored, "score by level", "m", "32k") == (0, 1)
@@ -139,7 +152,7 @@ def test_averages_weigh_every_dataset_alike() -> None:
 
 
 def test_the_five_types() -> None:
-    rows = [row(one.name, one.name, released=Asked(answer="1", keywords="1")) for one in DATASETS]
+    rows = [row(one.name, one.name, released=asked_for("1", "1")) for one in DATASETS]
     scored = score(rows, replies(rows), False, Settings())
     assert list(scored.frames["score by type"].index) == [
         "m / fact recall", "m / multi-hop CQA", "m / multi-hop QA", "m / single-hop CQA", "m / single-hop QA",
@@ -149,7 +162,7 @@ def test_the_five_types() -> None:
 def test_the_metric_ablation_beside_the_ceiling() -> None:
     # "在 红": of 在 红 绿 蓝 2 of 4, P = 1, R = 1/2, F1 = 2/3. The gate is at 2/4 of the answer's words; of those
     # that tell something 1/4.
-    asked = Asked(answer="在 红 绿 蓝", keywords="")
+    asked = asked_for("在 红 绿 蓝", "")
     rows = [row("1", CMRC, released=asked), row("2", CMRC, "64k", released=asked)]
     predictions = replies(rows, lambda one, _: "在 红")
     table, at = "metric ablation", f"m / {CMRC} / "
@@ -174,10 +187,10 @@ def test_a_blacklist_of_ones_own_takes_the_place_of_the_released_one(tmp_path: P
     # Of "red blue" and "red green": P = R = F1 = 1/2, and nothing is shared where red is left out.
     # Of "红 在" and "红 绿", without 在: P = 1, R = 1/2, F1 = 2/3.
     rows = [
-        row("1", released=Asked(answer="red green", keywords="red")),
-        row("2", CMRC, released=Asked(answer="红 绿", keywords="")),
+        row("1", released=asked_for("red green", "red")),
+        row("2", CMRC, released=asked_for("红 绿", "")),
     ]
-    predictions = replies(rows, lambda one, _: "Red blue" if one.language == "en" else "红 在")
+    predictions = replies(rows, lambda one, _: "Red blue" if one["language"] == "en" else "红 在")
     (own := tmp_path / "en.txt").write_text("Red\n\n", encoding="utf-8")
     table, at = "score by dataset", "16k"
     scored = score(rows, predictions, False, Settings("paper"))
@@ -198,14 +211,14 @@ def test_what_is_no_blacklist_is_refused(tmp_path: Path, text: str, said: str) -
 
 
 def test_rouge_has_no_metric_ablation() -> None:
-    rows = [row("1", DUREADER, released=Asked(answer="红 绿", keywords=""))]
+    rows = [row("1", DUREADER, released=asked_for("红 绿", ""))]
     scored = score(rows, replies(rows), False, Settings())
     assert "metric ablation" not in scored.frames
     assert value(scored, "score by dataset", f"m / {DUREADER}", "16k")[0] == pytest.approx(1)
 
 
 def test_the_two_variants_of_the_metrics_and_what_the_tables_say_of_them() -> None:
-    asked = Asked(answer="red green blue", keywords="red green blue")
+    asked = asked_for("red green blue", "red green blue")
     rows = [row("1", released=asked), row("2", "factrecall-en", released=asked, depth=0)]
     predictions = replies(rows, lambda one, _: "red")  # recall 1/3: P = 1, R = 1/3, F1 = 1/2
     for variant, gated, recalled in (("released", 0.5, 0.5), ("paper", 0, 0)):
@@ -216,28 +229,30 @@ def test_the_two_variants_of_the_metrics_and_what_the_tables_say_of_them() -> No
 
 
 def test_fact_recall_by_depth_is_a_grid_to_be_drawn() -> None:
-    asked = Asked(answer="Beethoven", keywords="Beethoven")
+    asked = asked_for("Beethoven", "Beethoven")
     rows = [
         row(f"{depth} {level}", "factrecall-en", level, released=asked, depth=depth)
         for depth in (0, 5, 10, 100)
         for level in ("128k", "16k")
         if (depth, level) != (100, "16k")
     ]
-    predictions = replies(rows, lambda one, _: "Beethoven" if one.depth == 10 else "Hahn")
+    predictions = replies(rows, lambda one, _: "Beethoven" if one["depth"] == 10 else "Hahn")
     predictions += replies(rows, prompting="no-cfi")
     scored = score(rows, predictions, False, Settings())
     assert value(scored, "fact recall by depth", "m / factrecall-en / 010", "16k") == (1, 1)
-    grid = heatmap(scored, "m", "factrecall-en")
-    assert list(grid.index) == [0, 5, 10, 100]
+    grid = scored.frames["fact recall by depth"]
     assert list(grid.columns) == ["16k", "128k"]
-    assert grid.loc[10].tolist() == [1, 1]
-    assert math.isnan(grid.loc[100, "16k"])
-    assert grid.loc[[0, 5, 100], "128k"].sum() == 0
-    assert heatmap(scored, "m, no-cfi", "factrecall-en")["128k"].tolist() == [1, 1, 1, 1]
+    of_rows, without_facts = ([f"{group} / factrecall-en / {n}" for n in ("000", "005", "010", "100")]
+                              for group in ("m", "m, no-cfi"))  # fmt: skip
+    assert list(grid.index) == [*of_rows, *without_facts]
+    assert grid.loc[of_rows[2]].tolist() == [1, 1]
+    assert math.isnan(grid.loc[of_rows[3], "16k"])
+    assert grid.loc[of_rows, "128k"].tolist() == [0, 0, 1, 0]
+    assert grid.loc[without_facts, "128k"].tolist() == [1, 1, 1, 1]
 
 
 def test_an_ablation_stands_beside_the_rows_as_released_and_not_among_them() -> None:
-    original = Asked(answer="blue", keywords="blue")
+    original = asked_for("blue", "blue")
     rows = [row("1", HOTPOT, original=original), row("2")]
     predictions = [
         *replies(rows, wrong),
@@ -259,14 +274,14 @@ def test_an_ablation_stands_beside_the_rows_as_released_and_not_among_them() -> 
 
 def test_leakage_is_told_without_the_context() -> None:
     rows = [
-        row(f"{number} {level}", HOTPOT, level, original=Asked(answer="blue", keywords="blue"))
+        row(f"{number} {level}", HOTPOT, level, original=asked_for("blue", "blue"))
         for number in (1, 2)
         for level in ("16k", "32k")
     ]
     rows.append(row("3"))
     predictions = replies(rows, lambda one, variant: "red green" if variant == "context" else "nothing", shots=2)
     predictions += replies(
-        rows, lambda one, variant: "blue" if one.id[0] == "1" else "nothing", prompting="no-kpr", shots=2
+        rows, lambda one, variant: "blue" if one["id"][0] == "1" else "nothing", prompting="no-kpr", shots=2
     )
     scored = score(rows, predictions, False, Settings())
     table, at = "leakage", f"m, 2 shots / {HOTPOT} / "
@@ -297,7 +312,7 @@ def test_pairs_without_confusing_facts_are_told_and_stand_in_no_ablation() -> No
         for level in ("16k", "32k")
     ]
     rows.append(row("e"))
-    predictions = [*replies(rows, lambda one, _: "red green" if one.pair_id in "cde" else "nothing")]
+    predictions = [*replies(rows, lambda one, _: "red green" if one["pair_id"] in "cde" else "nothing")]
     predictions += [*replies(rows, right, prompting="no-cfi"), *replies(rows, right, prompting="no-kpr")]
     scored = score(rows, predictions, False, Settings())
     assert value(scored, "confusing facts", HOTPOT, "none") == (2, 4)
@@ -376,7 +391,7 @@ def test_the_words_of_a_level() -> None:
 def test_the_words_that_replies_share_with_their_answers_are_counted() -> None:
     rows = [row("1"), row("2"), row("3")]
     scored = score(
-        rows, replies(rows, lambda one, _: "the red one" if one.id == "1" else "red green"), False, Settings()
+        rows, replies(rows, lambda one, _: "the red one" if one["id"] == "1" else "red green"), False, Settings()
     )
     shared = {cell.row: cell.value for cell in scored.tables if cell.table == "words shared with answers"}
     assert shared == {"en / red": 3, "en / green": 2}

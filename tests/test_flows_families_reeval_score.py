@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
+from flows.families.reeval.evaluation import EVALUATION, score, score_by
 from flows.families.reeval.inference import Variant
-from flows.families.reeval.score import VARIANTS, Judge, ScoredCase, score, tables
+from flows.families.reeval.score import VARIANTS, Judge, _cases, answers, category
+from flows.scoring.scorer import Row
 from flows.scoring.tables import ScoreError, ScoreTables
-from schemas.base import Frozen, PromptRef, Provenance, SourceRef
+from schemas.base import PromptRef, Provenance, SourceRef
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction
 from schemas.reeval import EnrichedCase, PassageRef, SwapCase
 
-Answer = Callable[[ScoredCase, str], str | None]
+Answer = Callable[[Row, str], str | None]
 """(case, variant) -> the reply, or None for the right one."""
 
 
@@ -26,51 +28,51 @@ class Settings:
     matrix_seeds: int = 500
 
 
-class ByWords:
+def by_words(pairs: Sequence[tuple[str, str]]) -> list[bool]:
     """Entails where the hypothesis' answer stands in the premise's: a judge that can be worked out by hand."""
-
-    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        return [after.partition("? ")[2] in before.partition("? ")[2] for before, after in pairs]
+    return [after.partition("? ")[2] in before.partition("? ")[2] for before, after in pairs]
 
 
-def swap(name: str, **changes: Any) -> ScoredCase:
+def swap(name: str, row: str = "", pivot: str = "p", **changes: Any) -> Row:
+    made = {"sources": [{"source": "dev", "id": row or name}], "prompts": [{"role": "pivot", "model": pivot}]}
     known = {
-        "id": name, "part": "category1", "row": f"dev {name}", "question": "Who?", "answer": f"new {name}",
-        "gold": (f"old {name}", f"aged {name}"), "answer_position": None, "language": "en", "pivot": "p",
-        "source": "squad:dev",
+        "id": name, "question": "Who?", "answer": f"new {name}", "original_answer": f"old {name}",
+        "aliases": [f"aged {name}"], "answer_position": None, "language": "en", "source": "squad:dev",
+        "provenance": made,
     }  # fmt: skip
-    return ScoredCase.model_validate(known | changes)
+    return known | changes
 
 
-def enriched(name: str, **changes: Any) -> ScoredCase:
-    return swap(name, **{"part": "category2", "answer": f"old {name}"} | changes)
+def enriched(name: str, **changes: Any) -> Row:
+    case = swap(name, **{"answer": f"old {name}"} | changes)
+    return {column: value for column, value in case.items() if column not in ("original_answer", "answer_position")}
 
 
 def replies(
-    cases: Iterable[ScoredCase], answer: Answer = lambda case, variant: None, model: str = "m", **group: Any
+    cases: Iterable[Row], answer: Answer = lambda case, variant: None, model: str = "m", **group: Any
 ) -> list[Prediction]:
     return [
-        Prediction(id=case.id, variant=variant, prediction=said, model=model, **group)
+        Prediction(id=case["id"], variant=variant, prediction=said, model=model, **group)
         for case in cases
-        for variant in VARIANTS[case.part]
+        for variant in VARIANTS[category(case)]
         if not (group.get("prompting") == "faithful" and variant == "closed_book")
-        if (said := answer(case, variant)) is not None or (said := case.answers(variant)[0])
+        if (said := answer(case, variant)) is not None or (said := answers(case, variant)[0])
     ]
 
 
 def says(**said: str) -> Answer:
     """`x_swapped="..."` is the reply to case x as swapped; the rest is right."""
-    return lambda case, variant: said.get(f"{case.id}_{variant}")
+    return lambda case, variant: said.get(f"{case['id']}_{variant}")
 
 
 def scored(
-    cases: list[ScoredCase],
+    cases: list[Row],
     predictions: list[Prediction],
     partial: bool = False,
-    judge: Judge | None = ByWords(),  # noqa: B008 - it has no state
+    judge: Judge | None = by_words,
     seeds: int = 500,
 ) -> ScoreTables:
-    return tables(cases, predictions, partial, Settings(matrix_seeds=seeds), judge)
+    return score_by(judge, cases, predictions, partial, Settings(matrix_seeds=seeds))
 
 
 def value(found: ScoreTables, table: str, row: str, column: str) -> tuple[float | None, int]:
@@ -228,18 +230,14 @@ def test_a_missing_entailment_model_is_said_before_the_predictions_are_read(tmp_
 
 
 def test_a_blank_reply_entails_nothing() -> None:
-    class Credulous:
-        def entails(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-            return [True] * len(pairs)
-
     cases = [swap("x")]
-    found = scored(cases, replies(cases, says(x_swapped=" ")), judge=Credulous())
+    found = scored(cases, replies(cases, says(x_swapped=" ")), judge=lambda pairs: [True] * len(pairs))
     assert line(found, "category 1")["Entail."] == 0
 
 
 def test_chinese_answers_are_compared_by_characters() -> None:
     # 在 上 海 市 / 上 海: P = 2/4, R = 1, F1 = 2/3
-    cases = [swap("x", language="zh", question="哪里？", answer="上海", gold=("北京",))]
+    cases = [swap("x", language="zh", question="哪里？", answer="上海", original_answer="北京", aliases=[])]
     found = scored(cases, replies(cases, says(x_swapped="在上海市", x_original="北京。")))
     assert line(found, "category 1") == pytest.approx({"EM": 0, "F1": 2 / 3, "Entail.": 1, "Norm. entail.": 1})
     assert line(found, "category 1, original evidence")["EM"] == 1
@@ -313,10 +311,10 @@ def test_what_scoring_keeps_of_a_case() -> None:
         **common, answer="Bo", original_answer="Ann", evidence="Bo did.", original_evidence="Ann did.",
         replacements=(), answer_position="first", provenance=provenance,
     )  # fmt: skip
-    kept = ScoredCase.of(case)
-    assert (kept.part, kept.row, kept.pivot, kept.answer_position) == ("category1", "dev.json q1", "small", "first")
-    assert kept.answers("swapped") == ("Bo",)
-    assert kept.answers("original") == kept.answers("closed_book") == ("Ann", "Ann Lee")
+    swapped = EVALUATION.scored(case)
+    assert "evidence" not in swapped
+    assert answers(swapped, "swapped") == ["Bo"]
+    assert answers(swapped, "original") == answers(swapped, "closed_book") == ["Ann", "Ann Lee"]
     passages = tuple(PassageRef(id=str(number), title=None, text="t") for number in range(3))
     other = EnrichedCase(
         pivot="pivot",
@@ -325,13 +323,16 @@ def test_what_scoring_keeps_of_a_case() -> None:
         evidence_evidence_focused="It was Ann.", passages_question_focused=passages,
         passages_evidence_focused=passages, provenance=provenance.model_copy(update={"prompts": asked[:1]}),
     )  # fmt: skip
-    kept = ScoredCase.of(other)
-    assert (kept.part, kept.pivot, kept.answer_position) == ("category2", "gpt-4o", None)
-    assert kept.answers("question_focused") == ("Ann", "Ann Lee")
+    kept = EVALUATION.scored(other)
+    assert answers(kept, "question_focused") == ["Ann", "Ann Lee"]
+    (first, second) = _cases([swapped, kept])
+    assert (category(first), first["row"], first["pivot"], first["answer_position"]) == (
+        "category 1", "dev.json q1", "small", "first",
+    )  # fmt: skip
+    assert (category(second), second["pivot"], second["answer_position"]) == ("category 2", "gpt-4o", None)
 
 
 def test_the_variants_are_those_of_the_design() -> None:
     category1: tuple[Variant, ...] = ("closed_book", "original", "swapped")
     category2: tuple[Variant, ...] = ("closed_book", "original", "question_focused", "evidence_focused")
-    assert {"category1": category1, "category2": category2} == VARIANTS
-    assert issubclass(ScoredCase, Frozen)
+    assert {"category 1": category1, "category 2": category2} == VARIANTS

@@ -23,9 +23,13 @@ from flows.families.uraq.prompts import (
     ToManipulate,
     of_wanted_type,
 )
-from flows.families.uraq.verify import _goes_together, _says_the_same
+from flows.families.uraq.verify import _can_both_be_true, _says_the_same
 from flows.llm.model import Invalid, Prompt
 from schemas.uraq import AnswerType, Step, StepKind
+
+
+def type_of(answer: str) -> str:
+    return "number" if checks.is_number(answer) else "boolean" if checks.is_boolean(answer.lower()) else "entity"
 
 
 def refusal(prompt: Prompt[Any], asked: Any, answer: Any) -> str | None:
@@ -67,7 +71,7 @@ def refusal(prompt: Prompt[Any], asked: Any, answer: Any) -> str | None:
 def test_statements_that_exclude_each_other_pass(original: str, manipulated: str) -> None:
     assert checks.manipulation_problem(original, manipulated) is None
     assert not _says_the_same(original, manipulated)
-    assert not _goes_together(original, manipulated)
+    assert not _can_both_be_true(original, manipulated)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +105,7 @@ def test_the_words_tell_how_a_statement_was_made_false() -> None:
 
 
 def test_the_verifier_tells_by_itself_which_statements_say_the_same_or_go_together() -> None:
-    assert _goes_together("Iron is attracted to magnets.", "Copper is attracted to magnets.")
+    assert _can_both_be_true("Iron is attracted to magnets.", "Copper is attracted to magnets.")
     assert _says_the_same("In 1957 the Soviet Union launched Sputnik.", "The Soviet Union launched Sputnik in 1957.")
     assert _says_the_same("Beethoven composed nine symphonies.", "Nine symphonies were composed by Beethoven.")
 
@@ -152,7 +156,7 @@ def examples(wanted: AnswerType | None) -> list[tuple[ToAsk, Question]]:
         simple, _, answer = one["simple"].partition("? ")
         pair = one["pair"].split(" / ")
         values = {
-            "question": one["question"], "steps": steps, "answer_type": checks.type_of(original),
+            "question": one["question"], "steps": steps, "answer_type": type_of(original),
             "answer_original": original, "answer_manipulated": manipulated, "single_hop_question": f"{simple}?",
             "single_hop_answer": answer,
         }  # fmt: skip

@@ -258,13 +258,13 @@ def test_what_leaves_unreviewed_stays_and_nothing_is_withdrawn_unasked(tmp_path:
     previewed = succeeds(rebuild(tmp_path, "--preview"))
     assert "release: version 1.0.0 stays: nothing differs" in previewed
     said = succeeds(rebuild(tmp_path))
-    assert "rows that nobody has seen leave, as in the version before" in said
+    assert "unreviewed rows are released, as in the previous version" in said
     assert "nothing differs from version 1.0.0" in said
     datasets()
     previewed = succeeds(rebuild(tmp_path, "--preview"))
     assert "release: version 2.0.0 would come" in previewed
     assert "it would stop before lveval-factrecall_en_1k (" in previewed
-    fails(rebuild(tmp_path), "would be gone from the dataset; nothing is released")
+    fails(rebuild(tmp_path), "would disappear from the dataset; nothing is released")
     assert versions(tmp_path) == ["1.0.0"]
     assert "withdrawn: lveval-factrecall_en_1k (" in succeeds(touchstone("release", "--out", "out", folder=tmp_path))
     assert "nothing differs from version 2.0.0" in succeeds(rebuild(tmp_path))

@@ -153,7 +153,7 @@ def test_a_changed_source_row_is_the_next_version(sample: Path) -> None:
     assert (manifest.previous, manifest.comparable) == ("1.0.0", False)
     told = run("diff", "releases/1.0.0", "releases/1.1.0", "--output", "changes.jsonl", folder=sample)
     assert told.startswith("## 1.1.0\n\nA minor change of `1.0.0`")
-    assert told.endswith("By the rule this is version 1.1.0.\n")
+    assert told.endswith("The rule makes this version 1.1.0.\n")
     assert ", exactly?" in told
     assert (sample / "changes.jsonl").read_bytes() == (sample / "releases" / "1.1.0" / "changes.jsonl").read_bytes()
     assert "0 faults" in run("verify", "release", "releases/1.1.0", folder=sample)

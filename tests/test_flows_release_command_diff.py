@@ -15,7 +15,7 @@ def test_the_difference_of_two_folders(tmp_path: Path) -> None:
     assert done.stdout.startswith("## 1.1.0\n\nA minor change of `1.0.0`")
     assert "| `toy` | 1 | 1 | 0 | 1 |" in done.stdout
     assert '`text`: `"one"` became `"uno"`' in done.stdout
-    assert done.stdout.endswith("By the rule this is version 1.1.0.\n")
+    assert done.stdout.endswith("The rule makes this version 1.1.0.\n")
     lines = (tmp_path / "changes.jsonl").read_text().splitlines()
     assert {(one.key, one.change) for one in map(Change.model_validate_json, lines)} == {
         ("1", "changed"),
@@ -34,7 +34,7 @@ def test_wrong_folders_are_one_line(tmp_path: Path) -> None:
     made = release(tmp_path / "a", {"toy": [note("1", "one")]})
     done = touchstone("diff", tmp_path / "none", tmp_path / "a", folder=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"touchstone: {tmp_path / 'none'}: there is no manifest.json")
+    assert done.stderr.startswith(f"touchstone: {tmp_path / 'none'}: has no manifest.json")
     release(tmp_path / "b", {"toy": [note("1", "uno")]})
     (tmp_path / "b" / "data" / "toy" / "test.parquet").unlink()
     done = touchstone("diff", made.folder, tmp_path / "b", folder=tmp_path)

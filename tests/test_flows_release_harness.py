@@ -1,6 +1,7 @@
 """Exported harness tasks: the same messages as `touchstone evaluate`, by a template engine set up as the harness's."""
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,10 @@ import jinja2
 import pytest
 import yaml
 
-from data.publish import scorers
-from data.publish.harness import HarnessData, HarnessPrompt, harness_template, is_evaluated, written_task
+from data.publish.harness import HarnessData, HarnessPrompt, ReplyScoring, harness_template, reply_task
 from flows.construct.engine import Family
 from flows.families import load_family
+from flows.families.charpeval import score as charpeval
 from flows.llm.model import Prompt
 from flows.release.harness import harness_task
 from schemas.base import Record
@@ -126,7 +127,7 @@ def test_charpeval_is_asked_as_evaluate_asks(shots: int) -> None:
     assert family.evaluation.choices is not None
     for item in items:
         (choice,) = family.evaluation.choices(item, settings)
-        assert scorers.charpeval.prompt(item.model_dump(mode="json"), task["dataset_kwargs"]["before"]) == choice.prompt
+        assert charpeval.prompt(item.model_dump(mode="json"), task["dataset_kwargs"]["before"]) == choice.prompt
     assert [one["metric"] for one in task["metric_list"]][::6] == ["sum", "mean", "sequence"]
     assert [one["higher_is_better"] for one in task["metric_list"]][:6] == [True, *[False] * 5]
 
@@ -183,7 +184,7 @@ def test_every_function_is_there() -> None:
         for one in named:
             module, _, function = one.partition(".")
             assert module == family.name
-            assert callable(getattr(getattr(scorers, module), function)), one
+            assert callable(getattr(import_module(f"flows.families.{module}.score"), function)), one
 
 
 def test_configs_that_are_not_put_to_a_model_have_no_task() -> None:
@@ -194,7 +195,8 @@ def test_configs_that_are_not_put_to_a_model_have_no_task() -> None:
     )  # fmt: skip
     family = load_family("uraq")
     assert harness_task("x", family, family.settings(), {}, item, DATA, "1.0.0") is None
-    assert not is_evaluated("refutebench", ["dialogue"])
+    rounds = load_family("refutebench")
+    assert harness_task("x", rounds, rounds.settings(), {}, item, DATA, "1.0.0") is None
 
 
 def test_what_cannot_be_exported_is_told() -> None:
@@ -208,4 +210,4 @@ def test_what_cannot_be_exported_is_told() -> None:
     with pytest.raises(
         WrongInput, match="uraq: context-exclusive, context-first, memory-first are not asked in one way"
     ):
-        written_task("x", "uraq", ["contexts"], DATA, "1.0.0", needs)
+        reply_task("x", "uraq", ReplyScoring({}, "", [], "each_need"), DATA, "1.0.0", needs)

@@ -285,7 +285,7 @@ def test_what_was_public_stays_public_and_what_is_private_stays_so_whatever_the_
 def test_a_folder_with_versions_of_another_dataset_is_refused(tmp_path: Path) -> None:
     released(build(tmp_path))
     other = build(tmp_path, name="other")
-    with pytest.raises(WrongInput, match="holds versions of sayings, and this build is of other"):
+    with pytest.raises(WrongInput, match="has versions of sayings, but this build is of other"):
         released(other)
 
 
@@ -301,7 +301,7 @@ def test_no_version_is_built_on_a_damaged_one(tmp_path: Path, damage: str) -> No
             (made / "manifest.json").write_text(text.replace('"seed": 7', '"seed": 8'), encoding="utf-8")
         case "folder":
             made.rename(made.with_name("1.4.0"))
-    with pytest.raises(Failed, match="bring it back as it was released"):
+    with pytest.raises(Failed, match="restore it as it was released"):
         released(build(tmp_path, ["one more line", "and another"]))
 
 
@@ -515,7 +515,7 @@ def test_what_was_let_through_unreviewed_is_let_through_until_somebody_says_othe
 def test_what_runs_by_itself_stops_before_a_configuration_is_gone(tmp_path: Path) -> None:
     released(build(tmp_path, words=["brave"]), allow_unreviewed=True)
     project = build(tmp_path)
-    with pytest.raises(Stopped, match=r"saying-once \(1 row\), saying-twice \(1 row\) would be gone from the dataset"):
+    with pytest.raises(Stopped, match=r"saying-once \(1 row\), saying-twice \(1 row\) would disappear"):
         released(project, withdraw=False)
     assert newest(tmp_path / "releases").manifest.version == "1.0.0"  # type: ignore[union-attr]
     assert released(project).withdrawn == {"saying-once": 1, "saying-twice": 1}

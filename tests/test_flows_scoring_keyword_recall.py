@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.scoring.qa import METRICS
-from flows.scoring.words import chinese_segments, chinese_words, english_words, released_blacklist
+from flows.scoring.metrics import METRICS
+from flows.scoring.qa import english_words
+from flows.scoring.words import chinese_segments, chinese_words, released_blacklist
 
 CLOCK = "The harbour clock was repaired by Odessa Marlowe in 1987."
 FIVE_EN, FIVE_ZH = "red green blue grey black", "红 绿 蓝 灰 黑"

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.scoring.qa import METRICS, exact_match, f1, normalise_answer, normalise_chinese, number_value
+from flows.scoring.metrics import METRICS
+from flows.scoring.number_value import number_value
+from flows.scoring.qa import exact_match, f1, normalise_answer, normalise_chinese
 
 
 def test_the_normal_form_drops_case_punctuation_articles_and_extra_space() -> None:

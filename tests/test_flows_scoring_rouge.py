@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import LCSseq
 
-from data.publish.scorers import lveval
-from flows.scoring.qa import METRICS
+from flows.scoring.metrics import METRICS
 from flows.scoring.rouge import common_subsequence, rouge_l
 
 WORDS = st.lists(st.sampled_from("abcde"), max_size=25)
@@ -69,6 +68,3 @@ NOTHING_ELSE = (
 def test_texts_of_nothing_but_blacklisted_words_score_as_released(prediction: str, answer: str, score: float) -> None:
     # Between three words of which none is left stand two spaces, and such a text has one word, which is empty.
     assert METRICS["rouge_zh_score_blacklist"](prediction, [answer], None, "zh") == pytest.approx(score, abs=1e-12)
-    assert lveval.METRICS["rouge_zh_score_blacklist"](prediction, answer, None, "zh", None) == pytest.approx(
-        score, abs=1e-12
-    )

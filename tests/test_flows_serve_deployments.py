@@ -262,7 +262,7 @@ def test_serve_says_in_a_line_what_is_wrong(tmp_path: Path) -> None:
 
 def test_a_time_that_cron_does_not_know_is_refused(tmp_path: Path) -> None:
     path = write_config(tmp_path, families={"uraq": URAQ}, schedule={"cron": "61 3 * * 1"})
-    with pytest.raises(WrongInput, match=r"schedule\.cron: '61 3 .* is no time that cron knows"):
+    with pytest.raises(WrongInput, match=r"schedule\.cron: '61 3 .* is not a cron schedule"):
         schedule_of(load_config(path), path)
 
 

@@ -1,10 +1,11 @@
 """README.md of a released folder: the dataset card, in Markdown after a block of YAML.
 
-The YAML follows from the manifest, so that it names the files that are there; the rest is `card.md.j2`. Whatever comes
-from data is escaped where it is written down, by default, and cut where it is long: a card shows it and obeys none
-of it. Equal facts give equal bytes.
+The YAML follows from the manifest, so that it names the files that exist; the rest is `card.md.j2`. Everything that
+comes from data is escaped by default, and cut if it is long, so that the card shows it literally. Equal facts give
+equal bytes.
 """
 
+import html
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,6 @@ from data.publish.card_facts import CardFacts, ConfigFacts, FamilyFacts, Plot, U
 from data.publish.folder import VERIFICATION_INPUTS, claims_of
 from data.publish.licences import hub_licence
 from data.publish.markdown import (
-    HTML,
     LINE,
     arrow_type,
     code,
@@ -47,44 +47,44 @@ from schemas.release import ReleasedConfig, ReleaseManifest
 HERE: Final = Path(__file__).parent
 OWN_BEGIN: Final = b"<!-- own words: begin -->"
 OWN_END: Final = b"<!-- own words: end -->"
-"""What stands between the two is the user's, and goes from version to version as it is."""
+"""The text between the two is the user's, and is carried over from version to version."""
 
 SETTINGS: Final = 8_000
-"""Characters of the configuration."""
+"""Characters that the card shows of the settings."""
 SIZES: Final = (
     (10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"),
     (10**8, "10M<n<100M"),
 )  # fmt: skip
-"""The Hub's names of sizes: rows below the number."""
+"""(rows, the Hub's name for sizes below that number)."""
 
 _PLACE_IN_PAPER = re.compile(r"\b(?:sections?|tables?|figures?|appendix|appendices) [0-9A-Z]", re.IGNORECASE)
 
 
 def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
-    """README.md of a release, in UTF-8; `before` is that of the version before, whose own section is carried over.
+    """Return the README.md of a release, in UTF-8; the user's section is carried over from `before`, an earlier one.
 
-    Raises `WrongInput` where the marker that ends that section is gone.
+    Raises `WrongInput` if one of that section's markers is missing.
     """
     from huggingface_hub import DatasetCard
 
     page = _template().render(
         facts=facts,
         manifest=facts.manifest,
-        families=[_family(facts, one) for one in facts.families],
+        families=[_family(facts, family) for family in facts.families],
         sizes=_sizes(facts.manifest),
-        total=sum_usage({"all": one.usage} for one in facts.usage).get("all", UsageOfPrompt()),
+        total=sum_usage({"all": row.usage} for row in facts.usage).get("all", UsageOfPrompt()),
         default=_default(facts),
         citations=[family.citation for family in facts.families if family.citation],
         load=_load(facts),
         to_jsonl=_to_jsonl(facts),
         proof=any(file.path.startswith(f"{VERIFICATION_INPUTS}/") for file in facts.manifest.files),
-        evaluate={one.name: _evaluate(facts, one) for one in facts.families},
+        evaluate={family.name: _evaluate(facts, family) for family in facts.families},
         settings=_settings(facts.manifest),
         canary=one_line(facts.manifest.canary),
         claims=claims_of(facts.manifest),
         own=_own_marker(),
     )
-    page = re.sub(r"\n{3,}", "\n\n", page)  # of what the template leaves out a blank line stays on either side
+    page = re.sub(r"\n{3,}", "\n\n", page)  # what the template leaves out has a blank line on either side
     card = DatasetCard(f"---\n{card_data(facts).to_yaml()}\n---\n\n{page}")
     content: bytes = card.content.encode()
     own = None if before is None else own_words(before)
@@ -92,7 +92,7 @@ def render_card(facts: CardFacts, before: bytes | None = None) -> bytes:
 
 
 def card_data(facts: CardFacts) -> Any:
-    """The card's metadata, a `DatasetCardData`: configurations and files are the manifest's."""
+    """Return the card's metadata, a `DatasetCardData`, with the manifest's configurations and files."""
     from huggingface_hub import DatasetCardData
 
     manifest = facts.manifest
@@ -107,27 +107,27 @@ def card_data(facts: CardFacts) -> Any:
         }
     return DatasetCardData(
         pretty_name=one_line(manifest.name),
-        language=sorted({one_line(one) for config in facts.configs for one in config.languages}) or None,
+        language=sorted({one_line(code_) for config in facts.configs for code_ in config.languages}) or None,
         license=(licences[0] if len(licences) == 1 else licences) if licences else None,
         **named,
         size_categories=[_size_category(sum(config.rows for config in manifest.configs))],
         task_categories=list(dict.fromkeys(family.task for family in facts.families if family.task)) or None,
-        tags=["benchmark", "evaluation", "context", *(one.name for one in facts.families)],
+        tags=["benchmark", "evaluation", "context", *(family.name for family in facts.families)],
         configs=list(_data_files(manifest, _default(facts))),
     )
 
 
 def own_words(readme: bytes) -> bytes | None:
-    """What stands between the markers of the user's own section; None where it has none.
+    """Return the text of the user's own section; None if there is no such section.
 
-    Raises `WrongInput` where only one of the markers is there: what was written would be lost.
+    Raises `WrongInput` if only one of its markers is there, because the text would be lost.
     """
     start, end = readme.find(OWN_BEGIN), readme.rfind(OWN_END)
     if start < 0 and end < 0:
         return None
     if start < 0 or end < start:
         raise WrongInput(
-            f"README.md: of the two comments around your own words one is missing; put `{OWN_BEGIN.decode()}` before "
+            f"README.md: one of the two comments around your own words is missing; put `{OWN_BEGIN.decode()}` before "
             f"and `{OWN_END.decode()}` after them, then release again"
         )
     return readme[start + len(OWN_BEGIN) : end]
@@ -138,7 +138,7 @@ def own_words(readme: bytes) -> bytes | None:
 
 @dataclass(frozen=True)
 class _Group:
-    """Configurations of one part whose rows have the same fields."""
+    """Configurations of one part with the same fields."""
 
     part: str
     summary: str
@@ -162,14 +162,14 @@ class _Family:
     groups: Sequence[_Group]
     plots: Sequence[Plot]
     cites: bool
-    """Whether sections or tables of its paper are named."""
+    """True if sections or tables of its paper are mentioned."""
     tasks: Sequence[str]
-    """Files of its tasks for the harness."""
+    """Files of its tasks for the evaluation harness."""
 
 
 def _family(facts: CardFacts, family: FamilyFacts) -> _Family:
-    known = {one.name: one for one in facts.configs}
-    own = [(one, known[one.name]) for one in facts.manifest.configs if one.family == family.name]
+    known = {about.name: about for about in facts.configs}
+    configs = [(config, known[config.name]) for config in facts.manifest.configs if config.family == family.name]
     groups = [
         _Group(
             part=part,
@@ -183,27 +183,27 @@ def _family(facts: CardFacts, family: FamilyFacts) -> _Family:
                 if "/" in name or f"{family.name}/{name}" in facts.manifest.prompts
             },
         )
-        for (part, _), grouped in groupby(own, key=lambda one: (one[0].part, list(one[0].fields.items())))
+        for (part, _), grouped in groupby(configs, key=lambda pair: (pair[0].part, list(pair[0].fields.items())))
         if (group := list(grouped))
     ]
-    names = {config.name for config, _ in own} | {f"{family.name}-{config.part}" for config, _ in own}
+    names = {config.name for config, _ in configs} | {f"{family.name}-{config.part}" for config, _ in configs}
     plots = [plot for plot in facts.plots if plot.config in names or plot.config == family.name]
-    told = [text for one in groups for text in (one.summary, *(about for _, _, about in one.fields))]
-    told += [plot.caption for plot in plots]
-    tasks = [f"{family.harness}/{about.task}.yaml" for _, about in own if about.task and family.harness]
-    return _Family(family, groups, plots, any(map(_PLACE_IN_PAPER.search, told)), tasks)
+    texts = [text for group in groups for text in (group.summary, *(about for _, _, about in group.fields))]
+    texts += [plot.caption for plot in plots]
+    tasks = [f"{family.harness}/{about.task}.yaml" for _, about in configs if about.task and family.harness]
+    return _Family(family, groups, plots, any(map(_PLACE_IN_PAPER.search, texts)), tasks)
 
 
 def _load(facts: CardFacts) -> str:
-    """How the default configuration is loaded."""
-    config = next((one for one in facts.manifest.configs if one.name == _default(facts)), None)
+    """Return the code that loads the default configuration."""
+    config = next((candidate for candidate in facts.manifest.configs if candidate.name == _default(facts)), None)
     return f"from datasets import load_dataset\n\nrows = {_loaded(facts, config)}" if config else ""
 
 
 def _to_jsonl(facts: CardFacts) -> str:
-    """How rows that are scored become JSONL; empty where none are."""
-    scored = {one.name for one in facts.configs if one.task}
-    config = next((one for one in facts.manifest.configs if one.name in scored), None)
+    """Return the code that writes scored rows as JSONL; empty if no rows are scored."""
+    scored = {about.name for about in facts.configs if about.task}
+    config = next((about for about in facts.manifest.configs if about.name in scored), None)
     if config is None:
         return ""
     return f"from datasets import load_dataset\n\n{_loaded(facts, config)}.to_json({literal(f'{config.name}.jsonl')})"
@@ -216,7 +216,7 @@ def _loaded(facts: CardFacts, config: ReleasedConfig) -> str:
 
 
 def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]]:
-    """(what a command does, the command) for each way to evaluate a family."""
+    """Return (description, command) for each way to evaluate a family."""
     asked = "dialogues are held with the model, and rated" if family.in_dialogues else "the model is asked, and scored"
     ways = [
         (
@@ -224,7 +224,7 @@ def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]
             f"touchstone evaluate {shlex.quote(family.name)} --model MODEL",
         )
     ]
-    tasks = [one.task for one in facts.configs if one.task and _family_of(facts, one.name) == family.name]
+    tasks = [about.task for about in facts.configs if about.task and _family_of(facts, about.name) == family.name]
     if family.harness and tasks:
         several = f"  # or another of the {len(tasks)} tasks there" if len(tasks) > 1 else ""
         ways.append(
@@ -241,36 +241,36 @@ def _evaluate(facts: CardFacts, family: FamilyFacts) -> Sequence[tuple[str, str]
 
 
 def _family_of(facts: CardFacts, config: str) -> str | None:
-    return next((one.family for one in facts.manifest.configs if one.name == config), None)
+    return next((candidate.family for candidate in facts.manifest.configs if candidate.name == config), None)
 
 
 def _default(facts: CardFacts) -> str | None:
-    """The configuration that loads where none is named: one that has rows."""
+    """Return the default configuration: one that has rows."""
     loadable = [config.name for config in facts.manifest.configs if config.files and config.rows]
     return facts.default if facts.default in loadable else next(iter(loadable), None)
 
 
 def _data_files(manifest: ReleaseManifest, default: str | None) -> Iterator[dict[str, Any]]:
-    """The `configs:` of the metadata; a configuration without a file has no place there."""
-    there = [config for config in manifest.configs if config.files]
-    for name in dict.fromkeys(config.name for config in there):
+    """Yield the `configs:` of the metadata, without configurations that have no files."""
+    configs = [config for config in manifest.configs if config.files]
+    for name in dict.fromkeys(config.name for config in configs):
         files = [
             {"split": config.split, "path": list(config.files) if len(config.files) > 1 else config.files[0]}
-            for config in there
+            for config in configs
             if config.name == name
         ]
         yield {"config_name": name, "data_files": files, **({"default": True} if name == default else {})}
 
 
 def _sizes(manifest: ReleaseManifest) -> Mapping[str, int]:
-    """Bytes of each configuration's files."""
+    """Return configuration -> bytes of its files."""
     sizes = {file.path: file.bytes for file in manifest.files}
     return {config.name: sum(sizes.get(path, 0) for path in config.files) for config in manifest.configs}
 
 
 def _settings(manifest: ReleaseManifest) -> str:
     dumped: str = yaml.safe_dump(dict(manifest.settings), sort_keys=False, allow_unicode=True, width=100)
-    written = "".join(one for one in dumped if one == "\n" or is_seen(one))
+    written = "".join(character for character in dumped if character == "\n" or is_seen(character))
     return written if len(written) <= SETTINGS else f"{written[:SETTINGS]}\n# … cut; manifest.json has all of it\n"
 
 
@@ -293,14 +293,14 @@ def _with_own(content: bytes, own: bytes) -> bytes:
 
 
 def image(plot: Plot) -> Markup:
-    """A plot as an image."""
+    """Return a plot as an image."""
     path = re.sub(r"[^A-Za-z0-9._/-]", "", plot.path)
-    title = "".join(HTML.get(one, one) for one in one_line(f"{plot.config}: {plot.title}")).replace('"', "&quot;")
+    title = html.escape(one_line(f"{plot.config}: {plot.title}"), quote=False).replace('"', "&quot;")
     return Markup(f'<img src="{path}" alt="{title}" width="400" align="top">')  # noqa: S704 - escaped above
 
 
 def _sorted(usage: Iterable[UsageFacts]) -> list[UsageFacts]:
-    return sorted(usage, key=lambda one: (one.family, one.part, one.step, one.prompt))
+    return sorted(usage, key=lambda row: (row.family, row.part, row.step, row.prompt))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""All that a dataset card says, but for its user's own words."""
+"""The facts on a dataset card."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -11,11 +11,11 @@ from schemas.manifest import UsageOfPrompt
 from schemas.release import Contamination, ReleaseManifest
 
 PersonCode = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,19}$")]
-"""A person's code; a name or an address is none."""
+"""A person's code, which is neither a name nor an address."""
 
 
 class PredictionFacts(Frozen):
-    """What a family's scorer file reads: a row for each id and variant."""
+    """The predictions that a family's scorer file reads: a row for each id and variant."""
 
     example: str = Field(description="Such a row, as JSON")
     read: str = Field(description="What is made of it, in a sentence or two")
@@ -25,7 +25,7 @@ class PredictionFacts(Frozen):
 
 
 class FamilyFacts(Frozen):
-    """A family that is in the release, and how its rows are evaluated."""
+    """A family in the release, and how its rows are evaluated."""
 
     name: str
     short: str = Field(description="What its paper calls it: `LV-Eval`")
@@ -52,7 +52,7 @@ class SourceFacts(Frozen):
 
 
 class ConfigFacts(Frozen):
-    """What the manifest does not say of a configuration."""
+    """Facts about a configuration that are not in the manifest."""
 
     name: str
     summary: str = Field(description="What a row is, in a sentence")
@@ -65,7 +65,7 @@ class ConfigFacts(Frozen):
 
 
 class UsageFacts(Frozen):
-    """What a prompt took in a step of a part."""
+    """The usage of a prompt in a step of a part."""
 
     family: str
     part: str
@@ -75,7 +75,7 @@ class UsageFacts(Frozen):
 
 
 class ReviewFacts(Frozen):
-    """How people reviewed what configurations were made from, in figures and codes."""
+    """How people reviewed the records behind configurations, in numbers and codes."""
 
     title: str = Field(description="Of the rubric")
     rubric: str
@@ -106,7 +106,7 @@ class Plot(Frozen):
 
 
 class ChangeCount(Frozen):
-    """How many rows of a configuration are not as in the version before."""
+    """How many rows of a configuration differ from the previous version."""
 
     config: str
     added: int = 0
@@ -115,7 +115,7 @@ class ChangeCount(Frozen):
 
 
 class CardFacts(Frozen):
-    """All that a card says, but for the user's own words."""
+    """Everything that a card says, except for the user's own words."""
 
     manifest: ReleaseManifest = Field(description="Of its files, the card's own is not looked at")
     repo: str | None = Field(None, description="OWNER/NAME on the Hub; None: a folder")

@@ -2,14 +2,14 @@
 
 The harness looks for the functions of a task below the folder of its YAML file and never above it, so `scorers/` holds
 both: `lm_eval run --include_path scorers --tasks NAME --apply_chat_template`. With a chat template the messages are
-those of `touchstone evaluate`; without one, the system text stands right before the user's. CHARPEval is run without:
-its text goes to every model as it is.
+those of `touchstone evaluate`; without one, the system text stands right before the user's. Tasks whose options are
+weighed are run without: their text goes to every model as it is.
 
-RefuteBench has none: its dialogues need turns that depend on the replies.
+A family says how its documents are scored (`ReplyScoring`, `OptionScoring`); a family without a scorer has no task.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -17,27 +17,8 @@ from typing import Any
 import yaml
 from jinja2 import Environment, TemplateSyntaxError
 
-from data.publish.scorers import charpeval, lveval, reeval, uraq
 from schemas.errors import WrongInput
 
-COLUMNS_OF: Mapping[str, Mapping[str, str]] = {
-    "uraq": {"need": "variant", "contexts": "contexts", "question": "question"},
-    "reeval": {
-        "question": "question",
-        "evidence": '{"closed_book": none, "original": original_evidence, "swapped": evidence | default(none), '
-        '"question_focused": evidence_question_focused | default(none), '
-        '"evidence_focused": evidence_evidence_focused | default(none)}[variant]',
-    },
-    "lveval": {"context": "context", "question": "input"},
-}
-"""Family -> what its evaluation prompts are given -> where a document has it, as a Jinja expression."""
-MARKS: Mapping[str, str] = {
-    "uraq": "contexts",
-    "reeval": "original_evidence",
-    "lveval": "context",
-    "charpeval": "distractors",
-}
-"""Family -> a column that the rows to be evaluated have, and those of its other configs not."""
 FUNCTION = "!function"
 
 
@@ -62,7 +43,40 @@ class HarnessPrompt:
     """The text of the prompt's template file, with a `user` block and maybe a `system` block."""
     max_tokens: int
     values: Mapping[str, Any] = field(default_factory=dict)
-    """What the template is given; that which a document has (`COLUMNS_OF`) is taken from there."""
+    """The template's variables; those that a document has (`ReplyScoring.columns`) are taken from there."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A value that the scorer's `process_results` gives for a document."""
+
+    name: str
+    aggregation: str | None = None
+    """The function of the scorer that takes the values of all documents; without one, their mean is taken."""
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True)
+class ReplyScoring:
+    """How the replies to a config's documents are scored, by the functions of the scorer beside the file."""
+
+    columns: Mapping[str, str]
+    """Variable of the prompts -> where a document has it, as a Jinja expression."""
+    target: str
+    """The right answer, as a template."""
+    metrics: Sequence[Metric]
+    documents: str | None = None
+    """The function of the scorer that makes a document of each row and variant (`process_docs`). Without one, each
+    variant is a task of its own: their answers may be of different length."""
+
+
+@dataclass(frozen=True)
+class OptionScoring:
+    """How the weighed options of a config's documents are scored."""
+
+    before: str
+    """The part of the prompt that is the same for every document."""
+    metrics: Sequence[Metric]
 
 
 class _Function(str):
@@ -85,97 +99,41 @@ _Dumper.add_representer(str, _text)
 _Dumper.add_representer(_Function, _function)
 
 
-def is_evaluated(family: str, columns: Collection[str]) -> bool:
-    """Whether a config with these columns is put to a model by the harness."""
-    return family in MARKS and MARKS[family] in columns
-
-
-def written_task(
-    task: str,
-    family: str,
-    columns: Collection[str],
-    data: HarnessData,
-    version: str,
-    prompts: Mapping[str, HarnessPrompt],
+def reply_task(
+    task: str, family: str, scoring: ReplyScoring, data: HarnessData, version: str, prompts: Mapping[str, HarnessPrompt]
 ) -> str:
     """The YAML of the task of that name, for replies; `prompts` by variant.
 
     Raises `WrongInput` for a template that is none, and for variants that cannot be asked as one task.
     """
     source = _source(data, version)
-    if family == "lveval":
-        return _dumped({"group": task, **source, "task": [_long_context(one, prompts[one]) for one in lveval.VARIANTS]})
-    if family == "uraq":
-        return _dumped({"task": task, **source, **_asked(family, _of_all(family, uraq.NEEDS, prompts)), **_uraq()})
-    category = "category 1" if "original_answer" in columns else "category 2"
-    variants = [one for one in reeval.VARIANTS[category] if one in prompts]
-    return _dumped(
-        {"task": task, **source, **_asked(family, _of_all(family, variants, prompts)), **_reeval(category, variants)}
-    )
+    if scoring.documents is None:
+        tasks = [
+            {"task": variant, **_asked(scoring, prompt), **_scored(family, scoring)}
+            for variant, prompt in prompts.items()
+        ]
+        return _dumped({"group": task, **source, "task": tasks})
+    documents = {"process_docs": _Function(f"{family}.{scoring.documents}")}
+    prompt = _of_all(family, scoring, prompts)
+    return _dumped({"task": task, **source, **_asked(scoring, prompt), **documents, **_scored(family, scoring)})
 
 
-def _uraq() -> dict[str, Any]:
-    return {
-        "process_docs": _Function("uraq.each_need"),
-        "doc_to_target": "{{ expected[variant] }}",
-        "process_results": _Function("uraq.process_results"),
-        "metric_list": [
-            _metric("overall", "uraq.overall"),
-            *(_metric(f"case_{need}", "uraq.case_level") for need in uraq.NEEDS),
-            *(_metric(f"{need}_{setting}") for need in uraq.NEEDS for setting in uraq.SETTINGS),
-            _metric("untagged", higher_is_better=False),
-        ],
-    }
-
-
-def _reeval(category: str, variants: Sequence[str]) -> dict[str, Any]:
-    metrics = [_metric(f"{name}_{variant}") for variant in variants for name in ("em", "f1")]
-    if category == "category 2":
-        metrics += [_metric("em_both", "reeval.both_right"), _metric("f1_both", "reeval.mean_of_both")]
-    right = "answer" if category == "category 2" else "answer if variant == 'swapped' else original_answer"
-    return {
-        # Nothing is faithful to no evidence: that prompt has no closed book.
-        "process_docs": _Function("reeval.each_variant" if "closed_book" in variants else "reeval.each_with_evidence"),
-        "doc_to_target": f"{{{{ {right} }}}}",
-        "process_results": _Function("reeval.process_results"),
-        "metric_list": metrics,
-    }
-
-
-def weighed_task(task: str, data: HarnessData, version: str, prompt: str, row: Mapping[str, Any]) -> str:
-    """The YAML of CHARPEval's task; `prompt` is what `touchstone evaluate` puts before the options of `row`.
-
-    Raises `WrongInput` where it does not end as the exported scorer has it.
-    """
-    own = charpeval.prompt(row, "")
-    if not prompt.endswith(own):
-        raise WrongInput(
-            "charpeval: the prompt does not end with the row's dialogue and knowledge; export it with its row"
-        )
-    before = prompt.removesuffix(own)
+def option_task(task: str, family: str, scoring: OptionScoring, data: HarnessData, version: str) -> str:
+    """The YAML of the task of that name, for options that are weighed."""
     load = {"path": data.path, **({"name": data.name} if data.name else {}), **data.more}
     return _dumped(
         {
             "task": task,
             "metadata": {"version": version},
-            "custom_dataset": _Function("charpeval.dataset"),
-            "dataset_kwargs": {"load": load, "before": before},
+            "custom_dataset": _Function(f"{family}.dataset"),
+            "dataset_kwargs": {"load": load, "before": scoring.before},
             "test_split": data.split,
             "output_type": "multiple_choice",
             "doc_to_text": "asked",
             "doc_to_choice": "choices",
             "doc_to_target": 0,
             "target_delimiter": "",
-            "process_results": _Function("charpeval.process_results"),
-            "metric_list": [
-                _metric(
-                    name if kind == "GTRS" else f"{name}_{kind}",
-                    "charpeval.by_sequence" if name == "sequence" else None,
-                    higher_is_better=kind == "GTRS",
-                )
-                for name in charpeval.SCORES
-                for kind in charpeval.OPTION_TYPES
-            ],
+            **_results(family, scoring.metrics),
         }
     )
 
@@ -183,8 +141,8 @@ def weighed_task(task: str, data: HarnessData, version: str, prompt: str, row: M
 def harness_template(source: str, role: str, values: Mapping[str, str]) -> str:
     """The block of that name as a template of its own, for the harness; empty where there is no such block.
 
-    Ours drop the line break behind a tag and the white space before one, and the white space around the whole; the
-    harness's templates keep all, so it is taken out here. `values` are Jinja expressions by variable. Raises
+    Our templates drop the line break after a tag and the white space before one, and the white space around the whole.
+    The harness's keep all of it, so it is taken out here. `values` are Jinja expressions by variable. Raises
     `WrongInput` for a text that is no template.
     """
     try:
@@ -194,8 +152,8 @@ def harness_template(source: str, role: str, values: Mapping[str, str]) -> str:
     body = _block(tokens, role)
     if not body:
         return ""
-    given = "".join(f"{{% set {name} = {expression} %}}" for name, expression in values.items())
-    return f"{given}{{% filter trim %}}{body}{{% endfilter %}}"
+    variables = "".join(f"{{% set {name} = {expression} %}}" for name, expression in values.items())
+    return f"{variables}{{% filter trim %}}{body}{{% endfilter %}}"
 
 
 @cache
@@ -226,34 +184,29 @@ def _kept(token: tuple[int, str, str]) -> str:
     return value.removesuffix("\n") if kind in ("block_end", "comment_end", "raw_end") else value
 
 
-def _expressions(family: str, values: Mapping[str, Any]) -> dict[str, str]:
-    """What a template is given, by a Jinja expression each, but for what has the same name in the document."""
-    columns = COLUMNS_OF[family]
-    fixed = {name: _literal(value) for name, value in values.items() if name not in columns}
-    return {**fixed, **{name: one for name, one in columns.items() if name != one}}
-
-
 def _literal(value: Any) -> str:
     """A JSON value as a Jinja expression."""
     if value is None:
         return "none"
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_literal(name)}: {_literal(one)}' for name, one in value.items())}}}"
+        return f"{{{', '.join(f'{_literal(name)}: {_literal(item)}' for name, item in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_literal, value))}]"
     return json.dumps(value, ensure_ascii=False)
 
 
-def _of_all(family: str, variants: Sequence[str], prompts: Mapping[str, HarnessPrompt]) -> HarnessPrompt:
-    """The one prompt of all variants, with what is the same for all of them; the document tells them apart."""
+def _of_all(family: str, scoring: ReplyScoring, prompts: Mapping[str, HarnessPrompt]) -> HarnessPrompt:
+    """The one prompt of all variants, with the values that they share; the document has the others."""
     kept = [
         HarnessPrompt(
-            one.template, one.max_tokens, {k: v for k, v in one.values.items() if k not in COLUMNS_OF[family]}
+            prompt.template,
+            prompt.max_tokens,
+            {name: value for name, value in prompt.values.items() if name not in scoring.columns},
         )
-        for one in (prompts[variant] for variant in variants)
+        for prompt in prompts.values()
     ]
-    if any(one != kept[0] for one in kept):
-        raise WrongInput(f"{family}: {', '.join(variants)} are not asked in one way; export one prompt for all of them")
+    if any(prompt != kept[0] for prompt in kept):
+        raise WrongInput(f"{family}: {', '.join(prompts)} are not asked in one way; export one prompt for all of them")
     return kept[0]
 
 
@@ -267,9 +220,11 @@ def _source(data: HarnessData, version: str) -> dict[str, Any]:
     }
 
 
-def _asked(family: str, prompt: HarnessPrompt) -> dict[str, Any]:
+def _asked(scoring: ReplyScoring, prompt: HarnessPrompt) -> dict[str, Any]:
     """How a document is asked. Answers are greedy and end by themselves."""
-    values = _expressions(family, prompt.values)
+    fixed = {name: _literal(value) for name, value in prompt.values.items() if name not in scoring.columns}
+    renamed = {name: expression for name, expression in scoring.columns.items() if name != expression}
+    values = {**fixed, **renamed}
     return {
         "output_type": "generate_until",
         "description": harness_template(prompt.template, "system", values),
@@ -283,24 +238,23 @@ def _asked(family: str, prompt: HarnessPrompt) -> dict[str, Any]:
     }
 
 
-def _long_context(variant: str, prompt: HarnessPrompt) -> dict[str, Any]:
-    """LV-Eval's variants are tasks of their own: their answers may be of different length."""
+def _scored(family: str, scoring: ReplyScoring) -> dict[str, Any]:
+    return {"doc_to_target": scoring.target, **_results(family, scoring.metrics)}
+
+
+def _results(family: str, metrics: Sequence[Metric]) -> dict[str, Any]:
     return {
-        "task": variant,
-        **_asked("lveval", prompt),
-        "doc_to_target": "{{ answers[0] }}",
-        "process_results": _Function("lveval.process_results"),
-        "metric_list": [_metric("score"), _metric("paper_score")],
+        "process_results": _Function(f"{family}.process_results"),
+        "metric_list": [
+            {
+                "metric": metric.name,
+                "aggregation": _Function(f"{family}.{metric.aggregation}") if metric.aggregation else "mean",
+                "higher_is_better": metric.higher_is_better,
+            }
+            for metric in metrics
+        ],
     }
 
 
-def _metric(name: str, aggregation: str | None = None, *, higher_is_better: bool = True) -> dict[str, Any]:
-    return {
-        "metric": name,
-        "aggregation": _Function(aggregation) if aggregation else "mean",
-        "higher_is_better": higher_is_better,
-    }
-
-
-def _dumped(made: Mapping[str, Any]) -> str:
-    return yaml.dump(dict(made), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+def _dumped(task: Mapping[str, Any]) -> str:
+    return yaml.dump(dict(task), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)

@@ -1,5 +1,6 @@
 """Values as Markdown that shows them literally: no markup, HTML, table cell or fence begins or ends in one."""
 
+import html
 import json
 import re
 import unicodedata
@@ -14,7 +15,6 @@ LINE: Final = 300
 """Characters that the card shows of a value by default."""
 
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~$]")
-HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _OPENING = re.compile(r"^(?:[#+\-=:]|\d+(?=[.)](?:\s|$)))")
 _PLAIN_CODE = re.compile(r"[\w .,:;/@=+(){}\[\]-]+", re.ASCII)
 _NAMED = re.compile(r"`([\w ,./:=<>-]+)`", re.ASCII)
@@ -45,7 +45,7 @@ def inline(value: object, most: int = LINE) -> Markup:
 
 
 def _escaped(text: str) -> str:
-    return "".join(HTML.get(character, character) for character in _MARKDOWN.sub(r"\\\g<0>", text))
+    return html.escape(_MARKDOWN.sub(r"\\\g<0>", text), quote=False)
 
 
 def prose(value: object, most: int = LINE) -> Markup:

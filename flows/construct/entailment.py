@@ -36,12 +36,6 @@ class EntailmentModelUnusableError(WrongInput):
     """The weights of the named model cannot be had, or it does not tell entailment."""
 
 
-def premise_and_hypothesis(question: str, output: str, answer: str) -> tuple[str, str]:
-    """The pair ("question? output", "question? answer"), with one question mark however the question ends."""
-    asked = question.strip().rstrip("?？ \t\n") + "?"
-    return f"{asked} {output.strip()}".strip(), f"{asked} {answer.strip()}".strip()
-
-
 class Entailment:
     """A cross-encoder with a label "entailment", by name on the Hugging Face Hub or by path.
 

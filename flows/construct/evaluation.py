@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from data.publish.harness import OptionScoring, ReplyScoring
 from flows.llm.model import Prompt, Said
+from flows.scoring.scorer import Row
 from flows.scoring.tables import ScoreTables
 from schemas.base import Dropped
 from schemas.errors import WrongInput
@@ -159,31 +161,57 @@ def _rated_in_dialogues(
 
 
 @dataclass(frozen=True)
+class Scorer:
+    """The family's `score.py`, which a release ships as one file beside its rows (`flows/release/scorers.py`).
+
+    It imports the standard library and modules that do the same. lm-evaluation-harness calls it: it has
+    `process_results`, and the functions that `replies` or `options` names.
+    """
+
+    form: Row
+    """A row of predictions, as an example."""
+    reading: str
+    """How a prediction is read, for a consumer of the release."""
+    replies: Callable[[Row, Sequence[str]], ReplyScoring] | None = None
+    """(any row of a config, the variants that are asked) -> how the harness scores replies."""
+    options: Callable[[Row, str], OptionScoring] | None = None
+    """(any row of a config, the prompt before its options) -> how the harness scores options that are weighed."""
+
+
+def columns(*names: str) -> Callable[[BaseModel], Row]:
+    """Return a function that gives those fields of a record that are among `names`, as JSON."""
+    chosen = set(names)
+    return lambda record: record.model_dump(mode="json", include=chosen)
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """How a family's accepted records are put to a model and scored."""
 
     parts: tuple[str, ...]
-    """The parts whose records are asked about; of a build, those that it has."""
+    """The parts whose records are asked about, where a build has them."""
     prompts: tuple[Prompt[Any], ...] = ()
     requests: Callable[[Any, Any], Sequence[Request]] = _asks_nothing
     """(record, settings): one for each prediction that a record asks for."""
     scored: Callable[[Any], Any] = lambda record: record
-    """What scoring needs of a record; what is long in it, and not needed, is left out."""
+    """The part of a record that scoring needs: long texts that it does not need are left out."""
     score: Callable[[Iterable[Any], Iterable[Prediction], bool, Any], ScoreTables] = _rated_in_dialogues
     """`score(scored records, predictions, partial, settings)`."""
+    scorer: Scorer | None = None
+    """The scorer that a release ships."""
     level: str | None = None
-    """The field of a row that tells its level, where what a row costs to ask goes by it."""
+    """The field that holds a row's level, where the cost of asking about a row depends on it."""
     ready: Callable[[Any], None] | None = None
-    """Called with the settings before a model is asked: raises `WrongInput` where scoring could not be done."""
+    """Called with the settings before a model is asked: raises `WrongInput` where scoring would not be possible."""
     choices: Callable[[Any, Any], Sequence[Choice]] | None = None
-    """(record, settings): where it is given, options are weighed, and `requests` are not asked."""
+    """(record, settings): options are weighed, and `requests` are not asked."""
     chunks: Callable[[Any], ChunkedText] | None = None
-    """The text whose attention is told by chunks, where that is done (`flows/evaluate/attention.py`)."""
+    """The text whose attention is reported by chunks (`flows/evaluate/attention.py`)."""
     authors: Authorship | None = None
-    """Where texts that people write are compared by what a model makes of them."""
+    """How a model compares the texts of several authors."""
     dialogues: DialogueEvaluation | None = None
-    """Where it is given, dialogues are held and rated in place of single questions."""
+    """Dialogues are held and rated, in place of single questions."""
     settings: tuple[str, ...] = ()
-    """How records are asked and scored: taken as the configuration says now, whatever it said when they were built."""
+    """The settings of asking and scoring: taken from the configuration as it is now, not as it was at the build."""
     selection: Selection | None = None
-    """Which records are asked about, by the configuration of now too."""
+    """Which records are asked about, also by the configuration as it is now."""

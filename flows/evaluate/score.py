@@ -19,7 +19,7 @@ from flows.evaluate.tables_shown import show_tables
 from flows.project.console import make_console
 from flows.project.output_files import open_build
 from flows.project.project import Project
-from flows.scoring.qa import METRICS
+from flows.scoring.metrics import METRICS
 from flows.scoring.tables import PartialScores, ScoreError, ScoreTables, tally, told_beside
 from schemas.errors import WrongInput, first_problem, nearest
 from schemas.prediction import Prediction

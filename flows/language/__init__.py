@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple, Protocol
 
 AnswerType = Literal["number", "date", "person", "place", "organisation", "other"]
 """The type of an answer. `other` is every other noun phrase."""
+Gender = Literal["male", "female"]
 MentionForm = Literal["full", "alias", "plural", "abbreviation", "part"]
 
 
@@ -17,7 +18,7 @@ class Mention(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A stretch of a text, and what stands in its place now."""
+    """A stretch of a text, and its replacement."""
 
     old: str
     new: str
@@ -49,7 +50,7 @@ class Language(Protocol):
         ...
 
     def contains(self, text: str, phrase: str) -> bool:
-        """True if `phrase` stands in `text` as whole words, whatever the case."""
+        """True if `phrase` occurs in `text` as whole words, in any case."""
         ...
 
     def answer_type(self, answer: str, question: str = "") -> AnswerType:
@@ -89,55 +90,11 @@ class Language(Protocol):
 
 
 class CannotReplace(Exception):  # noqa: N818 - a refusal
-    """A mention that cannot name something else where it stands: why, in a few words."""
-
-
-def names_of(code: str, answer: str, aliases: Sequence[str], text: str = "") -> tuple[str, ...]:
-    """The aliases that name what the answer names wherever they stand in `text`, and the title that follows its name.
-
-    Another wording of a number or a date does not: "1788" is no name of the day "18 January 1788"; nor does one with
-    which something else's name begins: "the European Court", where the text speaks of "the European Court of Human
-    Rights". "Charles, Prince of Wales" is the Prince of Wales as well, and "Andrew Lloyd Webber" is Lloyd Webber,
-    where the text calls him so.
-    """
-    if language_of(code).answer_type(answer) in ("number", "date"):
-        return ()
-    if code != "en":
-        return tuple(aliases)
-    usable = tuple(alias for alias in aliases if not _begins_another(alias, (answer, *aliases), text))
-    further = (_title_after(answer), _without_first_name(answer, text))
-    return (*usable, *(name for name in further if name is not None and name not in usable))
-
-
-def _begins_another(alias: str, names: Sequence[str], text: str) -> bool:
-    import re
-
-    longer = [name.casefold() for name in names if len(name) > len(alias)]
-    for match in re.finditer(rf"(?<!\w){re.escape(alias)}\s+(?:(?:of|for)\s+)?(?:the\s+)?[A-Z]", text, re.IGNORECASE):
-        rest = text[match.start() :].casefold()
-        goes_on = match[0][-1].isupper() and not any(rest.startswith(name) for name in longer)
-        if goes_on and (" of " in match[0][len(alias) :] or " for " in match[0][len(alias) :]):
-            return True
-    return False
-
-
-def _without_first_name(name: str, text: str) -> str | None:
-    """The rest of a person's name of three words or more, where the text has it alone."""
-    first, _, rest = name.partition(" ")
-    alone = " " in rest and rest[:1].isupper() and text.count(rest) > text.count(f"{first} {rest}")
-    return rest if alone and language_of("en").answer_type(name) == "person" else None
-
-
-def _title_after(name: str) -> str | None:
-    from flows.language.en.names import TITLES
-
-    title = name.partition(", ")[2].removeprefix("the ")
-    first, _, rest = title.partition(" ")
-    return title if first[:1].isupper() and first.lower() in TITLES and rest else None
+    """A mention that cannot name something else in its place; the message says why in a few words."""
 
 
 def language_of(code: str) -> Language:
-    """The module of a language, by its code. Raises `KeyError` for one that there is none of."""
+    """Return the package of a language. Raises `KeyError` for an unknown code."""
     import importlib
 
     if code not in LANGUAGES:

@@ -98,7 +98,7 @@ def unexplained(code: str, old: str, new: str, answer: str, alternative: str) ->
 
 
 def foreign_number(edits: Iterable[tuple[str, str]], answer: str, alternative: str) -> str | None:
-    """A number that came or went with the edits (old, new) though neither answer has it; None without one.
+    """Return a number that the edits (old, new) add or remove though neither answer has it; None if there is none.
 
     A decade or a century that follows from the answer's own year is its own.
     """

@@ -10,7 +10,7 @@ from flows.language.invented import invented_names
 
 FEW = 8
 YEAR = re.compile(r"(?<![\d.,])(?:1\d|20)\d\d(?![\d.,–-])")
-"""Moved alone where other numbers stand beside it: "15 February 1763"."""
+"""The only number moved of several: "15 February 1763"."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _QUANTITY = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 YEARS = 3
@@ -44,7 +44,7 @@ def counted_anew(answer: str, rng: random.Random) -> Iterator[str]:
 
 
 def is_plausible(answer: str, other: str) -> bool:
-    """True if a number could stand for the answer's: a year near it, a quantity of its order. Other texts could."""
+    """True if a number could replace the answer's: a near year, a quantity of its order; always True of other texts."""
     years = [YEAR.findall(side) for side in (answer, other)]
     if all(len(side) == 1 for side in years):
         return abs(int(years[0][0]) - int(years[1][0])) <= YEARS

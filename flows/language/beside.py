@@ -21,7 +21,7 @@ _LEAST = 2
 
 
 def speaks_of_another(code: str, question: str, text: str) -> bool:
-    """True if what the question names stands in the text only to tell whose cousin, or what's suburb, is meant.
+    """True if the text names the thing asked about only to say whose cousin, or which city's suburb, is meant.
 
     Not where the question asks of that one as well: "who is the brother of".
     """

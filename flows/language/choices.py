@@ -7,12 +7,12 @@ from flows.language import language_of
 YES_OR_NO = frozenset(
     ["yes", "no", "是", "否", "是的", "不是", "对", "不对", "有", "没有", "能", "不能", "可以", "不可以", "会", "不会"]
 )
-"""Answers that stand anywhere, so that no text can be said not to hold them."""
+"""Answers that occur in any text, so that none can be said not to hold them."""
 _OR = re.compile(r"\bor\b|还是|還是|或|\bbetween\b.{1,80}?\band\b", re.IGNORECASE)
 NEAREST = 3
 """Words on either side of "or" that say what it offers, at most."""
 LEAST_OFFERED = 0.5
-"""Share of the answer's words that stand in a question which offers it."""
+"""Least share of the answer's words in a question that offers it."""
 
 
 def is_yes_or_no(answer: str) -> bool:
@@ -27,7 +27,7 @@ def is_choice(code: str, question: str, answer: str) -> bool:
 
 
 def other_choice(question: str, answer: str, text: str) -> str | None:
-    """A word of what an English question offers in place of the answer, where the text speaks of that; else None."""
+    """Return a word of the other choice that an English question offers, if the text has it; else None."""
     words = language_of("en").content_words
     answer_words = words(answer)
     connective = _OR.search(question)

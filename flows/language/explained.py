@@ -1,4 +1,4 @@
-"""Answers that nothing else can stand in for: the text explains their name, or has them within other names alone."""
+"""Answers that nothing can replace: the text explains their name, or has them only within other names."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -64,7 +64,7 @@ _SHOWN = 40
 
 
 def explanation(code: str, text: str, answer: str, aliases: Sequence[str] = ()) -> str | None:
-    """The words beside a mention of the answer that say why it is called so, or how elsewhere; else None.
+    """Return the words next to a mention of the answer that explain its name or give another; else None.
 
     What it means or is short for, whom or what it is named after, how it is spoken, its name in another tongue: of
     another answer nothing of that is true. Looked for in the sentence of the mention, right before or after it.
@@ -110,7 +110,7 @@ _SAME_THING = word_list("en", "same thing")
 
 
 def only_within_names(code: str, question: str, text: str, answer: str, aliases: Sequence[str] = ()) -> str | None:
-    """A longer name or compound with the answer in it, where the text has the answer nowhere else; None otherwise.
+    """Return a longer name or compound with the answer in it, if the text has the answer nowhere else; else None.
 
     "Animation" of "Walt Disney Animation Studios", "computer" of "computer-puppeteered": the text does not say it of
     what is asked. Where the question asks for what the longer name heads, that is the answer's own.

@@ -220,7 +220,7 @@ _POINTS = np.array([ord(point) for point in ".,．"])
 
 
 def _decimal(next_to: Codes, inside: Kinds, beyond: Kinds) -> Mask:
-    """True if digits stand on both sides of a point or comma."""
+    """True if a point or comma has digits on both sides."""
     decimal: Mask = (inside == _DIGIT) & (beyond == _DIGIT) & _among(next_to, _POINTS)
     return decimal
 

@@ -107,7 +107,7 @@ class Replacer:
         return self.undo(self.apply(text)) == text
 
     def unreturned(self, text: str) -> list[Rule]:
-        """The rules that keep `text` from coming back, in the order given; empty where it is reversible.
+        """The rules that keep `text` from coming back, in the order given; empty if it is reversible.
 
         A rule is one of them where its substitute is in the text already, or comes about beside what was put in; where
         the case, white space or apostrophes that the keyword has cannot be told from the substitute put there; where
@@ -138,14 +138,14 @@ class _OneWay:
             self._numbers.setdefault(folded(rule[0]), number)
         self._finder = PhraseFinder(list(self._numbers), language)
         self._lengths = np.array([len(key) for key in self._numbers], np.int64)
-        self._substitutes = _Substitutes(self.put)
+        self._substitute = lru_cache(_KEPT_SPELLINGS)(self.put)
 
     def number(self, spelling: str) -> int:
-        """The index of the rule whose keyword was found so."""
+        """Return the index of the rule whose keyword has this spelling."""
         return self._numbers[folded(spelling)]
 
     def put(self, spelling: str) -> str:
-        """The substitute as it is to stand where `found` stood."""
+        """Return the substitute in the case and spacing of `spelling`."""
         old, new = map(str.strip, self._rules[self.number(spelling)])
         return new if spelling == old else _put(spelling, old, new)
 
@@ -155,33 +155,19 @@ class _OneWay:
             return text
         pieces = [""] * (2 * len(starts) + 1)
         pieces[::2] = [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
-        pieces[1::2] = map(self._substitutes.__getitem__, _slices(text, starts, ends))
+        pieces[1::2] = map(self._substitute, _slices(text, starts, ends))
         return "".join(pieces)
 
     def edits(self, text: str) -> list[Edit]:
         starts, ends = self._stretches(text)
         stretches = zip(starts, ends, _slices(text, starts, ends), strict=True)
-        return [Edit(start, end, old, self._substitutes[old]) for start, end, old in stretches]
+        return [Edit(start, end, old, self._substitute(old)) for start, end, old in stretches]
 
     def _stretches(self, text: str) -> tuple[list[int], list[int]]:
         """Starts and ends of what is replaced, in order, without overlap."""
         located = self._finder.locate(text)
         chosen = _longest(located.starts, located.ends, self._lengths[located.phrases])
         return located.starts[chosen].tolist(), located.ends[chosen].tolist()
-
-
-class _Substitutes(dict[str, str]):
-    """The substitute for each spelling of a keyword in a text. There are few, so they are kept."""
-
-    def __init__(self, put: Callable[[str], str]) -> None:
-        super().__init__()
-        self._put = put
-
-    def __missing__(self, spelling: str) -> str:
-        if len(self) >= _KEPT_SPELLINGS:
-            self.clear()
-        self[spelling] = put = self._put(spelling)
-        return put
 
 
 def _slices(text: str, starts: Sequence[int], ends: Sequence[int]) -> Iterator[str]:
@@ -206,7 +192,7 @@ def _longest(starts: Integers, ends: Integers, lengths: Integers) -> Integers:
 
 
 def _put(spelling: str, old: str, new: str) -> str:
-    """`new` as it is to stand where `found` stood for `old`."""
+    """Return `new` in the case and spacing that `spelling` has for `old`."""
     cased = _cased(_plain(spelling), _plain(old), new)
     return _kept(_APOSTROPHE, spelling, old, _kept(_GAP, spelling, old, cased))
 
@@ -216,7 +202,7 @@ def _plain(phrase: str) -> str:
 
 
 def _kept(mark: re.Pattern[str], spelling: str, old: str, new: str) -> str:
-    """`new` with the marks of `found` that are other than in `old`, one for one as far as there are."""
+    """Return `new` with the marks of `spelling` that differ from those of `old`, one for one."""
     marks = zip(mark.findall(spelling), mark.findall(old), strict=True)
 
     def put(match: re.Match[str]) -> str:
@@ -227,7 +213,7 @@ def _kept(mark: re.Pattern[str], spelling: str, old: str, new: str) -> str:
 
 
 def _cased(spelling: str, old: str, new: str) -> str:
-    """`new` in the case that `old` has as `found`.
+    """Return `new` in the case that `old` has as `spelling`.
 
     It is that of the whole phrase if it is one of `_FORMS`; else each word takes that of its counterpart where there
     are as many; else it is the form that is nearest, by the letters that differ.
@@ -298,13 +284,13 @@ def undo(text: str, rules: Sequence[Rule], language: str) -> str:
 
 
 def occurs(text: str, phrases: Sequence[str], language: str) -> frozenset[str]:
-    """The phrases that stand in `text`, as rules would find them."""
+    """Return the phrases that occur in `text`, as rules would find them."""
     phrases = tuple(phrases)
     return frozenset(phrases[index] for index in _finder(phrases, language).among(text))
 
 
 def met(text: str, rules: Sequence[Rule], language: str) -> list[Rule]:
-    """The rules whose substitutes stand in `text` already, in the order given."""
+    """Return the rules whose substitutes occur in `text` already, in the order given."""
     finder = _finder(tuple(new for _, new in rules), language)
     return [(rules[index][0], rules[index][1]) for index in finder.among(text)]
 

@@ -13,10 +13,8 @@ from flows.language.en.numbers import date_of
 from flows.language.en.phrases import is_dictionary_word
 from flows.language.tables import word_list
 from flows.language.titles import page_name
-from flows.language.zh.text import normal, tagged
+from flows.language.zh.text import NAME_TAGS, normal, tagged
 
-_CHINESE_NAMES = ("nr", "nrt", "nrfg", "ns", "nt", "nz", "eng")
-"""Tags of names."""
 _WIDE = word_list("zh", "wide")
 """Names that half of all texts have."""
 _SHARED = 3
@@ -89,7 +87,7 @@ def _in_chinese(text: str, evidence: str) -> list[str]:
         words.pop(0)
     stretch = max(_SIGNS.split("".join(word for word, _ in words)), key=len)
     names = [*_TITLED.findall(plain), *([stretch] if len(stretch) >= _SHARED else [])]
-    others = (word for word, tag in tagged(plain) if tag in _CHINESE_NAMES and len(word) > 1)
+    others = (word for word, tag in tagged(plain) if tag in NAME_TAGS and len(word) > 1)
     return [*names, *(word for word in others if not any(word in longer for longer in names))]
 
 

@@ -1,7 +1,13 @@
-"""Other names of what a text names: "Denali (also known as Mount McKinley)", "突破机构（简称「突破」）"."""
+"""Other names of what a text names: its aliases, and those that the text gives.
+
+"Denali (also known as Mount McKinley)", "突破机构（简称「突破」）".
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from flows.language import language_of
+from flows.language.en.names import TITLES
 
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 _WORD = rf"(?!(?:{_MONTH})(?!\w))[^\W\d_a-z][\w'’.-]*"
@@ -36,3 +42,42 @@ def other_names(text: str, name: str, code: str) -> Iterator[tuple[int, int]]:
         naming = pattern.match(text, match.end())
         if naming is not None:
             yield naming.span("name")
+
+
+def names_of(code: str, answer: str, aliases: Sequence[str], text: str = "") -> tuple[str, ...]:
+    """Return the aliases that mean the answer everywhere in `text`, and the title that follows its name.
+
+    Left out are other wordings of a number or a date ("1788" does not mean the day "18 January 1788"), and an alias
+    with which another name begins ("the European Court", if the text has "the European Court of Human Rights"). Added
+    are the title in "Charles, Prince of Wales", and "Lloyd Webber" for "Andrew Lloyd Webber", if the text has it.
+    """
+    if language_of(code).answer_type(answer) in ("number", "date"):
+        return ()
+    if code != "en":
+        return tuple(aliases)
+    usable = tuple(alias for alias in aliases if not _begins_another(alias, (answer, *aliases), text))
+    further = (_title_after(answer), _without_first_name(answer, text))
+    return (*usable, *(name for name in further if name is not None and name not in usable))
+
+
+def _begins_another(alias: str, names: Sequence[str], text: str) -> bool:
+    longer = [name.casefold() for name in names if len(name) > len(alias)]
+    for match in re.finditer(rf"(?<!\w){re.escape(alias)}\s+(?:(?:of|for)\s+)?(?:the\s+)?[A-Z]", text, re.IGNORECASE):
+        rest = text[match.start() :].casefold()
+        goes_on = match[0][-1].isupper() and not any(rest.startswith(name) for name in longer)
+        if goes_on and (" of " in match[0][len(alias) :] or " for " in match[0][len(alias) :]):
+            return True
+    return False
+
+
+def _without_first_name(name: str, text: str) -> str | None:
+    """Return the rest of a person's name of three words or more, if the text has it alone."""
+    first, _, rest = name.partition(" ")
+    alone = " " in rest and rest[:1].isupper() and text.count(rest) > text.count(f"{first} {rest}")
+    return rest if alone and language_of("en").answer_type(name) == "person" else None
+
+
+def _title_after(name: str) -> str | None:
+    title = name.partition(", ")[2].removeprefix("the ")
+    first, _, rest = title.partition(" ")
+    return title if first[:1].isupper() and first.lower() in TITLES and rest else None

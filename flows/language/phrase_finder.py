@@ -49,7 +49,7 @@ class PhraseFinder:
     """
 
     def __init__(self, phrases: Sequence[str], language: str) -> None:
-        """Raises `KeyError` for a language that there is none of."""
+        """Raises `KeyError` for an unknown language."""
         self._script = script(language)
         keys = [folded(phrase) if readable(phrase) else "" for phrase in phrases]
         used = np.array([number for number, key in enumerate(keys) if key], np.int64)
@@ -91,7 +91,7 @@ class PhraseFinder:
         return zip(located.phrases.tolist(), located.starts.tolist(), located.ends.tolist(), strict=True)
 
     def holding(self, documents: Sequence[str]) -> dict[int, list[int]]:
-        """Phrase index -> numbers of the documents it stands in, in order, each once; phrases of none are left out."""
+        """Return phrase index -> numbers of the documents that have it, in order; phrases in none are left out."""
         held: dict[int, list[int]] = {}
         for first, starts, ends, text in _batches(documents):
             located = self.locate(text)
@@ -105,7 +105,7 @@ class PhraseFinder:
         return dict(sorted(held.items()))
 
     def among(self, text: str) -> list[int]:
-        """The indices of the phrases that stand in `text`, in order."""
+        """Return the indices of the phrases that occur in `text`, in order."""
         indices: list[int] = np.unique(self.locate(text).phrases).tolist()
         return indices
 
@@ -135,7 +135,7 @@ class PhraseFinder:
         return Found(self._phrases[which[order]], places[kept][order], read.place(ends[order] - 1) + 1 + begin)
 
     def _compared(self, text: "Text", starts: Integers, sums: Sums) -> tuple[Integers, Integers]:
-        """The phrases that stand letter for letter around their anchors, and where they start."""
+        """Return the phrases that match letter for letter around their anchors, and where they start."""
         slots = sums >> self._shift
         near = np.flatnonzero(self._number_of[slots])
         slots = slots[near]

@@ -31,12 +31,12 @@ def plain(text: str) -> str:
 
 
 def holds(language: Language, text: str, phrase: str) -> bool:
-    """True if `phrase` stands in `text` as whole words."""
+    """True if `phrase` occurs in `text` as whole words."""
     return language.contains(text, phrase) or language.contains(plain(text), plain(phrase))
 
 
 def stretch_of(text: str, quote: str) -> str | None:
-    """The stretch of `text` that `quote` quotes, as it stands there; None where it does not."""
+    """Return the stretch of `text` that `quote` quotes, as written there; None if it quotes none."""
     if quote.strip() and quote in text:
         return quote.strip()
     wanted = [same(token[0]).casefold() for token in tokens_of(quote)]

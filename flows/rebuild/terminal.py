@@ -20,7 +20,7 @@ from flows.project.locks import no_build
 from flows.project.output_files import LAST, open_built
 from flows.project.settings import load_config
 from flows.rebuild.changes import Drift, Incomplete, Rebuilt
-from flows.release.version import AS_BEFORE, Prepared, told_withdrawn
+from flows.release.version import AS_BEFORE, Prepared, withdrawn_in_words
 from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
 
@@ -127,7 +127,7 @@ def _print_release(console: Console, release: Prepared | str | None) -> None:
             console.print(f"release: {name}: {count:,} held back: {reason}", soft_wrap=True)
     if release.withdrawn:
         console.print(
-            f"[bold red]! release: it would stop before {escape(told_withdrawn(release.withdrawn))} would be gone: "
+            f"[bold red]! release: it would stop before {escape(withdrawn_in_words(release.withdrawn))} would be gone: "
             "`touchstone release` withdraws that[/]",
             soft_wrap=True,
         )

@@ -1,4 +1,4 @@
-"""What a release's card and manifest tell: how it was made, from what, who saw it, and what it is to be scored by."""
+"""Gathers the facts for a release's card and manifest: how it was made, from what, who saw it, how it is scored."""
 
 import json
 import re
@@ -25,11 +25,11 @@ from data.publish.folder import DATA, files_in
 from data.publish.licences import licences_of
 from data.publish.reading import read_released
 from data.publish.rows import ADDED, UNREVIEWED_ALLOWED, ReleasedRows
-from data.publish.scorers import FORMS, READ, SCORED
 from data.publish.version_number import FIRST_VERSION
 from data.whole_file import write_whole
 from flows.annotate.work import Collected, last_pull
 from flows.construct.engine import Family
+from flows.construct.evaluation import Scorer
 from flows.construct.stages import StageRef
 from flows.families import citation
 from flows.project.project import Project
@@ -46,9 +46,9 @@ from schemas.release import Contamination, ReleasedConfig, ReleaseManifest
 SCORERS = "scorers"
 """Below a release: the scorers that travel, and tasks for lm-evaluation-harness."""
 FILES_NAMED = 4
-"""Files that the scorer's command line names in the card; of more a pattern does."""
+"""Files that the card's command line for the scorer names; for more, it has a pattern."""
 ACCOUNT = re.compile(r"^account (\d+)$")
-"""Who is not named in the configuration."""
+"""A person who is not named in the configuration."""
 
 
 def card_facts(
@@ -60,7 +60,7 @@ def card_facts(
     inputs: str,
     gated: Sequence[Gated],
 ) -> CardFacts:
-    """All that the card says, and the manifest without its number and its files."""
+    """Return everything that the card says, with the manifest but for its version and files."""
     built = project.built
     assert built is not None
     settings = project.config.release
@@ -75,9 +75,9 @@ def card_facts(
         canary=canary,
         seed=built.seed,
         pilot=built.limit is not None,
-        allowed_unreviewed=any(UNREVIEWED_ALLOWED in one.rows.values() for one in gated),
+        allowed_unreviewed=any(UNREVIEWED_ALLOWED in part.rows.values() for part in gated),
         inputs=inputs,
-        configs=tuple(_released_config(project, one, licences[one.rows.name]) for one in configs),
+        configs=tuple(_released_config(project, config, licences[config.rows.name]) for config in configs),
         files=tuple(files_in(folder)),
         stages={
             f"{part.family}/{part.part}/{stage.step}": stage.fingerprint
@@ -93,10 +93,10 @@ def card_facts(
         manifest=manifest,
         repo=repo,
         families=tuple(
-            _family_facts(family, [one for one in configs if one.family is family])
-            for family in {one.family.name: one.family for one in configs if one.rows.rows}.values()
+            _family_facts(family, [config for config in configs if config.family is family])
+            for family in {config.family.name: config.family for config in configs if config.rows.rows}.values()
         ),
-        configs=tuple(_config_facts(one) for one in configs),
+        configs=tuple(map(_config_facts, configs)),
         usage=made.usage,
         reviews=tuple(reviews),
         contamination=tuple(_contamination(project, folder, configs)),
@@ -106,7 +106,7 @@ def card_facts(
 
 @dataclass(frozen=True)
 class _MadeBy:
-    """What was asked for the released rows: by the parts that they are of, and those that these are made from."""
+    """What was asked for the released rows: in their parts, and in the parts that these are made from."""
 
     usage: tuple[UsageFacts, ...]
     models: Mapping[str, str]
@@ -118,15 +118,19 @@ class _MadeBy:
     def of(cls, project: Project, built: BuildManifest, configs: Iterable[GatheredConfig]) -> "_MadeBy":
         usage: list[UsageFacts] = []
         models, prompts = set[str](), set[str]()
-        there = {(one.family.name, one.part.name): one for one in configs if one.rows.rows}
-        lines = {(one.family.name, part.name) for one in there.values() for part in line_of(one.family, one.part)}
-        for part in (one for one in built.parts if (one.family, one.part) in lines):
+        released = {(config.family.name, config.part.name): config for config in configs if config.rows.rows}
+        lines = {
+            (config.family.name, part.name)
+            for config in released.values()
+            for part in line_of(config.family, config.part)
+        }
+        for part in (built_part for built_part in built.parts if (built_part.family, built_part.part) in lines):
             family = project.build.families[part.family]
             for stage in part.stages:
-                asked = {name: one for name, one in stage.usage.items() if one.calls or one.cached}
+                asked = {name: spent for name, spent in stage.usage.items() if spent.calls or spent.cached}
                 usage += (
-                    UsageFacts(family=part.family, part=part.part, step=stage.step, prompt=name, usage=one)
-                    for name, one in asked.items()
+                    UsageFacts(family=part.family, part=part.part, step=stage.step, prompt=name, usage=spent)
+                    for name, spent in asked.items()
                 )
                 prompts.update(f"{part.family}/{name}" for name in asked)
                 step = project.build.step(StageRef(part.family, part.part, stage.step))
@@ -146,28 +150,28 @@ class _MadeBy:
 
 
 def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFacts:
-    scored = [one for one in configs if one.task]
-    paper, name = family.paper, family.name
+    scored = [config for config in configs if config.task]
+    paper, name, scorer = family.paper, family.name, family.evaluation.scorer
     return FamilyFacts(
         name=name, short=paper.short, title=paper.title, authors=paper.authors, year=paper.year,
         citation=citation(name), task=_task(family),
-        scorer=f"{SCORERS}/{name}.py" if name in SCORED else None,
-        score_command=_score_command(name, [one.rows for one in scored], [one.rows for one in configs]),
-        predictions=_predictions(name, scored) if scored else None,
+        scorer=f"{SCORERS}/{name}.py" if scorer else None,
+        score_command=_score_command(name, [config.rows for config in scored], [config.rows for config in configs]),
+        predictions=_predictions(scorer, scored) if scored and scorer else None,
         harness=SCORERS if scored else None,
         in_dialogues=family.evaluation.dialogues is not None,
     )  # fmt: skip
 
 
 def _task(family: Family) -> str:
-    """The Hub's name of what the family asks of a model."""
+    """Return the Hub's name for the task of a family."""
     if family.evaluation.dialogues is not None:
         return "text-generation"
     return "question-answering" if family.evaluation.choices is None else "multiple-choice"
 
 
 def _score_command(family: str, scored: Sequence[ReleasedRows], every: Sequence[ReleasedRows]) -> str:
-    """How its scorer file is run on all rows that are put to a model."""
+    """Return the command that scores all rows with the scorer file."""
     if not scored:
         return ""
     files = [path for rows in scored for path in rows.files]
@@ -176,94 +180,97 @@ def _score_command(family: str, scored: Sequence[ReleasedRows], every: Sequence[
     return f"python {SCORERS}/{family}.py predictions.jsonl {' '.join(files)}"
 
 
-def _predictions(family: str, scored: Sequence[GatheredConfig]) -> PredictionFacts:
-    asked = [one for config in scored for one in config.asked]
-    said = {name: value for name, value in FORMS[family].items() if name in ("prediction", "scores")}
+def _predictions(scorer: Scorer, scored: Sequence[GatheredConfig]) -> PredictionFacts:
+    asked = [prediction for config in scored for prediction in config.asked]
+    reply = {name: value for name, value in scorer.form.items() if name in ("prediction", "scores")}
     return PredictionFacts(
-        example=json.dumps({**asked[0], **said}, ensure_ascii=False),
-        read=READ[family],
-        variants={config.rows.name: tuple(dict.fromkeys(one["variant"] for one in config.asked)) for config in scored},
-        prompting=tuple(dict.fromkeys(one["prompting"] for one in asked if "prompting" in one)),
-        shots=tuple(dict.fromkeys(one["shots"] for one in asked if "shots" in one)),
+        example=json.dumps({**asked[0], **reply}, ensure_ascii=False),
+        read=scorer.reading,
+        variants={
+            config.rows.name: tuple(dict.fromkeys(prediction["variant"] for prediction in config.asked))
+            for config in scored
+        },
+        prompting=tuple(dict.fromkeys(way["prompting"] for way in asked if "prompting" in way)),
+        shots=tuple(dict.fromkeys(way["shots"] for way in asked if "shots" in way)),
     )
 
 
-def _released_config(project: Project, one: GatheredConfig, licence: str) -> ReleasedConfig:
-    rows = one.rows
-    family = project.build.families[one.family.name]
-    makers = line_of(one.family, one.part)
+def _released_config(project: Project, config: GatheredConfig, licence: str) -> ReleasedConfig:
+    rows = config.rows
+    family = project.build.families[config.family.name]
+    makers = line_of(config.family, config.part)
     method: dict[str, str] = {}
     for part in makers:
         for step in part.steps:
             method[f"{part.name}/{step.name}"] = str(step.version)
             method |= {prompt.name: family.prompts[prompt.name].fingerprint for prompt in step.prompts}
     return ReleasedConfig(
-        name=rows.name, family=one.family.name, part=one.part.name, split=rows.split, rows=rows.rows,
+        name=rows.name, family=config.family.name, part=config.part.name, split=rows.split, rows=rows.rows,
         reviewed=rows.reviewed, held_back=rows.held_back, held_out=rows.held_out, licence=licence,
         fields=rows.fields, method=dict(sorted(method.items())), files=rows.files,
     )  # fmt: skip
 
 
 def _licences(configs: Sequence[GatheredConfig], declared: str | Mapping[str, str] | None) -> Mapping[str, str]:
-    """By configuration; nobody is asked for that of a configuration without rows."""
-    empty = {one.rows.name for one in configs if not one.rows.rows}
+    """Return configuration -> licence; empty for configurations without rows."""
+    empty = {config.rows.name for config in configs if not config.rows.rows}
     if isinstance(declared, Mapping):
         declared = {name: licence for name, licence in declared.items() if name not in empty}
-    sources = {one.rows.name: [*one.sources, *one.mixed] for one in configs if one.rows.rows}
+    sources = {config.rows.name: [*config.sources, *config.mixed] for config in configs if config.rows.rows}
     return {**dict.fromkeys(empty, ""), **licences_of(sources, declared)}
 
 
-def _config_facts(one: GatheredConfig) -> ConfigFacts:
+def _config_facts(config: GatheredConfig) -> ConfigFacts:
     described = {
-        each.name: each.metadata[b"description"].decode()
-        for each in (*arrow_fields(one.part.item), *ADDED)
-        if each.metadata and b"description" in each.metadata
+        field.name: field.metadata[b"description"].decode()
+        for field in (*arrow_fields(config.part.item), *ADDED)
+        if field.metadata and b"description" in field.metadata
     }
     by_name: dict[tuple[str, str | None], int] = defaultdict(int)
-    for ref, count in (*one.sources.items(), *((ref, 0) for ref in one.mixed)):
+    for ref, count in (*config.sources.items(), *((ref, 0) for ref in config.mixed)):
         by_name[ref.source, ref.licence] += count
     return ConfigFacts(
-        name=one.rows.name,
-        summary=_first_sentence(one.part.item),
+        name=config.rows.name,
+        summary=_first_sentence(config.part.item),
         fields=described,
-        languages=tuple(sorted(one.languages)),
+        languages=tuple(sorted(config.languages)),
         sources=tuple(
             SourceFacts(source=source, licence=licence, rows=rows or None)
-            for (source, licence), rows in sorted(by_name.items(), key=lambda each: (each[0][0], each[0][1] or ""))
+            for (source, licence), rows in sorted(by_name.items(), key=lambda item: (item[0][0], item[0][1] or ""))
         ),
-        corrected=one.corrected,
-        let_through=one.let_through,
-        task=one.task,
+        corrected=config.corrected,
+        let_through=config.let_through,
+        task=config.task,
     )
 
 
 def _first_sentence(record: type[BaseModel]) -> str:
-    """What a row is, by its type's own words."""
+    """Return the summary line of a record type."""
     return " ".join((record.__doc__ or "").strip().split("\n\n")[0].split())
 
 
 def _reviews(
     project: Project, built: BuildManifest, collected: Sequence[Collected], configs: Sequence[GatheredConfig]
 ) -> Iterator[ReviewFacts]:
-    """What people saw of each part, and what they decided."""
-    by_rubric = {one.rubric: one for one in collected}
+    """Yield what people saw of each part, and what they decided."""
+    by_rubric = {work.rubric: work for work in collected}
     for family, part in project.build.parts():
         if part.people is None:
             continue
         verdicts = project.verdicts(family.name, part.name)
         sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name))
         views = {record.key: record.view_hash for record in sifted}
-        counted = [one for key, one in verdicts.items() if views.get(key) == one.view_hash]
+        counted = [verdict for key, verdict in verdicts.items() if views.get(key) == verdict.view_hash]
         rubric = part.people.rubric
-        one = by_rubric.get(rubric.name)
-        rated = one.judged if one and not rubric.decides else []
+        work = by_rubric.get(rubric.name)
+        rated = work.judged if work and not rubric.decides else []
         if not counted and not rated:
             continue
         people = {
             ACCOUNT.sub(r"account-\1", code.strip())
             for code in (
-                *(code for one_ in counted for code in (*one_.by.split(","), one_.reviewed_by)),
-                *(one_.by for one_ in rated),
+                *(code for verdict in counted for code in (*verdict.by.split(","), verdict.reviewed_by)),
+                *(judgement.by for judgement in rated),
             )
             if code.strip()
         }
@@ -277,10 +284,10 @@ def _reviews(
         yield ReviewFacts(
             title=rubric.title or rubric.name, rubric=rubric.name, version=rubric.version,
             parts=(f"{family.name}-{part.name}",), share=part.people.share, records=len(views), shown=shown,
-            judged=one.rated if one and not rubric.decides else len(counted),
+            judged=work.rated if work and not rubric.decides else len(counted),
             accepted=decided["accept"], fixed=decided["fix"], rejected=decided["reject"], people=tuple(sorted(people)),
-            agreement=tuple(one.agreement(built.seed)) if one else (), decides=rubric.decides,
-            means=tuple(one.means()) if one else (), compared=tuple(one.compared(built.seed)) if one else (),
+            agreement=tuple(work.agreement(built.seed)) if work else (), decides=rubric.decides,
+            means=tuple(work.means()) if work else (), compared=tuple(work.compared(built.seed)) if work else (),
             configs=tuple(
                 each.rows.name
                 for each in configs
@@ -292,13 +299,13 @@ def _reviews(
 def _draw(
     project: Project, folder: Path, configs: Sequence[GatheredConfig], reviews: Sequence[ReviewFacts]
 ) -> Iterator[Plot]:
-    parts = {(one.family.name, one.part.name): one for one in configs if one.rows.rows}
+    parts = {(config.family.name, config.part.name): config for config in configs if config.rows.rows}
     drawn = [
         plot
-        for (family, part), one in parts.items()
-        for plot in plots_of(f"{family}-{part}", charts(project.build, one.family, one.part))
+        for (family, part), config in parts.items()
+        for plot in plots_of(f"{family}-{part}", charts(project.build, config.family, config.part))
     ]
-    drawn += [plot for one in reviews if (plot := agreement_plot(one.parts[0], one.agreement)) is not None]
+    drawn += [plot for review in reviews if (plot := agreement_plot(review.parts[0], review.agreement)) is not None]
     for plot in drawn:
         write_whole(folder / plot.plot.path, plot.content)
         yield plot.plot
@@ -307,10 +314,10 @@ def _draw(
 def _contamination(project: Project, folder: Path, configs: Sequence[GatheredConfig]) -> Iterator[Contamination]:
     embedder = project.config.embedder
     languages = ("en",) if embedder == "packaged" else embedder.languages
-    for one in configs:
-        for spec in project.config.release.contamination if one.rows.rows else ():
+    for config in configs:
+        for spec in project.config.release.contamination if config.rows.rows else ():
 
-            def rows(one: GatheredConfig = one) -> Iterator[RowTexts]:
-                return (RowTexts.of(one.part.item, row) for row in read_released(folder, one.rows.files))
+            def rows(config: GatheredConfig = config) -> Iterator[RowTexts]:
+                return (RowTexts.of(config.part.item, row) for row in read_released(folder, config.rows.files))
 
-            yield contamination_of(one.rows.name, rows, spec, project.embedder, languages)
+            yield contamination_of(config.rows.name, rows, spec, project.embedder, languages)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from data.publish.harness import HarnessData, HarnessPrompt, is_evaluated, weighed_task, written_task
+from data.publish.harness import HarnessData, HarnessPrompt, option_task, reply_task
 from flows.construct.engine import Family
 from flows.llm.model import Prompt
 from schemas.base import Record
@@ -18,25 +18,28 @@ def harness_task(
     data: HarnessData,
     version: str,
 ) -> str | None:
-    """The YAML of the task of that name, to lie beside the family's scorer; None where the config is not evaluated.
+    """The YAML of the task of that name, to lie beside the family's scorer; None for rows that are not evaluated.
 
     `row` is any of the config's rows, `prompts` are the build's, by name. Of several ways of asking that the
     settings have (prompting, shots), the first is exported, as released: without ablations. Demonstrations are those of
     the row's language.
     """
-    values = row.model_dump(mode="json")
-    if not is_evaluated(family.name, values):
-        return None
     evaluation = family.evaluation
-    if evaluation.choices is not None:
-        return weighed_task(task, data, version, evaluation.choices(row, settings)[0].prompt, values)
+    scorer = evaluation.scorer
+    if scorer is None or type(row) not in {family.part(name).item for name in evaluation.parts}:
+        return None
+    values = row.model_dump(mode="json")
+    if evaluation.choices is not None and scorer.options is not None:
+        prompt = evaluation.choices(row, settings)[0].prompt
+        return option_task(task, family.name, scorer.options(values, prompt), data, version)
     requests = evaluation.requests(row, settings)
     way = requests[0].prompting, requests[0].shots
     asked = {
-        one.variant: HarnessPrompt(
-            prompts[one.prompt.name].source, one.prompt.max_tokens, one.inputs.model_dump(mode="json")
+        request.variant: HarnessPrompt(
+            prompts[request.prompt.name].source, request.prompt.max_tokens, request.inputs.model_dump(mode="json")
         )
-        for one in requests
-        if (one.prompting, one.shots) == way
+        for request in requests
+        if (request.prompting, request.shots) == way
     }
-    return written_task(task, family.name, values, data, version, asked)
+    assert scorer.replies is not None
+    return reply_task(task, family.name, scorer.replies(values, list(asked)), data, version, asked)

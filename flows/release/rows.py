@@ -1,4 +1,4 @@
-"""The rows of a release, configuration by configuration: past the gate, with what they say of themselves."""
+"""Writes the rows of a release that pass the gate, and gathers facts about them, configuration by configuration."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,30 +21,30 @@ from schemas.base import SourceRef
 
 @dataclass
 class GatheredConfig:
-    """What is gathered of a configuration while its rows are read once more."""
+    """A configuration, and what is gathered about it while its rows are read again."""
 
     rows: ReleasedRows
     family: Family
     part: Part
     sources: Counter[SourceRef] = field(default_factory=Counter)
-    """Those that its rows name, with how many do."""
+    """Source that rows name -> how many do."""
     mixed: frozenset[SourceRef] = frozenset()
-    """Whole ones that no row names, whose text its rows may hold all the same: distractors, passages, other items."""
+    """Sources that no row names, but whose text rows may contain: distractors, passages, other items."""
     languages: set[str] = field(default_factory=set)
     corrected: int = 0
     let_through: int = 0
     task: str | None = None
     asked: Sequence[Mapping[str, Any]] = ()
-    """How one of its rows is put to a model: its predictions, without what is said."""
+    """The predictions of one of its rows, without the replies."""
 
 
 def _public_before(before: Release | None, family: Family, part: Part) -> frozenset[str]:
-    """What ties rows together, of those that the version before published: they can be no fresh test any more."""
+    """Return the groups of rows that the previous version published: they can no longer be held out."""
     if before is None or part.released is None:
         return frozenset()
     name = part.released.together
-    own = [one for one in before.manifest.configs if (one.family, one.part) == (family.name, part.name)]
-    files = [before.folder / path for one in own if name in one.fields for path in one.files]
+    configs = [config for config in before.manifest.configs if (config.family, config.part) == (family.name, part.name)]
+    files = [before.folder / path for config in configs if name in config.fields for path in config.files]
     return frozenset(str(row[name]) for path in files for batch in read_batches(path, [name]) for row in batch.rows())
 
 
@@ -58,22 +58,22 @@ def write_configs(
         if part.released is None:
             continue
         public = _public_before(before, family, part) if share else frozenset[str]()
-        one = gate(project, family, part, gated, allow_unreviewed=allow_unreviewed)
-        gated.append(one)
+        judged = gate(project, family, part, gated, allow_unreviewed=allow_unreviewed)
+        gated.append(judged)
         written = write_rows(
             accepted_files(project, family.name, part.name),
             folder,
-            lambda row, one=one, public=public: _ruling(one, row, canary, share, public),  # type: ignore[misc]
+            lambda row, judged=judged, public=public: _ruling(judged, row, canary, share, public),  # type: ignore[misc]
             canary=canary,
             columns=sorted({part.released.together, *part.released.configs}),
             private=private,
         )
-        configs += [GatheredConfig(rows, family, part) for rows in _with_rejected(one, written)]
+        configs += [GatheredConfig(rows, family, part) for rows in _with_rejected(judged, written)]
     return gated, configs
 
 
 def _with_rejected(gated: Gated, written: Iterable[ReleasedRows]) -> list[ReleasedRows]:
-    """The configurations, those that people rejected counted: they are not among the accepted rows."""
+    """Return the configurations with the rejected rows counted, which are not among the accepted rows."""
     by_name = {rows.name: rows for rows in written}
     rejected = Counter(_config_name(gated, record.model_dump(mode="json")) for record in gated.rejected)
     for name, count in rejected.items():
@@ -84,7 +84,7 @@ def _with_rejected(gated: Gated, written: Iterable[ReleasedRows]) -> list[Releas
 
 def _config_name(gated: Gated, row: Mapping[str, Any]) -> str:
     released = gated.part.released
-    kinds = [str(row[one]).lower() for one in (released.configs if released else ())]
+    kinds = [str(row[column]).lower() for column in (released.configs if released else ())]
     return "-".join([gated.family.name, *(kinds or [gated.part.name])])
 
 
@@ -98,28 +98,29 @@ def _ruling(gated: Gated, row: Mapping[str, Any], canary: str, share: float, pub
     return Ruling(config, held_out=held_out, decision=gated.rows[row["key"]])
 
 
-def look_through(project: Project, one: GatheredConfig, folder: Path) -> None:
-    """Which sources its rows name or may hold text of, which languages they are in, and what people decided."""
-    assert one.part.released is not None
+def look_through(project: Project, config: GatheredConfig, folder: Path) -> None:
+    """Gather the sources that its rows name or may contain, their languages, and people's decisions."""
+    released = config.part.released
+    assert released is not None
     kind: dict[str, Any] = {}
-    for path in one.rows.files:
+    for path in config.rows.files:
         named = [
             name
-            for name in ("provenance", "language", "decision", *one.part.released.said, *one.part.released.configs)
-            if name in one.rows.fields
+            for name in ("provenance", "language", "decision", *released.said, *released.configs)
+            if name in config.rows.fields
         ]
         for batch in read_batches(folder / path, named):
             for row in batch.rows():
-                kind = {name: row[name] for name in one.part.released.configs}
-                one.languages.update(_languages(row, one.part.released.said))
-                one.corrected += row["decision"] == "fix"
-                one.let_through += row["decision"] == UNREVIEWED_ALLOWED
-                one.sources.update({SourceRef.model_validate(source) for source in row["provenance"]["sources"]})
-    if one.rows.rows:
-        there = {(ref.source, ref.licence) for ref in one.sources}
-        mixed = ((name_of(spec), spec.licence) for spec in _mixed(project, one.family, one.part, kind))
-        one.mixed = frozenset(
-            SourceRef(source=name, id="", licence=licence) for name, licence in mixed if (name, licence) not in there
+                kind = {name: row[name] for name in released.configs}
+                config.languages.update(_languages(row, released.said))
+                config.corrected += row["decision"] == "fix"
+                config.let_through += row["decision"] == UNREVIEWED_ALLOWED
+                config.sources.update({SourceRef.model_validate(source) for source in row["provenance"]["sources"]})
+    if config.rows.rows:
+        present = {(ref.source, ref.licence) for ref in config.sources}
+        mixed = ((name_of(spec), spec.licence) for spec in _mixed(project, config.family, config.part, kind))
+        config.mixed = frozenset(
+            SourceRef(source=name, id="", licence=licence) for name, licence in mixed if (name, licence) not in present
         )
 
 
@@ -132,17 +133,17 @@ def _languages(row: Mapping[str, Any], said: Sequence[str]) -> Iterator[str]:
 
 
 def _mixed(project: Project, family: Family, part: Part, kind: Mapping[str, Any]) -> Iterable[SourceSpec]:
-    """The sources whose text may stand in rows of a configuration.
+    """Return the sources whose text may be in rows of a configuration.
 
-    A family that does not say it has all that the part's line is read from: what a row does not name may be in it, as
-    other rows' texts among its contexts.
+    By default these are all sources of the part's line: a row may contain text that it does not name, such as other
+    rows' texts among its contexts.
     """
     settings = project.build.families[family.name].settings
     if part.released is not None and part.released.mixes is not None:
         return part.released.mixes(settings, kind)
-    return [spec for one in line_of(family, part) for _, spec in project.build.named_sources(family, one)]
+    return [spec for maker in line_of(family, part) for _, spec in project.build.named_sources(family, maker)]
 
 
 def record_of(part: Part, row: Mapping[str, Any]) -> Any:
-    """A released row as the record it was."""
+    """Return the record in a released row."""
     return part.item.model_validate({name: row[name] for name in part.item.model_fields if name in row})

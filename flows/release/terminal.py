@@ -1,4 +1,4 @@
-"""Releases a build, and compares and proves versions, for a person at a terminal."""
+"""Releases a build, compares versions and proves them, for a person at a terminal."""
 
 import contextlib
 import tempfile
@@ -18,7 +18,7 @@ from flows.project.console import LEFT, make_console
 from flows.project.output_files import LAST, open_build
 from flows.project.project import EMBEDDINGS
 from flows.project.settings import EmbedderSettings
-from flows.release.version import AS_BEFORE, told_withdrawn
+from flows.release.version import AS_BEFORE, withdrawn_in_words
 from schemas.errors import Failed
 
 FAULTS_SHOWN = 20
@@ -27,7 +27,7 @@ FAULTS_SHOWN = 20
 def release_build(
     out: Path | None, to: Path | None, hub: str | None, version: str | None, *, allow_unreviewed: bool | None
 ) -> None:
-    """Release, and tell what went out, what was held back, and where it lies."""
+    """Release, and print what was released, what was held back, and the folder."""
     console = make_console()
     project = open_build(out, console)
     begin_prefect(project.state)
@@ -40,9 +40,9 @@ def release_build(
     done = outcome.prepared
     manifest = read_release(done.folder).manifest
     table = Table("configuration", "rows", "reviewed", "held back", "licence", box=SIMPLE_HEAD, **LEFT)
-    for one in manifest.configs:
-        back = "\n".join(f"{count:,} {reason}" for reason, count in one.held_back.items()) or "-"
-        table.add_row(one.name, f"{one.rows:,}", f"{one.reviewed:,}", back, escape(one.licence) or "-")
+    for config in manifest.configs:
+        back = "\n".join(f"{count:,} {reason}" for reason, count in config.held_back.items()) or "-"
+        table.add_row(config.name, f"{config.rows:,}", f"{config.reviewed:,}", back, escape(config.licence) or "-")
     console.print(table)
     for fault in done.faults[:FAULTS_SHOWN]:
         console.print(f"[red]✗[/] {escape(fault)}", soft_wrap=True)
@@ -53,17 +53,17 @@ def release_build(
         console.print(f"- {AS_BEFORE}", soft_wrap=True)
     if done.withdrawn:
         console.print(
-            f"[bold red]! withdrawn: {escape(told_withdrawn(done.withdrawn))}: nothing of the build may leave there[/]",
+            f"[bold red]! withdrawn: {escape(withdrawn_in_words(done.withdrawn))}: none of its rows may be released[/]",
             soft_wrap=True,
         )
     if done.is_new:
         assert done.difference is not None
-        told = "the first version" if done.difference.before is None else f"after {done.difference.before}"
-        console.print(f"[green]✓[/] version [bold]{done.version}[/], {told}: {where}", soft_wrap=True)
+        place = "the first version" if done.difference.before is None else f"after {done.difference.before}"
+        console.print(f"[green]✓[/] version [bold]{done.version}[/], {place}: {where}", soft_wrap=True)
     else:
         console.print(f"- nothing differs from version {done.version}: {where}", soft_wrap=True)
     if outcome.url:
-        what = "published" if outcome.published else "there already"
+        what = "published" if outcome.published else "already published"
         console.print(f"[green]✓[/] {what}: {escape(outcome.url)}", soft_wrap=True)
     console.print(
         f"  [dim]touchstone verify release {where} proves it; {where}/README.md is its card[/]", soft_wrap=True
@@ -71,17 +71,17 @@ def release_build(
 
 
 def print_difference(before: str, now: str, output: Path | None) -> None:
-    """How a version differs from another."""
+    """Print how a version differs from another."""
     console = make_console()
     with _folder(before) as first, _folder(now) as second:
         difference = compare(read_release(first), read_release(second), output)
     console.print(section(difference, difference.now), markup=False, highlight=False, soft_wrap=True, end="")
     if version := next_version(difference):
-        console.print(f"\nBy the rule this is version {version}.")
+        console.print(f"\nThe rule makes this version {version}.")
 
 
 def verify_release(folder: Path) -> None:
-    """Prove a version, rows included."""
+    """Prove a version and its rows."""
     from flows.construct.embed import CachedEmbedder, SentenceBert
     from flows.release.verification import prove, unproved
 
@@ -94,9 +94,9 @@ def verify_release(folder: Path) -> None:
     else:
         settings = EmbedderSettings.model_validate(chosen)
         bert = SentenceBert(settings.name, languages=settings.languages)
-    rows = sum(one.rows for one in manifest.configs)
+    rows = sum(config.rows for config in manifest.configs)
     with tempfile.TemporaryDirectory() as temporary, console.status(f"proving {rows:,} rows ..."):
-        # The same contexts stand in many rows; and who built them here has computed their vectors already.
+        # Many rows have the same contexts; if they were built here, their vectors are known already.
         here = LAST.parent / EMBEDDINGS
         faults = prove(release, CachedEmbedder(bert, here if here.is_file() else Path(temporary) / EMBEDDINGS))
         shown = list(islice(faults, FAULTS_SHOWN))
@@ -107,8 +107,8 @@ def verify_release(folder: Path) -> None:
         raise Failed(f"{folder}: {len(shown) + more} faults: this is not version {manifest.version} as it was released")
     for name, parts in unproved(release).items():
         console.print(
-            f"- {escape(name)}: files and records are whole; what its rows claim cannot be proved here: "
-            f"{', '.join(parts)} are with the private share",
+            f"- {escape(name)}: files and records are intact; what its rows claim cannot be proved here: "
+            f"{', '.join(parts)} are in the private share",
             soft_wrap=True,
         )
     console.print(
@@ -119,7 +119,7 @@ def verify_release(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _folder(name: str) -> Iterator[Path]:
-    """Where the version of this name lies: a folder, or one of the Hub's, fetched."""
+    """Yield the folder of the version with this name; a version on the Hub is fetched."""
     repo, _, version = name.partition("@")
     if not version or Path(name).exists():
         yield Path(name)

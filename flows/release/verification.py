@@ -1,4 +1,4 @@
-"""The proof of a released version from its folder alone: files, rows, and what each row claims."""
+"""Proves a released version from its folder alone: files, rows, and what each row claims."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -17,17 +17,17 @@ from schemas.release import ReleasedConfig
 
 
 def prove(release: Release, embedder: Embedder) -> Iterator[str]:
-    """What is wrong with a version, a line each; nothing where all of it is what it says.
+    """Yield the faults of a version, a line each.
 
-    Rows are proved by their families' verifiers, which read no more than the version has with it. Those whose proof
-    needs rows that it has not with it (`unproved`) are proved to be the records that they are, by their ids.
+    Rows are proved by their families' verifiers, which read nothing but the version. If the proof needs rows that the
+    version lacks (`unproved`), only the records' ids are checked.
     """
-    found = False
+    is_faulty = False
     for fault in faults_of(release):
-        found = True
+        is_faulty = True
         yield fault
-    if found:
-        return  # rows that are not those of the manifest prove nothing
+    if is_faulty:
+        return  # rows that do not match the manifest prove nothing
     for name in _families(release):
         if name not in family_names():
             yield f"{name}: this version of touchstone knows no such family; install the one that it was released by"
@@ -36,14 +36,14 @@ def prove(release: Release, embedder: Embedder) -> Iterator[str]:
 
 
 def unproved(release: Release) -> Mapping[str, tuple[str, ...]]:
-    """Parts whose rows a verifier cannot prove, each with the parts that it would read and a private share keeps."""
-    found = {}
+    """Return part whose rows cannot be proved -> the parts, kept in a private share, that its verifier would read."""
+    unproved_parts = {}
     for family in (load_family(name) for name in _families(release) if name in family_names()):
         for part in family.parts:
             lacking = _lacking(release, family, part)
             if lacking and _configs(release, family, part):
-                found[f"{family.name}-{part.name}"] = lacking
-    return found
+                unproved_parts[f"{family.name}-{part.name}"] = lacking
+    return unproved_parts
 
 
 def _families(release: Release) -> list[str]:
@@ -51,11 +51,12 @@ def _families(release: Release) -> list[str]:
 
 
 def _configs(release: Release, family: Family, part: Part) -> list[ReleasedConfig]:
-    return [one for one in release.manifest.configs if (one.family, one.part) == (family.name, part.name) and one.rows]
+    wanted = (family.name, part.name)
+    return [config for config in release.manifest.configs if config.rows and (config.family, config.part) == wanted]
 
 
 def _lacking(release: Release, family: Family, part: Part) -> tuple[str, ...]:
-    if not any(one.held_out for one in release.manifest.configs if one.family == family.name):
+    if not any(config.held_out for config in release.manifest.configs if config.family == family.name):
         return ()
     proof = part.released.verification_inputs if part.released else ()
     return tuple(
@@ -83,7 +84,7 @@ def _prove_family(release: Release, family: Family, embedder: Embedder) -> Itera
 
 
 def _no_claims(rows: Iterable[Any], context: VerifyContext) -> Iterator[Fault]:
-    """Reading the rows as records is all."""
+    """Verify nothing, but read the rows as records."""
     for _ in rows:
         pass
     yield from ()
@@ -95,13 +96,13 @@ def _files(release: Release, family: Family, part: str) -> list[str]:
 
 
 def _rows_of(release: Release, family: Family, part: Part) -> Iterator[Any]:
-    """The rows of another part: a released one, or those that came along."""
-    own = _configs(release, family, part)
-    return _rows(release, part, own) if own else _records(release, part, _files(release, family, part.name))
+    """Return the rows of another part, which is released itself or came along as verification inputs."""
+    configs = _configs(release, family, part)
+    return _rows(release, part, configs) if configs else _records(release, part, _files(release, family, part.name))
 
 
 def _rows(release: Release, part: Part, configs: Iterable[ReleasedConfig]) -> Iterator[Any]:
-    return _records(release, part, [path for one in configs for path in one.files])
+    return _records(release, part, [path for config in configs for path in config.files])
 
 
 def _records(release: Release, part: Part, files: Iterable[str]) -> Iterator[Any]:

@@ -1,7 +1,7 @@
-"""A version of the dataset out of a finished build: rows past the gate, and all that goes out with them.
+"""Makes a version of the dataset from a finished build: the rows that pass the gate, and what goes with them.
 
-A version is put together in a folder of its own that nobody looks into, as if it had the number of the version
-before; what differs then gives it its number, and only a whole one gets its name.
+A version is put together in a hidden folder under the number of the previous version. The difference between the two
+then gives it its own number, and the folder is renamed once it is complete.
 """
 
 import shutil
@@ -27,59 +27,60 @@ from flows.project.project import Project
 from flows.release.card import card_facts
 from flows.release.gate import Gated, check_current
 from flows.release.rows import GatheredConfig, look_through, write_configs
-from flows.release.supplements import write_scorers, write_verification_inputs
+from flows.release.scorers import write_scorers
 from flows.release.verification import prove
+from flows.release.verification_inputs import write_verification_inputs
 from schemas.base import content_hash, visible
 from schemas.errors import Failed, Stopped, WrongInput
 
 RELEASES = "releases"
-"""Below the output folder of a build, where nothing else is said."""
+"""Default folder of the versions, below the output folder of a build."""
 PREPARED = ".next"
-"""Where the next version is put together."""
+"""Folder in which the next version is put together."""
 LOCK = ".lock"
 PRIVATE = "private"
-"""Beside the versions: each one's private share, under its number. It is never published."""
+"""Folder beside the versions with the private share of each, under its number. It is never published."""
 AT_WORK = "another release is running here; run again when it has finished"
 """Two releases at once would make two versions with one number."""
 CANARIES = uuid.UUID("6d9a3c0e-2f0b-5a53-9d0c-6c1f5b0f5d1a")
-"""Name space of the canaries: a dataset keeps its own through all versions."""
+"""Name space of the canaries. A dataset keeps its canary through all versions."""
 
 AS_BEFORE = (
-    "rows that nobody has seen leave, as in the version before: `touchstone release --no-allow-unreviewed` ends that"
+    "unreviewed rows are released, as in the previous version; `touchstone release --no-allow-unreviewed` ends that"
 )
-"""What is told where nobody said whether unreviewed rows may leave, and the version before let some through."""
+"""The note if the command does not say whether to release unreviewed rows, and the previous version did."""
 
 
 class NothingToRelease(Stopped):
-    """No row passes the gate: of a build whose people are still at work that is no fault."""
+    """No row passes the gate, which is normal while people are still at work."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a release came to."""
+    """The result of preparing a release."""
 
     folder: Path
-    """Of the version: the new one, or the one before where nothing differs."""
+    """Folder of the new version, or of the previous one if nothing differs."""
     version: str
     difference: Difference | None
-    """To the version before; None where nothing was to be compared."""
+    """Difference to the previous version; None if there is no new version."""
     held_back: Mapping[str, Mapping[str, int]]
-    """Configuration -> reason -> rows."""
+    """Configuration -> reason -> number of rows."""
     faults: Sequence[str] = ()
-    """What the verifier said of rows that are held back for it."""
+    """The verifier's descriptions of faulty rows, which are held back."""
     as_before: bool = False
-    """Whether unreviewed rows may leave because the version before let some through, and nobody said otherwise."""
+    """True if unreviewed rows are released because they were in the previous version."""
     withdrawn: Mapping[str, int] = field(default_factory=dict)
-    """The configurations of the version before of which no row is released now, with the rows that they had."""
+    """Configuration of the previous version of which no row is released now -> its number of rows."""
 
     @property
     def is_new(self) -> bool:
-        """Whether there is a version that was not there before."""
+        """True if a new version was made."""
         return self.difference is not None
 
 
 def newest(to: Path) -> Release | None:
-    """The newest version among the folders in `to`; None before the first. Raises `WrongInput` for a damaged one."""
+    """Return the newest version in `to`; None if there is none. Raises `WrongInput` for a damaged one."""
     numbers = [path.name for path in to.glob("*.*.*") if path.is_dir() and is_version(path.name)]
     return read_release(to / max(numbers, key=parsed_version)) if numbers else None
 
@@ -94,13 +95,13 @@ def prepare(
     withdraw: bool = True,
     card: bytes | None = None,
 ) -> Prepared:
-    """Write the next version of the dataset to `to/<version>`; nothing where nothing differs from the one before.
+    """Write the next version of the dataset to `to/<version>`, unless nothing differs from the previous one.
 
-    Whether rows leave that nobody has seen is decided once: without `allow_unreviewed` it is as in the version before.
-    `card` is the README.md whose hand-written section is carried over, where it is not that of the version before.
-    Raises `WrongInput` for what its user has to decide (a licence, a version too low, verdicts not applied), `Failed`
-    where a build has nothing to release or cannot be proved, or another release is at work in `to`; `Stopped` where
-    a whole configuration of the version before would be gone and `withdraw` is not set.
+    Without `allow_unreviewed`, unreviewed rows are treated as in the previous version. `card` is the README.md whose
+    hand-written section is carried over, by default the previous version's. Raises `WrongInput` for what the user has
+    to decide (a licence, a version that is too low, verdicts that were not applied), `Failed` if the build has nothing
+    to release or cannot be proved or another release is running in `to`, and `Stopped` if a whole configuration of the
+    previous version would disappear without `withdraw`.
     """
     assert project.built is not None, "a release reads a finished build"
     check_current(project)
@@ -137,12 +138,14 @@ def _prepare(
         return Prepared(before.folder, before.manifest.version, None, held_back, as_before=as_before)
     if before is not None:
         _refuse_damaged(before)
-    _remove_begun(to)  # by a run that was killed
+    _remove_begun(to)  # left by a killed run
     draft = _Draft(project, to, repo, before, card, allowed)
     gated, configs = draft.write_rows()
     withdrawn = _withdrawn(before, configs)
     if withdrawn and not withdraw:
-        raise Stopped(f"{project.out}: {told_withdrawn(withdrawn)} would be gone from the dataset; nothing is released")
+        raise Stopped(
+            f"{project.out}: {withdrawn_in_words(withdrawn)} would disappear from the dataset; nothing is released"
+        )
     facts, difference = draft.write_the_rest(gated, configs, inputs)
     number = next_version(difference, version)
     held_back = {config.rows.name: config.rows.held_back for config in configs}
@@ -156,12 +159,12 @@ def _prepare(
 
 
 def _version_before(project: Project, to: Path) -> Release | None:
-    """The newest version in `to`. Raises `WrongInput` where it is of another dataset."""
+    """Return the newest version in `to`. Raises `WrongInput` if it is of another dataset."""
     assert project.built is not None
     before, name = newest(to), project.built.name
     if before is not None and before.manifest.name != name:
         raise WrongInput(
-            f"{to}: holds versions of {before.manifest.name}, and this build is of {name}; name another folder "
+            f"{to}: has versions of {before.manifest.name}, but this build is of {name}; name another folder "
             "with --to, or give the configuration that name"
         )
     return before
@@ -170,20 +173,20 @@ def _version_before(project: Project, to: Path) -> Release | None:
 def _refuse_damaged(before: Release) -> None:
     if (fault := next(damage_of(before), None)) is not None:
         raise Failed(
-            f"{before.folder}: {visible(fault)}; a version is compared with it: bring it back as it was released"
+            f"{before.folder}: {visible(fault)}; the next version is compared with it: restore it as it was released"
         )
 
 
 @dataclass(frozen=True)
 class _Draft:
-    """The next version, while it is put together in a folder of its own."""
+    """The next version while it is put together."""
 
     project: Project
     to: Path
     repo: str | None
     before: Release | None
     card: bytes | None
-    """README.md whose hand-written section is carried over."""
+    """The README.md whose hand-written section is carried over."""
     allow_unreviewed: bool
 
     @property
@@ -192,7 +195,7 @@ class _Draft:
 
     @property
     def canary(self) -> str:
-        """The canary of the version before; of a first version, one that follows from the dataset's name and seed."""
+        """The previous version's canary; for a first version, one derived from the dataset's name and seed."""
         if self.before is not None:
             return self.before.manifest.canary
         built = self.project.built
@@ -200,7 +203,7 @@ class _Draft:
         return str(uuid.uuid5(CANARIES, f"{self.repo or built.name}/{built.seed}"))
 
     def write_rows(self) -> tuple[list[Gated], list[GatheredConfig]]:
-        """Write what passes the gate. Raises `NothingToRelease`."""
+        """Write the rows that pass the gate. Raises `NothingToRelease`."""
         self.folder.mkdir()
         gated, configs = write_configs(
             self.project, self.folder, self.to / PRIVATE / PREPARED, self.canary, self.before,
@@ -213,11 +216,11 @@ class _Draft:
     def write_the_rest(
         self, gated: Sequence[Gated], configs: Sequence[GatheredConfig], inputs: str
     ) -> tuple[CardFacts, Difference]:
-        """Write all else, under the number of the version before, and compare the two."""
+        """Write everything else under the number of the previous version, and compare the two."""
         project, folder, before = self.project, self.folder, self.before
         for config in configs:
             look_through(project, config, folder)
-        if not project.config.release.held_out:  # what was held out could be read there
+        if not project.config.release.held_out:  # they would reveal what was held out
             write_verification_inputs(project, folder, configs, self.canary, allow_unreviewed=self.allow_unreviewed)
         number = before.manifest.version if before else FIRST_VERSION
         write_scorers(project, folder, configs, self.repo, number)
@@ -231,7 +234,7 @@ class _Draft:
         return facts, difference
 
     def finish(self, facts: CardFacts, difference: Difference, number: str) -> Path:
-        """Give the version its number, and its folder its name."""
+        """Give the version its number and the folder its name."""
         older = self.before.folder / CHANGELOG if self.before else None
         text = changelog(difference, number, older.read_text(encoding="utf-8") if older and older.exists() else "")
         write_whole(self.folder / CHANGELOG, text.encode())
@@ -246,11 +249,11 @@ class _Draft:
         whole = facts.model_copy(update={"manifest": manifest, "changes": tuple(changes), "changelog": CHANGELOG})
         write_whole(self.folder / CARD, render_card(whole, self.card))
         release = Release(self.folder, write_manifest(self.folder, manifest))
-        # Nothing goes out that a download could not be verified by.
+        # Nothing is released that could not be verified from a download.
         if fault := next(prove(release, self.project.embedder), None):
-            raise Failed(f"{self.folder}: {fault}; no version was made: look at it, and report it")
+            raise Failed(f"{self.folder}: {fault}; no version was made: look into it, and report it")
         private = self.to / PRIVATE / number
-        shutil.rmtree(private, ignore_errors=True)  # of a run that was killed before the version had its name
+        shutil.rmtree(private, ignore_errors=True)  # left by a run that was killed before the last step
         if (self.to / PRIVATE / PREPARED).exists():
             (self.to / PRIVATE / PREPARED).replace(private)
         return self.folder.replace(self.to / number)
@@ -262,19 +265,19 @@ def _withdrawn(before: Release | None, configs: Iterable[GatheredConfig]) -> dic
     return {config.name: config.rows for config in released if config.rows and config.name not in names}
 
 
-def told_withdrawn(withdrawn: Mapping[str, int]) -> str:
-    """The configurations that are gone, with their rows, in a line."""
+def withdrawn_in_words(withdrawn: Mapping[str, int]) -> str:
+    """Return configurations with their numbers of rows, on one line."""
     return ", ".join(f"{name} ({rows:,} {'row' if rows == 1 else 'rows'})" for name, rows in withdrawn.items())
 
 
 def _is_edited(release: Release) -> bool:
-    """Whether its user wrote in its card since it was made."""
+    """Return whether the card was edited since the release."""
     released = next((file.sha256 for file in release.manifest.files if file.path == CARD), None)
     return checksum(release.folder / CARD) != released
 
 
 def _inputs(project: Project, repo: str | None, card: bytes | None, *, allow_unreviewed: bool) -> str:
-    """Hash of everything a version follows from: where it is that of the version before, nothing differs."""
+    """Return a hash of everything that a version depends on: if it is the previous version's, nothing differs."""
     built = project.built
     assert built is not None
     people = sorted((project.out / "annotations").glob("*.jsonl"))
@@ -294,4 +297,4 @@ def _why_nothing(gated: Iterable[Gated]) -> str:
     for part in gated:
         reasons.update(part.reasons)
     counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
-    return f"{counts}; `touchstone annotate push` brings rows to people" if counts else "the build has no accepted rows"
+    return f"{counts}; `touchstone annotate push` gives rows to people" if counts else "the build has no accepted rows"

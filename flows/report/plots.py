@@ -66,16 +66,16 @@ def plots_of(config: str, charts: Sequence[Chart]) -> list[DrawnPlot]:
 
 def agreement_plot(config: str, rows: Sequence[Agreement]) -> DrawnPlot | None:
     """Return a plot of people's agreement with 95 % intervals; None if no measure has a value."""
-    told = [row for row in rows if row.value is not None]
-    if not told:
+    measured = [row for row in rows if row.value is not None]
+    if not measured:
         return None
-    low = min(0.0, *(row.value or 0.0 for row in told), *(row.low or 0.0 for row in told))
+    low = min(0.0, *(row.value or 0.0 for row in measured), *(row.low or 0.0 for row in measured))
     left, right = LABELS + EDGE, WIDTH - EDGE - NUMBERS
 
     def x(value: float) -> float:
         return round(left + (value - low) / (1 - low) * (right - left), 2)
 
-    floor = HEAD + len(told) * ROW
+    floor = HEAD + len(measured) * ROW
     marks = [
         Markup('<line class="grid" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>').format(x(at), HEAD, floor)
         + Markup('<text class="quiet" x="{}" y="{}" text-anchor="middle">{}</text>').format(
@@ -83,7 +83,7 @@ def agreement_plot(config: str, rows: Sequence[Agreement]) -> DrawnPlot | None:
         )
         for at in sorted({low, 0.0, 0.5, 1.0})
     ]
-    for place, row in enumerate(told):
+    for place, row in enumerate(measured):
         middle = HEAD + (place + 0.5) * ROW
         if row.low is not None and row.high is not None:
             marks.append(

@@ -1,46 +1,15 @@
 """ROUGE-L at summary level on sets of words, as LV-Eval's released scorer has it (section 4, "ROUGH-L").
 
-A score lies in 0..1 (not in per cent) and is that of the first answer.
+A score lies in 0..1 (not in per cent).
 """
 
+from collections import defaultdict
 from collections.abc import Sequence, Set
 
-import numpy as np
-
-from flows.scoring.words import chinese_segments, normal_segments, of_first_answer
+from flows.scoring.words import chinese_segments, normal_segments
 
 EPSILON = 1e-8
 """In the denominator of F, which so stays a little below 1."""
-
-
-@of_first_answer("en")
-def rouge_score(prediction: str, answer: str, keywords: str | None, lang: str, blacklist: Set[str]) -> float:
-    """Released: ROUGE-L of the texts as they stand; no dataset's metric."""
-    return rouge_l(prediction, answer)
-
-
-@of_first_answer("zh")
-def rouge_zh_score(prediction: str, answer: str, keywords: str | None, lang: str, blacklist: Set[str]) -> float:
-    """Released: ROUGE-L of jieba's segments, as they stand; no dataset's metric."""
-    return rouge_l(*(" ".join(chinese_segments(text)) for text in (prediction, answer)))
-
-
-@of_first_answer("zh")
-def rouge_zh_score_blacklist(
-    prediction: str, answer: str, keywords: str | None, lang: str, blacklist: Set[str]
-) -> float:
-    """Released and paper: ROUGE-L of Chinese words without the blacklisted; the metric of dureader-mixup.
-
-    The text is divided twice: jieba's segments with single spaces between go through jieba again. The spaces stay as
-    empty words, as released. So of a text of three blacklisted words or more, spaces remain, which is a sentence: two
-    such texts score nearly 1. Of one or two of them nothing remains, which scores 0.
-    """
-    return rouge_l(*(" ".join(_telling_words(text, blacklist)) for text in (prediction, answer)))
-
-
-def _telling_words(text: str, blacklist: Set[str]) -> list[str]:
-    words = normal_segments(" ".join(chinese_segments(text)))
-    return [word for word in words if word not in blacklist]
 
 
 def rouge_l(hypothesis: str, reference: str) -> float:
@@ -70,22 +39,48 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> list[str]
     Where neither word is on it, the way goes to the shorter `first` if that loses nothing and the shorter
     `second` would, else to the shorter `second`.
     """
-    numbers = {word: number for number, word in enumerate(dict.fromkeys([*first, *second]))}
-    left, right = ([numbers[word] for word in words] for words in (first, second))
-    columns = np.array(right)
-    lengths = np.zeros((len(left) + 1, len(right) + 1), dtype=np.int32)
-    for row, word in enumerate(left, 1):
-        # A row at a time: with a match, or without, and then the best so far from the left.
-        extended = lengths[row - 1, :-1] + (columns == word)
-        lengths[row, 1:] = np.maximum.accumulate(np.maximum(extended, lengths[row - 1, 1:]))
-    found = []
-    row, column = len(left), len(right)
+    # A row of the usual table of lengths as the bits of a number (Crochemore et al., 2001): a zero at each column where
+    # the length grows. So a row is made at once, and a length is the zeros up to its column.
+    places: dict[str, int] = defaultdict(int)
+    for column, word in enumerate(second):
+        places[word] |= 1 << column
+    every = (1 << len(second)) - 1
+    rows = [every]
+    for word in first:
+        before, matches = rows[-1], places.get(word, 0)
+        rows.append(((before + (before & matches)) | (before & ~matches)) & every)
+
+    def length(row: int, column: int) -> int:
+        return column - (rows[row] & ((1 << column) - 1)).bit_count()
+
+    words = []
+    row, column = len(first), len(second)
     while row and column:
-        if left[row - 1] == right[column - 1]:
-            found.append(first[row - 1])
+        if first[row - 1] == second[column - 1]:
+            words.append(first[row - 1])
             row, column = row - 1, column - 1
-        elif lengths[row - 1, column] > lengths[row, column - 1]:
+        elif length(row - 1, column) > length(row, column - 1):
             row -= 1
         else:
             column -= 1
-    return found[::-1]
+    return words[::-1]
+
+
+def chinese_rouge_l(hypothesis: str, reference: str) -> float:
+    """ROUGE-L of jieba's segments, as they stand."""
+    return rouge_l(*(" ".join(chinese_segments(text)) for text in (hypothesis, reference)))
+
+
+def chinese_rouge_l_without(hypothesis: str, reference: str, blacklist: Set[str]) -> float:
+    """ROUGE-L of Chinese words without the blacklisted.
+
+    The text is divided twice: jieba's segments with single spaces between go through jieba again. The spaces stay as
+    empty words, as released. So of a text of three blacklisted words or more, spaces remain, which is a sentence: two
+    such texts score nearly 1. Of one or two of them nothing remains, which scores 0.
+    """
+    return rouge_l(*(" ".join(_telling_words(text, blacklist)) for text in (hypothesis, reference)))
+
+
+def _telling_words(text: str, blacklist: Set[str]) -> list[str]:
+    words = normal_segments(" ".join(chinese_segments(text)))
+    return [word for word in words if word not in blacklist]

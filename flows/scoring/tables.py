@@ -1,21 +1,20 @@
-"""What every family's scorer shares: predictions that fit their rows, and tables of shares, ratings and counts."""
+"""The tables of an evaluation as frames and cells: a scorer's result for the command line, with units and layouts."""
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
+from flows.scoring.scorer import CannotScore, Row, Scores, empty_note, failed_note, says_nothing
 from schemas.errors import WrongInput
 from schemas.prediction import Prediction, TableCell
 
-Row = TypeVar("Row")
-Line = TypeVar("Line")
 Unit = Literal["share", "per cent", "rating", "count"]
-"""What a table's values are: shares from 0 to 1, such shares that are shown in per cent, ratings from 1 to 5 and their
-differences, or counts and lengths."""
+"""The kind of a table's values: shares from 0 to 1, such shares that are shown in per cent, ratings from 1 to 5 and
+their differences, or counts and lengths."""
 UNITS: Mapping[Unit, str] = {
     "share": "shares from 0 to 1",
     "per cent": "per cent",
@@ -30,28 +29,24 @@ ALL_LEVELS = "all levels"
 BESIDE = "beside the scores"
 """The table of failures, of replies that say nothing, and of what was cut."""
 FAILED, EMPTY, CUT, PROMPT_CUT = "failed: ", "empty reply", "reply cut off at its tokens", "prompt cut in its middle"
-"""What its lines count; a failure's says which."""
+"""The names of its lines; that of a failure goes on with its reason."""
 
 
 class ScoreError(WrongInput):
     """Predictions that do not fit the rows: one line with the counts and what to do."""
 
 
-class AllFailed(ScoreError):  # noqa: N818 - names what happened
-    """Predictions of which every one failed."""
-
-
 class PartialScores(UserWarning):
     """Scores of what is there: how many predictions were missing, double or unknown."""
 
-    def __init__(self, said: str, left_out: Sequence[Prediction] = ()) -> None:
-        """`left_out` are those, double or unknown, of which something would be told beside the scores."""
-        super().__init__(said)
+    def __init__(self, message: str, left_out: Sequence[Prediction] = ()) -> None:
+        """`left_out` are those of the double and unknown predictions that `counted_beside` would count."""
+        super().__init__(message)
         self.left_out = left_out
 
 
 class Layout(NamedTuple):
-    """What a table's lines and its columns tell apart, in a few words: "model / source", "measure"."""
+    """The meaning of a table's lines and of its columns, in a few words: "model / source", "measure"."""
 
     lines: str
     columns: str
@@ -62,18 +57,17 @@ class ScoreTables:
     """The tables as frames, and all their cells in one list."""
 
     frames: Mapping[str, pd.DataFrame]
-    """By table: a line for what the table tells apart, a column for each context count or measure."""
+    """By table: a line for each thing that the table tells apart, a column for each context count or measure."""
     tables: Sequence[TableCell]
     notes: Sequence[str] = ()
-    """What a reader of the tables should know."""
+    """For a reader of the tables."""
     stacked: frozenset[str] = frozenset()
     """Tables whose lines are a sequence, and whose columns are shares of a whole: they are drawn as stacked bars."""
     grids: frozenset[str] = frozenset()
     """Tables of shares whose lines and columns are one sequence, in its order: they are drawn as heatmaps."""
     units: Mapping[str, Unit] = field(default_factory=dict)
-    """By table, what its values are; shares where nothing is said."""
+    """By table; a table without a unit holds shares."""
     layouts: Mapping[str, Layout] = field(default_factory=dict)
-    """By table, what its lines and columns are."""
 
     @classmethod
     def of(
@@ -92,7 +86,7 @@ class ScoreTables:
         return cls(wide, _cells(frames), notes, frozenset(stacked), drawn, units or {}, layouts or {})
 
     def joined(self, other: "ScoreTables") -> "ScoreTables":
-        """These tables, and behind them the others."""
+        """These tables, followed by the others."""
         return ScoreTables(
             {**self.frames, **other.frames},
             (*self.tables, *other.tables),
@@ -104,138 +98,110 @@ class ScoreTables:
         )
 
     def unit(self, table: str) -> Unit:
-        """What the table's values are."""
+        """The unit of the table's values."""
         return self.units.get(table, "share")
 
     def lines(self, table: str) -> str:
-        """What the table's lines tell apart; nothing where that is not said."""
+        """The meaning of the table's lines; empty where it is not known."""
         return self.layouts[table].lines if table in self.layouts else ""
 
     def about(self, table: str) -> str:
-        """In a line, what the table's values and its columns are."""
-        said = UNITS[self.unit(table)]
-        return f"{said}; columns: {self.layouts[table].columns}" if table in self.layouts else said
+        """The unit and the meaning of the columns, in a line."""
+        unit = UNITS[self.unit(table)]
+        return f"{unit}; columns: {self.layouts[table].columns}" if table in self.layouts else unit
 
 
-def fitting(
-    rows: Mapping[str, Row],
-    variants: Callable[[Row], Sequence[str]],
+Score = Callable[[Iterable[Row], Iterable[Row], bool], Scores]
+"""A family's scorer: (rows, predictions, partial)."""
+
+
+def score_tables(
+    score: Score,
+    rows: Iterable[Row],
     predictions: Iterable[Prediction],
     partial: bool,
-    line: Callable[[Row, Prediction], Line],
-    *,
-    may_lack: Callable[[str | None], Collection[str]] = lambda prompting: (),
-) -> list[Line]:
-    """`line(row, prediction)` of each prediction but failures, in their order. `rows` are by id.
+    layout: Callable[[str], Layout],
+    unit: Callable[[str], Unit] = lambda table: "share",
+) -> ScoreTables:
+    """Return the tables that a family's scorer gives.
 
-    Each group (model, prompting, shots) needs one for each row and variant; `may_lack` names the variants
-    that a prompting can do without. Raises `ScoreError` where one is missing, double, or of a row or
-    variant that is not there, and `AllFailed` where nothing is left. With `partial` the unknown are left out, of
-    two the first counts, and a warning, `PartialScores`, says how many were missing, double and unknown.
+    Raises `ScoreError` for what the scorer cannot score. With `partial`, a warning, `PartialScores`, says how many
+    predictions were missing, double and unknown. Failures and empty replies are left to `told_beside`.
     """
-    lines: dict[tuple[str, str, str], Line | None] = {}
-    faults: dict[str, list[str]] = {"missing": [], "double": [], "unknown": []}
-    groups: dict[str, str | None] = {}
-    strange = False
-    left_out: list[Prediction] = []
-    for prediction in predictions:
-        row = rows.get(prediction.id)
-        place = prediction.group, prediction.id, prediction.variant
-        groups[prediction.group] = prediction.prompting
-        strange = strange or row is None
-        if row is None or prediction.variant not in variants(row):
-            faults["unknown"].append(f"{prediction.id} {prediction.variant}")
-            _note(prediction, left_out)
-        elif place in lines:
-            faults["double"].append(f"{prediction.id} {prediction.variant}")
-            _note(prediction, left_out)
-        else:
-            lines[place] = line(row, prediction) if prediction.failure is None else None
-    expected = 0
-    for group, prompting in sorted(groups.items()):
-        spared = may_lack(prompting)
-        needed = [(id_, variant) for id_, row in rows.items() for variant in variants(row) if variant not in spared]
-        expected += len(needed)
-        faults["missing"] += [f"{id_} {variant}" for id_, variant in needed if (group, id_, variant) not in lines]
-    counts = ", ".join(
-        f"{len(found)} {fault}" + (f" (first: {found[0]})" if found else "") for fault, found in faults.items()
+    try:
+        scores = score(rows, map(dict, predictions), partial)
+    except CannotScore as error:
+        raise ScoreError(str(error)) from error
+    for message, left_out in scores.account.partial:
+        noted: list[Prediction] = []
+        for prediction in left_out:
+            _note(Prediction.model_construct(**prediction), noted)
+        warnings.warn(PartialScores(message, noted), stacklevel=2)
+    frames = {
+        table: pd.DataFrame(cells, columns=["row", "column", "value", "n"]).astype({"value": float, "n": int})
+        for table, cells in scores.tables.items()
+    }
+    return ScoreTables.of(
+        frames,
+        scores.notes,
+        units={table: unit(table) for table in frames},
+        layouts={table: layout(table) for table in frames},
     )
-    if lines and partial and any(faults.values()):
-        said = f"{len(lines)} of {expected} predictions are scored: {counts}"
-        warnings.warn(PartialScores(said, left_out), stacklevel=2)
-    if not lines or (any(faults.values()) and not partial):
-        wanted = expected or sum(len(variants(row)) for row in rows.values())
-        advice = "give one for each row and variant, or score what is there with --partial"
-        if not groups:
-            raise ScoreError("predictions: expected JSONL rows of id, variant and prediction, found none")
-        if not lines and not strange:
-            known = ", ".join(sorted({variant for row in rows.values() for variant in variants(row)}))
-            advice = f"no variant is known; they are {known}"
-        elif not lines:
-            advice = "they seem to be of another build; name theirs by --out"
-        elif faults["double"]:
-            advice += "; model, prompting and shots tell replies of one model apart from another's"
-        raise ScoreError(f"predictions: expected one for each of {wanted}, found {counts}; {advice}")
-    found = [one for one in lines.values() if one is not None]
-    if not found:
-        raise AllFailed(
-            f"predictions: all {len(lines)} failed, and none is scored; their `failure` says why. Prompts that are too "
-            "long are cut where the model's settings have its `window`"
-        )
-    return found
 
 
 def tally(predictions: Iterable[Prediction], seen: list[Prediction]) -> Iterator[Prediction]:
-    """The predictions; those of which something is to be told beside the scores are noted in `seen`."""
-    for one in predictions:
-        _note(one, seen)
-        yield one
+    """Pass the predictions on, and note in `seen` those that `told_beside` counts."""
+    for prediction in predictions:
+        _note(prediction, seen)
+        yield prediction
 
 
-def _note(one: Prediction, seen: list[Prediction]) -> None:
-    if one.failure is not None or one.cut_off or one.prompt_cut or says_nothing(one):
-        # Whether it says anything is enough: a million replies are long.
-        seen.append(one.model_copy(update={"prediction": one.prediction.strip()[:1]}))
+def _note(prediction: Prediction, seen: list[Prediction]) -> None:
+    if any(_remarks(prediction).values()):
+        # Its first character is enough: a million replies are long.
+        seen.append(prediction.model_copy(update={"prediction": prediction.prediction.strip()[:1]}))
 
 
-def says_nothing(one: Prediction) -> bool:
-    """Whether the model was asked for a reply, and gave an empty one."""
-    return one.failure is None and one.scores is None and not one.prediction.strip()
+def _remarks(prediction: Prediction) -> Mapping[str, bool]:
+    """By the line that counts it, whether the prediction is such a one."""
+    return {
+        f"{FAILED}{prediction.failure}": prediction.failure is not None,
+        EMPTY: says_nothing(dict(prediction)),
+        CUT: prediction.cut_off is not None,
+        PROMPT_CUT: prediction.prompt_cut is not None,
+    }
 
 
 def told_beside(seen: Sequence[Prediction], left_out: Sequence[Prediction] = ()) -> ScoreTables:
-    """What scores do not tell: by model and variant, how many predictions failed, are empty or were cut off, or their
-    prompts. Of those `seen`, those `left_out` of the scores count for nothing.
+    """Count by model and variant the predictions that failed, are empty or were cut off, and those whose prompts were
+    cut. Of those `seen`, the ones that scoring has `left_out` do not count.
     """
     counts: Counter[tuple[str, str]] = Counter()
     sums: Counter[str] = Counter()
-    for one, count in (*((one, 1) for one in seen), *((one, -1) for one in left_out)):
-        for what, is_so in (
-            (f"{FAILED}{one.failure}", one.failure is not None),
-            (EMPTY, says_nothing(one)),
-            (CUT, one.cut_off is not None),
-            (PROMPT_CUT, one.prompt_cut is not None),
-        ):
-            counts[f"{one.group} / {what}", one.variant] += count * is_so
-            sums[FAILED if what.startswith(FAILED) else what] += count * is_so
-    if not (counted := +counts):
-        return ScoreTables.of({})
+    for prediction, count in (*((one, 1) for one in seen), *((one, -1) for one in left_out)):
+        for line, is_so in _remarks(prediction).items():
+            counts[f"{prediction.group} / {line}", prediction.variant] += count * is_so
+            sums[FAILED if line.startswith(FAILED) else line] += count * is_so
     lines = [
         {"row": row, "column": variant, "value": float(count), "n": count}
-        for (row, variant), count in sorted(counted.items())
+        for (row, variant), count in sorted(counts.items())
+        if count > 0
     ]
-    notes = []
-    if failed := sums[FAILED]:
-        taken = "the server (or the model that is loaded here) did not take the prompt"
-        notes.append(f"{failed:,} predictions failed and are not scored: {taken}")
-    if empty := sums[EMPTY]:
-        notes.append(f"{empty:,} replies are empty, and are scored as they are: the model said nothing")
-    if cut := sums[CUT]:
-        notes.append(f"{cut:,} replies were cut off at their limit of tokens, and are scored as they are (max_tokens)")
-    if cut := sums[PROMPT_CUT]:
-        notes.append(f"{cut:,} prompts were cut in their middle to fit into the model's window")
+    if not lines:
+        return ScoreTables.of({})
+    notes = {
+        FAILED: failed_note(sums[FAILED]),
+        EMPTY: empty_note(sums[EMPTY]),
+        CUT: f"{sums[CUT]:,} replies were cut off at their limit of tokens, and are scored as they are (max_tokens)",
+        PROMPT_CUT: f"{sums[PROMPT_CUT]:,} prompts were cut in their middle to fit into the model's window",
+    }
     layouts = {BESIDE: Layout("model / what is counted", "variant")}
-    return ScoreTables.of({BESIDE: pd.DataFrame(lines)}, notes, units={BESIDE: "count"}, layouts=layouts)
+    return ScoreTables.of(
+        {BESIDE: pd.DataFrame(lines)},
+        [note for line, note in notes.items() if sums[line]],
+        units={BESIDE: "count"},
+        layouts=layouts,
+    )
 
 
 def measured(value: float, unit: Literal["per cent", "rating", "count"]) -> str:
@@ -248,38 +214,26 @@ def measured(value: float, unit: Literal["per cent", "rating", "count"]) -> str:
 
 
 def in_words(frame: pd.DataFrame, written: Callable[[Any], str]) -> pd.DataFrame:
-    """The frame with its cells `written`; an interval stands in the cell of what it is about.
+    """Return the frame with its cells `written`, and each interval within the cell that it belongs to.
 
     `turn 1` has one where `turn 1 low` and `turn 1 high` stand beside it; `mean`, with `low` and `high`.
     """
-    ends = {one: (f"{one} low", f"{one} high") for one in frame.columns} | {"mean": ("low", "high")}
-    found = {one: pair for one, pair in ends.items() if {one, *pair} <= set(frame.columns)}
-    inner = {end for pair in found.values() for end in pair}
+    ends = {name: (f"{name} low", f"{name} high") for name in frame.columns} | {"mean": ("low", "high")}
+    intervals = {name: pair for name, pair in ends.items() if {name, *pair} <= set(frame.columns)}
+    inner = {end for pair in intervals.values() for end in pair}
     shown: dict[str, list[str]] = {}
     for column in frame.columns:
         if column in inner:
             continue
         cells = [written(value) for value in frame[column]]
-        if column in found:
-            bounds = zip(*(frame[end] for end in found[column]), strict=True)
+        if column in intervals:
+            bounds = zip(*(frame[end] for end in intervals[column]), strict=True)
             cells = [
                 cell if pd.isna(low) else f"{cell} ({written(low)} to {written(high)})"
                 for cell, (low, high) in zip(cells, bounds, strict=True)
             ]
         shown[str(column)] = cells
     return pd.DataFrame(shown, index=frame.index)
-
-
-def means(values: "pd.Series[float]", by: Sequence[str]) -> pd.DataFrame:
-    """Mean and number of the values that are there, for each combination of the levels `by`, as `cells`."""
-    return cells(values.groupby(level=list(by)).agg(["mean", "count"]), by)
-
-
-def cells(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """A line a cell from the columns `mean` and `count`; the last of the levels `by` names the column."""
-    flat = found.reset_index()
-    row = flat[list(by[:-1])].astype(str).agg(" / ".join, axis=1)
-    return pd.DataFrame({"row": row, "column": flat[by[-1]], "value": flat["mean"], "n": flat["count"]})
 
 
 def _wide(frame: pd.DataFrame) -> pd.DataFrame:

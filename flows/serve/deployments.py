@@ -1,6 +1,6 @@
-"""What runs by itself: each flow as a deployment on a Prefect server, one rebuild of a dataset at a time.
+"""Deploys each flow on a Prefect server; one rebuild of a dataset runs at a time.
 
-The flows here are those that a person starts at a terminal, with retries: nobody is there to start them again.
+The flows are those that a person starts at a terminal, but with retries, since nobody is there to start them again.
 """
 
 import hashlib
@@ -61,23 +61,23 @@ from flows.run.flow import task_runner
 from schemas.errors import Failed, Stopped, WrongInput
 
 RETRIES: dict[str, Any] = {"retries": 2, "retry_delay_seconds": 60}
-"""How a run that failed is tried again, after what the build's tasks and the Hub's client tried themselves. One that
-somebody has to see to first (`WrongInput`, `Stopped`) is not."""
+"""Retries of a failed run, after those of the build's tasks and the Hub's client. A run that somebody has to look at
+first (`WrongInput`, `Stopped`) is not tried again."""
 AT_ONCE = 1
-"""Rebuilds of a dataset. A second one waits: it finds little to do, and what came meanwhile is not lost."""
+"""Rebuilds of a dataset at a time. A second one waits; it finds little to do, and nothing is missed."""
 PROCESS = "process"
 RAISED = re.compile(r"^Flow run encountered an exception: *(?:\w+: )?")
-"""How Prefect begins what it says of a run that failed."""
+"""How Prefect's message on a failed run begins."""
 FINAL = (StateType.COMPLETED, StateType.FAILED, StateType.CRASHED, StateType.CANCELLED)
 UNFINISHED = (StateType.RUNNING, StateType.PENDING, StateType.CANCELLING)
-SAID = (
+NOTICE_TEXT = (
     "touchstone: {{ flow.name }} of {{ deployment.name }} has {{ flow_run.state.name | lower }}: "
     "{{ flow_run.state.message }} ({{ flow_run | ui_url }})"
 )
 
 
 def in_one_line(record: logging.LogRecord) -> bool:
-    """Have the log tell an error that is for people as it is: once, in a line, without a traceback."""
+    """Make the log show an error that is meant for people once, on one line, without a traceback."""
     error = record.exc_info[1] if record.exc_info else None
     if not isinstance(error, WrongInput | Failed):
         return True
@@ -88,7 +88,7 @@ def in_one_line(record: logging.LogRecord) -> bool:
 
 
 _logged: WeakSet[BaseException] = WeakSet()
-"""A flow, the one around it, and the process of both each log an error that goes through them."""
+"""Errors that were logged: a flow, the flow around it and their process all log the same error."""
 
 
 for _name in ("prefect.flow_runs", "prefect.task_runs", "prefect.engine"):
@@ -98,7 +98,7 @@ for _name in ("prefect.flow_runs", "prefect.task_runs", "prefect.engine"):
 def unattended(
     name: str, done: Callable[..., Any], tell: Callable[[Any], str] = lambda result: "done"
 ) -> Flow[..., State[Any]]:
-    """What `done` does as a flow that is tried again where that may help, and ends with a line that tells of it."""
+    """Return `done` as a flow that is tried again if that may help, and ends with a one-line message."""
 
     def run(*given: Any, **named: Any) -> State[Any]:
         try:
@@ -113,7 +113,7 @@ def unattended(
 
 
 def _try_no_more() -> None:
-    """The run that this is asks for no further try: what its flow says holds for every run, and has no conditions."""
+    """Cancel further retries of the current run: a flow's own setting applies to every run unconditionally."""
     context = FlowRunContext.get()
     assert context is not None
     assert context.flow_run is not None
@@ -144,7 +144,7 @@ rebuild = unattended("rebuild", rebuild_once.fn, lambda done: "; ".join(done.tol
 
 
 def flows_of(config: Path, out: Path) -> Mapping[str, tuple[Flow[..., Any], dict[str, Any]]]:
-    """The flows that are deployed, by their names in this module, each with its parameters."""
+    """Return name in this module -> deployed flow and its parameters."""
     both = {"config": str(config.resolve()), "out": str(out.resolve())}
     only_out = {"out": both["out"]}
     return {
@@ -157,77 +157,77 @@ def flows_of(config: Path, out: Path) -> Mapping[str, tuple[Flow[..., Any], dict
 
 
 def deployed_name(config: Config) -> str:
-    """The dataset's name where Prefect's addresses can hold it: its deployments' name, after the flow's."""
+    """Return the name of the dataset's deployments: its own name in characters that Prefect's addresses allow."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", config.name).strip("-") or "dataset"
 
 
 def pool_of(config: Config) -> str:
-    """The dataset's work pool: its runs need its files and its keys, which other workers may not have."""
+    """Return the name of the dataset's work pool: other workers may not have its files and keys."""
     return f"{RUN_TAG}-{deployed_name(config)}"
 
 
 def worker_of(config: Config) -> str:
-    """The worker of this folder on this machine."""
+    """Return the name of this folder's worker on this machine."""
     place = hashlib.sha256(str(config.state.resolve()).encode()).hexdigest()
     return f"{socket.gethostname()}-{place[:8]}"
 
 
 def schedule_of(config: Config, path: Path) -> CronSchedule | None:
-    """When rebuilds run, in UTC. Raises `WrongInput`."""
+    """Return when rebuilds run, in UTC. Raises `WrongInput`."""
     if config.schedule.cron is None:
         return None
     try:
         return CronSchedule(cron=config.schedule.cron, timezone="UTC")
     except (ValidationError, ValueError) as error:
         raise WrongInput(
-            f"{path}: schedule.cron: {config.schedule.cron!r} is no time that cron knows; five fields, such as "
+            f"{path}: schedule.cron: {config.schedule.cron!r} is not a cron schedule; give five fields, such as "
             '"0 3 * * 1": minute, hour, day, month, day of the week'
         ) from error
 
 
 def reach(shown: str) -> None:
-    """Raises `Failed` where no Prefect server answers; `shown` is its address as it may be repeated."""
+    """Raise `Failed` if no Prefect server answers; `shown` is its address without secrets."""
     with get_client(sync_client=True) as client:
         error = client.api_healthcheck()
     if error is not None:
         raise Failed(
-            f"PREFECT_API_URL: no Prefect server answers at {shown} ({type(error).__name__}); start it, or take the "
-            "variable out of the environment to have one started here"
+            f"PREFECT_API_URL: no Prefect server answers at {shown} ({type(error).__name__}); start it, or unset the "
+            "variable to have one started here"
         )
 
 
 def open_pool(config: Config) -> str:
-    """The dataset's work pool, made where it is not there. Raises `Failed`."""
+    """Create the dataset's work pool if necessary and return its name. Raises `Failed`."""
     pool = pool_of(config)
     with get_client(sync_client=True) as client:
         try:
             client.create_work_pool(WorkPoolCreate(name=pool, type=PROCESS, description=f"Runs of {config.name}"))
         except ObjectAlreadyExists:
             if client.read_work_pool(pool).type != PROCESS:
-                raise Failed(f"{pool}: a work pool of this name and another type is on the server; delete it") from None
+                raise Failed(f"{pool}: the server has a work pool with this name and another type; delete it") from None
     return pool
 
 
 def deploy(path: Path, out: Path, command: str) -> Mapping[str, UUID]:
-    """Bring the deployments of a configuration to the server as they are to be now. Returns them by their flow's name.
+    """Create or update the deployments of a configuration on the server. Returns flow's name -> deployment.
 
-    `command` runs a flow in a process of its own, in the folder where this one stands. Only rebuilds, which take every
-    step, are on a schedule; the others run when they are asked for. What was scheduled before and did not run is gone.
+    `command` runs a flow in a process of its own, in the current folder. Only rebuilds, which include every step, are
+    on a schedule; the others run on demand. Earlier scheduled runs that have not started are removed.
     """
     config = load_config(path)
     schedule = schedule_of(config, path)
     name, pool = deployed_name(config), pool_of(config)
     deployed: dict[str, UUID] = {}
     with get_client(sync_client=True) as client:
-        for key, (one, parameters) in flows_of(path, out).items():
+        for key, (flow_, parameters) in flows_of(path, out).items():
             rebuilds = key == "rebuild"
             deployed[key] = client.create_deployment(
-                client.create_flow(one),
+                client.create_flow(flow_),
                 name,
                 entrypoint=f"{__name__}.{key}",
-                description=one.description,
+                description=flow_.description,
                 parameters=parameters,
-                parameter_openapi_schema=parameter_schema(one).model_dump(exclude_unset=True),
+                parameter_openapi_schema=parameter_schema(flow_).model_dump(exclude_unset=True),
                 enforce_parameter_schema=False,
                 tags=[RUN_TAG],
                 work_pool_name=pool,
@@ -249,13 +249,13 @@ class Ended:
     id: UUID
     flow: str
     at: datetime
-    well: bool
-    said: str
-    """What it did, or why it failed."""
+    succeeded: bool
+    message: str
+    """The result, or why it failed."""
 
 
 def ended(deployed: Mapping[str, UUID]) -> Sequence[Ended]:
-    """The last runs of deployments that have ended, the first of them first."""
+    """Return the last runs of deployments that have ended, the earliest first."""
     names = {deployment: name for name, deployment in deployed.items()}
     final = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=list(FINAL))))
     with get_client(sync_client=True) as client:
@@ -272,12 +272,12 @@ def _ended(run: FlowRun, names: Mapping[UUID, str]) -> Ended:
     assert run.state is not None
     assert run.deployment_id is not None
     at = run.end_time or run.state.timestamp
-    said = " ".join(RAISED.sub("", run.state.message or "").split()) or str(run.state.name).lower()
-    return Ended(run.id, names[run.deployment_id], at.astimezone(UTC), run.state.is_completed(), said)
+    message = " ".join(RAISED.sub("", run.state.message or "").split()) or str(run.state.name).lower()
+    return Ended(run.id, names[run.deployment_id], at.astimezone(UTC), run.state.is_completed(), message)
 
 
 def next_run(deployment: UUID) -> datetime | None:
-    """When the server will run a deployment next; None where its scheduler has not said so, or there is no schedule."""
+    """Return when a deployment runs next; None if its scheduler has not planned it, or there is no schedule."""
     ours = DeploymentFilter(id=DeploymentFilterId(any_=[deployment]))
     scheduled = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED])))
     with get_client(sync_client=True) as client:
@@ -289,9 +289,9 @@ def next_run(deployment: UUID) -> datetime | None:
 
 
 def notify(config: Config, url: str | None) -> None:
-    """Have the server post a line to `url` when a run of the dataset has failed or crashed; to nobody without one.
+    """Make the server post a line to `url` when a run of the dataset fails or crashes; without a URL, to nobody.
 
-    The address, which may be a secret itself, lies in a block whose value the server keeps encrypted.
+    The address, which may itself be a secret, is kept in a block whose value the server encrypts.
     """
     title = f"{RUN_TAG} {deployed_name(config)}: a run failed"
     with get_client(sync_client=True) as client:
@@ -311,7 +311,7 @@ def notify(config: Config, url: str | None) -> None:
         ),
         threshold=1,
     )
-    text = '{"text": {% filter tojson %}' + SAID + "{% endfilter %}}"
+    text = '{"text": {% filter tojson %}' + NOTICE_TEXT + "{% endfilter %}}"
     with get_client(sync_client=True) as client:
         client.create_automation(
             AutomationCore(name=title, trigger=failed, actions=[CallWebhook(block_document_id=document, payload=text)])
@@ -319,17 +319,17 @@ def notify(config: Config, url: str | None) -> None:
 
 
 def clear(config: Config) -> int:
-    """Mark runs that nobody works on any more as crashed. Returns how many there were.
+    """Mark abandoned runs as crashed and return their number.
 
-    These are runs of a terminal whose process is gone, and all of the dataset's pool, where no worker works now.
-    Raises `Failed` where another worker does: a dataset is served from one place.
+    These are runs of a terminal whose process has ended, and all runs of the dataset's pool, which has no worker now.
+    Raises `Failed` if another worker is online: a dataset is served from one place.
     """
     mine, pool = worker_of(config), pool_of(config)
     with get_client(sync_client=True) as client:
         for worker in client.read_workers_for_work_pool(pool, offset=0, limit=LEFT_OVER_AT_ONCE):
             if worker.status == WorkerStatus.ONLINE and worker.name != mine:
                 raise Failed(
-                    f"{config.name}: is served by {worker.name} already; stop it first (one that was killed is "
+                    f"{config.name}: is already served by {worker.name}; stop it first (a killed one is "
                     "forgotten after a minute and a half), or give this dataset another `name:`"
                 )
         marked = 0
@@ -340,7 +340,7 @@ def clear(config: Config) -> int:
 
 
 def _unfinished(client: SyncPrefectClient, pool: str) -> Iterator[FlowRun]:
-    """The runs of a pool that have begun and not ended, and those within them, these first."""
+    """Yield the unfinished runs of a pool, inner runs first."""
 
     def listed(pools: WorkPoolFilter | None, parents: FlowRunFilterParentFlowRunId | None) -> list[FlowRun]:
         return client.read_flow_runs(

@@ -1,6 +1,6 @@
-"""The processes that a schedule takes: a Prefect server of the project's own where none is named, and a worker.
+"""The processes behind a schedule: a worker and, unless one is named, a Prefect server of the project's own.
 
-Each is a group of processes of its own, so that it ends with everything it started, also where it was left behind.
+Each is a process group of its own, so that it ends together with everything it started, even if it was left behind.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from flows.project.locks import locked
 from schemas.errors import Failed
 
 PORT = 4200
-"""Where the project's own server listens; on another port where this one is taken."""
+"""Port of the project's own server, unless it is taken."""
 ENDS_WITHIN_S = 20
 LOOKS_EVERY_S = 0.2
 NOTE = "processes.json"
@@ -28,17 +28,17 @@ SETTINGS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_CLI_CHECK_FOR_UPDATES": "false",
 }
-"""Of every Prefect program here; the user's own settings win."""
+"""Settings of every Prefect program here; the user's own take precedence."""
 
 
 def environment(folder: Path, api: str) -> Mapping[str, str]:
-    """What Prefect's programs are given: everything that this process has, for the keys of models are there."""
+    """Return the environment of Prefect's programs: this process's own, which has the keys of models, and settings."""
     return {**SETTINGS, **os.environ, "PREFECT_HOME": str(folder.resolve()), "PREFECT_API_URL": api}
 
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock, after what a killed process left running there was ended. Raises `Failed`."""
+    """Hold the folder's lock, and end what a killed process left running there. Raises `Failed`."""
     with locked(folder / "serve.lock", "this dataset is served from here already; stop that one first"):
         for group in _noted(folder).values():
             if _is_prefect(group):
@@ -49,7 +49,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def server(folder: Path, port: int, given: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
-    """A Prefect server on this machine alone, while inside. Raises `Failed`."""
+    """Run a Prefect server for this machine alone. Raises `Failed`."""
     with _program(folder, "server", given, "server", "start", "--host", HOST, "--port", str(port)) as process:
         until = time.monotonic() + STARTS_WITHIN_S
         while not is_healthy(f"http://{HOST}:{port}/api"):
@@ -62,14 +62,14 @@ def server(folder: Path, port: int, given: Mapping[str, str]) -> Iterator["subpr
 
 @contextlib.contextmanager
 def worker(folder: Path, pool: str, name: str, given: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
-    """A process worker on a pool, while inside."""
+    """Run a process worker on a pool."""
     arguments = ("worker", "start", "--pool", pool, "--name", name, "--type", "process", "--install-policy", "never")
     with _program(folder, "worker", given, *arguments) as process:
         yield process
 
 
 def check(folder: Path, *processes: "subprocess.Popen[bytes]") -> None:
-    """Raises `Failed` where a process that is to go on has ended."""
+    """Raise `Failed` if one of the processes has ended."""
     for process in processes:
         if process.poll() is not None:
             program = str(process.args[3])  # type: ignore[index]
@@ -77,13 +77,13 @@ def check(folder: Path, *processes: "subprocess.Popen[bytes]") -> None:
 
 
 def end(group: int) -> None:
-    """End a group of processes: asked first, and after `ENDS_WITHIN_S` not asked."""
+    """Terminate a process group; kill it if it has not ended after `ENDS_WITHIN_S`."""
     for number, seconds in ((signal.SIGTERM, ENDS_WITHIN_S), (signal.SIGKILL, ENDS_WITHIN_S)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(group, number)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            with contextlib.suppress(ChildProcessError):  # what a killed process left is nobody's child here
+            with contextlib.suppress(ChildProcessError):  # not a child of this process, but of one that was killed
                 os.waitpid(group, os.WNOHANG)
             try:
                 os.killpg(group, 0)
@@ -93,7 +93,7 @@ def end(group: int) -> None:
 
 
 def choose_port() -> int:
-    """The port that Prefect's users know, or a free one."""
+    """Return Prefect's usual port, or a free one."""
     for port in (PORT, 0):
         with socket.socket() as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -124,7 +124,7 @@ def _program(folder: Path, name: str, given: Mapping[str, str], *arguments: str)
 
 
 def _is_prefect(group: int) -> bool:
-    """Whether a group of processes is Prefect's: the number of one that ended can be somebody else's by now."""
+    """Return whether a process group is Prefect's: the number of an ended group may have been reused."""
     listed = subprocess.run(["ps", "-ww", "-A", "-o", "pgid=,command="], capture_output=True, text=True, check=False)  # noqa: S607
     rows = (line.split(maxsplit=1) for line in listed.stdout.splitlines())
     return any(row[0] == str(group) and "prefect" in row[-1] for row in rows if row)

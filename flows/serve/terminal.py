@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NOTICE = "TOUCHSTONE_NOTICE_URL"
 LOOKS_EVERY_S = 2
 SCHEDULED_WITHIN_S = 60
-"""In which the server's scheduler has planned the next run, if it works at all."""
+"""Time in which a working scheduler has planned the next run."""
 
 
 def serve_schedule(given: Path | None, out: Path) -> None:
@@ -59,20 +59,20 @@ def serve_schedule(given: Path | None, out: Path) -> None:
             processes = [*local, stack.enter_context(worker)]
             stack.callback(_ignore_signals)
             _wait_for_schedule(config, deployed["rebuild"], folder, processes)
-            told = {one.id for one in deploy.ended(deployed)}
+            reported = {run.id for run in deploy.ended(deployed)}
         console.print(f"[green]✓[/] {escape(config.name)} is served: {', '.join(deploy.flows_of(path, out))}")
         console.print(f"  at        {escape(_shown(api).removesuffix('/api'))}", soft_wrap=True)
-        _tell_schedule(console, config, deployed["rebuild"])
-        posted = f"is posted to the address in {NOTICE}" if notice else f"is told to nobody: {NOTICE} names an address"
+        _print_schedule(console, config, deployed["rebuild"])
+        posted = f"is posted to the address in {NOTICE}" if notice else f"is not reported: {NOTICE} can name an address"
         console.print(f"  a failure {posted}")
         if crashed:
-            console.print(f"  [yellow]{crashed} runs that nothing works on any more are marked as crashed[/]")
+            console.print(f"  [yellow]{crashed} abandoned runs are marked as crashed[/]")
         console.print(f"  [dim]logs: {escape(str(folder))}; Ctrl-C stops it[/]", soft_wrap=True)
         with contextlib.suppress(KeyboardInterrupt):
             while True:
                 serve.check(folder, *processes)
                 time.sleep(LOOKS_EVERY_S)
-                told |= _tell_ended(console, config, deployed, told)
+                reported |= _report_ended(console, config, deployed, reported)
         console.print("stopping ...")
     console.print("[green]✓[/] stopped; `touchstone serve` goes on from here")
 
@@ -88,13 +88,13 @@ def _notice_url() -> str | None:
 
 
 def _ignore_signals() -> None:
-    """What was started is ended, however often somebody presses Ctrl-C."""
+    """Ignore further Ctrl-C, so that everything that was started is ended."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
 
 
 def _clear(config: Config) -> None:
-    """Mark what ended with its worker; where the server does not answer any more, the next start does it."""
+    """Mark the runs that ended with their worker; if the server no longer answers, the next start does it."""
     from flows.serve.deployments import clear
 
     with contextlib.suppress(httpx.TransportError, Failed):
@@ -102,7 +102,7 @@ def _clear(config: Config) -> None:
 
 
 def _wait_for_schedule(config: Config, rebuild: UUID, folder: Path, processes: "list[Popen[bytes]]") -> None:
-    """Wait until the server has planned the next rebuild: a scheduler that does not work says nothing."""
+    """Wait until the server has planned the next rebuild: a broken scheduler reports no error."""
     from flows.serve.deployments import next_run
 
     until = time.monotonic() + SCHEDULED_WITHIN_S
@@ -116,33 +116,35 @@ def _wait_for_schedule(config: Config, rebuild: UUID, folder: Path, processes: "
         time.sleep(1)
 
 
-def _tell_ended(console: Console, config: Config, deployed: Mapping[str, UUID], told: Collection[UUID]) -> set[UUID]:
-    """Tell of each run that has ended since, and when the next one comes; says which they were."""
+def _report_ended(
+    console: Console, config: Config, deployed: Mapping[str, UUID], reported: Collection[UUID]
+) -> set[UUID]:
+    """Print the runs that have ended since, and when the next one is due. Returns their ids."""
     from flows.serve.deployments import ended
 
     seen: set[UUID] = set()
-    with contextlib.suppress(httpx.HTTPError):  # where the server is busy, the next look tells it
-        for one in ended(deployed):
-            if one.id not in told:
-                mark = "[green]✓[/]" if one.well else "[red]✗[/]"
-                console.print(f"{mark} {one.at:%Y-%m-%d %H:%M} UTC  {one.flow}: {escape(one.said)}", soft_wrap=True)
-                seen.add(one.id)
+    with contextlib.suppress(httpx.HTTPError):  # if the server is busy, the next look reports it
+        for run in ended(deployed):
+            if run.id not in reported:
+                mark = "[green]✓[/]" if run.succeeded else "[red]✗[/]"
+                console.print(f"{mark} {run.at:%Y-%m-%d %H:%M} UTC  {run.flow}: {escape(run.message)}", soft_wrap=True)
+                seen.add(run.id)
         if seen:
-            _tell_schedule(console, config, deployed["rebuild"])
+            _print_schedule(console, config, deployed["rebuild"])
     return seen
 
 
-def _tell_schedule(console: Console, config: Config, rebuild: UUID) -> None:
+def _print_schedule(console: Console, config: Config, rebuild: UUID) -> None:
     from flows.serve.deployments import next_run
 
     when = next_run(rebuild) if config.schedule.cron is not None else None
     if when is None:
-        console.print("  next      none: `schedule.cron` of the configuration says when; started by hand until then")
+        console.print("  next      none: set `schedule.cron` in the configuration; until then, start runs by hand")
     else:
         console.print(f"  next      rebuild at {when:%Y-%m-%d %H:%M} UTC  ({config.schedule.cron})")
 
 
 def _shown(api: str) -> str:
-    """An address without the name and password that can stand in it."""
+    """Return an address without the name and password that it may contain."""
     parts = urlsplit(api)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

@@ -1,21 +1,18 @@
 """CHARPEval: knowledge-grounded dialogues whose response is to be told from five distractors that people write."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from flows.construct.engine import Family, Paper, Part, all_, each, expand
 from flows.construct.estimates import Expected
-from flows.construct.evaluation import Authorship, Evaluation, Request
 from flows.construct.release import Released
 from flows.families.charpeval.charts import authored_charts, item_charts, pair_charts
-from flows.families.charpeval.inference import choices, chunks
+from flows.families.charpeval.evaluation import EVALUATION
 from flows.families.charpeval.method import (
     collect_facts,
     draft_distractors,
     draft_utterances,
     drop_duplicates,
     filter_dialogue,
-    items_of,
     join_subsets,
     make_item,
     open_authoring,
@@ -24,19 +21,12 @@ from flows.families.charpeval.method import (
 )
 from flows.families.charpeval.prompts import DRAFT_DISTRACTORS, DRAFT_UTTERANCES, PROMPTS
 from flows.families.charpeval.rubric import WRITE_DISTRACTORS, WRITE_UTTERANCES
-from flows.families.charpeval.score import ScoredItem, compare_authors, score
 from flows.families.charpeval.settings import CharpEvalSettings, ready
 from flows.families.charpeval.show import show
 from flows.families.charpeval.verify import verify_authored, verify_items, verify_pairs
 from flows.families.charpeval.view import view
 from schemas.charpeval import SUBSETS, Authored, CharpEvalItem, UtterancePair
 from schemas.source import Dialogue
-
-
-def _no_requests(item: CharpEvalItem, settings: CharpEvalSettings) -> Sequence[Request]:
-    """Options are weighed; nothing is written."""
-    return ()
-
 
 FAMILY = Family(
     name="charpeval",
@@ -88,17 +78,7 @@ FAMILY = Family(
     ),
     show=show,
     view=view,
-    evaluation=Evaluation(
-        parts=("items",),
-        settings=("shots",),
-        prompts=(),
-        requests=_no_requests,
-        scored=ScoredItem.of,
-        score=score,
-        choices=choices,
-        chunks=chunks,
-        authors=Authorship("distractors", items_of, compare_authors),
-    ),
+    evaluation=EVALUATION,
     reads="items",
     folder=Path(__file__).parent,
     rules_advice="people write what is here: collect their verdicts, and run again",

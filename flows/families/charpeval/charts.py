@@ -12,7 +12,7 @@ READY = "nothing: ready for distractors"
 
 
 def pair_charts(ctx: ChartContext[UtterancePair]) -> Sequence[Chart]:
-    """What the pairs wait for, turns before the last utterance, and length of knowledge and response."""
+    """The missing parts of the pairs, turns before the last utterance, and length of knowledge and response."""
     states: Counter[str] = Counter()
     turns: Counter[float] = Counter()
     lengths: dict[str, Counter[float]] = {"knowledge": Counter(), "response": Counter()}

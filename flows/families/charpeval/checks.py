@@ -185,7 +185,7 @@ def _rules(record: Authored, texts: Mapping[DistractorType, str], embedder: Embe
 
 
 def _answers(record: Authored, text: str, embedder: Embedder) -> bool:
-    """Whether the text is closer to the response than to any fact of the knowledge that the response does not use."""
+    """Return whether the text is closer to the response than to any unused fact of the knowledge."""
     facts = unused_facts(record.knowledge, record.response)
     if not facts or not all(map(embedder.reads, (text, record.response, *facts))):
         return False

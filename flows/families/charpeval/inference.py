@@ -1,4 +1,4 @@
-"""How an item is put to a model: one prompt, which each option follows by itself (appendix A).
+"""The prompt that puts an item to a model; each option is scored as its continuation (appendix A).
 
 The layout is the paper's: instruction, dialogue, knowledge, and `Bot:` for the option to go on; three-shot, the
 demonstrations stand between the instruction and the item, each with its response. The instruction is in our own
@@ -70,8 +70,8 @@ def choices(item: CharpEvalItem, settings: InferenceSettings) -> Sequence[Choice
 
 
 def prompt(item: Exchange, shots: Shots = 0) -> str:
-    """What stands before an option."""
-    shown = [_text((*_chunks(one), _response(one))) for one in demonstrations()[:shots]]
+    """The prompt before an option."""
+    shown = [_text((*_chunks(demonstration), _response(demonstration))) for demonstration in demonstrations()[:shots]]
     return "\n\n".join([INSTRUCTION, *shown, _text(_chunks(item))])
 
 
@@ -81,20 +81,20 @@ def chunks(item: CharpEvalItem) -> ChunkedText:
     return ChunkedText(item.subset, (instruction, *_chunks(item), _response(item)))
 
 
-def _chunks(one: Exchange) -> tuple[Chunk, ...]:
-    turns = (*one.history, one.last_utterance)
+def _chunks(exchange: Exchange) -> tuple[Chunk, ...]:
+    turns = (*exchange.history, exchange.last_utterance)
     # By turns, and the last is the user's.
     speakers = ["User" if (len(turns) - place) % 2 else "Bot" for place in range(len(turns))]
-    said = "\n".join(f"{speaker}: {_line(turn)}" for speaker, turn in zip(speakers, turns, strict=True))
+    dialogue = "\n".join(f"{speaker}: {_line(turn)}" for speaker, turn in zip(speakers, turns, strict=True))
     return (
-        Chunk("history", f"{said}\n\n"),
-        Chunk("knowledge", f"Knowledge: {_line(one.knowledge)}\n\n"),
+        Chunk("history", f"{dialogue}\n\n"),
+        Chunk("knowledge", f"Knowledge: {_line(exchange.knowledge)}\n\n"),
         Chunk("response", "Bot:"),
     )
 
 
-def _response(one: Exchange) -> Chunk:
-    return Chunk("response", f" {_line(one.response)}")
+def _response(exchange: Exchange) -> Chunk:
+    return Chunk("response", f" {_line(exchange.response)}")
 
 
 def _text(chunks: Sequence[Chunk]) -> str:

@@ -112,7 +112,7 @@ RUBRICS = (UTTERANCE, AUTHORING)
 
 
 def shown_pair(pair: UtterancePair) -> Mapping[str, str | tuple[Turn, ...]]:
-    """What authors of utterances see: the conversation up to the source's own last utterance."""
+    """The form for authors of utterances: the conversation up to the source's own last utterance."""
     problems = " ".join(problem for _, problem in problems_of(pair))
     return {
         "problem": problems or "Nothing: the conversation can be used as it is.",
@@ -123,7 +123,7 @@ def shown_pair(pair: UtterancePair) -> Mapping[str, str | tuple[Turn, ...]]:
 
 
 def shown_authored(record: Authored) -> Mapping[str, str | tuple[Turn, ...]]:
-    """What authors of distractors see: the conversation up to the hard last utterance."""
+    """The form for authors of distractors: the conversation up to the hard last utterance."""
     return {
         "dialogue": dialogue(record.history, record.hard_utterance),
         "hard_utterance": record.hard_utterance,

@@ -149,7 +149,9 @@ def _sentence(clause: str) -> str:
 def _expression(asked: ToDistract, rng: random.Random) -> str:
     """An expression that follows the last utterance well and names nothing of the knowledge."""
     entities = en.entities(asked.knowledge)
-    free = [expression for expression in expressions() if not any(en.names(expression.text, one) for one in entities)]
+    free = [
+        expression for expression in expressions() if not any(en.names(expression.text, entity) for entity in entities)
+    ]
     last = en.sentences(asked.hard_utterance)[-1:]
     kinds = ["statement"]
     if last and last[0].rstrip().endswith("?"):

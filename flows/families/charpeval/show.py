@@ -13,12 +13,12 @@ def show(record: Record) -> str:
     match record:
         case UtterancePair():
             problems = " ".join(problem for _, problem in problems_of(record))
-            said = _said(record.history, record.last_utterance)
+            dialogue_text = _said(record.history, record.last_utterance)
             utterances = {"Hard": record.hard_utterance, "Easy": record.easy_utterance}
             written = "\n".join(f"- {name}: {text or '(not written)'}" for name, text in utterances.items())
             if record.bot_turn:
-                said += f"\n\n**Bot** (written for it): {record.bot_turn}"
-            parts = [said, written, _ground(record.knowledge, record.response), _drafts(record)]
+                dialogue_text += f"\n\n**Bot** (written for it): {record.bot_turn}"
+            parts = [dialogue_text, written, _ground(record.knowledge, record.response), _drafts(record)]
             return "\n\n".join(part for part in (*parts, f"*{problems}*" if problems else "") if part)
         case Authored():
             texts = [f"- {kind}: {getattr(record, kind) or '(not written)'}" for kind in DISTRACTOR_TYPES]
@@ -50,7 +50,7 @@ def _ground(knowledge: str, response: str) -> str:
 
 
 def _drafts(record: UtterancePair | Authored) -> str:
-    """What is suggested, and why nothing is."""
+    """The suggestions, and the reasons for missing ones."""
     suggested = [f"- {name}: {text}" for name, text in record.drafts.items()]
     left_out = [f"- {name}: none, for {why}" for name, why in record.left_out.items()]
     return "\n".join(["Suggestions:", "", *suggested, *left_out]) if suggested or left_out else ""

@@ -1,7 +1,7 @@
-"""Proves of CHARPEval's finished rows that each is what it claims.
+"""Proofs from CHARPEval's finished rows that each is what it claims.
 
-It shares nothing with the builder but the schemas and the language: what it finds out again, it finds out by its
-own code.
+The verifier shares nothing with the builder but the schemas and the language: it computes everything again by its own
+code.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ Dialogue = UtterancePair | Authored
 
 
 def verify_pairs(rows: Iterable[UtterancePair], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each dialogue stands once, and its two utterances are not one."""
+    """Each dialogue occurs once, and its two utterances differ."""
     seen: set[str] = set()
     for row in rows:
         for problem in (*_twice(row, seen), *_dialogue_problems(row)):
@@ -22,12 +22,12 @@ def verify_pairs(rows: Iterable[UtterancePair], ctx: VerifyContext) -> Iterator[
 
 
 def verify_authored(rows: Iterable[Authored], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each is a pair of the utterances as it stands there, and what is written of it breaks no rule."""
+    """Each has the dialogue of its pair of utterances, and its distractors break no rule."""
     seen: set[str] = set()
     pairs = {pair.id: pair for pair in ctx.rows("utterances")}
     for row in rows:
         problems = [*_twice(row, seen), *_dialogue_problems(row)]
-        pair = next((pairs[one] for one in row.provenance.parents if one in pairs), None)
+        pair = next((pairs[parent] for parent in row.provenance.parents if parent in pairs), None)
         if pair is None:
             problems.append("it is of no pair of utterances")
         elif pair.before != row.history or any(
@@ -50,26 +50,26 @@ def verify_authored(rows: Iterable[Authored], ctx: VerifyContext) -> Iterator[Fa
 
 
 def verify_items(rows: Iterable[CharpEvalItem], ctx: VerifyContext) -> Iterator[Fault]:
-    """Six different options, the response among them where it is said to stand; both subsets of each dialogue."""
+    """Six different options, with the response at the place that the row gives; both subsets of each dialogue."""
     seen: set[str] = set()
-    authored = {one.key: one for one in ctx.rows("distractors")}
-    found: dict[str, dict[str, CharpEvalItem]] = {}
+    authored = {record.key: record for record in ctx.rows("distractors")}
+    by_dialogue: dict[str, dict[str, CharpEvalItem]] = {}
     for row in rows:
         problems = [*_twice(row, seen), *_option_problems(row)]
-        one = authored.get(row.dialogue_id)
+        record = authored.get(row.dialogue_id)
         problems += _same_problems(row.response, row.distractors)
-        problems += _rule_problems(one, row.distractors) if one is not None and not one.published else []
-        problems += _authored_problems(row, one)
-        other = found.setdefault(row.dialogue_id, {}).setdefault(row.subset, row)
+        problems += _rule_problems(record, row.distractors) if record is not None and not record.published else []
+        problems += _authored_problems(row, record)
+        other = by_dialogue.setdefault(row.dialogue_id, {}).setdefault(row.subset, row)
         if other is not row:
             problems.append(f"its dialogue has another item of {row.subset}")
         yield from (Fault(id=row.id, problem=problem) for problem in problems)
-    for dialogue, subsets in found.items():
+    for dialogue, subsets in by_dialogue.items():
         for problem in _pair_problems(subsets, authored.get(dialogue)):
             yield Fault(id=next(iter(subsets.values())).id, problem=f"dialogue {dialogue}: {problem}")
-    for one in authored.values():
-        if all(getattr(one, kind).strip() for kind in DISTRACTOR_TYPES) and one.key not in found:
-            yield Fault(id=one.id, problem="its five distractors are written, but it has no item")
+    for record in authored.values():
+        if all(getattr(record, kind).strip() for kind in DISTRACTOR_TYPES) and record.key not in by_dialogue:
+            yield Fault(id=record.id, problem="its five distractors are written, but it has no item")
 
 
 def _twice(row: Dialogue | CharpEvalItem, seen: set[str]) -> Iterator[str]:
@@ -112,30 +112,30 @@ def _same_problems(response: str, texts: Mapping[DistractorType, str]) -> Iterat
 
 
 def _rule_problems(row: Authored, texts: Mapping[DistractorType, str]) -> Iterator[str]:
-    """Section 2.3.4, of what was written here: that of a published row is as its annotators left it."""
+    """Section 2.3.4, for what was written here: the distractors of a published row are left as they are."""
     known = en.entities(row.knowledge)
     if (iecf := texts.get("IECF")) and not any(
-        en.names(iecf, one) and not en.names(row.response, one) for one in known
+        en.names(iecf, entity) and not en.names(row.response, entity) for entity in known
     ):
         yield "IECF names nothing that the knowledge names and the response does not"
 
 
-def _authored_problems(row: CharpEvalItem, one: Authored | None) -> Iterator[str]:
-    if one is None:
+def _authored_problems(row: CharpEvalItem, record: Authored | None) -> Iterator[str]:
+    if record is None:
         yield f"no dialogue is called {row.dialogue_id}"
         return
-    last = one.hard_utterance if row.subset == SUBSETS[0] else one.easy_utterance
+    last = record.hard_utterance if row.subset == SUBSETS[0] else record.easy_utterance
     if (row.history, row.last_utterance, row.knowledge, row.response) != (
-        one.history, last, one.knowledge, one.response,
+        record.history, last, record.knowledge, record.response,
     ):  # fmt: skip
         yield "its dialogue is not the one that people wrote for"
     for kind in DISTRACTOR_TYPES:
-        if row.distractors.get(kind) != getattr(one, kind).strip():
+        if row.distractors.get(kind) != getattr(record, kind).strip():
             yield f"{kind} is not as people wrote it"
 
 
-def _pair_problems(subsets: dict[str, CharpEvalItem], one: Authored | None) -> Iterator[str]:
-    expected = one.subsets if one is not None and one.published else SUBSETS
+def _pair_problems(subsets: dict[str, CharpEvalItem], record: Authored | None) -> Iterator[str]:
+    expected = record.subsets if record is not None and record.published else SUBSETS
     missing = [subset for subset in expected if subset not in subsets]
     if missing:
         yield f"it has no item of {', '.join(missing)}"

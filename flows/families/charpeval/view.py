@@ -57,7 +57,7 @@ def view(record: Record) -> View:
 
 
 def _drafts(record: UtterancePair | Authored) -> Sequence[Line]:
-    """What is suggested, and why nothing is."""
+    """The suggestions, and the reasons for missing ones."""
     suggested = [Line(f"suggested {_plain(name)}", (text,)) for name, text in record.drafts.items()]
     return [*suggested, *(Line(f"no {_plain(name)} suggested", (why,)) for name, why in record.left_out.items())]
 

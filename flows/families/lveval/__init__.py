@@ -6,7 +6,6 @@ from typing import Literal
 
 from flows.construct.engine import Family, Paper, Part, all_, each, expand
 from flows.construct.estimates import Expected
-from flows.construct.evaluation import Evaluation, Selection
 from flows.construct.files_step import files
 from flows.construct.people import every, sample
 from flows.construct.release import Released
@@ -15,8 +14,8 @@ from flows.families.lveval.assembly import assembler, assemblies_of_rules, conte
 from flows.families.lveval.candidates import dataset_texts
 from flows.families.lveval.confusing_facts import CHANGES
 from flows.families.lveval.datasets import BY_NAME, Dataset
-from flows.families.lveval.inference import ANSWERS, requests
-from flows.families.lveval.score import ScoredContext, score
+from flows.families.lveval.evaluation import EVALUATION
+from flows.families.lveval.inference import ANSWERS
 from flows.families.lveval.settings import LVEvalSettings, mixed_sources, ready
 from flows.families.lveval.show import show
 from flows.families.lveval.view import view
@@ -201,16 +200,7 @@ FAMILY = Family(
     ),
     show=show,
     view=view,
-    evaluation=Evaluation(
-        parts=("contexts",),
-        settings=("metrics", "blacklists", "ablations", "context_windows"),
-        selection=Selection("levels", lambda row: row.level),
-        prompts=ANSWERS,
-        requests=requests,
-        level="level",
-        scored=ScoredContext.of,
-        score=score,
-    ),
+    evaluation=EVALUATION,
     reads="contexts",
     folder=Path(__file__).parent,
 )

@@ -14,13 +14,13 @@ import numpy.typing as npt
 from flows.construct.engine import Drop, Slot, StepContext
 from flows.construct.files_step import FilesContext, RowFile
 from flows.families.lveval.conflicts import find_unfit, unfit, usable_rules
-from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset
+from flows.families.lveval.datasets import BY_NAME, DEPTHS, Dataset, words_of
 from flows.families.lveval.distractor_index import DistractorIndex, Numbers
 from flows.families.lveval.material import PairMaterial, ResolvedPair, collect_material
 from flows.families.lveval.mixing import LACKING, Headers, Laid, Measured, Mixture, Seeds, lay_out, measure, mix
 from flows.families.lveval.recall import PARAGRAPHS, Book, Level, level_of, place_of, recalled
 from flows.families.lveval.replacement_checks import sides_of
-from flows.families.lveval.settings import LVEvalSettings, words_of
+from flows.families.lveval.settings import LVEvalSettings
 from flows.language import language_of
 from flows.language.choices import is_yes_or_no
 from flows.language.keywords import apply
@@ -39,9 +39,9 @@ from schemas.lveval import (
 FREQUENT = 0.01
 """Share of the documents that hold an answer above which holding it does not show that a document answers."""
 FILE_BYTES = 500 * 2**20
-BYTES_A_WORD = 6  # bytes of an English word with its space, about; twice what a Chinese character takes
+BYTES_A_WORD = 6  # bytes of an English word and its space, roughly; twice a Chinese character
 
-Row = tuple[Mapping[str, Any], bytes]  # the fields of a context but its text, and its text in UTF-8
+Row = tuple[Mapping[str, Any], bytes]  # the fields of a context without its text, and its text in UTF-8
 
 
 class DatasetAssembly:

@@ -1,4 +1,4 @@
-"""What speaks against replacement rules (section 3.2.3): found by program and shown to people until nothing is left.
+"""Conflicts of replacement rules (section 3.2.3): found by program and shown to people until none is left.
 
 Here are the confusing facts and distractors of a pair; what its own texts have against a rule is in
 `replacement_checks.py`.

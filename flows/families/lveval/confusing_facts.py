@@ -1,4 +1,4 @@
-"""What the two confusing facts of a pair must meet before people see them (section 3.2.2, figure A7).
+"""The checks that the two confusing facts of a pair must pass before people see them (section 3.2.2, figure A7).
 
 The *subject* fact says the like of another subject. The *object* fact is of the same subject, and says something else
 of it. Neither answers the question, and each is like the question or the original fact. What is refused here is what a
@@ -23,15 +23,15 @@ from schemas.lveval import LONGEST_FACT, Changed
 CHANGES: tuple[Changed, Changed] = ("subject", "object")
 """Section 3.2.2, figure A7: "modify the subject and object respectively"."""
 LEAST_SHARED = {"en": 2, "zh": 2}
-"""Content words (meaningful characters) of question or original fact that a confusing fact holds. An English
-object fact that has the subject's name is like them by that."""
+"""Content words (characters) that a confusing fact shares with question or original. For an English object fact the
+subject's name is enough."""
 LONGEST = {"en": 120, "zh": 240}
 """Words (characters) of a fact; the paper's have up to 113 words (figure A10) and 218 characters (figure A11)."""
 MOST_SAID = 0.75
-"""Share of the question's words, but names and what is asked for, in a subject fact on the very subject asked about."""
+"""Share of the question's words, without names and what it asks for, from which a subject fact is on its subject."""
 MOST_REPEATED = 0.9
-"""Share of the original fact's words, but the answer's, in an object fact that is the original with another answer."""
-LEAST_REPEATED = 4  # such words of the original, from which on that share says something
+"""Share of the original's words, without the answer's, from which an object fact only changes the answer."""
+LEAST_REPEATED = 4  # such words of the original, for the share to mean something
 
 _DECLARED = {"en": re.compile(r"[.!][\"'”’)\]]*$"), "zh": re.compile(r"[。！．.][”’」』）)》\"]*$")}
 _BRACKETS = (("(", ")"), ("（", "）"), ("“", "”"), ("「", "」"), ("《", "》"), ("[", "]"))
@@ -46,8 +46,8 @@ _FUNCTIONAL = frozenset(
     "的了着过地得之是在于与和及或而但也都就还又则并且以为被把将对从由向到等其该这那此他她它有一个所者不无我你们"
     "什么谁哪如何怎样多少几年月日"
 )
-"""Chinese characters that say little by themselves."""
-_VERB_BEHIND = re.compile("(?<=..)[是在有为被于曾]$")  # what is taken for the end of a name and is none: 潘淑是
+"""Chinese function words, and characters with little meaning."""
+_VERB_BEHIND = re.compile("(?<=..)[是在有为被于曾]$")  # mistaken for the end of a name: 潘淑是
 _TITLED = re.compile(r"《([^》]+)》")
 
 

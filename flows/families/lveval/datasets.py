@@ -1,5 +1,9 @@
-"""The eleven datasets of LV-Eval (table 2, appendix A), as data."""
+"""The eleven datasets of LV-Eval (table 2, appendix A), as data.
 
+This module needs the standard library alone: a release ships it as part of the scorer.
+"""
+
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,7 +27,7 @@ class Dataset:
     pairs: int
     """How many pairs the paper selects (table 2)."""
     original: str
-    """What the paper builds it from (appendix A)."""
+    """Its source in the paper (appendix A)."""
     metric: str
     """Name of the released metric (`touchstone metric`)."""
     confusing_facts: bool = False
@@ -116,3 +120,13 @@ BY_NAME = {dataset.name: dataset for dataset in DATASETS}  # by the name in the 
 BY_RELEASED = {
     dataset.released: dataset for dataset in DATASETS
 }  # by the name in the released benchmark, without the level
+
+_LEVEL = re.compile(r"([1-9]\d{0,6})(k?)")
+
+
+def words_of(level: str) -> int:
+    """Return the words of a level: 16,000 for `16k`. Raises `ValueError` for what is no level."""
+    written = _LEVEL.fullmatch(level)
+    if written is None:
+        raise ValueError(f"{level!r} is no level; write words as `16k` or `800`")
+    return int(written[1]) * (1000 if written[2] else 1)

@@ -22,15 +22,15 @@ Numbers = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.uint64]
 
 WINDOW = 48
-"""Bytes of text that two documents share where a fingerprint of theirs is the same: about 8 words, 16 Chinese ones."""
+"""Bytes of text that two documents with a common fingerprint share: about 8 English or 16 Chinese words."""
 BATCH = 1 << 16
-"""Bytes of text that are looked at together: some ten times as much memory, which stays in the processor's cache."""
-ONE_IN = 8  # windows of which one is kept as a fingerprint, chosen by its content (Schleimer et al. 2003)
+"""Bytes of text processed together. They take about ten times the memory, which stays in the processor's cache."""
+ONE_IN = 8  # one window in so many is kept as a fingerprint, chosen by its content (Schleimer et al. 2003)
 NEAR_DUPLICATE = 0.4
-"""Share of the fingerprints of the shorter of two texts that the other has as well, from which they are one text."""
+"""Share of the shorter text's fingerprints in the other from which two texts are near-duplicates."""
 
 BETWEEN = "\n\x1e\n"
-"""Between documents that are looked at together: no document holds it, and no word or phrase goes across it."""
+"""Between joined documents: no document holds it, and no word or phrase goes across it."""
 
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2^64
 

@@ -10,7 +10,7 @@ from schemas.lveval import FactRecord
 
 FILE = Path(__file__).with_name("facts.yaml")
 
-LICENCE = "Apache-2.0"  # they were written for this project, and are under its own licence
+LICENCE = "Apache-2.0"  # written for this project, under its own licence
 
 
 @cache

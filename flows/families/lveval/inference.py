@@ -23,23 +23,25 @@ the dataset's own prompt does, so that the two differ by the context. Departure:
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any
 
 from flows.construct.evaluation import Request
 from flows.families.lveval.datasets import BY_RELEASED, DATASETS, Dataset
-from flows.families.lveval.settings import Ablation, LVEvalSettings
+from flows.families.lveval.settings import LVEvalSettings
+from flows.families.lveval.variants import (
+    WITHOUT_FACTS,
+    WITHOUT_RULES,
+    Ablation,
+    Variant,
+    ablations_of,
+    variants_of,
+)
 from flows.llm.model import Prompt, Text
 from schemas.base import Frozen
 from schemas.lveval import LongContext
 
 HERE = Path(__file__).parent / "prompts"
 DIRECT_TOKENS = 64  # longest answer to a question without a context
-
-Variant = Literal["context", "direct"]
-VARIANTS: tuple[Variant, ...] = get_args(Variant)
-ABLATIONS: tuple[Ablation, ...] = get_args(Ablation)
-WITHOUT_FACTS: tuple[Ablation, ...] = ("no-cfi", "neither")
-WITHOUT_RULES: tuple[Ablation, ...] = ("no-kpr", "neither")
 
 
 class InContext(Frozen):
@@ -75,20 +77,6 @@ ANSWERS: tuple[Prompt[Any], ...] = (*ANSWER.values(), *DIRECT.values())
 def dataset_of(row: LongContext) -> Dataset:
     """Return the dataset of a row."""
     return BY_RELEASED[row.dataset.removesuffix(f"_{row.level}")]
-
-
-def ablations_of(dataset: Dataset, *, confused: bool) -> tuple[Ablation, ...]:
-    """Return the ablations that change a row of the dataset (table 2); `confused` says that it has facts."""
-    if confused and dataset.replacements:
-        return ABLATIONS
-    if confused:
-        return ("no-cfi",)
-    return ("no-kpr",) if dataset.replacements else ()
-
-
-def variants_of(ablation: Ablation | None) -> tuple[Variant, ...]:
-    """Return the variants asked under an ablation: only replacements change a question without a context."""
-    return VARIANTS if ablation in (None, "no-kpr") else ("context",)
 
 
 def requests(row: LongContext, settings: LVEvalSettings) -> Sequence[Request]:

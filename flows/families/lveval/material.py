@@ -1,4 +1,4 @@
-"""What belongs to a pair beside its documents, and the pair once keywords are replaced throughout."""
+"""The facts, rules and keywords of a pair, and the pair once keywords are replaced throughout."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

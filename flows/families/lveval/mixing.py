@@ -20,17 +20,17 @@ from flows.language.boundaries import boundaries
 from schemas.lveval import Position
 
 TOLERANCE = 0.01
-"""Share of its level by which a context may be longer or shorter. A departure: the paper's contexts run from 11,896
-to 387,406 words (table 1), since its last document is not cut."""
+"""Share of its level by which a context may be longer or shorter. A departure: the paper's contexts have 11,896 to
+387,406 words (table 1), since it does not cut the last document."""
 SHORT_LEVEL, LONGEST_SENTENCE = 16_000, {"en": 60, "zh": 120}
 """Below this level, a context may miss it by one sentence instead."""
 JOINT = "\n\n"
-LEAST_CUT = 10  # words (characters) that are left of a document that is cut, at least
-GENEROUS = 1.05  # how much more text is drawn than the longest level needs, since replacement changes lengths
+LEAST_CUT = 10  # words (characters) of a document that is cut, at least
+GENEROUS = 1.05  # text drawn, as a multiple of the longest level: replacement changes lengths
 
-LACKING = "not enough text"  # the reason of a drop
+LACKING = "not enough text"  # the reason for a drop
 
-Seeds = Callable[..., int]  # a number for what a random choice is for: the same whatever else is built
+Seeds = Callable[..., int]  # (purpose of a random choice) -> a number that depends on nothing else
 
 
 def slack(level: int, language: str) -> float:
@@ -161,7 +161,7 @@ class Laid:
     """A context laid out."""
 
     pieces: Sequence[bytes]
-    """What it is joined of."""
+    """The parts that are joined."""
     length: int
     """Words, or characters."""
     positions: tuple[Position, ...]
@@ -184,7 +184,7 @@ class Measured:
     whole: int
     """Distractors that go in whole."""
     filling: tuple[str, ...]
-    """What goes in of later ones, each cut at a sentence's end or whole."""
+    """Later distractors, each cut at a sentence's end or whole."""
     length: int
     """Words, or characters, of all."""
 

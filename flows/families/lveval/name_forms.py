@@ -15,37 +15,37 @@ from schemas.lveval import Rule
 _BEFORE = re.compile(r"([A-Z][\w’'.-]*)[ \u00a0]$")
 _AFTER = re.compile(r"[ \u00a0]([A-Z][\w’'-]*)")
 _RANKS = word_set("khan pasha bey raja rani maharaja shogun mirza")
-"""Words of rank behind a name, which may stay as titles may."""
+"""Ranks behind a name, which may stay, as titles may."""
 _DIRECTIONS = word_set("new north south east west northern southern eastern western great old upper lower")
-"""Words that make another place of the one they stand before."""
+"""Words that make another place of the name behind them."""
 DOTS = "·・•‧"
 DOT = re.compile(f"[{DOTS}]")
 _INSTITUTIONS = frozenset("院校馆会社局厅部园站店寺庙塔桥")
-"""Characters that end words for institutions and buildings, of whatever length."""
+"""Characters that end words for institutions and buildings of any length."""
 _ADJECTIVE = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|ern|ist)$|^christmas$|^easter$")
-"""Ends of words for peoples, languages and parts of the world, and feasts: by themselves they tell of no one thing."""
+"""Ends of words for peoples, languages and regions, and feasts: alone they identify nothing."""
 _NAMES = ("nr", "ns", "nt", "nz")
 _PHRASES = (["i"], ["l"], ["v"])
-"""Parts of speech of the words that hold a name and are none: idioms, set phrases, verbs."""
-_NEAR = 12  # characters on either side of a Chinese keyword in which a longer word is looked for
-_ALIKE = 0.8  # how much two keywords have in common, from which on they are two spellings of one name
-_NAME_LENGTHS = (2, 3)  # characters of a Chinese name whose first is the family's
-_TELLING = 4  # letters of a word by which alone a name is known
-_TELLING_DIGITS = 3  # digits of a number by which alone a name is known ("the 747"); dates apart
-_SHORT = 2  # words of a name that one unusual word of it may stand for
+"""Parts of speech of words that hold a name but are none: idioms, set phrases, verbs."""
+_NEAR = 12  # characters on either side of a Chinese keyword that are searched for a longer word
+_ALIKE = 0.8  # similarity from which two keywords are two spellings of one name
+_NAME_LENGTHS = (2, 3)  # characters of a Chinese name that begins with the family name
+_TELLING = 4  # letters of a word that identifies a name alone
+_TELLING_DIGITS = 3  # digits of a number that identifies a name alone ("the 747"), except dates
+_SHORT = 2  # words of a name that one of its unusual words may stand for
 _ADJECTIVES = {"France": "French", "Wales": "Welsh", "Netherlands": "Dutch", "Greece": "Greek", "Iraq": "Iraqi"}
-"""Of countries whose adjective begins or ends otherwise than most."""
+"""Countries with an irregular adjective."""
 _INNER_NAME = r"(?<=[a-z,] )({})(?!\w| [A-Z])"  # a family name within a sentence, by itself
 _ITS_YEAR = re.compile(r",? [12]\d{3}\b")
 TAILS = frozenset(
     "省市县区州郡府道路街村镇乡山河江湖海岛洋港湾桥寺塔宫城国人语族式军队党会社局厅部院校馆园站线铁派系号县属科氏岭峰海峡洲"
 )
-"""Characters that say what kind of thing a Chinese name is of, as the last of the name or the first after it."""
+"""Characters that tell the kind of thing, at the end of a Chinese name or behind it."""
 TRANSCRIBED = re.compile(
     "[阿埃艾安奥巴贝比彼波布查达戴德迪多厄尔法菲费弗夫盖格古哈海赫胡基吉加杰卡坎科克库拉莱兰劳勒雷里利林隆卢鲁伦罗洛马麦曼梅米"
     "莫姆穆纳内尼涅努诺欧帕佩皮珀普奇乔切萨塞赛森沙圣施史斯索塔泰特提图托瓦万威韦维温沃伍西希谢辛休雅亚扬耶伊因英约泽扎詹赞兹]+"
 )
-"""Characters that write foreign names: a name of them alone may be a piece of a longer one."""
+"""Characters that transcribe foreign names: a name of such characters may be part of a longer one."""
 
 
 def shared_names(old: str, new: str, code: str) -> frozenset[str]:

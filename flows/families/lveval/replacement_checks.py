@@ -39,7 +39,7 @@ _PRONOUNS = {
 _BARE_GENITIVE = re.compile(r"['’](?= [a-z])")
 _NUMERALS = frozenset("0123456789０１２３４５６７８９一二三四五六七八九十百千万亿两.,")
 _SHOWN = 200
-_TOLD = 6  # rules that are said to be wrong at once, at most
+_TOLD = 6  # wrong rules that one message names, at most
 _DATE_WORD = re.compile(r"\d{4}|\d{1,2}|[^\W\d_]+")
 NOWHERE = "the keyword stands nowhere"
 STANDS = "the substitute stands there already"
@@ -223,38 +223,29 @@ def _form_of_date(date: str) -> str:
 
 
 def remove_harmful(
-    rules: Sequence[Rule], objections: Callable[[Sequence[Rule]], Iterable[Conflict]], code: str
+    rules: Sequence[Rule], conflicts_of: Callable[[Sequence[Rule]], Iterable[Conflict]], code: str
 ) -> tuple[tuple[Rule, ...], tuple[Conflict, ...]]:
     """Return the rules without conflicts, and the conflicts of the others.
 
-    A rule left out can bring others into conflict: those for other spellings of its name go with it, and what is found
-    without it says so. Of rules with one keyword the first is kept; one that only differs by case is none of its own.
+    Leaving out a rule can bring others into conflict. Rules for other spellings of its name go with it, and a conflict
+    that arises without it says so. Of rules with the same keyword in any case, the first is kept.
     """
     left, lost = _each_once(rules)
     before: list[Rule] = []
     while left:
-        against = list(dict.fromkeys(objections(left)))
+        against = list(dict.fromkeys(conflicts_of(left)))
         harmful = {conflict.old for conflict in against}
         gone = [rule for rule in left if rule.old in harmful]
         if not gone:
             break
         useless = {conflict.old for conflict in against if conflict.kind in (NOWHERE, COMMON)}
-        lost += [
-            _because(conflict, [rule for rule in before if _related(rule.old, conflict.old)]) for conflict in against
-        ]
+        for conflict in against:
+            lost.append(_because(conflict, [rule for rule in before if _related(rule.old, conflict.old)]))
         for rule in left:
-            if rule.old not in harmful:
-                other = next(
-                    (
-                        lost_rule
-                        for lost_rule in gone
-                        if lost_rule.old not in useless and of_one_name(lost_rule, rule, code)
-                    ),
-                    None,
-                )
-                if other is not None:
-                    gone.append(rule)
-                    lost.append(Conflict(old=rule.old, kind=TOGETHER, excerpt=f"{rule}: {other} is left out"))
+            others = (other for other in gone if other.old not in useless and of_one_name(other, rule, code))
+            if rule.old not in harmful and (other := next(others, None)) is not None:
+                gone.append(rule)
+                lost.append(Conflict(old=rule.old, kind=TOGETHER, excerpt=f"{rule}: {other} is left out"))
         left, before = tuple(rule for rule in left if rule not in gone), [*before, *gone]
     order = {rule.old: place for place, rule in reversed(list(enumerate(rules)))}
     return left, tuple(sorted(dict.fromkeys(lost), key=lambda conflict: order[conflict.old]))
@@ -301,15 +292,23 @@ def objections(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
     for old, _ in (rule for rule in way.unreturned(text) if rule not in standing):
         yield Conflict(old=old, kind=UNDONE, excerpt=excerpt(text, lowered.find(old.casefold()), texts.language))
     edits = way.edits(text)
+    yield from _of_something_else(sound, edits, texts)
+    yield from _left_in_part(sound, edits, texts)
+    yield from _unanswered(sound, texts)
+
+
+def _of_something_else(rules: Sequence[Rule], edits: Sequence[Edit], texts: PairTexts) -> Iterator[Conflict]:
+    """Yield rules whose keyword stands in the texts as a common word too, or inside a longer name."""
+    text = texts.together
     spans = {(edit.start, edit.end) for edit in edits}
-    families = {rule.old.split()[-1] for rule in sound if " " in rule.old.strip()}
-    if texts.language == "zh":  # who has the family name keeps it in common, whatever spelling the full name has
-        last = {DOT.split(rule.new)[-1] for rule in sound if DOT.search(rule.new)}
-        families = {rule.old for rule in sound if rule.new in last}
+    families = {rule.old.split()[-1] for rule in rules if " " in rule.old.strip()}
+    if texts.language == "zh":  # all who share the family name go on to share it, however the full name is spelt
+        last = {DOT.split(rule.new)[-1] for rule in rules if DOT.search(rule.new)}
+        families = {rule.old for rule in rules if rule.new in last}
     inside: set[str] = set()
     common: set[str] = set()
     for edit in edits:
-        rule = _rule_of(edit, sound)
+        rule = _rule_of(edit, rules)
         if texts.language == "en" and rule.old not in common and is_common_word(edit.old, rule.old):
             common.add(rule.old)
             yield Conflict(old=rule.old, kind=COMMON, excerpt=excerpt(text, edit.start, texts.language))
@@ -318,8 +317,6 @@ def objections(rules: Sequence[Rule], texts: PairTexts) -> Iterator[Conflict]:
         if longer and not beside and rule.old not in inside:
             inside.add(rule.old)
             yield Conflict(old=rule.old, kind=INSIDE, excerpt=f"{longer}: {excerpt(text, edit.start, texts.language)}")
-    yield from _left_in_part(sound, edits, texts)
-    yield from _unanswered(sound, texts)
 
 
 def _readable(rule: Rule) -> bool:

@@ -106,7 +106,7 @@ ANSWERABLE = Rubric(
 )
 """Appendix A: of MultiFieldQA "we manually remove questions that can be answered using common-sense knowledge without
 referring to the context". The answer is shown: without it nobody can tell whether what comes to mind is right."""
-RUBRICS = (BLACKLIST, ANSWERABLE)  # those that no part asks
+RUBRICS = (BLACKLIST, ANSWERABLE)  # the rubrics of no part
 
 
 def answerable_tasks(pairs: Iterable[Pair], seed: int) -> list[Task]:

@@ -1,4 +1,4 @@
-"""What the selection of pairs and documents needs: which dataset reads which source, and texts that fit a context."""
+"""Selecting pairs and documents: which dataset reads which source, and texts that fit a context."""
 
 import re
 from collections import defaultdict

@@ -1,6 +1,5 @@
 """LV-Eval's block of the configuration."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
@@ -8,7 +7,8 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from data.sources import SourceSpec
 from flows.construct.settings import FamilySettings
-from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, LEVELS
+from flows.families.lveval.datasets import BY_NAME, BY_RELEASED, LEVELS, words_of
+from flows.families.lveval.variants import Ablation
 from flows.llm.model import Model
 from flows.llm.rules import Rules
 from schemas.base import Frozen, odd_character
@@ -18,24 +18,12 @@ from schemas.lveval import FactRecord
 MOST_RULES = 8
 """Rules proposed for a pair. The paper has 2 to 5 a pair (table 2: 232 rules for 124 pairs, 476 for 101); a name has a
 rule for each of its forms."""
-_LEVEL = re.compile(r"([1-9]\d{0,6})(k?)")
 
 Level = Annotated[
     str,
     BeforeValidator(lambda value: str(value) if type(value) is int else value),  # YAML reads 800 as a number
 ]
-Ablation = Literal["no-cfi", "no-kpr", "neither"]
-"""A row without its confusing facts, without its replacements, or without both. Tables A4 to A7 call them
-"w. KPR", "w. CFI" and "w.o. both"; a row as released is "w. both"."""
 Name = Annotated[str, Field(min_length=1)]
-
-
-def words_of(level: str) -> int:
-    """Return the words of a level: 16,000 for `16k`."""
-    match = _LEVEL.fullmatch(level)
-    if match is None:
-        raise ValueError(f"{level!r} is no level; write words as `16k` or `800`")
-    return int(match[1]) * (1000 if match[2] else 1)
 
 
 class DatasetSettings(Frozen):

@@ -15,7 +15,7 @@ from schemas.lveval import (
     RuleConflicts,
 )
 
-AROUND = 160  # characters shown of a context before and after what stands in it
+AROUND = 160  # characters of a context shown before and after a position
 LONGEST = 700  # characters shown of a document
 
 

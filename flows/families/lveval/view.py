@@ -4,7 +4,7 @@ from flows.construct.view import Line, View
 from schemas.base import Record
 from schemas.lveval import AnswerKeywords, ConfusingFact, LongContext, Pair, PoolDocument, Replacements, RuleConflicts
 
-AROUND = 200  # characters of a context shown around what stands in it
+AROUND = 200  # characters of a context shown around a position
 
 
 def view(record: Record) -> View:

@@ -6,13 +6,13 @@ from typing import Any
 
 from flows.construct.engine import Family, Paper, Part, all_, each, expand
 from flows.construct.estimates import Expected
-from flows.construct.evaluation import Evaluation
 from flows.construct.people import sample
 from flows.construct.release import Released
 from flows.families.reeval.charts import enriched_charts, passage_charts, swap_charts
 from flows.families.reeval.counted_answers import count_answers
+from flows.families.reeval.evaluation import EVALUATION
 from flows.families.reeval.grading import grader
-from flows.families.reeval.inference import ANSWERS, STYLES, requests
+from flows.families.reeval.inference import ANSWERS, STYLES
 from flows.families.reeval.method import (
     drop_duplicates,
     enrich,
@@ -36,7 +36,6 @@ from flows.families.reeval.prompts import (
     SELECT_SENTENCE,
 )
 from flows.families.reeval.rubric import SUPPORT, tasks, validation_tasks
-from flows.families.reeval.score import ScoredCase, check_judge, score
 from flows.families.reeval.settings import ReEvalSettings, ready
 from flows.families.reeval.show import show
 from flows.families.reeval.verify import verify_enriched, verify_passages, verify_swaps
@@ -154,15 +153,7 @@ FAMILY = Family(
     ),
     show=show,
     view=view,
-    evaluation=Evaluation(
-        parts=("category1", "category2"),
-        settings=("style", "prompting", "shots", "entailment", "matrix_seeds"),
-        prompts=ANSWERS,
-        requests=requests,
-        scored=ScoredCase.of,
-        score=score,
-        ready=check_judge,
-    ),
+    evaluation=EVALUATION,
     reads="category1",
     folder=Path(__file__).parent,
     rules_advice="the rules take answers and sentences from the sources as they are: give more, or name a model",

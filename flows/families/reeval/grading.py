@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from flows.construct.engine import StepContext
-from flows.construct.entailment import Judge, premise_and_hypothesis
+from flows.construct.entailment import Judge
+from flows.families.reeval.score import premise_and_hypothesis
 from flows.families.reeval.settings import ReEvalSettings, RightBy, entailment_model
 from flows.scoring.qa import exact_match
 from schemas.reeval import Case

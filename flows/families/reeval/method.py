@@ -36,8 +36,9 @@ from flows.families.reeval.prompts import (
     ToSelect,
 )
 from flows.families.reeval.settings import ReEvalSettings
-from flows.language import CannotReplace, language_of, names_of
+from flows.language import CannotReplace, language_of
 from flows.language.explained import explanation, only_within_names
+from flows.language.other_names import names_of
 from flows.language.pointing import leans_on_what_is_asked, points_outside, unlinked
 from flows.language.quotes import stretch_of
 from flows.llm.model import InvalidAnswer

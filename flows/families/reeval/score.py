@@ -1,331 +1,400 @@
-"""ReEval's exact match, F1 and entailment accuracy (section 4.1; tables 1 to 6, 13 and 14).
+"""Scores replies to ReEval's cases, of both categories.
 
-Every value lies in 0..1; n is the number of cases that it is taken over, and a share of nothing is None.
-A model's rows are told apart by prompting and shots, and by source; where there are several sources, rows
-of all of them together stand beside. What a reply is compared with:
+    python reeval.py PREDICTIONS.jsonl DATA [DATA ...]        (DATA: Parquet, which needs pyarrow, or JSONL)
+
+Yu et al., "ReEval: Automatic Hallucination Evaluation for Retrieval-Augmented Large Language Models via Transferable
+Adversarial Attacks", 2024: section 4.1, tables 1 to 6, 13 and 14. Part of Touchstone; Apache License 2.0. Needs Python
+3.10; with `--entailment MODEL` (in the paper cross-encoder/nli-deberta-v3-base) also torch and transformers.
+
+A prediction's variant is closed_book, original and swapped (category 1), or closed_book, original, question_focused
+and evidence_focused (category 2). Those whose prompting is "faithful" need no closed_book. A reply is compared with:
 
 - swapped: the new answer.
 - original and closed_book: the source's own answer, or another wording of it that the source gives. So
   closed-book tells what the model knows of the world, in category 1 too.
 - question_focused, evidence_focused: the source's own answer, likewise; the evidence was enriched, not changed.
 
-A reply is right by entailment where "question + reply" entails "question + answer"; one that is blank is wrong.
+It is right by entailment where "question + reply" entails "question + answer"; one that is blank is wrong. Every value
+lies in 0..1; n is the number of cases that it is taken over, and a share of nothing is None. A model's rows are told
+apart by prompting and shots, and by source; where there are several sources, rows of all of them together stand beside.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-import pandas as pd
-
-from flows.construct.entailment import DEFAULT_MODEL, Entailment, EntailmentModelUnusableError, premise_and_hypothesis
-from flows.families.reeval.inference import CATEGORY_1, CATEGORY_2, Variant
 from flows.scoring.qa import exact_match, f1
-from flows.scoring.tables import Layout, ScoreError, ScoreTables, fitting, means
-from schemas.base import Frozen, Provenance, content_hash
-from schemas.errors import WrongInput
-from schemas.prediction import Prediction
-from schemas.reeval import AnswerPosition, EnrichedCase, SwapCase
+from flows.scoring.scorer import (
+    Account,
+    CannotScore,
+    Cell,
+    Row,
+    Scores,
+    Tables,
+    command_line,
+    group_of,
+    in_order,
+    matched,
+    mean,
+    means,
+    model_of,
+    predictions_of,
+    rows_of,
+    run,
+    show,
+)
 
-Part = Literal["category1", "category2"]
-VARIANTS: Mapping[Part, tuple[Variant, ...]] = {"category1": CATEGORY_1, "category2": CATEGORY_2}
-TITLES: Mapping[Part, str] = {"category1": "category 1", "category2": "category 2"}
-EXPANSIONS: tuple[Variant, ...] = ("question_focused", "evidence_focused")
-THIRDS: tuple[AnswerPosition, ...] = ("first", "middle", "last")  # table 14
+Judge = Callable[[Sequence[tuple[str, str]]], Sequence[bool]]
+"""Tells of each (premise, hypothesis) whether the one entails the other."""
+
+COLUMNS = ("id", "question", "answer", "aliases", "language", "source", "provenance")
+SWAP_COLUMNS = ("original_answer", "answer_position")
+"""Those that cases of category 1 have too."""
+VARIANTS = {
+    "category 1": ("closed_book", "original", "swapped"),
+    "category 2": ("closed_book", "original", "question_focused", "evidence_focused"),
+}
+FORM = {"id": "THE ROW'S id", "variant": "original", "prediction": "in Paris"}
+"""A row of predictions."""
+EXPANSIONS = ("question_focused", "evidence_focused")
+THIRDS = ("first", "middle", "last")  # table 14
 ALL_SOURCES = "all sources"
 PIVOT = "pivot"
+MATRIX_SEEDS = 500  # table 5, "we randomly sample 500 examples"
 
 
-class ScoreSettings(Protocol):
-    """The settings that scoring depends on."""
-
-    @property
-    def entailment(self) -> str: ...
-    @property
-    def matrix_seeds(self) -> int: ...
+# ---- one reply ----
 
 
-class Judge(Protocol):
-    """Tells of each (premise, hypothesis) whether the one entails the other."""
-
-    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[bool]: ...
-
-
-class ScoredCase(Frozen):
-    """What scoring keeps of a case; its evidence, which is most of it, is not."""
-
-    id: str
-    part: Part
-    row: str
-    """The source's row, the same for every pivot."""
-    question: str
-    answer: str
-    gold: tuple[str, ...]
-    """The source's answer and its other wordings."""
-    answer_position: AnswerPosition | None
-    language: str
-    pivot: str
-    source: str
-
-    @classmethod
-    def of(cls, case: SwapCase | EnrichedCase) -> "ScoredCase":
-        """The part of `case` that is kept."""
-        swapped = isinstance(case, SwapCase)
-        return cls(
-            id=case.id,
-            part="category1" if swapped else "category2",
-            row=" ".join(f"{one.source} {one.id}" for one in case.provenance.sources[:1]),
-            question=case.question,
-            answer=case.answer,
-            gold=(case.original_answer if isinstance(case, SwapCase) else case.answer, *case.aliases),
-            answer_position=case.answer_position if isinstance(case, SwapCase) else None,
-            language=case.language,
-            pivot=_pivot(case.provenance),
-            source=case.source,
-        )
-
-    def answers(self, variant: str) -> tuple[str, ...]:
-        """What is right under a variant."""
-        return (self.answer,) if variant == "swapped" else self.gold
+def category(row: Row) -> str:
+    """The category of a case: swapped cases keep their original answer."""
+    return "category 1" if row.get("original_answer") is not None else "category 2"
 
 
-def _pivot(provenance: Provenance) -> str:
-    """Name of the model that played the pivot; of several named models, that which was asked first."""
-    asked = [one for one in provenance.prompts if one.role == PIVOT] or provenance.prompts
-    return asked[0].model if asked else PIVOT
+def answers(row: Row, variant: str) -> list[str]:
+    """The right answers under a variant."""
+    if variant == "swapped":
+        return [row["answer"]]
+    original = row.get("original_answer")
+    return [row["answer"] if original is None else original, *row["aliases"]]
 
 
-def judge_of(settings: ScoreSettings) -> Entailment | None:
-    """The entailment model, loaded; None where it is off. Raises `WrongInput` where it is not to be had."""
-    if settings.entailment == "off":
-        return None
-    judge = Entailment(settings.entailment)
+def premise_and_hypothesis(question: str, output: str, answer: str) -> tuple[str, str]:
+    """The pair ("question? output", "question? answer"), with one question mark however the question ends."""
+    asked = question.strip().rstrip("?？ \t\n") + "?"
+    return f"{asked} {output.strip()}".strip(), f"{asked} {answer.strip()}".strip()
+
+
+def cross_encoder(name: str) -> Judge:
+    """A judge that goes by the largest logit of a cross-encoder, by name or path, with a label "entailment"."""
     try:
-        judge.load()
-    except EntailmentModelUnusableError as error:
-        raise WrongInput(f"families.reeval.entailment: {error} (`entailment: off`)") from error
+        import torch
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    except ImportError as error:
+        raise CannotScore(f"--entailment: {error.name} is missing: pip install torch transformers") from error
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        model = AutoModelForSequenceClassification.from_pretrained(name, dtype=torch.float32).eval()
+    except (OSError, ValueError, ImportError) as error:
+        raise CannotScore(f"--entailment: {name} cannot be loaded ({str(error).partition(chr(10))[0]})") from error
+    labels = [place for place, label in model.config.id2label.items() if str(label).casefold() == "entailment"]
+    if len(labels) != 1:
+        raise CannotScore(f"--entailment: {name} has no one label entailment; name a model for language inference")
+
+    def judge(pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        verdicts = {}
+        for pair in sorted(set(pairs)):
+            with torch.inference_mode():
+                logits = model(**tokenizer(*pair, truncation=True, return_tensors="pt")).logits
+            verdicts[pair] = int(logits.argmax()) == int(labels[0])
+        return [verdicts[pair] for pair in pairs]
+
     return judge
 
 
-def check_judge(settings: ScoreSettings) -> None:
-    """Raise `WrongInput` where the entailment model is not to be had."""
-    judge_of(settings)
+# ---- the tables ----
+
+Place = tuple[str, str, int]
+"""Model, source, number of the case."""
+Series = Mapping[Place, "float | None"]
 
 
 def score(
-    rows: Iterable[ScoredCase], predictions: Iterable[Prediction], partial: bool, settings: ScoreSettings
-) -> ScoreTables:
-    """Every table, by the configured entailment model, which is loaded before anything is read.
+    rows: Iterable[Row],
+    predictions: Iterable[Row],
+    partial: bool = False,
+    judge: Judge | None = None,
+    matrix_seeds: int = MATRIX_SEEDS,
+    english_only: str | None = None,
+) -> Scores:
+    """Return every table; without a judge, entailment is left out. `english_only` names a judge that reads no other
+    language.
 
-    Raises `ScoreError` where a group (model, prompting, shots) lacks a reply to a case under a variant, has
-    two, or has one to a case or variant that is not there; a faithful group needs none to closed_book.
-    With `partial`, such replies are left out, and of two the first counts.
+    Raises `CannotScore` where a group (model, prompting, shots) lacks a reply to a case under a variant, has two, or
+    has one to a case or variant that does not exist; a faithful group needs none to closed_book. With `partial`, such
+    replies are left out, and of two the first counts.
     """
-    return tables(rows, predictions, partial, settings, judge_of(settings))
-
-
-def tables(
-    rows: Iterable[ScoredCase],
-    predictions: Iterable[Prediction],
-    partial: bool,
-    settings: ScoreSettings,
-    judge: Judge | None,
-) -> ScoreTables:
-    """Every table, by the given judge; without one, entailment is left out."""
-    cases = list(dict.fromkeys(rows))  # two pivots that are one model make the same case
-    graded = _graded(cases, predictions, partial, judge)
-    measures = ("EM", "F1") if judge is None else ("EM", "F1", "Entail.")
-    frames: dict[str, pd.DataFrame] = {}
-    for part, title in TITLES.items():
-        asked = graded[graded["part"] == part]
-        if asked.empty:
-            continue
-        matrix = _matrix(asked, part, measures, settings.matrix_seeds)
-        if asked["source"].nunique() > 1:
-            asked = pd.concat([asked, asked.assign(source=ALL_SOURCES)], ignore_index=True)
-        frames |= _perturbed(asked, part, title, measures)
-        for variant, named in (("original", "original evidence"), ("closed_book", "closed-book")):
-            if (asked["variant"] == variant).any():
-                frames[f"{title}, {named}"] = _unperturbed(asked, variant, measures)
-        if ((asked["variant"] == "swapped") & asked["position"].notna()).any():
-            frames[f"{title}, by third of the evidence"] = _by_position(asked, measures)
-        if matrix is not None:
-            frames[f"{title}, by pivot"] = matrix
-    layouts = {name: _layout(name) for name in frames}
-    return ScoreTables.of(frames, _notes(cases, settings, judge), layouts=layouts)
-
-
-def _layout(table: str) -> Layout:
-    if table.endswith("by third of the evidence"):
-        return Layout("model / source / measure", "third of the evidence that the answer starts in")
-    if table.endswith("by pivot"):
-        return Layout("model", "measures on the cases of each pivot")
-    return Layout("model / source", "measure: exact match, F1 of the words, entailment")
-
-
-def _notes(cases: Sequence[ScoredCase], settings: ScoreSettings, judge: Judge | None) -> list[str]:
+    cases, account, notes = _cases(rows), Account(), list[str]()
     if judge is None:
-        return ["entailment is off: Entail. and Norm. entail. are left out"]
-    others = sum(case.language != "en" for case in cases)
-    if others and settings.entailment == DEFAULT_MODEL:
-        return [f"{others} cases are not English, which {DEFAULT_MODEL} does not read: go by their EM and F1"]
-    return []
+        notes.append("entailment is off: Entail. and Norm. entail. are left out")
+    elif english_only and (others := sum(case["language"] != "en" for case in cases)):
+        notes.append(f"{others} cases are not English, which {english_only} does not read: go by their EM and F1")
+    graded = _graded(cases, predictions, partial, judge, account)
+    measures = ("EM", "F1") if judge is None else ("EM", "F1", "Entail.")
+    tables: Tables = {}
+    for title in VARIANTS:
+        if asked := [line for line in graded if line["category"] == title]:
+            tables |= _category_tables(asked, title, measures, matrix_seeds)
+    return Scores(tables, notes, account)
 
 
-# ---- replies ----
+def _category_tables(asked: Sequence[Row], title: str, measures: Sequence[str], matrix_seeds: int) -> Tables:
+    matrix = _matrix(asked, title, measures, matrix_seeds)
+    lines = list(asked)
+    if len({line["source"] for line in asked}) > 1:
+        lines += [{**line, "source": ALL_SOURCES} for line in asked]
+    tables = {f"{title}{name}": _table(values) for name, values in _perturbed(lines, title, measures).items()}
+    for variant, name in (("original", "original evidence"), ("closed_book", "closed-book")):
+        if unperturbed := [line for line in lines if line["variant"] == variant]:
+            tables[f"{title}, {name}"] = _table(
+                {measure: {_place(line): line[measure] for line in unperturbed} for measure in measures}
+            )
+    if placed := [line for line in lines if line["variant"] == "swapped" and line["position"]]:
+        tables[f"{title}, by third of the evidence"] = _by_position(placed, measures)
+    if matrix:
+        tables[f"{title}, by pivot"] = matrix
+    return tables
 
 
-@dataclass(frozen=True)
-class Reply:
-    """A model's reply to a case under a variant, used whole."""
+def _cases(rows: Iterable[Row]) -> list[Row]:
+    """The cases as scoring needs them; two pivots that are one model make the same case, which counts once."""
+    kept: dict[str, Row] = {}
+    for row in rows:
+        provenance = row["provenance"]
+        case = {
+            **row,
+            "answer_position": row.get("answer_position"),
+            "row": " ".join(f"{source['source']} {source['id']}" for source in (provenance["sources"] or [])[:1]),
+            "pivot": _pivot(provenance["prompts"] or []),
+        }
+        del case["provenance"]
+        kept.setdefault(json.dumps(case, sort_keys=True), case)
+    if not kept:
+        raise CannotScore("rows: expected cases, found none; check which build or release is scored")
+    return list(kept.values())
 
-    case: ScoredCase
-    variant: str
-    model: str
-    group: str
-    output: str
+
+def _pivot(prompts: Sequence[Row]) -> str:
+    """Name of the model that played the pivot; of several named models, that which was asked first."""
+    asked = [prompt for prompt in prompts if prompt["role"] == PIVOT] or prompts
+    return str(asked[0]["model"]) if asked else PIVOT
 
 
 def _graded(
-    cases: Sequence[ScoredCase], predictions: Iterable[Prediction], partial: bool, judge: Judge | None
-) -> pd.DataFrame:
-    """A line a reply and case: where it belongs, and its measures. One reply serves all cases of its id."""
-    by_id = {case.id: case for case in reversed(cases)}
-    if not cases:
-        raise ScoreError("rows: expected cases, found none; check which build is scored")
-    replies = fitting(
+    cases: Sequence[Row], predictions: Iterable[Row], partial: bool, judge: Judge | None, account: Account
+) -> list[Row]:
+    """A line for each reply and case: where it belongs, and its measures. A reply serves all cases of its id."""
+    by_id = {case["id"]: case for case in reversed(cases)}
+    replies = matched(
         by_id,
-        lambda case: VARIANTS[case.part],
+        lambda case: VARIANTS[category(case)],
         predictions,
         partial,
-        lambda case, one: Reply(case, one.variant, one.model, one.group, one.prediction),
-        may_lack=lambda prompting: ("closed_book",) if prompting == "faithful" else (),
+        lambda case, prediction: _measured(case, prediction, judged=judge is not None),
+        account,
+        lambda prompting: ("closed_book",) if prompting == "faithful" else (),
     )
-    lines = pd.DataFrame(
-        {
-            "id": reply.case.id,
-            "variant": reply.variant,
-            "model": reply.model,
-            "group": reply.group,
-            "EM": exact_match(reply.output, reply.case.answers(reply.variant), reply.case.language),
-            "F1": f1(reply.output, reply.case.answers(reply.variant), reply.case.language),
-            "Entail.": entailed,
-        }
-        for reply, entailed in zip(replies, _entailed(replies, judge), strict=True)
-    )
-    places = pd.DataFrame(
-        {
-            "id": case.id,
+    places: dict[str, list[Row]] = {}
+    for number, case in enumerate(cases):
+        place = {
             "case": number,
-            "part": case.part,
-            "source": case.source,
-            "row": case.row,
-            "pivot": case.pivot,
-            "position": case.answer_position,
+            "category": category(case),
+            "source": case["source"],
+            "row": case["row"],
+            "pivot": case["pivot"],
+            "position": case["answer_position"],
         }
-        for number, case in enumerate(cases)
-    )
-    return lines.merge(places, on="id")
-
-
-def _entailed(replies: Sequence[Reply], judge: Judge | None) -> list[float]:
-    """1 where the reply entails one of the answers, else 0; not a number without a judge."""
-    if judge is None:
-        return [float("nan")] * len(replies)
-    pairs = [
-        (number, premise_and_hypothesis(reply.case.question, reply.output, answer))
-        for number, reply in enumerate(replies)
-        if reply.output.strip()
-        for answer in reply.case.answers(reply.variant)
+        places.setdefault(case["id"], []).append(place)
+    return [
+        {**reply, "Entail.": entails, **place}
+        for reply, entails in zip(replies, _entailed(replies, judge), strict=True)
+        for place in places[reply["id"]]
     ]
-    right = [0.0] * len(replies)
-    for (number, _), entails in zip(pairs, judge.entails([pair for _, pair in pairs]), strict=True):
-        right[number] = max(right[number], float(entails))
+
+
+def _measured(case: Row, prediction: Row, *, judged: bool) -> Row:
+    """A reply's exact match and F1, and the pairs for a judge; a blank reply has none."""
+    reply, variant = prediction["prediction"], prediction["variant"]
+    right = answers(case, variant)
+    return {
+        "id": case["id"],
+        "variant": variant,
+        "model": model_of(prediction),
+        "group": group_of(prediction),
+        "EM": exact_match(reply, right, case["language"]),
+        "F1": f1(reply, right, case["language"]),
+        "pairs": [
+            premise_and_hypothesis(case["question"], reply, answer) for answer in right if judged and reply.strip()
+        ],
+    }
+
+
+def _entailed(replies: Sequence[Row], judge: Judge | None) -> list[float | None]:
+    """1 where the reply entails one of the answers, else 0; None without a judge."""
+    if judge is None:
+        return [None] * len(replies)
+    pairs = [(number, pair) for number, reply in enumerate(replies) for pair in reply["pairs"]]
+    right: list[float | None] = [0.0] * len(replies)
+    for (number, _), entails in zip(pairs, judge([pair for _, pair in pairs]), strict=True):
+        if entails:
+            right[number] = 1.0
     return right
 
 
-# ---- tables ----
+def _place(line: Row) -> Place:
+    return line["group"], line["source"], line["case"]
 
 
-def _table(values: Mapping[str, "pd.Series[float]"], rows: Sequence[str]) -> pd.DataFrame:
-    """Means of the values, a column each and a row for each combination of the levels `rows`."""
-    found = means(pd.concat(values, names=["column"]), [*rows, "column"])
-    columns = list(values)
-    return found.sort_values(
-        ["row", "column"], key=lambda one: one.map(columns.index) if one.name == "column" else one, ignore_index=True
+def _table(values: Mapping[str, Series]) -> list[Cell]:
+    """Means of the values over the cases: a column for each name, a row for each model and source."""
+    cells = means(
+        ((group, source, name), value)
+        for name, series in values.items()
+        for (group, source, _), value in series.items()
     )
+    return in_order(cells, list(values))
 
 
-def _measured(graded: pd.DataFrame, part: Part, measures: Sequence[str]) -> dict[str, dict[str, "pd.Series[float]"]]:
-    """By table, the measures of each case's perturbed evidence, with a line for each group, source and case."""
-    place = ["group", "source", "case"]
-    wide = {
-        measure: graded.pivot(index=place, columns="variant", values=measure).reindex(columns=VARIANTS[part])
-        for measure in measures
-    }
-    if part == "category1":
-        measured = {"": {measure: one["swapped"] for measure, one in wide.items()}}
-    else:
-        pairs = {measure: one[list(EXPANSIONS)] for measure, one in wide.items()}
-        measured = {
-            "": {
-                measure: pair.mean(axis=1, skipna=False) if measure == "F1" else pair.min(axis=1, skipna=False)
-                for measure, pair in pairs.items()
-            }
-        }
-        for variant in EXPANSIONS:
-            alone = {measure: one[variant] for measure, one in wide.items()}
-            measured[f", {variant.replace('_', '-')} alone"] = alone
-    if "Entail." in wide:
-        known = wide["Entail."]["original"] == 1
-        for found in measured.values():
-            found["Norm. entail."] = found["Entail."].where(known)
-    return measured
-
-
-def _perturbed(graded: pd.DataFrame, part: Part, title: str, measures: Sequence[str]) -> dict[str, pd.DataFrame]:
+def _perturbed(lines: Iterable[Row], title: str, measures: Sequence[str]) -> dict[str, dict[str, Series]]:
     """Tables 1 and 2 (category 1), 3 and 4 (category 2, both expansions) and 13 (each expansion alone).
 
     In category 2, EM and entailment need both expansions right; F1 is their mean. "Norm. entail." is the
     entailment accuracy over the cases that the model answers rightly, by entailment, with the original evidence.
     """
-    return {
-        f"{title}{named}": _table(found, ["group", "source"])
-        for named, found in _measured(graded, part, measures).items()
-    }
+    by_place: dict[Place, dict[str, Row]] = {}
+    for line in lines:
+        by_place.setdefault(_place(line), {})[line["variant"]] = line
+
+    def over(variants: Sequence[str], measure: str) -> Series:
+        """By place, the measure over the variants; None where one of them is missing."""
+        joined = mean if measure == "F1" else min
+        series: dict[Place, float | None] = {}
+        for place, given in by_place.items():
+            values = [given[variant][measure] for variant in variants if variant in given]
+            series[place] = joined(values) if len(values) == len(variants) else None
+        return series
+
+    parts: dict[str, Sequence[str]] = {"": ("swapped",)}
+    if title == "category 2":
+        parts = {"": EXPANSIONS, **{f", {name.replace('_', '-')} alone": (name,) for name in EXPANSIONS}}
+    measured = {name: {measure: over(variants, measure) for measure in measures} for name, variants in parts.items()}
+    if "Entail." in measures:
+        known = over(("original",), "Entail.")
+        for series in measured.values():
+            series["Norm. entail."] = {
+                place: value if known[place] == 1 else None for place, value in series["Entail."].items()
+            }
+    return measured
 
 
-def _unperturbed(graded: pd.DataFrame, variant: str, measures: Sequence[str]) -> pd.DataFrame:
-    """The rows "Closed-Book" of table 13, and the accuracy before perturbation that tables 1 to 4 normalise by."""
-    asked = graded[graded["variant"] == variant].set_index(["group", "source"])
-    return _table({measure: asked[measure] for measure in measures}, ["group", "source"])
-
-
-def _by_position(graded: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
+def _by_position(placed: Sequence[Row], measures: Sequence[str]) -> list[Cell]:
     """Table 14: category 1 by the third of the evidence in which the answer starts, where it occurs once."""
-    asked = graded[(graded["variant"] == "swapped") & graded["position"].notna()]
-    asked = asked.melt(["group", "source", "position"], list(measures), var_name="measure")
-    asked = asked.set_index(["group", "source", "measure"])
-    return _table(
-        {third: asked["value"].where(asked["position"] == third) for third in THIRDS}, ["group", "source", "measure"]
+    cells = means(
+        ((line["group"], line["source"], measure, third), line[measure] if line["position"] == third else None)
+        for line in placed
+        for measure in measures
+        for third in THIRDS
     )
+    return in_order(cells, THIRDS)
 
 
-def _matrix(asked: pd.DataFrame, part: Part, measures: Sequence[str], seeds: int) -> pd.DataFrame | None:
-    """Tables 5 and 6: every model on every pivot's cases, over the same seeds; None for one of one.
+def _matrix(asked: Sequence[Row], title: str, measures: Sequence[str], seeds: int) -> list[Cell]:
+    """Tables 5 and 6: every model on every pivot's cases, over the same seeds; empty for one of one.
 
     The seeds are the source rows of which every pivot has a case, the first `seeds` in a fixed random order
     ("we randomly sample 500 examples"), of all sources together; without any there is no table.
     """
-    of_pivot = {str(pivot): set(rows) for pivot, rows in asked.groupby("pivot")["row"]}
-    common = sorted(set.intersection(*of_pivot.values()), key=lambda row: content_hash("reeval matrix", row))
-    if not common or (len(of_pivot) < 2 and asked["model"].nunique() < 2):
-        return None
-    chosen = asked[asked["row"].isin(common[:seeds])]
-    measured = _measured(chosen.assign(source=chosen["pivot"]), part, measures)[""]
-    columns = {
-        f"{pivot}: {measure}": measured[measure].where(measured[measure].index.get_level_values("source") == pivot)
-        for pivot in of_pivot
+    of_pivot: dict[str, set[str]] = {}
+    for line in asked:
+        of_pivot.setdefault(line["pivot"], set()).add(line["row"])
+    common = set(sorted(set.intersection(*of_pivot.values()), key=_random_place)[:seeds])
+    if not common or (len(of_pivot) < 2 and len({line["model"] for line in asked}) < 2):
+        return []
+    chosen = [{**line, "source": line["pivot"]} for line in asked if line["row"] in common]
+    measured = _perturbed(chosen, title, measures)[""]
+    columns = [f"{pivot}: {measure}" for pivot in sorted(of_pivot) for measure in measures]
+    cells = means(
+        ((group, f"{pivot}: {measure}"), value if source == pivot else None)
         for measure in measures
-    }
-    return _table(columns, ["group"])
+        for (group, source, _), value in measured[measure].items()
+        for pivot in of_pivot
+    )
+    return in_order(cells, columns)
+
+
+def _random_place(row: str) -> str:
+    parts = json.dumps(["reeval matrix", row], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+# ---- for lm-evaluation-harness (the YAML files beside this one) ----
+
+
+def each_variant(dataset: Any) -> Any:
+    """`process_docs`: a document for each case and variant, which is its `variant`."""
+    return dataset.map(_by_variant, batched=True, batch_size=16)
+
+
+def each_with_evidence(dataset: Any) -> Any:
+    """`process_docs`: the same without closed_book."""
+    return dataset.map(_by_variant, batched=True, batch_size=16, fn_kwargs={"first": 1})
+
+
+def _by_variant(rows: Mapping[str, list[Any]], first: int = 0) -> dict[str, list[Any]]:
+    variants = VARIANTS["category 1" if "original_answer" in rows else "category 2"][first:]
+    repeated = {name: [value for value in values for _ in variants] for name, values in rows.items()}
+    return {**repeated, "variant": [*variants] * len(rows["id"])}
+
+
+def process_results(doc: Row, results: Sequence[str]) -> dict[str, Any]:
+    """The values that the harness averages: EM and F1 of the variant, and of both expansions by the functions below."""
+    variant = doc["variant"]
+    right = answers(doc, variant)
+    em, best = exact_match(results[0], right, doc["language"]), f1(results[0], right, doc["language"])
+    values: dict[str, Any] = {f"em_{variant}": em, f"f1_{variant}": best}
+    if variant in EXPANSIONS:
+        values |= {"em_both": (doc["id"], em), "f1_both": (doc["id"], best)}
+    return values
+
+
+def both_right(values: Iterable[tuple[str, float]]) -> float:
+    """The share of cases that are right under both expansions."""
+    return _of_both(values, min)
+
+
+def mean_of_both(values: Iterable[tuple[str, float]]) -> float:
+    """The mean over cases of the mean of both expansions."""
+    return _of_both(values, mean)
+
+
+def _of_both(values: Iterable[tuple[str, float]], joined: Callable[[list[float]], float | None]) -> float:
+    by_case: dict[str, list[float]] = {}
+    for id_, value in values:
+        by_case.setdefault(id_, []).append(value)
+    of_cases = [joined(pair) for pair in by_case.values() if len(pair) == len(EXPANSIONS)]
+    return mean([value for value in of_cases if value is not None]) or 0.0
+
+
+def main() -> None:
+    """The command line."""
+    parser = command_line(__doc__)
+    parser.add_argument("--entailment", metavar="MODEL", help="a cross-encoder by name or path; none by default")
+    arguments = parser.parse_args()
+    rows = rows_of(arguments.data, COLUMNS, SWAP_COLUMNS)
+    judge = cross_encoder(arguments.entailment) if arguments.entailment else None
+    show(score(rows, predictions_of(arguments.predictions, FORM), arguments.partial, judge), arguments.output)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,8 +1,8 @@
-"""The dialogues whose attention is looked at (section 5.3): one of each task and protocol.
+"""The dialogues whose attention is analysed (section 5.3): one of each task and protocol.
 
-"A random case is selected for each task": drawn from the run's seed by query and refuter, so that of every evaluated
-model the same one is looked at, where it finished it. Which C a persistent one has, the paper leaves open: it is the
-largest, with which there is the most to be forgotten.
+"A random case is selected for each task": drawn from the run's seed by query and refuter, so that it is the same for
+every evaluated model that finished it. The paper leaves open the C of a persistent dialogue: we take the largest, where
+there is the most to forget.
 """
 
 from flows.construct.evaluation import DialogueCases, DialogueContext, ReadDialogue
@@ -25,17 +25,17 @@ def cases(ctx: DialogueContext) -> DialogueCases:
     """By protocol and task, the finished dialogues in the order in which they are drawn."""
     dialogues: list[RefutationDialogue] = list(ctx.records("dialogues"))
 
-    def drawn(one: RefutationDialogue) -> str:
-        return content_hash(ctx.seed, "attention", one.seed, one.refuter)
+    def drawn(dialogue: RefutationDialogue) -> str:
+        return content_hash(ctx.seed, "attention", dialogue.seed, dialogue.refuter)
 
     candidates = {}
     for protocol in PROTOCOLS:
         for task in TASKS:
-            own = [one for one in dialogues if (one.protocol, one.task) == (protocol, task)]
-            most = max((one.unrelated for one in own), default=0)
-            longest = sorted((one for one in own if one.unrelated == most), key=drawn)
+            matching = [dialogue for dialogue in dialogues if (dialogue.protocol, dialogue.task) == (protocol, task)]
+            most = max((dialogue.unrelated for dialogue in matching), default=0)
+            longest = sorted((dialogue for dialogue in matching if dialogue.unrelated == most), key=drawn)
             if longest:
-                candidates[f"{protocol}, {task}"] = [_read(one) for one in longest]
+                candidates[f"{protocol}, {task}"] = [_read(dialogue) for dialogue in longest]
     return DialogueCases(candidates, NAMES)
 
 

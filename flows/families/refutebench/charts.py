@@ -22,16 +22,16 @@ def seed_charts(ctx: ChartContext[Seed]) -> Sequence[Chart]:
 
 
 def dialogue_charts(ctx: ChartContext[RefutationDialogue]) -> Sequence[Chart]:
-    """What refutations are about, which dialogues are whole, and what was cut of prompts and answers."""
+    """The focus of refutations, the finished dialogues, and the prompts and answers that were cut."""
     focuses: Counter[str] = Counter()
     cut_off: Counter[str] = Counter()
     prompts_cut: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
-    for one in ctx.records:
-        kinds[f"{one.protocol} · {one.model} · {one.refuter} · style: {one.style}"] += 1
-        focuses.update(turn.focus for turn in one.turns if turn.focus)
-        cut_off[one.model] += sum(turn.cut_off for turn in one.turns)
-        prompts_cut[one.model] += sum(turn.prompt_cut for turn in one.turns)
+    for dialogue in ctx.records:
+        kinds[f"{dialogue.protocol} · {dialogue.model} · {dialogue.refuter} · style: {dialogue.style}"] += 1
+        focuses.update(turn.focus for turn in dialogue.turns if turn.focus)
+        cut_off[dialogue.model] += sum(turn.cut_off for turn in dialogue.turns)
+        prompts_cut[dialogue.model] += sum(turn.prompt_cut for turn in dialogue.turns)
     cut = {"Answers cut off at their tokens": cut_off, "Prompts cut in their middle": prompts_cut}
     return [
         Bars(title="Dialogues", counts=dict(sorted(kinds.items()))),
@@ -42,15 +42,15 @@ def dialogue_charts(ctx: ChartContext[RefutationDialogue]) -> Sequence[Chart]:
 
 def rating_charts(ctx: ChartContext[Rating]) -> Sequence[Chart]:
     """Ratings of answers to a refutation, of later answers, and of the task."""
-    given: dict[str, Counter[float]] = {}
-    for one in ctx.records:
-        kind = f"{one.evaluator}: "
-        if one.refutation_number is None:
+    by_kind: dict[str, Counter[float]] = {}
+    for rating in ctx.records:
+        kind = f"{rating.evaluator}: "
+        if rating.refutation_number is None:
             kind += "the task"
         else:
-            kind += "the answer to it" if one.answer_number == one.refutation_number + 1 else "a later answer"
-        given.setdefault(kind, Counter())[one.rating] += 1
+            kind += "the answer to it" if rating.answer_number == rating.refutation_number + 1 else "a later answer"
+        by_kind.setdefault(kind, Counter())[rating.rating] += 1
     return [
-        Bars(title=f"Ratings · {kind}", counts={str(rating): counts[rating] for rating in RATINGS})
-        for kind, counts in sorted(given.items())
+        Bars(title=f"Ratings · {kind}", counts={str(value): counts[value] for value in RATINGS})
+        for kind, counts in sorted(by_kind.items())
     ]

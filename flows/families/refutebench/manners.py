@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from flows.families.refutebench.sentences import pieces
-from flows.language.en.numbers import value_of
+from flows.language.en.numbers import NUMBER_WORDS, value_of
 
 Manner = Literal[
     "exclamation marks", "questions", "contractions", "stiffness", "familiar you", "brackets", "semicolons",
@@ -38,14 +38,6 @@ _CONTRACTED = re.compile(
 )
 _QUOTED = re.compile('“[^”]*”|"[^"]*"')
 _QUOTES = re.compile('["“”「」『』]')
-_ONES = "one|two|three|four|five|six|seven|eight|nine"
-_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-_TEENS = "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
-_SCALE = "hundred|thousand|million|billion"
-NUMBER_WORDS = (
-    rf"(?<![\w-])(?:(?:{_TENS})-(?:{_ONES})|{_TENS}|{_TEENS}|{_ONES})"
-    rf"(?: (?:{_SCALE})|(?<=hundred) and (?:(?:{_TENS})-(?:{_ONES})|{_TENS}|{_TEENS}|{_ONES}))*(?![\w-])"
-)
 _NUMBER = re.compile(NUMBER_WORDS, re.IGNORECASE)
 
 
@@ -65,7 +57,7 @@ def in_case_of(original: str, replacement: str) -> str:
 
 
 def contracts_itself(text: str) -> bool:
-    """Whether a text has contractions outside quotations: a writer is not asked to change what others say."""
+    """Return whether a text has contractions outside quotations: a writer is not asked to change what others say."""
     return _CONTRACTION.search(_QUOTED.sub("", text)) is not None
 
 
@@ -130,7 +122,7 @@ def _has_figures(text: str) -> bool:
 
 
 def _asks(sentence: str) -> bool:
-    """Whether a sentence is a question of the writer's own."""
+    """Return whether a sentence is a question of the writer's own."""
     return sentence.rstrip().endswith(("?", "？")) and _QUOTES.search(sentence) is None
 
 

@@ -262,7 +262,7 @@ async def hold_dialogue(opened: RefutationDialogue, ctx: Context[RefuteBenchSett
 
 
 async def open_rating(dialogue: RefutationDialogue, slot: Slot, ctx: Context) -> Rating:
-    """What an evaluator is shown (figure 4).
+    """The rating before it is given: the texts that an evaluator is shown (figure 4).
 
     The paper leaves open which answer is shown before a later one: it is always the answer that was refuted, a_i, so
     that R(a1, r0) and R(a3, r0) differ in the new answer alone.

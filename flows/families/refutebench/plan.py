@@ -20,7 +20,7 @@ TasksOfSources = Mapping[tuple[str, str], Sequence[SeedTask]]
 
 
 def tasks_of_sources(step: StepContext[RefuteBenchSettings]) -> TasksOfSources:
-    """Which tasks read which source."""
+    """The tasks that read each source."""
     settings = step.settings
     tasks: dict[tuple[str, str], list[SeedTask]] = defaultdict(list)
     for task in TASKS:

@@ -80,7 +80,7 @@ class Requirement:
 
     @property
     def focus(self) -> Focus:
-        """What it is about (figure 3)."""
+        """The aspect of the answer that it is about (figure 3)."""
         if self.kind in ("word", "translation"):
             return "word usage"
         return "phrase usage" if self.kind == "phrase" else "style"
@@ -189,7 +189,7 @@ def parse_all(refutations: Iterable[str]) -> list[Requirement]:
 
 
 def is_standing(refutation: str) -> bool:
-    """Whether a refutation says that it holds for later queries too."""
+    """Return whether a refutation says that it holds for later queries too."""
     return refutation.strip().lower().startswith(STANDING.strip().lower())
 
 
@@ -197,7 +197,7 @@ def is_standing(refutation: str) -> bool:
 
 
 def same(first: Requirement, second: Requirement) -> bool:
-    """Whether both ask for the same: all lengths are one wish, whatever the number, and so are those of sentences."""
+    """Return whether both ask for the same: all lengths do, whatever the number, and so do those of sentences."""
     if any(first.kind in kinds and second.kind in kinds for kinds in (_LENGTHS, _SENTENCES)):
         return True
     if first.kind in ("word", "phrase") and second.kind in ("word", "phrase"):
@@ -206,7 +206,7 @@ def same(first: Requirement, second: Requirement) -> bool:
 
 
 def conflicts(first: Requirement, second: Requirement) -> bool:
-    """Whether meeting one can undo the other.
+    """Return whether meeting one can undo the other.
 
     They want different things in one place, one changes what the other puts in, or they are opposite manners.
     """
@@ -221,7 +221,7 @@ def conflicts(first: Requirement, second: Requirement) -> bool:
 
 
 def goes_with(requirement: Requirement, earlier: Iterable[Requirement]) -> bool:
-    """Whether it neither repeats nor contradicts an earlier requirement."""
+    """Return whether it neither repeats nor contradicts an earlier requirement."""
     return not any(same(requirement, other) or conflicts(requirement, other) for other in earlier)
 
 

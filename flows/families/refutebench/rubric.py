@@ -55,76 +55,78 @@ REFUTE_RATING = Rubric(
         Sample(name=EVALUATOR, size=100),  # "100 data points from the machine translation dataset"
     ),
 )
-"""Departure: the paper asks for the first two with the query, the answer and the refutation before people (4.4.1), and
-for the third with the new answer as well (4.4.2), in two rounds; we ask for all in one form, and the guideline for the
-first two before the new answer is read."""
+"""Departure: the paper asks for the first two while people see the query, the answer and the refutation (4.4.1), and
+for the third with the new answer as well (4.4.2), in two rounds. We ask for all three in one form; the guideline says
+to answer the first two before reading the new answer."""
 
 
 def tasks(ratings: Iterable[Rating], seed: int, rubric: Rubric = REFUTE_RATING) -> list[Task]:
-    """The samples, each drawn of what those before it left; all that there is, where there is less.
+    """The samples, each drawn from what those before it left; all of it if there is less.
 
-    Which they are depends on the run seed and on what is shown, not on the ratings' order, nor on who evaluates. The
-    evaluated models stand in each in equal numbers, so far as they have so many: "responses from various LLMs".
+    They depend on the run seed and on what is shown, not on the ratings' order nor on the evaluators. The evaluated
+    models are equally frequent in each, as far as possible: "responses from various LLMs".
 
-    The paper leaves open of which protocol the first refutations are: all are of transient dialogues, for the
-    persistent one of a seed contradicts the same answer about the same thing, and differs from it in "from now on".
+    The paper leaves open which protocol the first refutations belong to. Ours are of transient dialogues: the
+    persistent refutation of a seed criticises the same answer for the same thing, and differs in "from now on".
     """
     candidates: dict[str, Rating] = {}
-    for one in sorted(filter(_answers_it, ratings), key=lambda one: (one.evaluator, one.key)):
-        candidates.setdefault(_task(one, "", rubric).id, one)
+    for rating in sorted(filter(_rates_next_answer, ratings), key=lambda rating: (rating.evaluator, rating.key)):
+        candidates.setdefault(_task(rating, "", rubric).id, rating)
     drawn: list[Task] = []
     for sample in rubric.samples:
         by_model: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for shown, one in candidates.items():
-            if _belongs(one, sample.name):
-                by_model[one.model].append((content_hash(seed, sample.name, shown), shown))
-        in_turn = sorted((turn, *each) for own in by_model.values() for turn, each in enumerate(sorted(own)))
+        for shown, rating in candidates.items():
+            if _belongs(rating, sample.name):
+                by_model[rating.model].append((content_hash(seed, sample.name, shown), shown))
+        in_turn = sorted(
+            (turn, *entry) for drawn_of_model in by_model.values() for turn, entry in enumerate(sorted(drawn_of_model))
+        )
         drawn += [_task(candidates.pop(shown), sample.name, rubric) for *_, shown in in_turn[: sample.size]]
     return drawn
 
 
 def evaluators_ratings(ratings: Iterable[Rating], sampled: Sequence[Task]) -> Iterator[Annotation]:
-    """What each evaluator gave for the answers that people rate (section 4.4.2)."""
-    given = list(filter(_answers_it, ratings))
-    by_key = {one.key: one for one in given}
+    """Each evaluator's ratings of the answers that people rate (section 4.4.2)."""
+    rated = list(filter(_rates_next_answer, ratings))
+    by_key = {rating.key: rating for rating in rated}
     asked = {_place(by_key[task.item_key]): task for task in sampled}
-    for one in given:
-        if (task := asked.get(_place(one))) is not None:
-            answers = {FOLLOWING: str(one.rating)}
-            yield Annotation(task=task.id, key=task.key, rubric=task.rubric, version=task.version, by=one.evaluator,
-                             answers=answers, source=one.id)  # fmt: skip
+    for rating in rated:
+        if (task := asked.get(_place(rating))) is not None:
+            answers = {FOLLOWING: str(rating.rating)}
+            yield Annotation(task=task.id, key=task.key, rubric=task.rubric, version=task.version, by=rating.evaluator,
+                             answers=answers, source=rating.id)  # fmt: skip
 
 
-def _answers_it(one: Rating) -> bool:
-    """Whether it is R(a_{i+1}, r_i) of a transient dialogue."""
-    number = one.refutation_number
-    return one.protocol == "transient" and number is not None and one.answer_number == number + 1
+def _rates_next_answer(rating: Rating) -> bool:
+    """Return whether a rating is R(a_{i+1}, r_i) of a transient dialogue."""
+    number = rating.refutation_number
+    return rating.protocol == "transient" and number is not None and rating.answer_number == number + 1
 
 
-def _belongs(one: Rating, sample: str) -> bool:
+def _belongs(rating: Rating, sample: str) -> bool:
     if sample == TEMPLATE_FIRST:
-        return one.refuter == "template" and one.refutation_number == 0
+        return rating.refuter == "template" and rating.refutation_number == 0
     if sample == EVALUATOR:  # "along with refutation instructions generated by LLaMA3.1-70b-Inst"
-        return one.refuter == "agent" and one.task == "translation"
-    return one.refuter == "agent" and one.refutation_number == (0 if sample == AGENT_FIRST else 2)
+        return rating.refuter == "agent" and rating.task == "translation"
+    return rating.refuter == "agent" and rating.refutation_number == (0 if sample == AGENT_FIRST else 2)
 
 
-def _place(one: Rating) -> tuple[str, int | None]:
-    return one.dialogue, one.refutation_number
+def _place(rating: Rating) -> tuple[str, int | None]:
+    return rating.dialogue, rating.refutation_number
 
 
-def _task(one: Rating, sample: str, rubric: Rubric) -> Task:
-    """What people see of a rating: nothing of who refuted, who answered, who rated, and how.
+def _task(rating: Rating, sample: str, rubric: Rubric) -> Task:
+    """The task for people of a rating: it hides who refuted, who answered, who rated, and the rating.
 
-    Its key is that of the refutation, so that another evaluator leaves what people did as it is.
+    Its key is that of the refutation, so that people's answers stay valid with another evaluator.
     """
     turns = [
-        Turn(speaker=SPEAKERS["user"], text=one.query),
-        *(Turn(speaker=SPEAKERS[turn.role], text=turn.text) for turn in one.earlier),
-        Turn(speaker=SPEAKERS["assistant"], text=one.previous),
+        Turn(speaker=SPEAKERS["user"], text=rating.query),
+        *(Turn(speaker=SPEAKERS[turn.role], text=turn.text) for turn in rating.earlier),
+        Turn(speaker=SPEAKERS["assistant"], text=rating.previous),
     ]
     shown: dict[str, str | tuple[Turn, ...]] = {
-        "dialogue": tuple(turns), "refutation": one.refutation, "response": one.response,
+        "dialogue": tuple(turns), "refutation": rating.refutation, "response": rating.response,
     }  # fmt: skip
-    key = key_of("task", rubric.name, one.dialogue, {"refutation": one.refutation_number or 0, "sample": sample})
-    return task_of(one, rubric, shown, sample=sample).model_copy(update={"key": key})
+    key = key_of("task", rubric.name, rating.dialogue, {"refutation": rating.refutation_number or 0, "sample": sample})
+    return task_of(rating, rubric, shown, sample=sample).model_copy(update={"key": key})

@@ -14,15 +14,15 @@ def show(record: Record) -> str:
         case RefutationDialogue():
             after = f", C = {record.unrelated}" if record.unrelated else ""
             head = f"{record.task} · {record.protocol}{after} · {record.model}, refuted by {record.refuter}"
-            said = [f"**{SPEAKERS[turn.role]}{_mark(turn)}:** {_lines(turn.text)}" for turn in record.turns]
-            return "\n\n".join([f"{head} (style: {record.style})", *said])
+            turns = [f"**{SPEAKERS[turn.role]}{_mark(turn)}:** {_lines(turn.text)}" for turn in record.turns]
+            return "\n\n".join([f"{head} (style: {record.style})", *turns])
         case Rating():
             of = f"r{record.refutation_number}" if record.refutation_number is not None else "the query"
             head = f"{record.task} · {record.protocol} · {record.model} · a{record.answer_number} by {of}"
             shown = {"Before": record.previous, "Refutation": record.refutation, "After": record.response}
             texts = [f"**{name}:** {_lines(text)}" for name, text in shown.items() if text]
-            given = f"**{record.evaluator}: {record.rating}**\n\n{_quoted(record.explanation)}"
-            return "\n\n".join([head, f"**Query:** {_lines(record.query)}", *texts, given])
+            rating = f"**{record.evaluator}: {record.rating}**\n\n{_quoted(record.explanation)}"
+            return "\n\n".join([head, f"**Query:** {_lines(record.query)}", *texts, rating])
         case ProtocolSettings():
             chosen = record.model_dump(mode="json", exclude={"id", "key", "provenance"})
             return "\n".join(f"- {name}: {value}" for name, value in chosen.items())

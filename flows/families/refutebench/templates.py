@@ -30,14 +30,14 @@ def refute(
         words = _known(seed_text, lexicon)
         if not words:
             raise Drop("no word of the table", seed_text)
-        used = {one.old for one in before if one.kind == "translation"}
+        used = {requirement.old for requirement in before if requirement.kind == "translation"}
         left = {word: _left(word, lexicon[word], response, before) for word in words if word not in used}
-        left = {word: found for word, found in left.items() if found}
+        left = {word: requirements for word, requirements in left.items() if requirements}
         if not left:
             raise Drop("no translation left", ", ".join(words))
         chosen = rng.choice(left[rng.choice(list(left))])
     else:
-        free = [one for one in of_style(response, task) if goes_with(one, before)]
+        free = [requirement for requirement in of_style(response, task) if goes_with(requirement, before)]
         if not free:
             raise Drop("no requirement left", response)
         chosen = rng.choice(free)
@@ -47,10 +47,12 @@ def refute(
 def _known(sentence: str, lexicon: Mapping[str, Sequence[str]]) -> list[str]:
     """The words of the lexicon that stand in the sentence in any form, in order."""
     forms = ((word, en.lemma(word)) for word in en.words(sentence))
-    found = (next((form for form in either if form in lexicon), None) for either in forms)
-    return list(dict.fromkeys(word for word in found if word is not None))
+    matches = (next((form for form in either if form in lexicon), None) for either in forms)
+    return list(dict.fromkeys(word for word in matches if word is not None))
 
 
 def _left(word: str, translations: Sequence[str], response: str, before: Sequence[Requirement]) -> list[Requirement]:
-    free = (Requirement("translation", one, word) for one in translations if one not in response)
-    return [one for one in free if goes_with(one, before)]
+    free = (
+        Requirement("translation", translation, word) for translation in translations if translation not in response
+    )
+    return [requirement for requirement in free if goes_with(requirement, before)]

@@ -1,6 +1,6 @@
-"""Proves of RefuteBench's finished rows that each is what it claims.
+"""Proofs from RefuteBench's finished rows that each is what it claims.
 
-It shares nothing with the builder but the schemas: what it finds out again, it finds out by its own code.
+The verifier shares nothing with the builder but the schemas: it computes everything again by its own code.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ from schemas.refutebench import FOCUSES, DialogueTurn, ProtocolSettings, Rating,
 
 
 def verify_seeds(rows: Iterable[Seed], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each query holds what it is about, whole, and no text stands twice among the seeds of a task."""
+    """Each query contains its whole text, and no text occurs twice among the seeds of a task."""
     seen: set[object] = set()
     for row in rows:
         problems = list(_twice(seen, row.key, row.id, (row.task, " ".join(row.text.lower().split()))))
@@ -25,7 +25,7 @@ def verify_seeds(rows: Iterable[Seed], ctx: VerifyContext) -> Iterator[Fault]:
 
 
 def verify_protocol(rows: Iterable[ProtocolSettings], ctx: VerifyContext) -> Iterator[Fault]:
-    """One record, of what the settings say."""
+    """One record, with the build's settings."""
     for place, row in enumerate(rows):
         if place:
             yield Fault(id=row.id, problem="it stands twice")
@@ -35,7 +35,7 @@ def verify_protocol(rows: Iterable[ProtocolSettings], ctx: VerifyContext) -> Ite
 
 
 def verify_dialogues(rows: Iterable[RefutationDialogue], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each dialogue has the turns of its protocol, about its seed; every model met the same focus at the same place."""
+    """Each dialogue has the turns of its protocol, on its seed; every model met the same focus at the same place."""
     seeds = {seed.key: seed for seed in ctx.rows("seeds")}
     tasks = {seed.query: seed.task for seed in seeds.values()}
     seen: set[object] = set()
@@ -82,7 +82,7 @@ def _turn_problems(row: RefutationDialogue, rounds: int) -> Iterator[str]:
         yield f"its turns are not those of a {row.protocol} dialogue"
     if any(turn.role != ("assistant" if place % 2 else "user") for place, turn in enumerate(row.turns)):
         yield "user and assistant do not take turns"
-    if any(one.kind != other.kind for one, other in list(pairwise(row.turns))[::2]):
+    if any(asked.kind != answer.kind for asked, answer in list(pairwise(row.turns))[::2]):
         yield "an answer is not of the kind of what it answers"
     if any(not turn.text.strip() for turn in row.turns):
         yield "somebody says nothing"
@@ -101,8 +101,8 @@ def _refutation_problems(row: RefutationDialogue) -> Iterator[str]:
 
 
 def verify_ratings(rows: Iterable[Rating], ctx: VerifyContext) -> Iterator[Fault]:
-    """Each rating is the last that its explanation gives, and shows its dialogue's own texts."""
-    dialogues = {one.id: one for one in ctx.rows("dialogues")}
+    """Each rating is the last in its explanation, and shows the texts of its dialogue."""
+    dialogues = {dialogue.id: dialogue for dialogue in ctx.rows("dialogues")}
     seen: set[object] = set()
     for row in rows:
         slot = row.dialogue, row.evaluator, row.aspect, row.refutation_number, row.answer_number
@@ -149,7 +149,7 @@ def _shown_problems(row: Rating, dialogue: RefutationDialogue) -> Iterator[str]:
 
 
 def _between(dialogue: RefutationDialogue, number: int) -> tuple[DialogueTurn, ...]:
-    """What was said after the query, before the answer that the refutation of this number is about."""
-    said = [turn for turn in dialogue.turns if turn.kind != "unrelated"]
-    refutations = [place for place, turn in enumerate(said) if (turn.role, turn.kind) == ("user", "refutation")]
-    return tuple(said[1 : refutations[number] - 1])
+    """The turns after the query and before the answer that the refutation of this number criticises."""
+    turns = [turn for turn in dialogue.turns if turn.kind != "unrelated"]
+    refutations = [place for place, turn in enumerate(turns) if (turn.role, turn.kind) == ("user", "refutation")]
+    return tuple(turns[1 : refutations[number] - 1])

@@ -44,6 +44,6 @@ def view(record: Record) -> View:
                 ),
             )
         case ProtocolSettings():
-            said = record.model_dump(mode="json", exclude={"id", "key", "provenance"})
-            return View(title="protocol", lines=tuple(Line(name, (str(value),)) for name, value in said.items()))
+            fields = record.model_dump(mode="json", exclude={"id", "key", "provenance"})
+            return View(title="protocol", lines=tuple(Line(name, (str(value),)) for name, value in fields.items()))
     raise TypeError(f"RefuteBench has no {type(record).__name__}")

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from flows.construct.engine import Family, Paper, Part, all_, each, expand
 from flows.construct.estimates import Expected
-from flows.construct.evaluation import Evaluation, Request, Selection
 from flows.construct.people import sample
 from flows.construct.release import Released
 from flows.families.uraq.charts import conflict_charts, evaluation_charts, item_charts, statement_charts
-from flows.families.uraq.contexts import URAQ, draw_contexts
+from flows.families.uraq.contexts import draw_contexts
+from flows.families.uraq.evaluation import EVALUATION
 from flows.families.uraq.method import (
     arrange_contexts,
     ask_question,
@@ -18,13 +18,11 @@ from flows.families.uraq.method import (
     make_conflict,
     manipulate,
     prescreen,
-    to_read,
     wish_types,
     write_statements,
 )
 from flows.families.uraq.prompts import (
     ANSWER_SINGLE_HOP,
-    ANSWER_WITH_CONTEXT,
     ASK_QUESTION,
     CONTRADICT,
     MANIPULATE,
@@ -32,13 +30,12 @@ from flows.families.uraq.prompts import (
     WRITE_STATEMENTS,
 )
 from flows.families.uraq.rubric import CHECK, tasks
-from flows.families.uraq.score import ScoredRow, score
 from flows.families.uraq.settings import UraqSettings
 from flows.families.uraq.show import show
 from flows.families.uraq.verify import verify_conflicts, verify_evaluation, verify_items, verify_statements
 from flows.families.uraq.view import view
 from schemas.source import QASource, Statement
-from schemas.uraq import NEEDS, SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
+from schemas.uraq import SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
 
 FAMILY = Family(
     name="uraq",
@@ -129,15 +126,7 @@ FAMILY = Family(
     ),
     show=show,
     view=view,
-    evaluation=Evaluation(
-        parts=("evaluation",),
-        selection=Selection("context_counts", lambda row: row.n_contexts if row.dataset == URAQ else None),
-        prompts=(ANSWER_WITH_CONTEXT,),
-        requests=lambda row, settings: [Request(need, ANSWER_WITH_CONTEXT, to_read(row, need)) for need in NEEDS],
-        level="n_contexts",
-        scored=ScoredRow.of,
-        score=lambda rows, predictions, partial, settings: score(rows, predictions, partial),
-    ),
+    evaluation=EVALUATION,
     reads="items",
     folder=Path(__file__).parent,
     rules_advice="the rules know the packaged facts alone: for other sources name a model",

@@ -101,7 +101,7 @@ def evaluation_charts(ctx: ChartContext[EvaluationRow]) -> Sequence[Chart]:
 def _similarity(ctx: ChartContext[StatementPair, UraqSettings]) -> Histogram:
     """Dropped statements by the cosine they were dropped for, kept ones by that to the nearest kept one."""
     dropped: Counter[float] = Counter(
-        round(one.value, DECIMALS) for one in ctx.dropped("deduplicate") if one.value is not None
+        round(drop.value, DECIMALS) for drop in ctx.dropped("deduplicate") if drop.value is not None
     )
     survivors: Records[Statement] = ctx.kept("deduplicate")
     caption = "Dropped: cosine with the statement named in the drop. Kept: cosine with the nearest kept statement"
@@ -125,15 +125,18 @@ def _nearest(survivors: Records[Statement], embedder: Embedder, seed: int) -> Co
     drawn = sorted(rng.sample(range(total), min(COMPARED, total)))
     wanted = set(drawn)
     vectors = np.concatenate(
-        [embedder.embed(texts) for texts in _tiles(one.text for n, one in enumerate(survivors) if n in wanted)]
+        [
+            embedder.embed(texts)
+            for texts in _tiles(statement.text for n, statement in enumerate(survivors) if n in wanted)
+        ]
     )
     places = np.array(drawn)
     nearest = np.full(len(drawn), -1.0, np.float32)
     start = 0
-    for texts in _tiles(one.text for one in survivors):
+    for texts in _tiles(statement.text for statement in survivors):
         cosines = vectors @ embedder.embed(texts).T
-        own = np.flatnonzero((places >= start) & (places < start + len(texts)))
-        cosines[own, places[own] - start] = -1.0
+        same = np.flatnonzero((places >= start) & (places < start + len(texts)))
+        cosines[same, places[same] - start] = -1.0
         np.maximum(nearest, cosines.max(axis=1), out=nearest)
         start += len(texts)
     return Counter(round(float(cosine), DECIMALS) for cosine in nearest)
@@ -146,7 +149,7 @@ def _tiles(texts: Iterator[str]) -> Iterator[list[str]]:
 
 def _by_count(counts: Counter[str]) -> Mapping[str, int]:
     """Most frequent first, by the alphabet among equals."""
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _counted(number: int, what: str) -> str:

@@ -1,6 +1,6 @@
 """Other people's question answering data as conflicts: two texts, two answers (section 4.1, table 1).
 
-Some sources bring both sides (`take_sides`); of the others one side is asked for, and must meet
+Some sources have both sides (`take_sides`). For the others the builder writes the second side, which must pass
 `contradiction_problem`.
 """
 
@@ -12,35 +12,30 @@ from typing import Protocol
 from flows.construct.engine import Drop
 from flows.families.uraq import checks
 from flows.language import en
-from flows.scoring.qa import normalise_answer, number_value
+from flows.language.en.tokens import word_set
+from flows.scoring.number_value import number_value
+from flows.scoring.qa import normalise_answer
 from schemas.source import QASource
 from schemas.uraq import AnswerType
 
 FORMAT_MAX_CONTEXTS = {"hotpotqa": 32}  # table 1, HotpotQA: 1, 2, 4, ... 32
 MAX_CONTEXTS = 64
-"""Of every other format: table 1's count for DisentQA, 1, 2, 4, ... 64, as far as the pool allows it."""
+"""For every other format: table 1's count for DisentQA, 1, 2, 4, ... 64, as far as there are contexts."""
 
 MIN_UNCHANGED = 0.8
-"""How much of the evidence a contradiction leaves as it is (our choice; the paper gives no number): twice
-the words both texts have in the same order, by the words of both, the two answers' own words left out."""
+"""Least share of the evidence that a contradiction leaves unchanged (our choice; the paper gives no number): twice the
+words that both texts have in the same order, divided by the words of both, without the words of the two answers."""
 MIN_SHARED = 0.5
-"""How much of the question's meaning a free-text side must repeat to be read at all (our choice)."""
+"""Least share of the question's content words that a free-text side must repeat (our choice)."""
 
 TRUTHS = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
-NEGATIONS = frozenset(
-    {
-        "not", "no", "never", "none", "neither", "nobody", "nothing", "without", "impossible", "unable", "unlikely",
-        "lack", "fail",
-    }
-)  # fmt: skip
-"""Base forms of the words that turn a sentence round."""
-FILLERS = frozenset(
-    {
-        "nor", "either", "possible", "able", "likely", "hypothetically", "theoretically", "any", "some", "ever", "also",
-        "still", "necessarily", "even", "exist", "actually",
-    }
-)  # fmt: skip
-"""Base forms that come and go between a question and its answer without changing what is said."""
+NEGATIONS = word_set("not no never none neither nobody nothing without impossible unable unlikely lack fail")
+"""Base forms of the words that negate a sentence."""
+FILLERS = word_set(
+    "nor either possible able likely hypothetically theoretically any some ever also still necessarily even exist "
+    "actually"
+)
+"""Base forms that a question may have and its answer lack, or the reverse, with the same meaning."""
 
 
 def context_counts(dataset: str) -> tuple[int, ...]:
@@ -71,11 +66,11 @@ class Sides:
 
 
 def take_sides(source: QASource) -> Sides:
-    """Which of a source's two sides agrees with its ground truth.
+    """The source's two sides, told apart by its ground truth.
 
-    Where the ground truth is yes or no (or true or false), each side's answer is read as yes or no
-    (`polarities`), and yes and no take the place of the sentences. Elsewhere the side whose answer has the
-    normal form of a gold answer is the original. Raises `Drop` where neither tells.
+    If the ground truth is yes or no (or true or false), each side's answer is read as yes or no (`polarities`), and yes
+    and no replace the sentences. Elsewhere the side whose answer has the normal form of a gold answer is the original.
+    Raises `Drop` where that does not decide.
     """
     if len(source.sides) != 2:
         raise Drop("not two sides", evidence=str(len(source.sides)))
@@ -107,24 +102,23 @@ def take_sides(source: QASource) -> Sides:
 def polarities(question: str, first: str, second: str) -> tuple[str, str]:
     """Two opposite answers to a yes/no question as ("yes", "no") or ("no", "yes"). Raises `Drop`.
 
-    A side repeats the question when both have the same base forms of meaning-bearing words, negations and
-    fillers left out. It says yes when it holds as many negations as the question, or two more or fewer;
-    else no.
+    A side repeats the question if both have the same content words in base form, without negations and fillers. It
+    says yes if it has as many negations as the question, or two more or fewer; else no.
 
-    - Both repeat it, with different answers: so they say.
-    - Both repeat it with the same answer: they differ in who does what to whom. The one that keeps the
-      question's order says yes, the other no.
-    - One repeats it: so it says; the other, put against it, says the opposite.
-    - Neither does, but both repeat each other, with different answers: so they say (the source has
-      corrected the question's spelling, say).
+    - Both repeat it, with different answers: these count.
+    - Both repeat it with the same answer: they differ in who does what to whom. The one that keeps the question's order
+      says yes, the other no.
+    - One repeats it: its answer counts, and the other side says the opposite.
+    - Neither does, but both repeat each other, with different answers: these count (the source may have corrected the
+      question's spelling).
 
-    What is left is undecided, and so is a side that shares less than `MIN_SHARED` with the question.
+    Anything else is undecided, and so is a side that shares less than `MIN_SHARED` with the question.
 
-    Of ConflictQA's 805 rows of the development set this decides 799. Read by hand, 50 of 50 were right;
-    of the 713 whose gold facts are known (from StrategyQA), all put the ground truth on the facts' side.
+    This decides 799 of the 805 rows of ConflictQA's development set. Of 50 read by hand, 50 were right; in all of the
+    713 whose gold facts are known (from StrategyQA), the ground truth is on the side of the facts.
     """
-    asked = _Said.of(question)
-    sides = _Said.of(first), _Said.of(second)
+    asked = _Proposition.of(question)
+    sides = _Proposition.of(first), _Proposition.of(second)
     says = tuple(_yes_or_no(side.negations == asked.negations) for side in sides)
     repeats = tuple(side.words == asked.words for side in sides)
     evidence = f"{question} / {first} / {second}"
@@ -144,15 +138,15 @@ def polarities(question: str, first: str, second: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class _Said:
-    """What a sentence says, by its base forms."""
+class _Proposition:
+    """The statement of a sentence: its content words in base form."""
 
     order: tuple[str, ...]
     negations: int
-    """0 or 1: two negations undo each other."""
+    """0 or 1: two negations cancel out."""
 
     @classmethod
-    def of(cls, text: str) -> "_Said":
+    def of(cls, text: str) -> "_Proposition":
         lemmas = en.content_lemmas(text)
         order = tuple(lemma for lemma in lemmas if lemma not in NEGATIONS and lemma not in FILLERS)
         return cls(order, sum(lemma in NEGATIONS for lemma in lemmas) % 2)
@@ -161,8 +155,8 @@ class _Said:
     def words(self) -> "Counter[str]":
         return Counter(self.order)
 
-    def share_of(self, asked: "_Said") -> float:
-        """How much of what is asked this repeats: 0..1; 1 where nothing is asked."""
+    def share_of(self, asked: "_Proposition") -> float:
+        """The share of the question that this repeats: 0..1; 1 for a question without content words."""
         return (self.words & asked.words).total() / len(asked.order) if asked.order else 1.0
 
 
@@ -187,9 +181,9 @@ class Contradiction(Protocol):
 
 
 def answer_to_contradict(source: QASource) -> str:
-    """The gold answer that is to be contradicted: the first that the evidence holds, or yes or no.
+    """The gold answer to contradict: the first that the evidence contains, or yes or no.
 
-    Raises `Drop` where no rewriting of the evidence could make a conflict that can be scored.
+    Raises `Drop` if no rewriting of the evidence could make a conflict that can be scored.
     """
     if source.evidence is None or not source.evidence.strip():
         raise Drop("no evidence")
@@ -199,10 +193,10 @@ def answer_to_contradict(source: QASource) -> str:
         raise Drop("answer does not fit its question", evidence=f"{source.question} / {all_answers}")
     if boolean:
         return normalise_answer(boolean[0])
-    there = [answer.strip() for answer in source.answers if en.contains(source.evidence, answer)]
-    if not there:
+    contained = [answer.strip() for answer in source.answers if en.contains(source.evidence, answer)]
+    if not contained:
         raise Drop("answer not in evidence", evidence=all_answers)
-    fitting = [answer for answer in there if checks.is_number(answer) or _is_entity(answer)]
+    fitting = [answer for answer in contained if checks.is_number(answer) or _is_entity(answer)]
     if not fitting:
         raise Drop("answer is neither a number nor a single entity", evidence=all_answers)
     if en.contains(source.question, fitting[0]):
@@ -217,10 +211,9 @@ def _is_entity(answer: str) -> bool:
 def contradiction_problem(question: str, answer: str, evidence: str, other: Contradiction) -> tuple[str, str] | None:
     """(reason, what to do) where `other` does not contradict `answer` and `evidence`; None where it does.
 
-    The other answer is of the same type, differs after normalisation, and stands in the other evidence,
-    where the old answer no longer does; the other evidence says something else and is otherwise mostly
-    the same (`MIN_UNCHANGED`). Yes and no stand in no evidence; for them the evidence need only differ in
-    meaning-bearing words.
+    The other answer has the same type, differs after normalisation, and occurs in the other evidence, where the old
+    answer no longer does; the other evidence says something else and is otherwise mostly the same (`MIN_UNCHANGED`).
+    Yes and no occur in no evidence: for them it need only differ in content words.
     """
     if problem := _answers_problem(question, answer, other.answer, other.evidence):
         return problem
@@ -235,7 +228,7 @@ def contradiction_problem(question: str, answer: str, evidence: str, other: Cont
 
 
 def _answers_problem(question: str, old: str, new: str, new_evidence: str) -> tuple[str, str] | None:
-    """What is wrong with two answers and the evidence for the new one."""
+    """The problem with two answers and the evidence for the new one."""
     kind = answer_type_of(question, old)
     if answer_type_of(question, new) != kind or (kind == "entity" and not _is_entity(new)):
         return "answer is of another type", f"{new!r} is not one {kind} as {old!r} is"
@@ -251,10 +244,10 @@ def _answers_problem(question: str, old: str, new: str, new_evidence: str) -> tu
 
 
 def share_unchanged(old: str, new: str, answers: tuple[str, str]) -> float:
-    """How much of two texts is the same: 2 x the words common in order / the words of both; 0..1.
+    """The share of two texts that is the same: 2 x the words common in order / the words of both; 0..1.
 
-    The words of the answers are left out; 1 where nothing else is there.
+    The words of the answers are ignored; 1 where nothing else is left.
     """
-    apart = {word for answer in answers for word in en.words(answer)}
-    before, after = ([word for word in en.words(text) if word not in apart] for text in (old, new))
+    ignored = {word for answer in answers for word in en.words(answer)}
+    before, after = ([word for word in en.words(text) if word not in ignored] for text in (old, new))
     return SequenceMatcher(None, before, after, autojunk=False).ratio()

@@ -176,7 +176,7 @@ class ContextCandidates:
         return np.flatnonzero(left).astype(np.int32)
 
     def _with_any(self, index: dict[str, list[int]], words: frozenset[str]) -> NDArray[np.bool_]:
-        """Which of the pairs have one of the words."""
+        """A mask of the pairs that have one of the words."""
         matches = np.zeros(len(self._sides), bool)
         for word in words:
             matches[index.get(word, [])] = True

@@ -375,5 +375,5 @@ def messages(row: EvaluationRow, need: Need) -> list[Message]:
 
 
 def to_read(row: EvaluationRow, need: Need) -> ToRead:
-    """What the evaluated model is given."""
+    """The row as the evaluated model reads it."""
     return ToRead(need=need, contexts=row.contexts, question=row.question)

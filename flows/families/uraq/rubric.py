@@ -1,4 +1,4 @@
-"""What people check of URAQ's items: the pair of statements, and what follows from each."""
+"""The form in which people check URAQ's items: the pair of statements, and what follows from each."""
 
 import heapq
 from collections.abc import Iterable
@@ -53,11 +53,11 @@ CHECK = Rubric(
     overlaps=True,
     samples=(Sample(name=ITEMS, size=200),),
 )
-"""The paper says nothing of a human check; the size of the sample is ours."""
+"""The paper has no human check; the size of the sample is ours."""
 
 
 def tasks(items: Iterable[UraqItem], seed: int) -> list[Task]:
-    """The sample of finished items, whatever order they come in; all of them, where there are not so many."""
+    """The sample of finished items, independent of their order; all of them if there are fewer."""
     drawn = heapq.nsmallest(CHECK.samples[0].size, items, key=lambda item: content_hash(seed, ITEMS, item.key))
     return [task_of(item, CHECK, _shown(item), sample=ITEMS) for item in drawn]
 
@@ -66,4 +66,4 @@ def _shown(item: UraqItem) -> dict[str, str]:
     steps = "\n".join(
         f"{number}. {step.text} ({step.original} | {step.manipulated})" for number, step in enumerate(item.steps, 1)
     )
-    return {**{one.name: getattr(item, one.name) for one in CHECK.shows if one.name != "steps"}, "steps": steps}
+    return {**{shown.name: getattr(item, shown.name) for shown in CHECK.shows if shown.name != "steps"}, "steps": steps}

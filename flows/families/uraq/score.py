@@ -1,46 +1,64 @@
-"""URAQ's three accuracies and the two analyses of errors (paper, sections 4.3 and 5.2 to 5.3, appendix D).
+"""Scores replies to URAQ's evaluation rows.
 
-Every share lies in 0..1. An item counts at a context count where all the replies that the accuracy asks
-for are there; a share of nothing is None, with n = 0.
+    python uraq.py PREDICTIONS.jsonl DATA [DATA ...]        (DATA: Parquet, which needs pyarrow, or JSONL)
 
-The answer is what the `<output>` tag holds. It is right as follows.
+Anonymous, "Do Retrieval-Augmented Language Models Adapt to Varying User Needs?": three accuracies (section 4.3) and
+two analyses of errors (sections 5.2 and 5.3, appendix D). Part of Touchstone; Apache License 2.0. Needs Python 3.10.
 
-- Expected "I don't know": it is a refusal (`REFUSALS`).
-- number: it has the expected value ("3.0", "three" and "3" are one). A unit makes it wrong, as the prompt
-  forbids units.
+A prediction's variant is the user need; every share lies in 0..1. An item counts at a context count where all the
+replies that the accuracy asks for are there; a share of nothing is None, with n = 0. The answer is what the last
+`<output>` tag holds. It is right as follows.
+
+- Expected "I don't know": it is a refusal.
+- number: it has the expected value ("3.0", "three" and "3" are one), without a unit, which the prompt forbids.
 - boolean: it is yes (or true), or no (or false), as expected, and nothing beside it.
 - entity: it has the expected SQuAD normal form.
 
-Departure: a reply without `<output>` is wrong, since the prompt asks for the tag; the paper's appendix D
-counts one as right that a reader understands. The table "replies without <output>" tells how many there are.
+Departure: a reply without `<output>` is wrong, since the prompt asks for the tag; the paper's appendix D counts one as
+right that a reader understands. The table "replies without <output>" tells how many there are.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-import pandas as pd
+from flows.scoring.number_value import number_value
+from flows.scoring.qa import normalise_answer
+from flows.scoring.scorer import (
+    Account,
+    CannotScore,
+    Cell,
+    Row,
+    Scores,
+    command_line,
+    group_of,
+    matched,
+    mean,
+    means,
+    predictions_of,
+    rows_of,
+    run,
+    show,
+)
 
-from flows.scoring.qa import normalise_answer, number_value
-from flows.scoring.tables import Layout, ScoreError, ScoreTables, cells, fitting, means
-from schemas.base import Frozen
-from schemas.prediction import Prediction
-from schemas.uraq import DONT_KNOW, NEEDS, SETTINGS, AnswerType, EvaluationRow, Need, Setting
-
-CHARACTERS_PER_TOKEN = 4  # the usual estimate for English; exact counts depend on the model
+COLUMNS = ("id", "item_id", "setting", "n_contexts", "contexts", "answer_type", "expected", "dataset")
+FORM = {"id": "THE ROW'S id", "variant": "context-first", "prediction": "So it is <output>3</output>"}
+"""A row of predictions."""
+NEEDS = ("context-exclusive", "context-first", "memory-first")
+MEMORY_NEEDS = ("context-first", "memory-first")
+SETTINGS = ("match", "conflict", "irrelevant")
+CHALLENGES = ("conflict", "irrelevant")  # section 5.3.2
 SHORT_CONTEXTS = 4  # section 5.3.1, "up to four retrieved context segments"
-FEWEST_CONTEXTS = 1  # table 3, "incorrectly with 1 retrieved context"
-MEMORY_NEEDS: tuple[Need, ...] = ("context-first", "memory-first")
-CHALLENGES: tuple[Setting, ...] = ("conflict", "irrelevant")  # section 5.3.2
-SINGLE_NEGATIVES = frozenset({"no", "none", "0"})  # section 5.2, 'responses such as "no," "none," or "0"'
-REFUSALS = frozenset(
-    {
-        "i dont know", "i do not know", "dont know", "do not know", "idk", "unknown", "i am not sure", "im not sure",
-        "not sure", "i am unsure", "unsure", "i cannot answer", "i cant answer", "cannot answer", "cant answer",
-        "unanswerable", "no answer", "not enough information", "insufficient information", "cannot be determined",
-        "cant be determined", "not specified", "not mentioned",
-    }
-)  # fmt: skip
+CHARACTERS_PER_TOKEN = 4  # the usual estimate for English; exact counts depend on the model
+DONT_KNOW = "I don't know"
+SINGLE_NEGATIVES = {"no", "none", "0"}  # section 5.2, 'responses such as "no," "none," or "0"'
+REFUSALS = {
+    "i dont know", "i do not know", "dont know", "do not know", "idk", "unknown", "i am not sure", "im not sure",
+    "not sure", "i am unsure", "unsure", "i cannot answer", "i cant answer", "cannot answer", "cant answer",
+    "unanswerable", "no answer", "not enough information", "insufficient information", "cannot be determined",
+    "cant be determined", "not specified", "not mentioned",
+}  # fmt: skip
 """Normal forms of the replies that are refusals."""
 REFUSAL_STARTS = ("i dont know ", "i do not know ")
 """A refusal may go on after these: "I don't know based on the provided information"."""
@@ -49,43 +67,16 @@ TRUTH_VALUES = {"yes": True, "true": True, "no": False, "false": False}
 _TAG = re.compile(r"<output>(.*?)(?:</output>|\Z)", re.IGNORECASE | re.DOTALL)
 
 
-class ScoredRow(Frozen):
-    """What scoring keeps of an evaluation row; its contexts, which are most of it, are not."""
-
-    id: str
-    item_id: str
-    setting: Setting
-    n_contexts: int
-    answer_type: AnswerType
-    expected: Mapping[Need, str]
-    tokens: float
-    dataset: str
-
-    @classmethod
-    def of(cls, row: EvaluationRow) -> "ScoredRow":
-        """The part of `row` that is kept; tokens are the contexts' characters / 4."""
-        return cls(
-            id=row.id, item_id=row.item_id, setting=row.setting, n_contexts=row.n_contexts,
-            answer_type=row.answer_type, expected=row.expected, dataset=row.dataset,
-            tokens=sum(map(len, row.contexts)) / CHARACTERS_PER_TOKEN,
-        )  # fmt: skip
+# ---- one reply ----
 
 
-@dataclass(frozen=True)
-class Reply:
-    """A model's reply as it is read: the answer, and whether it stood in an `<output>` tag."""
-
-    answer: str
-    tagged: bool
-
-
-def read_reply(text: str) -> Reply:
-    """The last `<output>` of the reply, or the whole of a reply without one.
+def read_reply(text: str) -> tuple[str, bool]:
+    """Return the last `<output>` of the reply (or the whole of a reply without one), and whether there is a tag.
 
     A tag that is never closed ends with the reply: closing tags are often the stop sequence.
     """
-    found = _TAG.findall(text)
-    return Reply(found[-1].strip(), True) if found else Reply(text.strip(), False)
+    tags = _TAG.findall(text)
+    return (tags[-1].strip(), True) if tags else (text.strip(), False)
 
 
 def normal_form(answer: str) -> str:
@@ -94,152 +85,151 @@ def normal_form(answer: str) -> str:
 
 
 def is_refusal(answer: str) -> bool:
-    """Whether the answer is one of `REFUSALS`, or begins with one of `REFUSAL_STARTS`."""
+    """Return whether the answer is one of `REFUSALS`, or begins with one of `REFUSAL_STARTS`."""
     normal = normal_form(answer)
     return normal in REFUSALS or normal.startswith(REFUSAL_STARTS)
 
 
-def is_right(answer: str, expected: str, answer_type: AnswerType) -> bool:
-    """Whether the answer is the expected one, by the rule of its type (see the module)."""
+def is_right(answer: str, expected: str, answer_type: str) -> bool:
+    """Return whether the answer is the expected one, by the rule of its type (see above)."""
     if expected == DONT_KNOW:
         return is_refusal(answer)
-    if answer_type == "number":
-        value, wanted = number_value(answer), number_value(expected)
-        return value == wanted if wanted is not None else normal_form(answer) == normal_form(expected)
+    if answer_type == "number" and (wanted := number_value(expected)) is not None:
+        return number_value(answer) == wanted
     if answer_type == "boolean":
         truth = TRUTH_VALUES.get(normal_form(answer))
         return truth is not None and truth == TRUTH_VALUES.get(normal_form(expected))
     return normal_form(answer) == normal_form(expected)
 
 
-def score(rows: Iterable[ScoredRow], predictions: Iterable[Prediction], partial: bool = False) -> ScoreTables:
-    """Every table, by model and data set.
+# ---- the tables ----
 
-    Raises `ScoreError` where a model lacks a reply to a row under a need, has two, or has one to a row or
-    need that is not there. With `partial`, such rows are left out, and of two replies the first counts.
+
+class Reply(NamedTuple):
+    """How a reply counts."""
+
+    right: bool
+    refused: bool
+    negative: bool
+    tagged: bool
+
+
+Asked = tuple[str, str]
+"""User need and setting."""
+Place = tuple[str, str, str, int]
+"""Model, data set, item, number of contexts."""
+Replies = Mapping[Place, Mapping[Asked, Reply]]
+
+
+def graded(row: Row, need: str, text: str) -> Reply:
+    """A reply to a row under a user need."""
+    answer, tagged = read_reply(text)
+    right = tagged and is_right(answer, row["expected"][need], row["answer_type"])
+    return Reply(right, is_refusal(answer), normal_form(answer) in SINGLE_NEGATIVES, tagged)
+
+
+def score(rows: Iterable[Row], predictions: Iterable[Row], partial: bool = False) -> Scores:
+    """Return every table, by model and data set.
+
+    Raises `CannotScore` where a model lacks a reply to a row under a need, has two, or has one to a row or need that
+    does not exist. With `partial`, such rows are left out, and of two replies the first counts.
     """
-    by_id = _by_id(rows)
-    replies = _graded(by_id, predictions, partial)
-    right = _wide(replies, "right")
-    most = {dataset: max(r.n_contexts for r in by_id.values() if r.dataset == dataset) for dataset in _datasets(by_id)}
-    frames = {
-        "overall accuracy": _overall(right),
-        "case-level accuracy": _case_level(right),
-        "setting-specific accuracy": _setting_specific(right, SETTINGS, also_match=False),
-        "setting-specific accuracy, also right under match": _setting_specific(right, CHALLENGES, also_match=True),
-        "I don't know among context-exclusive errors": _refusals(right, _wide(replies, "refused")),
+    by_id, account = _by_id(rows), Account()
+    replies: dict[Place, dict[Asked, Reply]] = {}
+    answered = set()
+
+    def grade(row: Row, prediction: Row) -> tuple[Place, Asked, Reply]:
+        answered.add(row["id"])
+        place = group_of(prediction), row["dataset"], row["item_id"], row["n_contexts"]
+        need = prediction["variant"]
+        return place, (need, row["setting"]), graded(row, need, prediction["prediction"])
+
+    for place, asked, reply in matched(by_id, lambda row: NEEDS, predictions, partial, grade, account):
+        replies.setdefault(place, {})[asked] = reply
+    most: dict[str, int] = {}
+    for row in by_id.values():
+        most[row["dataset"]] = max(row["n_contexts"], most.get(row["dataset"], 0))
+    tables = {
+        **_accuracies(replies),
+        "I don't know among context-exclusive errors": _refusals(replies),
         "wrong with 1 context, right with the most": _recovered(replies, most),
         "replies without <output>": _untagged(replies),
-        "context tokens": _tokens(by_id[id_] for id_ in replies["id"].drop_duplicates()),
+        "context tokens": _tokens([by_id[id_] for id_ in answered]),
     }
-    contexts = "contexts in a row"
-    layouts = {
-        "overall accuracy": Layout("model / data set", contexts),
-        "case-level accuracy": Layout("model / data set / user need", contexts),
-        "setting-specific accuracy": Layout("model / data set / user need / setting", contexts),
-        "setting-specific accuracy, also right under match": Layout("model / data set / user need / setting", contexts),
-        "I don't know among context-exclusive errors": Layout("model / data set", "share of those errors"),
-        "wrong with 1 context, right with the most": Layout("model / data set / user need", "a share, and a number"),
-        "replies without <output>": Layout("model / data set / user need", contexts),
-        "context tokens": Layout("data set", contexts),
-    }
-    return ScoreTables.of(frames, units={"context tokens": "count"}, layouts=layouts)
+    return Scores(tables, [], account)
 
 
-def _by_id(rows: Iterable[ScoredRow]) -> dict[str, ScoredRow]:
-    by_id: dict[str, ScoredRow] = {}
-    places: set[tuple[str, Setting, int]] = set()
+def _by_id(rows: Iterable[Row]) -> dict[str, Row]:
+    """The rows, with the number of tokens in place of the contexts, which are most of a row."""
+    by_id: dict[str, Row] = {}
+    places = set()
     for row in rows:
-        place = row.item_id, row.setting, row.n_contexts
-        if row.id in by_id or place in places:
-            raise ScoreError(
-                f"rows: expected one row for item {row.item_id}, {row.setting}, {row.n_contexts} contexts, "
+        place = row["item_id"], row["setting"], row["n_contexts"]
+        if row["id"] in by_id or place in places:
+            raise CannotScore(
+                f"rows: expected one row for item {row['item_id']}, {row['setting']}, {row['n_contexts']} contexts, "
                 "found two; score one release at a time"
             )
-        by_id[row.id] = row
         places.add(place)
+        tokens = sum(map(len, row["contexts"])) / CHARACTERS_PER_TOKEN
+        by_id[row["id"]] = {**row, "contexts": None, "tokens": tokens}
     if not by_id:
-        raise ScoreError("rows: expected evaluation rows, found none; check which build is scored")
+        raise CannotScore("rows: expected evaluation rows, found none; check which build or release is scored")
     return by_id
 
 
-def _datasets(by_id: Mapping[str, ScoredRow]) -> set[str]:
-    return {row.dataset for row in by_id.values()}
-
-
-def _graded(by_id: Mapping[str, ScoredRow], predictions: Iterable[Prediction], partial: bool) -> pd.DataFrame:
-    """A line a reply: whose it is, where it belongs, and whether it is right, a refusal, a "no", tagged."""
-    return pd.DataFrame(fitting(by_id, lambda row: NEEDS, predictions, partial, _line))
-
-
-def _line(row: ScoredRow, prediction: Prediction) -> dict[str, str | int | float | bool]:
-    need: Need = prediction.variant  # type: ignore[assignment] # one of the row's variants
-    reply = read_reply(prediction.prediction)
+def _accuracies(replies: Replies) -> dict[str, list[Cell]]:
+    """Section 4.3, and section 5.3.2's accuracy in a setting and in match as well."""
     return {
-        "id": row.id,
-        "model": prediction.group,
-        "dataset": row.dataset,
-        "item": row.item_id,
-        "setting": row.setting,
-        "contexts": row.n_contexts,
-        "need": need,
-        "right": float(reply.tagged and is_right(reply.answer, row.expected[need], row.answer_type)),
-        "refused": float(is_refusal(reply.answer)),
-        "negative": float(normal_form(reply.answer) in SINGLE_NEGATIVES),
-        "tagged": float(reply.tagged),
+        "overall accuracy": _accuracy(replies, {(): [(need, setting) for need in NEEDS for setting in SETTINGS]}),
+        "case-level accuracy": _accuracy(
+            replies, {(need,): [(need, setting) for setting in SETTINGS] for need in NEEDS}
+        ),
+        "setting-specific accuracy": _accuracy(
+            replies, {(need, setting): [(need, setting)] for need in NEEDS for setting in SETTINGS}
+        ),
+        "setting-specific accuracy, also right under match": _accuracy(
+            replies,
+            {(need, setting): [(need, setting), (need, "match")] for need in NEEDS for setting in CHALLENGES},
+        ),
     }
 
 
-def _wide(replies: pd.DataFrame, value: str) -> pd.DataFrame:
-    """`value` with a line for each (model, data set, item, contexts) and a column for each (need, setting)."""
-    columns = pd.MultiIndex.from_product([NEEDS, SETTINGS], names=["need", "setting"])
-    wide = replies.pivot(index=["model", "dataset", "item", "contexts"], columns=["need", "setting"], values=value)
-    return wide.reindex(columns=columns)
+def _accuracy(replies: Replies, asked: Mapping[tuple[str, ...], Sequence[Asked]]) -> list[Cell]:
+    """By name, the shares of (item, contexts) that are right in all that the name asks for."""
+    return means(
+        ((model, dataset, *name, contexts), _all_right(given, wanted))
+        for (model, dataset, _, contexts), given in replies.items()
+        for name, wanted in asked.items()
+    )
 
 
-def _all_right(right: pd.DataFrame, places: Sequence[tuple[Need, Setting]]) -> "pd.Series[float]":
-    """1 where every place is right, else 0; nothing where one is not there."""
-    return right[list(places)].min(axis=1, skipna=False)
+def _all_right(replies: Mapping[Asked, Reply], wanted: Iterable[Asked]) -> float | None:
+    """1 where every wanted reply is right, else 0; None where one is missing."""
+    chosen = [replies.get(asked) for asked in wanted]
+    return None if None in chosen else float(all(reply.right for reply in chosen if reply is not None))
 
 
-def _overall(right: pd.DataFrame) -> pd.DataFrame:
-    """Section 4.3, 1: right under every need in every setting."""
-    everything = [(need, setting) for need in NEEDS for setting in SETTINGS]
-    return means(_all_right(right, everything), ["model", "dataset", "contexts"])
-
-
-def _case_level(right: pd.DataFrame) -> pd.DataFrame:
-    """Section 4.3, 2: right under one need in every setting."""
-    by_need = {need: _all_right(right, [(need, setting) for setting in SETTINGS]) for need in NEEDS}
-    return means(pd.concat(by_need, names=["need"]), ["model", "dataset", "need", "contexts"])
-
-
-def _setting_specific(right: pd.DataFrame, settings: Sequence[Setting], also_match: bool) -> pd.DataFrame:
-    """Section 4.3, 3: right under one need in one setting; section 5.3.2: and in match as well."""
-    match: list[Setting] = ["match"] if also_match else []
-    asked = {
-        (need, setting): _all_right(right, [(need, one) for one in [setting, *match]])
-        for need in NEEDS
-        for setting in settings
-    }
-    values = pd.concat(asked, names=["need", "setting"])
-    return means(values, ["model", "dataset", "need", "setting", "contexts"])
-
-
-def _refusals(right: pd.DataFrame, refused: pd.DataFrame) -> pd.DataFrame:
-    """Table 2: how many context-exclusive errors are refusals, with the answer known to be at hand.
+def _refusals(replies: Replies) -> list[Cell]:
+    """Table 2: how many context-exclusive errors are refusals, where the contexts gave the answer to another need.
 
     Taken over the match setting with up to `SHORT_CONTEXTS` contexts, where context-exclusive is wrong and
     context-first or memory-first is right. Departure: the paper samples 100 of them; we take all.
     """
-    known = right[[(need, "match") for need in MEMORY_NEEDS]].max(axis=1) == 1
-    few = pd.Series(right.index.get_level_values("contexts") <= SHORT_CONTEXTS, index=right.index)
-    asked = ("context-exclusive", "match")
-    share = refused[asked].where(known & few & (right[asked] == 0))
-    return means(pd.concat({"share": share}, names=["measure"]), ["model", "dataset", "measure"])
+
+    def share(contexts: int, given: Mapping[Asked, Reply]) -> float | None:
+        known = any(given[need, "match"].right for need in MEMORY_NEEDS if (need, "match") in given)
+        reply = given.get(("context-exclusive", "match"))
+        if reply is None or reply.right or not known or contexts > SHORT_CONTEXTS:
+            return None
+        return float(reply.refused)
+
+    return means(
+        ((model, dataset, "share"), share(contexts, given)) for (model, dataset, _, contexts), given in replies.items()
+    )
 
 
-def _recovered(replies: pd.DataFrame, most: Mapping[str, int]) -> pd.DataFrame:
+def _recovered(replies: Replies, most: Mapping[str, int]) -> list[Cell]:
     """Table 3: what was wrong with one context and right with the most, and how often a bare "no" stood first.
 
     Pairs are the replies to one item in one setting under one need. "share of single negatives" is that of
@@ -247,36 +237,94 @@ def _recovered(replies: pd.DataFrame, most: Mapping[str, int]) -> pd.DataFrame:
     Departure: the paper samples 100 pairs and also asks for explicit reasoning in the long reply; we take
     all, and leave the reasoning out.
     """
-    place = ["model", "dataset", "item", "setting", "need"]
-    asked = replies[replies["need"].isin(MEMORY_NEEDS)]
-    largest = asked["dataset"].map(most)
-    if asked.empty:
-        return pd.DataFrame({"row": [], "column": [], "value": [], "n": []})
-    short = asked[(asked["contexts"] == FEWEST_CONTEXTS) & (largest > FEWEST_CONTEXTS)]
-    long = asked[asked["contexts"] == largest]
-    pairs = short.merge(long[[*place, "right"]], on=place, suffixes=("", "_long"))
-    pairs["recovered"] = (pairs["right"] == 0) & (pairs["right_long"] == 1)
-    pairs["negative"] = pairs["negative"].where(pairs["recovered"])
-    by = ["model", "dataset", "need"]
-    groups = pd.MultiIndex.from_frame(asked[by].drop_duplicates().sort_values(by))
-    grouped = pairs.groupby(by)
-    share = grouped["negative"].agg(["mean", "count"]).reindex(groups)
-    number = grouped["recovered"].agg(["sum", "count"]).rename(columns={"sum": "mean"}).reindex(groups)
-    measures = pd.concat({"share of single negatives": share, "number": number}, names=["measure"])
-    measures["count"] = measures["count"].fillna(0)
-    return cells(measures, [*by, "measure"])
+    pairs: dict[tuple[str, str, str], list[tuple[Reply, Reply]]] = {}
+    for (model, dataset, item, contexts), given in replies.items():
+        longest = replies.get((model, dataset, item, most[dataset]), {})
+        for (need, setting), reply in given.items():
+            if need in MEMORY_NEEDS:
+                of_need = pairs.setdefault((model, dataset, need), [])
+                if contexts == 1 < most[dataset] and (need, setting) in longest:
+                    of_need.append((reply, longest[need, setting]))
+    negatives, numbers = [], []
+    for key, of_need in sorted(pairs.items()):
+        recovered = [short for short, long in of_need if long.right and not short.right]
+        row = " / ".join(key)
+        share = mean([float(short.negative) for short in recovered])
+        negatives.append((row, "share of single negatives", share, len(recovered)))
+        numbers.append((row, "number", float(len(recovered)) if of_need else None, len(of_need)))
+    return [*negatives, *numbers]
 
 
-def _untagged(replies: pd.DataFrame) -> pd.DataFrame:
-    by = ["model", "dataset", "need", "contexts"]
-    return means(1 - replies.set_index(by)["tagged"], by)
+def _untagged(replies: Replies) -> list[Cell]:
+    return means(
+        ((model, dataset, need, contexts), float(not reply.tagged))
+        for (model, dataset, _, contexts), given in replies.items()
+        for (need, _), reply in given.items()
+    )
 
 
-def _tokens(rows: Iterable[ScoredRow]) -> pd.DataFrame:
-    """Table 1's tokens: mean and maximum over the rows of a context count, estimated (`ScoredRow.of`)."""
-    frame = pd.DataFrame({"dataset": row.dataset, "contexts": row.n_contexts, "tokens": row.tokens} for row in rows)
-    grouped = frame.groupby(["dataset", "contexts"])["tokens"]
-    measured = {
-        measure: pd.DataFrame({"mean": grouped.agg(measure), "count": grouped.count()}) for measure in ("mean", "max")
+def _tokens(rows: Sequence[Row]) -> list[Cell]:
+    """Table 1's tokens: mean and maximum over the rows of a context count, by their characters / 4."""
+    by_count: dict[tuple[str, int], list[float]] = {}
+    for row in rows:
+        by_count.setdefault((row["dataset"], row["n_contexts"]), []).append(row["tokens"])
+    counts = sorted(by_count.items())
+    return [
+        *((f"{dataset} / mean", contexts, mean(tokens), len(tokens)) for (dataset, contexts), tokens in counts),
+        *((f"{dataset} / max", contexts, max(tokens), len(tokens)) for (dataset, contexts), tokens in counts),
+    ]
+
+
+# ---- for lm-evaluation-harness (the YAML files beside this one) ----
+
+
+def each_need(dataset: Any) -> Any:
+    """`process_docs`: a document for each row and user need, which is its `variant`."""
+    return dataset.map(_by_need, batched=True, batch_size=16)
+
+
+def _by_need(rows: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    repeated = {name: [value for value in values for _ in NEEDS] for name, values in rows.items()}
+    return {**repeated, "variant": [*NEEDS] * len(rows["id"])}
+
+
+def process_results(doc: Row, results: Sequence[str]) -> dict[str, Any]:
+    """The values that the harness averages: `overall` and `case_NEED` by the functions below, the others plainly."""
+    need, setting = doc["variant"], doc["setting"]
+    reply = graded(doc, need, results[0])
+    place = doc["dataset"], doc["item_id"], doc["n_contexts"]
+    return {
+        "overall": (place, reply.right),
+        f"case_{need}": (place, reply.right),
+        f"{need}_{setting}": float(reply.right),
+        "untagged": float(not reply.tagged),
     }
-    return cells(pd.concat(measured, names=["measure"]), ["dataset", "measure", "contexts"])
+
+
+def overall(values: Iterable[tuple[Any, bool]]) -> float:
+    """Overall accuracy: the share of (item, contexts) that are right under every need in every setting."""
+    return _complete(values, len(NEEDS) * len(SETTINGS))
+
+
+def case_level(values: Iterable[tuple[Any, bool]]) -> float:
+    """Case-level accuracy: the share of (item, contexts) that are right under one need in every setting."""
+    return _complete(values, len(SETTINGS))
+
+
+def _complete(values: Iterable[tuple[Any, bool]], size: int) -> float:
+    by_place: dict[Any, list[bool]] = {}
+    for place, right in values:
+        by_place.setdefault(tuple(place), []).append(right)
+    share = mean([float(all(rights)) for rights in by_place.values() if len(rights) == size])
+    return math.nan if share is None else share
+
+
+def main() -> None:
+    """The command line."""
+    arguments = command_line(__doc__).parse_args()
+    rows, predictions = rows_of(arguments.data, COLUMNS), predictions_of(arguments.predictions, FORM)
+    show(score(rows, predictions, arguments.partial), arguments.output)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,7 +1,7 @@
-"""Proves of URAQ's finished rows that each is what it claims.
+"""Proofs from URAQ's finished rows that each is what it claims.
 
-It shares nothing with the builder but the schemas and the language: what it finds out again, it finds
-out by its own code.
+The verifier shares nothing with the builder but the schemas and the language: it computes everything again by its own
+code.
 """
 
 import re
@@ -28,7 +28,7 @@ def verify_statements(rows: Iterable[StatementPair], ctx: VerifyContext) -> Iter
     for pair in pairs:
         if _says_the_same(pair.original, pair.manipulated):
             yield Fault(id=pair.id, problem="original and manipulated say the same")
-        elif _goes_together(pair.original, pair.manipulated):
+        elif _can_both_be_true(pair.original, pair.manipulated):
             yield Fault(id=pair.id, problem="original and manipulated can both be true")
         if len(en.sentences(pair.original)) != 1 or len(en.sentences(pair.manipulated)) != 1:
             yield Fault(id=pair.id, problem="original or manipulated is not one sentence")
@@ -37,38 +37,38 @@ def verify_statements(rows: Iterable[StatementPair], ctx: VerifyContext) -> Iter
         cosines = vectors[start : start + BLOCK] @ vectors.T
         for row, column in np.argwhere(cosines > ctx.settings.cosine_above + TOLERANCE):
             if start + row < column:
-                one, other = pairs[start + row], pairs[column]
-                yield Fault(id=one.id, problem=f"cosine {cosines[row, column]:.3f} with {other.id}")
+                first, second = pairs[start + row], pairs[column]
+                yield Fault(id=first.id, problem=f"cosine {cosines[row, column]:.3f} with {second.id}")
 
 
 def _says_the_same(original: str, manipulated: str) -> bool:
-    """Whether the same words are said in the same order or with their end put first, or in another voice."""
-    one, other = en.content_lemmas(original), en.content_lemmas(manipulated)
+    """Return whether the same words occur in the same order, with their end put first, or in another voice."""
+    before, after = en.content_lemmas(original), en.content_lemmas(manipulated)
     ways = (sorted({"to", "from", "into", "with"} & set(en.words(text))) for text in (original, manipulated))
-    if sorted(one) != sorted(other) or len(set(map(tuple, ways))) > 1:
+    if sorted(before) != sorted(after) or len(set(map(tuple, ways))) > 1:
         return False
     if sorted(en.words(original)) != sorted(en.words(manipulated)):
-        return len(en.words(original)) != len(en.words(manipulated)) or one == other
-    return any(other == one[place:] + one[:place] for place in range(len(one)))
+        return len(en.words(original)) != len(en.words(manipulated)) or before == after
+    return any(after == before[place:] + before[:place] for place in range(len(before)))
 
 
-_HELD_BY_MANY = re.compile(r"^(?:\w+ )?(?:is|are|has|have|can) (?!(?:the|its|their|his|her|called|known)\b)")
-_HELD_BY_ONE = re.compile(
+_TRUE_OF_MANY = re.compile(r"^(?:\w+ )?(?:is|are|has|have|can) (?!(?:the|its|their|his|her|called|known)\b)")
+_TRUE_OF_ONE = re.compile(
     r"\b(?:only|alone|sole|first|last|most|least|main|official|original|was|were|had|did|\w{2,}est|\w+['’]s|by)\b|than|\d"
 )
 
 
-def _goes_together(original: str, manipulated: str) -> bool:
-    """Whether another subject is said to have what the original's has, and nothing tells that only one can have it."""
-    one, other = original.split(), manipulated.split()
+def _can_both_be_true(original: str, manipulated: str) -> bool:
+    """Return whether another subject is said to have a property of the original's, which several things can have."""
+    before, after = original.split(), manipulated.split()
     shared = 0
-    while shared < min(len(one), len(other)) and one[-1 - shared] == other[-1 - shared]:
+    while shared < min(len(before), len(after)) and before[-1 - shared] == after[-1 - shared]:
         shared += 1
-    rest = " ".join(one[len(one) - shared :])
-    beginnings = one[: len(one) - shared], other[: len(other) - shared]
+    rest = " ".join(before[len(before) - shared :])
+    beginnings = before[: len(before) - shared], after[: len(after) - shared]
     negated = {"not", "no", "never", "cannot"} & {word.casefold() for begun in beginnings for word in begun}
     common_noun = all(0 < len(begun) <= 2 for begun in beginnings) and not negated
-    return common_noun and _HELD_BY_MANY.search(rest) is not None and _HELD_BY_ONE.search(rest) is None
+    return common_noun and _TRUE_OF_MANY.search(rest) is not None and _TRUE_OF_ONE.search(rest) is None
 
 
 def verify_items(rows: Iterable[UraqItem], ctx: VerifyContext) -> Iterator[Fault]:
@@ -86,8 +86,8 @@ def verify_items(rows: Iterable[UraqItem], ctx: VerifyContext) -> Iterator[Fault
             item.answer_manipulated.casefold(),
         ):
             yield Fault(id=item.id, problem="the last step does not give the answers")
-        told = [(step.text.casefold(), step.original, step.manipulated) for step in item.steps]
-        if len(set(told)) < len(told) or len({text for text, *_ in told}) < len(told):
+        texts = [(step.text.casefold(), step.original, step.manipulated) for step in item.steps]
+        if len(set(texts)) < len(texts) or len({text for text, *_ in texts}) < len(texts):
             yield Fault(id=item.id, problem="a step stands twice")
         if any(
             step.kind == "recall" and step.original == step.manipulated and _is_said(step.original, item.question)
@@ -98,12 +98,12 @@ def verify_items(rows: Iterable[UraqItem], ctx: VerifyContext) -> Iterator[Fault
 
 
 def _is_said(result: str, question: str) -> bool:
-    """Whether the question says a result that is neither a number nor yes or no."""
+    """Return whether the question contains a result that is neither a number nor yes or no."""
     return re.fullmatch(r"[\d.,-]+|yes|no", result) is None and en.contains(question, result)
 
 
 def verify_conflicts(rows: Iterable[Conflict], ctx: VerifyContext) -> Iterator[Fault]:
-    """The two sides differ in evidence and answer; an answer that is no yes or no stands in its own evidence alone."""
+    """The two sides differ in evidence and answer; an answer other than yes or no occurs in its own evidence alone."""
     conflicts = list(rows)
     yield from _repeated_keys(conflicts)
     for row in conflicts:
@@ -120,16 +120,16 @@ def verify_conflicts(rows: Iterable[Conflict], ctx: VerifyContext) -> Iterator[F
 
 
 def verify_evaluation(rows: Iterable[EvaluationRow], ctx: VerifyContext) -> Iterator[Fault]:
-    """One relevant context where it says, beside it none that bears on the question, and the answers of figure 2.
+    """One relevant context at the place that the row gives, no other related one, and the answers of figure 2.
 
-    What bears on it is found out anew, from the finished pairs and the steps as they are written out.
+    Relatedness is computed again, from the finished pairs and the steps as they are written.
     """
     pairs: dict[str, list[StatementPair | Conflict]] = {part: [*ctx.rows(part)] for part in ("statements", "conflicts")}
     items: dict[str, UraqItem | Conflict] = {
         item.id: item for part in ("items", "conflicts") for item in ctx.rows(part)
     }
-    stock = {text for part in pairs.values() for one in part for text in (one.original, one.manipulated)}
-    bearing = _Bearing([*pairs["statements"], *pairs["conflicts"]], list(items.values()), ctx)
+    stock = {text for part in pairs.values() for pair in part for text in (pair.original, pair.manipulated)}
+    related = _RelatedTexts([*pairs["statements"], *pairs["conflicts"]], list(items.values()), ctx)
     seen: dict[str, set[tuple[str, int]]] = {}
     for row in rows:
         item = items.get(row.item_id)
@@ -139,60 +139,62 @@ def verify_evaluation(rows: Iterable[EvaluationRow], ctx: VerifyContext) -> Iter
         if (row.setting, row.n_contexts) in seen.setdefault(row.item_id, set()):
             yield Fault(id=row.id, problem="its item, setting and count stand twice")
         seen[row.item_id].add((row.setting, row.n_contexts))
-        yield from (Fault(id=row.id, problem=problem) for problem in _row_problems(row, item, stock, bearing.on(item)))
+        yield from (Fault(id=row.id, problem=problem) for problem in _row_problems(row, item, stock, related.to(item)))
     for item_id, places in seen.items():
         counts = {number for _, number in places}
         if missing := {(setting, number) for setting in SETTINGS for number in counts} - places:
             yield Fault(id=item_id, problem=f"evaluation rows are missing: {sorted(missing)}")
 
 
-class _Bearing:
-    """Which texts of the pool bear on a question: on either statement, or on a fact that one of its steps uses.
+class _RelatedTexts:
+    """The texts that are related to a question: to either statement, or to a fact that one of its steps uses.
 
-    A pair bears on it where one of its texts
+    A pair is related if one of its texts
 
-    - is nearer than `related_above` to the question, to either side of it, or to a step with its result;
-    - names what is named there (of other data: in question and answers), or holds a long number of it;
-    - is nearer than `NEARBY`, with a word in common.
+    - is closer than `related_above` to the question, to either side of it, or to a step with its result;
+    - has a name that occurs there (for other data: in question and answers), or a long number;
+    - is closer than `NEARBY` and has a word in common.
     """
 
     def __init__(
         self, pairs: list[StatementPair | Conflict], items: list[UraqItem | Conflict], ctx: VerifyContext
     ) -> None:
         self._above = ctx.settings.related_above + TOLERANCE
-        self._texts = [(one.original, one.manipulated) for one in pairs]
-        self._said = [" ".join(both) for both in self._texts]
-        self._words = [frozenset(en.words(said)) for said in self._said]
-        self._content = [en.content_words(said) for said in self._said]
-        asked = {text for item in items for text in _told_by(item)}
+        self._texts = [(pair.original, pair.manipulated) for pair in pairs]
+        self._joined = [" ".join(both) for both in self._texts]
+        self._words = [frozenset(en.words(text)) for text in self._joined]
+        self._content = [en.content_words(text) for text in self._joined]
+        asked = {text for item in items for text in _texts_of(item)}
         texts = sorted(asked.union(*self._texts))  # at once: a model takes as long for a few as for a batch
         self._vectors = dict(zip(texts, ctx.embedder.embed(texts), strict=True))
         self._sides = [np.stack([self._vectors[text] for text in side]) for side in zip(*self._texts, strict=True)]
-        self._found: dict[str, frozenset[str]] = {}
+        self._by_item: dict[str, frozenset[str]] = {}
 
-    def on(self, item: UraqItem | Conflict) -> frozenset[str]:
-        """The texts of the pool that bear on the item's question."""
-        if item.id not in self._found and self._sides:
-            own = np.stack([self._vectors[text] for text in _told_by(item)]).T
-            nearest = np.maximum(*((side @ own).max(axis=1) for side in self._sides)).tolist()
+    def to(self, item: UraqItem | Conflict) -> frozenset[str]:
+        """The texts that are related to the item's question."""
+        if item.id not in self._by_item and self._sides:
+            vectors = np.stack([self._vectors[text] for text in _texts_of(item)]).T
+            nearest = np.maximum(*((side @ vectors).max(axis=1) for side in self._sides)).tolist()
             names, words = _names_in(item), _words_in(item)
-            self._found[item.id] = frozenset(
+            self._by_item[item.id] = frozenset(
                 text
-                for both, near, said, content in zip(self._texts, nearest, self._words, self._content, strict=True)
+                for both, near, words_of_pair, content in zip(
+                    self._texts, nearest, self._words, self._content, strict=True
+                )
                 if near > self._above
-                or not names.isdisjoint(said)
+                or not names.isdisjoint(words_of_pair)
                 or (near > NEARBY + TOLERANCE and not words.isdisjoint(content))
                 for text in both
             )
-        return self._found.get(item.id, frozenset())
+        return self._by_item.get(item.id, frozenset())
 
 
-def _told_by(item: UraqItem | Conflict) -> list[str]:
+def _texts_of(item: UraqItem | Conflict) -> list[str]:
     """The question, both sides, and each step with its result on either side."""
-    told = [item.question, item.original, item.manipulated]
+    texts = [item.question, item.original, item.manipulated]
     for step in item.steps if isinstance(item, UraqItem) else ():
-        told += [f"{step.text}: {step.original}", f"{step.text}: {step.manipulated}"]
-    return told
+        texts += [f"{step.text}: {step.original}", f"{step.text}: {step.manipulated}"]
+    return texts
 
 
 def _names_in(item: UraqItem | Conflict) -> set[str]:
@@ -210,7 +212,7 @@ def _names_in(item: UraqItem | Conflict) -> set[str]:
 
 
 def _words_in(item: UraqItem | Conflict) -> frozenset[str]:
-    """The words that a statement near by may not share; documents always share some."""
+    """The words that a nearby statement must not share; documents always share some."""
     if isinstance(item, Conflict):
         return frozenset()
     steps = (text for step in item.steps for text in (step.text, step.original, step.manipulated))
@@ -218,7 +220,7 @@ def _words_in(item: UraqItem | Conflict) -> frozenset[str]:
 
 
 def _row_problems(
-    row: EvaluationRow, item: UraqItem | Conflict, stock: set[str], bearing: frozenset[str]
+    row: EvaluationRow, item: UraqItem | Conflict, stock: set[str], related: frozenset[str]
 ) -> Iterator[str]:
     relevant = {"match": item.original, "conflict": item.manipulated, "irrelevant": None}[row.setting]
     if len(row.contexts) != row.n_contexts:
@@ -232,7 +234,7 @@ def _row_problems(
     others = [text for place, text in enumerate(row.contexts) if place != row.relevant_index]
     if any(text not in stock for text in others):
         yield "a context is not of the pool"
-    if second := [text for text in others if text in bearing]:
+    if second := [text for text in others if text in related]:
         yield f"{len(second)} contexts bear on the question beside the relevant one, such as {second[0]!r}"
     if row.question != item.question or row.answer_type != item.answer_type:
         yield "question or answer type is not the item's"
@@ -251,7 +253,7 @@ def _figure_2(setting: str, item: UraqItem | Conflict) -> tuple[str, str, str]:
 
 
 def _answer_faults(row: UraqItem | Conflict) -> Iterator[Fault]:
-    """Both answers of the declared type and different; an entity is not given away by the question."""
+    """Both answers have the declared type and differ; the question does not give an entity away."""
     answers = (row.answer_original, row.answer_manipulated)
     form = {"number": r"-?[\d,]*\d(\.\d+)?", "boolean": r"yes|no", "entity": r"(?!(yes|no)$).*[^\d.,\s].*"}
     if not all(re.fullmatch(form[row.answer_type], answer) for answer in answers):

@@ -1,4 +1,4 @@
-"""English: words, sentences and base forms; what answers name, where texts name it, and the exchange of it."""
+"""English: words, sentences and base forms; the types of answers, their mentions, and their replacement."""
 
 import re
 from functools import cache
@@ -89,7 +89,7 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def contains(text: str, phrase: str) -> bool:
-    """True if `phrase` stands in `text` as whole words, whatever the case and the white space between.
+    """True if `phrase` occurs in `text` as whole words, in any case and with any white space between.
 
     A number is whole only with its decimals and thousands: "3" does not stand in "3.5". An empty phrase
     stands nowhere.
@@ -108,7 +108,7 @@ _AFTER = re.compile(r"(?![.,]?\d|\w)")
 
 
 def _stands(text: str, phrase: str) -> bool | None:
-    """True if an ASCII phrase stands in an ASCII text letter for letter; None where that alone does not tell.
+    """True if an ASCII phrase occurs in an ASCII text letter for letter; None if that alone does not tell.
 
     A pattern of its own for each phrase costs more than most texts are long.
     """

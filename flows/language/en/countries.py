@@ -16,9 +16,9 @@ class Country(NamedTuple):
     adjectives: tuple[str, ...]
     """Words for what is from it, and for its people: "Danish", "Danes"."""
     region: str
-    """Countries of one region may stand for each other; empty where there is no other like it."""
+    """Countries of one region may replace each other; empty if no other is like it."""
     people: str
-    """Whose invented names sound like its own (`invented_names.tsv`); empty where there are none."""
+    """Whose invented names sound like its own (`invented_names.tsv`); empty if there are none."""
 
 
 @cache
@@ -46,6 +46,6 @@ def named_in(text: str) -> list[Country]:
 
 
 def country_of_city(name: str) -> Country | None:
-    """The country of a city; None where neither is known."""
+    """The country of a city; None if neither is known."""
     _, code = cities().get(place_key(name), (0, ""))
     return next((country for country in countries().values() if country.code == code), None)

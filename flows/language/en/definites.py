@@ -1,4 +1,9 @@
-"""English definites ("the film"): which of them say by themselves what is meant."""
+"""English definites ("the film"): which of them say by themselves what is meant.
+
+Two tests: `bare_definite` reads a definite at the subject by its words and their parts of speech; `is_complete` knows
+forms of a whole sentence, and lets more pass. They are not one, since `dangling_subject` asks the first alone: of 243
+bare definites in SQuAD's development set, the second would let 17 more pass ("the expedition led by ...").
+"""
 
 import re
 

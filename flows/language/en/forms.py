@@ -17,7 +17,10 @@ _KEPT = 8192
 class New(NamedTuple):
     """Facts about the new answer that are the same for every mention."""
 
+    core: str
+    """Without an article and what introduces it, as it is written."""
     inner: str
+    """The same as it is written within a sentence."""
     first: str
     surname: str
     initials: str
@@ -35,6 +38,7 @@ def described(new: str) -> New:
         first, surname = _first_and_surname(inner)
     short = initials(inner)
     return New(
+        core=inner,
         inner=inner if phrases.is_proper(new) else phrases.within_sentence(inner),
         first=first,
         surname=surname,
@@ -47,7 +51,7 @@ def described(new: str) -> New:
 
 
 def _first_and_surname(inner: str) -> tuple[str, str]:
-    """The first name and the family name as they stand in a person's name."""
+    """The first name and the family name as written in a person's name."""
     words, name = tokens(inner), personal_name(inner)
     if name is None:
         return "", ""
@@ -60,28 +64,58 @@ def _first_and_surname(inner: str) -> tuple[str, str]:
     return first, inner[words.starts[begin] : words.ends[last]]
 
 
-def in_form(words: Tokens, mention: Found, first: int, old_text: str, answer: str, new: str, of: New) -> str:
+class Site(NamedTuple):
+    """A mention in its text, the answer that it names, and the one that it is to name."""
+
+    words: Tokens
+    mention: Found
+    first: int
+    """The first word of the mention after its article."""
+    answer: str
+    new: New
+
+    @property
+    def inside(self) -> bool:
+        """True if the mention begins with an article."""
+        return self.first > self.mention.first
+
+    @property
+    def start(self) -> int:
+        """Where the mention starts without its article."""
+        return self.words.starts[self.first] if self.inside else self.mention.start
+
+    @property
+    def old_text(self) -> str:
+        return self.words.text[self.start : self.mention.end]
+
+    @property
+    def before(self) -> str:
+        return self.words.before(self.first)
+
+
+def in_form(site: Site) -> str:
     """The new answer as the mention says the old one: part for part, number for number, letter for letter."""
-    if mention.role == "surname":
-        piece = of.surname or of.inner
-    elif mention.role == "first name":
-        piece = of.first or of.inner
-    elif mention.role == "initials":
-        piece = _abbreviated(old_text, of)
-    elif mention.role == "plural":
-        piece = _in_other_number(of.inner)
-    elif mention.role == "city":
-        piece = of.inner.partition(",")[0]
+    new, role = site.new, site.mention.role
+    if role == "surname":
+        piece = new.surname or new.inner
+    elif role == "first name":
+        piece = new.first or new.inner
+    elif role == "initials":
+        piece = _abbreviated(site.old_text, new)
+    elif role == "plural":
+        piece = _in_other_number(new.inner)
+    elif role == "city":
+        piece = new.inner.partition(",")[0]
     else:
-        piece = _figures(words, first, mention, old_text, new) or of.inner
-    return _cased(words, first, old_text, answer, piece)
+        piece = _figures(site) or new.inner
+    return _cased(site, piece)
 
 
-def _abbreviated(old_text: str, of: New) -> str:
-    if len(of.initials) < 2:
-        return of.inner
+def _abbreviated(old_text: str, new: New) -> str:
+    if len(new.initials) < 2:
+        return new.inner
     plural = old_text.endswith("s")
-    short = "".join(f"{letter}." for letter in of.initials) if "." in old_text else of.initials
+    short = "".join(f"{letter}." for letter in new.initials) if "." in old_text else new.initials
     return f"{short}s" if plural else short
 
 
@@ -101,17 +135,16 @@ def _in_other_number(inner: str) -> str:
 _DATE_PARTS = ("date part", "year")
 
 
-def _figures(words: Tokens, first: int, mention: Found, old_text: str, new: str) -> str | None:
-    """A new date or number in the way the mention writes the old one; None where it is neither."""
-    inner = phrases.core(new)
-    forms = tuple(tokens(inner).normals)
-    date = date_of(forms)
-    old = date_of(tuple(form for form in words.normals[first : mention.last + 1] if form != "of"))
+def _figures(site: Site) -> str | None:
+    """A new date or number in the way the mention writes the old one; None if it is neither."""
+    words, mention = site.words, site.mention
+    date = date_of(tuple(tokens(site.new.core).normals))
+    old = date_of(tuple(form for form in words.normals[site.first : mention.last + 1] if form != "of"))
     if date is not None and old is not None and (date.month or mention.role in _DATE_PARTS):
-        return _dated(words, first, mention, date)
+        return _dated(words, site.first, mention, date)
     if date is None and (mention.role in _DATE_PARTS or (old is not None and old.month)):
         raise CannotReplace("the new answer lacks a part of the date")
-    return _numbered(old_text, inner)
+    return _numbered(site.old_text, site.new.core)
 
 
 def _dated(words: Tokens, first: int, mention: Found, date: Date) -> str:
@@ -165,20 +198,17 @@ def _ordinal_like(value: int, written: str) -> str:
     return spelt_ordinal(value) or f"{value}{ordinal_ending(value)}"
 
 
-def _cased(words: Tokens, first: int, old_text: str, answer: str, piece: str) -> str:
+def _cased(site: Site, piece: str) -> str:
     """The new words in the capitals of the old ones."""
-    inner = phrases.core(answer)
-    letters = [letter for letter in old_text if letter.isalpha()]
-    if len(letters) > 3 and old_text.isupper() and not inner.isupper():
+    old_text, inner = site.old_text, phrases.core(site.answer)
+    if sum(map(str.isalpha, old_text)) > 3 and old_text.isupper() and not inner.isupper():
         return piece.upper()
     if old_text[:1].isupper() and piece[:1].islower():
-        opens = words.opens_sentence(first)
-        if opens or _is_common(answer):
-            return piece[:1].upper() + piece[1:]
-    if old_text[:1].islower() and old_text[:1].isalpha() and inner[:1].isupper() and piece[:1].isupper():
-        first_word = tokens(piece).word(0)
-        if phrases.is_dictionary_word(first_word) and not phrases.is_proper(piece):
-            return piece[:1].lower() + piece[1:]
+        common = site.words.opens_sentence(site.first) or _is_common(site.answer)
+        return piece[:1].upper() + piece[1:] if common else piece
+    if old_text[:1].islower() and inner[:1].isupper() and piece[:1].isupper():
+        common = phrases.is_dictionary_word(tokens(piece).word(0)) and not phrases.is_proper(piece)
+        return piece[:1].lower() + piece[1:] if common else piece
     return piece
 
 

@@ -189,11 +189,11 @@ def _name_shape(answer: str, question: str) -> str | None:
 
 
 _PARTS = {group: parts for group, *parts in rows("en", "parts")}
-"""Classes that hold things too different to stand for each other: the words by which their members are told apart."""
+"""Classes of things too different to replace each other: the words that tell their members apart."""
 
 
 def _parted(group: str, inner: str, asked: questions.Focus | None) -> str:
-    """The part of a class that a name is of, by its own words or by what is asked for; empty where neither tells."""
+    """The part of a class that a name is of, by its own words or by what is asked for; empty if neither tells."""
     if group not in _PARTS:
         return group
     words = tokens(inner).normals

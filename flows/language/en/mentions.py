@@ -70,7 +70,7 @@ def _of_variant(words: Tokens, variant: Variant, plan: Plan) -> Iterator[Found]:
 
 
 def _stands_before(words: Tokens, place: int, word: str) -> bool:
-    """True if `word` and nothing but white space stands before the word at `place`."""
+    """True if `word` comes right before the word at `place`."""
     return place > 0 and words.normals[place - 1] == word and words.adjacent(place - 1)
 
 
@@ -93,7 +93,7 @@ def _case_fits(words: Tokens, first: int, last: int, variant: Variant) -> bool:
 
 
 def _with_signs(words: Tokens, variant: Variant, first: int, last: int) -> tuple[int, int] | None:
-    """Start and end of the mention with the signs that belong to it ("$5", "5 %"); None where they lack."""
+    """Start and end of the mention with the signs that belong to it ("$5", "5 %"); None if they are missing."""
     start, end = words.starts[first], words.ends[last]
     if variant.prefix:
         before = words.gap(first - 1)
@@ -125,7 +125,7 @@ _BEFORE_YEAR = word_set("in since by until till during from late early mid of ar
 
 
 def _is_bare_year(words: Tokens, place: int) -> bool:
-    """True if a year stands for a time by itself, and is no part of another date or of a name ("2018 Olympics")."""
+    """True if a year alone is the time, and not part of another date or of a name ("2018 Olympics")."""
     if place == 0 or words.normals[place - 1] not in _BEFORE_YEAR or not words.adjacent(place - 1):
         return False
     if place >= 2 and words.normals[place - 1] == "of" and words.normals[place - 2] in MONTHS:

@@ -10,10 +10,10 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal
 
+from flows.language import Gender
 from flows.language.en.tokens import normal, tokens, word_set
 from flows.language.tables import rows, word_list
 
-Gender = Literal["male", "female"]
 PlaceClass = Literal["country", "state", "city", "continent"]
 _FAMILIAR_CITY = 100_000
 """Inhabitants from which a city's name means the city without more support."""
@@ -75,7 +75,7 @@ def is_common_surname(word: str) -> bool:
 
 @lru_cache(_KEPT)
 def gender(name: str) -> Gender | None:
-    """The gender that a person's title or first name tells; None where it tells none."""
+    """The gender that a person's title or first name tells; None if it tells none."""
     for form in tokens(name).normals:
         if form in TITLES:
             if form not in _GENDERLESS_TITLES:

@@ -24,11 +24,11 @@ _PRONOUNS = word_set("i you he she it we they me him us them who whom which that
 _BEFORE_VERBS = word_list("en", "before verbs")
 _CLOSED = _DETERMINERS | _PRONOUNS | PREPOSITIONS | AUXILIARIES | word_list("en", "closed")
 _LIGHT = word_list("en", "light nouns")
-"""Words that name nothing by themselves, or that stand in half of all idioms."""
+"""Words that name nothing by themselves, or that half of all idioms have."""
 _MOSTLY_VERBS = word_list("en", "mostly verbs")
 """Base forms that name something only where they are made to: "the look", "a move"."""
 _PLURAL_FIRST = word_set("sports sales arms goods news savings works games women men")
-"""Plurals that stand before a noun: "sports teams". Any other word in -s that can be a verb is one there."""
+"""Plurals that can precede a noun: "sports teams". Any other word in -s that can be a verb is one there."""
 _PREPOSED = _DETERMINERS | PREPOSITIONS | {"and", "or", "as", "than"}
 _SCALES = frozenset(("hundred", "thousand", "million", "billion", "trillion", "dozen"))
 _ADJECTIVE_ENDINGS = ("ly", "ic", "ical", "al", "ous", "ed", "ive", "able", "ible", "ful", "less", "ish", "like")
@@ -40,7 +40,7 @@ class Entity(NamedTuple):
     """Something that a text speaks of."""
 
     text: str
-    """As it stands there first; without article."""
+    """As first written, without an article."""
     head: str
     """The base form of a noun phrase's head, in lower case; of a name its last word."""
     is_name: bool
@@ -93,7 +93,7 @@ def names(text: str, entity: Entity) -> bool:
 
 
 def _names_by_its_own_word(text: str, entity: Entity) -> bool:
-    """True if the last word of a longer name stands there, where it is no common noun: "Etna" for Mount Etna."""
+    """True if the text has the last word of a longer name, and it is no common noun: "Etna" for Mount Etna."""
     *before, last = entity.text.split()
     is_own = bool(before) and last[:1].isupper() and not parts_of_speech(last.lower())
     return is_own and re.search(rf"(?<![\w-]){re.escape(last)}(?![\w-])", text) is not None

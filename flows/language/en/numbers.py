@@ -15,6 +15,15 @@ _KEPT = 16384
 LARGEST_SPELT = 999
 """The largest number that is written in words."""
 FIRST_YEAR, LAST_YEAR = 1000, 2100
+_ONES, _TEENS, _TENS = (
+    "|".join(words) for words in (list(CARDINALS)[1:10], list(CARDINALS)[10:20], list(CARDINALS)[20:])
+)
+_SCALE = "|".join(name for name in SCALES if name != "trillion")
+NUMBER_WORDS = (
+    rf"(?<![\w-])(?:(?:{_TENS})-(?:{_ONES})|{_TENS}|{_TEENS}|{_ONES})"
+    rf"(?: (?:{_SCALE})|(?<=hundred) and (?:(?:{_TENS})-(?:{_ONES})|{_TENS}|{_TEENS}|{_ONES}))*(?![\w-])"
+)
+"""Pattern of a number in words, as `value_of` reads it once its hyphens are spaces."""
 
 
 def spelt(value: int) -> str:
@@ -79,7 +88,7 @@ class Date(NamedTuple):
 
 @lru_cache(_KEPT)
 def date_of(forms: tuple[str, ...]) -> Date | None:
-    """The date that the words say, in any order of day, month and year; None where they say anything else."""
+    """The date that the words say, in any order of day, month and year; None if they say anything else."""
     day = month = year = None
     for form in forms:
         if form in MONTHS and month is None:

@@ -15,7 +15,7 @@ Role = Literal["whole", "plural", "initials", "spelt out", "surname", "first nam
 _KEPT_NAMES = 8192
 _MIDDLE_NAMES = 3
 FUNCTION_WORDS = word_list("en", "function words")
-"""Words that no lone answer is named by where they stand in lower case ("us" is not "US")."""
+"""Words that, in lower case, are no mention of a lone answer ("us" is not "US")."""
 
 
 class Found(NamedTuple):
@@ -176,7 +176,7 @@ def _by_first_name(words: Tokens, name: PersonalName, taken: set[int]) -> list[F
 
 
 def _is_second_name(words: Tokens, place: int) -> bool:
-    """True if another name stands before the word, so that both are one person's ("Mary Ada")."""
+    """True if another name comes before the word, so that both are one person's ("Mary Ada")."""
     before = place - 1
     if before < 0 or not words.adjacent(before) or words.opens_sentence(before):
         return False

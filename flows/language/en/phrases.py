@@ -152,14 +152,14 @@ def is_mass(noun: str) -> bool:
 
 @lru_cache(_KEPT)
 def takes_no_article(noun: str) -> bool:
-    """True if the noun hardly ever stands with "a": a substance, a field, a quality."""
+    """True if the noun hardly ever takes "a": a substance, a field, a quality."""
     low = noun.lower()
     return low in classes("mass") or (low.endswith(MASS_ENDINGS) and is_mass(low))
 
 
 @lru_cache(_KEPT)
 def other_number(word: str) -> str | None:
-    """The plural of a singular noun and the singular of a plural one; None where the dictionary has none."""
+    """The plural of a singular noun and the singular of a plural one; None if the dictionary has none."""
     low = word.lower()
     if low.endswith("s") or low in _IRREGULAR_PLURALS:
         lemmas = lemminflect.getAllLemmas(low).get("NOUN", ())
@@ -233,29 +233,26 @@ def is_name_word(word: str) -> bool:
 
 @lru_cache(_KEPT)
 def within_sentence(phrase: str) -> str:
-    """The phrase as it stands in the middle of a sentence: a common noun loses a sentence's capital."""
+    """The phrase as written within a sentence: a common noun loses the capital of a sentence's start."""
     if not phrase[:1].isupper() or phrase[1:2].isupper() or is_proper(phrase):
         return phrase
     return phrase[:1].lower() + phrase[1:]
 
 
+_ALWAYS_WITH_THE = frozenset(("states", "netherlands", "kingdom", "philippines", "emirates"))
+_NAMES_WITH_THE = frozenset(("US", "UK", "EU", "UN", "U.S.", "U.K.", "E.U.", "U.N.", "USA", "USSR", "Soviet Union"))
+
+
 @lru_cache(_KEPT)
 def takes_the(name: str) -> bool | None:  # noqa: PLR0911 - one for each form of a name
-    """True if a name stands with "the" where it is a noun phrase; None where its form does not tell."""
+    """True if a name takes "the" as a noun phrase; None if its form does not tell."""
     inner = core(name)
     words = tokens(inner)
     if not len(words):
         return None
     noun = head(inner).lower()
     forms = [words.word(place).lower() for place in range(len(words))]
-    if forms[-1] in ("states", "netherlands", "kingdom", "philippines", "emirates") or inner in (
-        "US",
-        "UK",
-        "EU",
-        "UN",
-    ):
-        return True
-    if inner in ("U.S.", "U.K.", "E.U.", "U.N.", "USA", "USSR", "Soviet Union"):
+    if forms[-1] in _ALWAYS_WITH_THE or inner in _NAMES_WITH_THE:
         return True
     if place_class(inner) is not None and noun not in classes("the") and not split_article(unintroduced(name))[0]:
         return False

@@ -74,7 +74,7 @@ def points_back(sentence: str) -> str | None:
 
 
 _OPENING = 4
-"""Words among which a pronoun may stand before the name that it means."""
+"""Words at the start of a sentence in which a pronoun may precede the name that it means."""
 
 
 def vague_phrase(sentence: str, answer: str) -> str | None:
@@ -260,4 +260,4 @@ _WHOLES = {
 }
 """Nouns for what belongs to a thing or person of a kind, with the nouns for these: cricketers play the game."""
 _OF_ALL = word_list("en", "clear with the")
-"""Nouns that are clear with "the" wherever they stand, as those of a kind: "the texture of the sitar"."""
+"""Nouns that are clear with "the" in any sentence, like those of a kind: "the texture of the sitar"."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from flows.language import CannotReplace, Replaced
 from flows.language.edits import Edit, edited
-from flows.language.en.concord import pronouns, with_article
-from flows.language.en.forms import New, described, in_form
+from flows.language.en.concord import pronouns, with_concord
+from flows.language.en.forms import Site, described, in_form
 from flows.language.en.mentions import find
 from flows.language.en.names import TITLES
 from flows.language.en.numbers import value_of
@@ -51,37 +51,30 @@ def _possessive(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _edits_at(words: Tokens, mention: Found, answer: str, new: str) -> list[Edit]:
-    of = described(new)
-    _check_alias(words, mention, answer, of)
-    inside, core_first = _article_inside(words, mention)
-    start = words.starts[core_first] if inside else mention.start
-    old_text = words.text[start : mention.end]
-    if old_text.count('"') % 2 or old_text.count("(") != old_text.count(")"):
+    longer = mention.last > mention.first and words.adjacent(mention.first)
+    has_article = longer and words.word(mention.first).lower() in ("a", "an", "the")
+    first = mention.first + 1 if has_article else mention.first
+    site = Site(words, mention, first, answer, described(new))
+    _check_alias(site)
+    if site.old_text.count('"') % 2 or site.old_text.count("(") != site.old_text.count(")"):
         raise CannotReplace("a quotation mark or bracket would be left over")
-    piece = in_form(words, mention, core_first, old_text, answer, new, of)
-    piece = _without_doubled(words, mention, core_first, piece)
-    _check_range(words, core_first, mention.last, piece)
-    return with_article(words, mention, inside, core_first, start, piece, answer, of)
+    piece = _without_doubled(words, mention, first, in_form(site))
+    _check_range(words, first, mention.last, piece)
+    return with_concord(site, piece)
 
 
-def _check_alias(words: Tokens, mention: Found, answer: str, of: New) -> None:
+def _check_alias(site: Site) -> None:
     """Refuse an alias with another head than the answer's ("power source" of "power"): the new answer has its form."""
-    if mention.form != "alias" or mention.role != "whole" or of.proper or of.type != "other":
+    mention, new = site.mention, site.new
+    if mention.form != "alias" or mention.role != "whole" or new.proper or new.type != "other":
         return
-    alias_head = head(words.text[mention.start : mention.end]).lower()
-    if alias_head != head(answer).lower() and not is_proper(answer):
+    alias_head = head(site.words.text[mention.start : mention.end]).lower()
+    if alias_head != head(site.answer).lower() and not is_proper(site.answer):
         raise CannotReplace("an alias of another form")
 
 
-def _article_inside(words: Tokens, mention: Found) -> tuple[bool, int]:
-    """Return True if the mention begins with an article, and the first word after it."""
-    inside = mention.last > mention.first and words.word(mention.first).lower() in ("a", "an", "the")
-    inside = inside and words.adjacent(mention.first)
-    return inside, mention.first + 1 if inside else mention.first
-
-
 def _without_doubled(words: Tokens, mention: Found, first: int, piece: str) -> str:
-    """The new words without what stands beside the mention already ("Yukon River" before "River")."""
+    """The new words without those next to the mention already ("Yukon River" before "River")."""
     new = tokens(piece)
     follows = words.normals[mention.last + 1] if words.adjacent(mention.last) else ""
     if len(new) > 1 and new.normals[-1] == follows and not follows[0].isdigit():

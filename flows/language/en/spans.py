@@ -51,7 +51,7 @@ def _is_day(form: str) -> bool:
 
 
 def _leads_on(words: Tokens, place: int) -> bool:
-    """True if the figure at `place` stands beside a month or before "century"."""
+    """True if the figure at `place` is next to a month or before "century"."""
     near = [words.normals[at] for at in (place - 1, place + 1) if 0 <= at < len(words)]
     return any(form in MONTHS or form == "century" for form in near)
 
@@ -108,7 +108,7 @@ def _is_common(words: Tokens, place: int) -> bool:
 
 
 def _next_of_name(words: Tokens, place: int) -> int | None:
-    """The next word of the name that has reached `place`; None where it ends."""
+    """The next word of the name that has reached `place`; None at its end."""
     if not words.joins_name(place):
         return None
     if words.capitalised(place + 1):

@@ -121,7 +121,7 @@ LONGEST_COUNTED = 4
 
 
 def _placed(answer: str, asked: str) -> str | None:
-    """An answer with the preposition that it stands with as a place or a time."""
+    """The answer with the preposition that it takes as a place or a time."""
     first = answer.split(maxsplit=1)[0].casefold()
     if first in PREPOSITIONS:
         return answer[0].lower() + answer[1:]

@@ -77,7 +77,7 @@ def _leaning(words: Tokens, place: int) -> str | None:
 
 
 def _bare_quantity(words: Tokens, place: int, form: str) -> str | None:
-    """ "All declared ...", "Both teams ...": so many of whom or what stands before the sentence."""
+    """ "All declared ...", "Both teams ...": only the text before tells of whom or what."""
     if form == "both":
         pair = (words.word(at).lower() for at in range(place + 1, min(len(words), place + _LONGEST_PAIR)))
         return None if "and" in pair else words.word(place)

@@ -82,7 +82,7 @@ class Tokens:
         return [place for place in range(len(normals)) if normals[place] == form] if form in normals else []
 
     def word(self, place: int) -> str:
-        """The word at `place` as it stands; empty outside the text."""
+        """The word at `place` as written; empty outside the text."""
         return self.text[self.starts[place] : self.ends[place]] if 0 <= place < len(self.starts) else ""
 
     def gap(self, place: int) -> str:
@@ -95,7 +95,7 @@ class Tokens:
         return 0 <= place < len(self.starts) and self.text[self.starts[place]].isupper()
 
     def adjacent(self, place: int) -> bool:
-        """True if nothing but white space stands between the word at `place` and the next."""
+        """True if only white space parts the word at `place` from the next."""
         return 0 <= place < len(self.starts) - 1 and self.gap(place).isspace()
 
     def before(self, place: int) -> str:

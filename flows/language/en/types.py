@@ -222,7 +222,7 @@ _TITLES_OF_PLACES = word_set("king queen prince princess duke duchess earl count
 
 
 def _is_personal_name(words: Tokens) -> bool:
-    """A first name and a family name, with what may stand between and after them."""
+    """True if the words are a first name and a family name, with what may come between and after them."""
     if len(words) == 2 and not words.adjacent(0):
         return False
     if not 2 <= len(words) <= 5 or not is_first_name(words.word(0)) or not words.capitalised(0):

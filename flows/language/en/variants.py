@@ -36,7 +36,7 @@ class Variant(NamedTuple):
     prefix: str = ""
     suffix: str = ""
     capitals: bool = False
-    """True if the words must stand in capitals."""
+    """True if the words must be in capitals."""
     explained: bool = False
     """True if the text must have it in brackets, too short as it is to mean the answer by itself."""
 

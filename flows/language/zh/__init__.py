@@ -1,4 +1,4 @@
-"""Chinese: characters, sentences and words; what answers name, where texts name it, and the exchange of it."""
+"""Chinese: characters, sentences and words; the types of answers, their mentions, and their replacement."""
 
 import re
 
@@ -38,5 +38,5 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def contains(text: str, phrase: str) -> bool:
-    """True if `phrase` stands in `text`; its numbers and Latin words whole, whatever the case and width."""
+    """True if `phrase` occurs in `text`, with its numbers and Latin words whole, in any case and width."""
     return bool(occurrences(normal(text).text, normal(phrase.strip()).text))

@@ -21,7 +21,7 @@ _SHORT_NAME = re.compile(r"[(（]?[^。；()（）]{0,6}?简称为?[:：]?[\"「
 
 
 class Found(NamedTuple):
-    """A mention, where it stands, and what of the answer it says."""
+    """A mention, its place, and the part of the answer that it says."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class _Plan(NamedTuple):
     person: str
     """The person's name in normal form; empty for an answer that names none."""
     lone: bool
-    """True if the answer is one character, which stands in many words that say something else."""
+    """True if the answer is one character, which many other words have."""
 
 
 def mentions(text: str, answer: str, aliases: Sequence[str] = ()) -> list[Mention]:
@@ -163,7 +163,7 @@ def _dates(name: str) -> Iterator[_Variant]:
 
 
 def _shortened(text: str, full: list[tuple[int, int, _Variant]]) -> Iterator[tuple[int, int, _Variant]]:
-    """The short name that the text gives right after a mention ("……（简称北大）"), wherever it stands."""
+    """Every occurrence of the short name that the text gives right after a mention ("……（简称北大）")."""
     if "简称" not in text:
         return
     for _, end, variant in full:

@@ -19,7 +19,7 @@ DATE = re.compile(
 
 @lru_cache(_KEPT)
 def value_of(figure: str) -> float | None:
-    """The number that Arabic or Chinese figures say; None where they say none."""
+    """The number that Arabic or Chinese figures say; None if they say none."""
     if re.fullmatch(r"\d+(?:,\d{3})*(?:\.\d+)?", figure):
         return float(figure.replace(",", ""))
     if not figure or any(sign not in _DIGITS and sign not in _TENS and sign not in _SCALES for sign in figure):
@@ -66,7 +66,7 @@ class Date(NamedTuple):
 
 @lru_cache(_KEPT)
 def date_of(phrase: str) -> Date | None:
-    """The date that the normal phrase is; None where it is anything else."""
+    """The date that the normal phrase is; None if it is anything else."""
     match = DATE.fullmatch(phrase)
     if match is None or not any(match.group(at) for at in (2, 3, 4)):
         return None
@@ -74,7 +74,7 @@ def date_of(phrase: str) -> Date | None:
 
 
 def like(value: float, written: str, before_measure: bool) -> str | None:
-    """A number in the figures in which `written` is; None where it cannot be."""
+    """A number in the figures in which `written` is; None if it cannot be."""
     if written[:1].isascii():
         plain = f"{value:,}" if "," in written else f"{value:f}".rstrip("0").rstrip(".")
         return plain.removesuffix(".0")

@@ -3,7 +3,7 @@
 import re
 
 from flows.language import zh
-from flows.language.zh.text import normal, tagged
+from flows.language.zh.text import NAME_TAGS, normal, tagged
 
 _CHINESE = re.compile(
     r"^(?:请问|那么?|在|对于?|从|由|于|关于|根据|当|自|据)?(?:该(?!隐|撒)|此(?!外|后)|这(?!么|样)|这[个些种部座位本场次家条项名首片]|"
@@ -27,11 +27,9 @@ def _demonstrative_in_chinese(question: str) -> str | None:
     if match is None:
         return None
     following = tagged(normal(question[match.end() :]).text)
-    return None if following and following[0][1] in _NAMES else match[0]
+    return None if following and following[0][1] in NAME_TAGS else match[0]
 
 
-_NAMES = ("nr", "nrt", "nrfg", "ns", "nt", "nz", "eng")
-"""Tags of names."""
 _SPELT = ("尼", "拉", "那", "加")
 """Characters after 他 in foreign names: 巴吞他尼府."""
 _DEMONSTRATIVE = re.compile(
@@ -47,7 +45,7 @@ def demonstrative_without_name(question: str, answer: str, sentence: str) -> str
         return None
     before = plain[: match.start()]
     asked = zh.content_words(question) - zh.content_words(answer)
-    names = [word for word, tag in tagged(before) if tag in _NAMES and len(word) > 1 and word not in answer]
+    names = [word for word, tag in tagged(before) if tag in NAME_TAGS and len(word) > 1 and word not in answer]
     return None if names or asked & zh.content_words(before) else match[0]
 
 
@@ -59,5 +57,5 @@ def _unnamed_in_chinese(text: str) -> str | None:
         if word in ("他", "她", "他的", "她的") and not named and following not in _SPELT:
             return word
         person = (tag == "n" and word[-1] in "家员者人师手生王长帝后星") or word in ("谁", "人", "者", "《")
-        named = named or person or (tag in _NAMES and not word.isdigit())
+        named = named or person or (tag in NAME_TAGS and not word.isdigit())
     return None

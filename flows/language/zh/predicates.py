@@ -49,7 +49,7 @@ _HAS = re.compile("(?:为|是|有|设[在于有]|位[在于]|由|呈|约|可?达
 ITSELF = re.compile(
     "(?:杂志|学校|校园|车站|公司|集团|机构|组织|球队|比赛|赛事|大会|[线道]路|路线|机场|医院|影片|电影|小说|游戏|专辑|作品|节目|乐队|乐团|城市|大桥)(?!的)"
 )
-"""Words for the thing itself, where they stand alone."""
+"""Words for the thing itself when they are alone."""
 _NO_SAYING = re.compile(
     "据|如|若|在位|除|虽|尽管|因|由于|随|例|但|而|故|所以|即|不[仅但久料]|有[人些的一时研记]|以[致及便]|使|令|让|导致|后|前|时|最后|最终|"
     "直[到至]|等|其|包[括含]|分别|要|经过|作为|当|为了|比如|像|由于|或|以.*[计来]算?$|在.*[时后中前下]$|为.*时$|相[对比]|可见|听说|被$"
@@ -185,7 +185,7 @@ def _is_had(clause: str) -> bool:
 
 
 def _is_said(clause: str) -> bool:
-    """True if a clause has its subject before it: it begins with a verb, or with what stands before one."""
+    """True if the subject of a clause comes before it: it begins with a verb, or with what precedes one."""
     if _NO_SAYING.match(clause) or re.match("[以用从对].*的[一-龥]{2,6}$|以[^为]{2,8}与", clause):
         return False
     if _VERB.match(clause):
@@ -217,7 +217,7 @@ def _is_nominal(clause: str) -> bool:
 
 
 def _is_whole(saying: str, longest: int = LONGEST) -> bool:
-    """True if a clause makes sense alone: it leans on nothing, and what it says it is stands in it."""
+    """True if a clause makes sense alone: it needs no other sentence, and says what it is about."""
     if not SHORTEST <= len(saying) <= longest or _POINTS.search(saying) or _OPEN.search(saying):
         return False
     defined = re.match("[是为](?:[^，]*?一[条个座种家名位款部所])?(?P<what>.*)", saying)

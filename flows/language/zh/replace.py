@@ -63,7 +63,7 @@ def _given_as_written(phrase: str) -> str:
 
 
 def _dated(old_text: str, new: str) -> str | None:
-    """The new date with the parts that the mention has; None where the mention is no date."""
+    """The new date with the parts that the mention has; None if the mention is no date."""
     date = date_of(new)
     if date is None and re.fullmatch(r"\d{4}", new):
         date = Date("", new, "", "")
@@ -93,7 +93,7 @@ def _part(part: str) -> str:
 
 
 def _numbered(old_text: str, phrase: str) -> str | None:
-    """A new number in Arabic or Chinese figures, as the mention has it; None where either is no number."""
+    """A new number in Arabic or Chinese figures, as the mention has it; None if either is no number."""
     old, new = NUMBER.fullmatch(old_text), NUMBER.fullmatch(normal(phrase).text)
     if old is None or new is None:
         return None
@@ -133,7 +133,7 @@ def _without_doubled(text: str, mention: Found, piece: str) -> str:
 
 
 def _pronouns(text: str, answer: str, new: str) -> list[tuple[int, str]]:
-    """他 and 她 for a person of another gender, where the text speaks of one person only."""
+    """他 and 她 for a person of another gender, if the text is about one person only."""
     if answer_type(answer) != "person":
         return []
     was, now = gender(normal(trimmed(answer)).text), gender(normal(trimmed(new)).text)

@@ -19,7 +19,7 @@ _SURE = 2
 
 
 def script(text: str) -> Script | None:
-    """The script of `text`; None where it is not told: no telling character, or too many of either script.
+    """The script of `text`; None if it is not told: no telling character, or too many of either script.
 
     Of the development set's paragraphs over 50 characters every one is told, and told right: 1,000 of DRCD
     (traditional), 502 of CMRC and 145 of XQuAD (simplified). Of their questions, some of which are written

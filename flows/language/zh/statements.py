@@ -1,4 +1,4 @@
-"""A Chinese question as a statement: the answer stands where the question word stands."""
+"""A Chinese question as a statement: the answer takes the place of the question word."""
 
 import re
 
@@ -82,7 +82,7 @@ def _how_long(asked: str, answer: str) -> str | None:
 
 
 def _counted(asked: str, answer: str) -> str | None:
-    """A number in place of its question word; its unit stands once, and none stands beside another."""
+    """A number in place of its question word, with its unit once."""
     matches = list(_COUNT.finditer(asked))
     if len(matches) != 1 or not re.match(r"第?大?[约近]?[\d一二三四五六七八九十百千万两]", answer):
         return None

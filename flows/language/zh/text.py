@@ -14,6 +14,9 @@ _DASHES = dict.fromkeys(map(ord, "–—－─～〜~"), "-")
 _FOLDED: dict[int, int | str] = {**_WIDE, **_DOTS, **_QUOTES, **_DASHES}
 _LOOSE_SPACE = re.compile(r"(?<![A-Za-z0-9])[\s\u200b\ufeff]+|[\s\u200b\ufeff]+(?![A-Za-z0-9])")
 NUMERALS = "零〇一二三四五六七八九十百千万亿两"
+PERSON_TAGS = ("nr", "nrt", "nrfg")
+NAME_TAGS = (*PERSON_TAGS, "ns", "nt", "nz", "eng")
+"""The tags with which the segmenter marks names."""
 
 
 class Normal(NamedTuple):

@@ -2,14 +2,12 @@
 
 import re
 from functools import lru_cache
-from typing import Literal
 
-from flows.language import AnswerType
+from flows.language import AnswerType, Gender
 from flows.language.tables import rows, word_list
 from flows.language.zh.numbers import NUMBER, date_of, value_of
-from flows.language.zh.text import normal, tagged
+from flows.language.zh.text import PERSON_TAGS, normal, tagged
 
-Gender = Literal["male", "female"]
 _KEPT = 65536
 _EDGES = " \t\r\n\u3000\u00a0\ufeff。，、；：！？.,;:!?"
 _PAIRS = {"「": "」", "『": "』", "“": "”", "‘": "’", '"': '"', "（": "）", "(": ")"}
@@ -110,7 +108,7 @@ def _name_type(phrase: str, question: str) -> AnswerType:  # noqa: PLR0911 - one
     tags = [tag for _, tag in tagged(phrase)]
     if asked and asked not in _PERSON_NOUNS and not _PLACE_QUESTION.search(question):
         return "other"
-    if is_personal_name(phrase) or (set(tags) <= {"nr", "nrt", "nrfg", "x"} and tags[0] != "x"):
+    if is_personal_name(phrase) or (set(tags) <= {*PERSON_TAGS, "x"} and tags[0] != "x"):
         return "person"
     if tags[-1] == "ns" or (of_ending and of_ending[0] == "place" and tags[0] == "ns"):
         return "place"
@@ -163,12 +161,12 @@ def is_personal_name(phrase: str) -> bool:
         )
     if not 2 <= len(phrase) <= 4 or not surname(phrase):
         return False
-    return any(tag in ("nr", "nrt", "nrfg") for _, tag in tagged(phrase))
+    return any(tag in PERSON_TAGS for _, tag in tagged(phrase))
 
 
 @lru_cache(_KEPT)
 def surname(name: str) -> str:
-    """The surname of a Chinese name; of a foreign one what follows the last dot; empty where there is none."""
+    """The surname of a Chinese name; of a foreign name, the part after the last dot; empty if there is none."""
     if "·" in name:
         return name.rpartition("·")[2]
     if len(name) >= 3 and name[:2] in _DOUBLE_SURNAMES:
@@ -184,7 +182,7 @@ def given_name(name: str) -> str:
 
 @lru_cache(_KEPT)
 def gender(name: str) -> Gender | None:
-    """The gender that the characters of a Chinese given name tell; None where they tell none."""
+    """The gender that the characters of a Chinese given name tell; None if they tell none."""
     if "·" in name or not surname(name):
         return None
     characters = set(name[len(surname(name)) :])
@@ -291,7 +289,7 @@ def _other_shape(phrase: str, question: str) -> str | None:
 
 
 def is_nominal(phrase: str) -> bool:
-    """True if the phrase consists of nouns and what stands before them, and ends in a noun."""
+    """True if the phrase consists of nouns and their modifiers, and ends in a noun."""
     tags = [tag for word, tag in tagged(phrase) if word.strip()]
     if not tags or any(tag[0] in "pcuydr" or tag.startswith(("ul", "uj")) for tag in tags):
         return False
@@ -324,7 +322,7 @@ def spans_of_type(text: str, answer_type: AnswerType) -> list[tuple[int, int]]:
             for match in _NUMBERS_IN_TEXT.finditer(text)
             if not any(start <= match.start() < end for start, end in dated)
         ]
-    wanted = {"person": ("nr", "nrt", "nrfg"), "place": ("ns",), "organisation": ("nt",), "other": ("nz", "n", "eng")}
+    wanted = {"person": PERSON_TAGS, "place": ("ns",), "organisation": ("nt",), "other": ("nz", "n", "eng")}
     return _spans_of_tags(text, wanted[answer_type])
 
 

@@ -1,4 +1,4 @@
-"""What CHARPEval asks of its builder: suggestions for those who write utterances and distractors."""
+"""CHARPEval's prompts: suggestions for people who write utterances and distractors."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,7 +62,7 @@ class Distractors(Frozen):
 
     @property
     def texts(self) -> dict[DistractorType, str]:
-        """What is written, by type."""
+        """The distractors that are written, by type."""
         return {kind: text for kind in DISTRACTOR_TYPES if (text := " ".join(getattr(self, kind).split()))}
 
 

@@ -16,13 +16,13 @@ from flows.language.zh.sisters import sisters
 from flows.language.zh.text import NUMERALS, tagged
 from flows.language.zh.types import is_personal_name, surname
 
-LONGEST_PART = 12  # characters of an item of a list that is exchanged with the others
+LONGEST_PART = 12  # characters of a list item that may be exchanged
 _SPELT = re.compile(
     f"[{NUMERALS.strip('零〇万亿')}]+(?=[岁号年个间艘轮部层座次公米人支代种条名位期站级集章届])|元(?=年$)"
 )
 """A number in Chinese figures."""
 _NAME_IN_ANSWER = re.compile(f"《[^》]+》|{DOTTED}|(?<![A-Za-z-])[A-Za-z]{{3,}}")
-LONGEST_COUNT = 20  # characters of an answer that is a number or a time
+LONGEST_COUNT = 20  # characters of an answer that is a number or a time, at most
 _TABLES = {
     "profession": "什么职业|职业是什么|什么工作",
     "country": "哪一?个国家|什么国家|哪国",

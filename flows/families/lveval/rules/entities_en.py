@@ -15,7 +15,7 @@ from flows.language.en.phrases import PREPOSITIONS, is_dictionary_word
 from flows.language.en.tokens import word_set
 from flows.language.invented import invented_names
 
-TRIED = 3  # other names that are tried in the place of one
+TRIED = 3  # names tried in place of one
 _NOUNS_OF_TYPES = vocabulary("nouns_of_types")
 _TYPE_OF_NOUN = {noun: type_ for type_, nouns in _NOUNS_OF_TYPES.items() for noun in nouns.split()}
 _HEADS = vocabulary("types_of_heads")
@@ -36,11 +36,11 @@ _LINKS = word_set("of the and de la von van for in")
 _FIRST = vocabulary("types_of_first_words")
 LEAST_LETTERS = 4
 LONGEST_TITLE = 80  # characters of a first line that is a title
-LEAST_IN_NAME = 2  # words of a name that says what it is, and what follows it
+LEAST_IN_NAME = 2  # words of a name, without a lower-case word behind it
 
 
 _IN_NO_NAME = word_set("body service tank firm station place network organization organisation")
-"""Nouns that tell a sort, and that are the end of few names."""
+"""Nouns that tell a type and end few names."""
 
 
 class EntityType(NamedTuple):

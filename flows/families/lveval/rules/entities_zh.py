@@ -19,11 +19,11 @@ from flows.language.zh.types import is_personal_name, surname
 
 LIVING = "鱼-鳣鸟-鹴虫-蠲雀雉雁鹿狐猫狗狼熊猴鼠獴豹虎狮龟贝树草花竹藤果菌藻杉松柏柳榕桃梅菊莲葵麦豆瓜兰"
 """Characters, and the blocks of those for fishes, birds and small animals, that end names of species."""
-LEAST_BEGUN = 3  # characters of a question with which a page begins as well, that are taken for a name
+LEAST_BEGUN = 3  # characters of a common beginning of question and page that is taken for a name
 DOTTED = rf"{TRANSCRIBED.pattern}(?:·{TRANSCRIBED.pattern})+"
 _FEMALE = re.compile("女(?:演员|作家|歌手|艺人|子[^，。]{0,8}运动员)|之妻|皇后|公主|妃")
 _ANY_OF_A_KIND = re.compile("指(?![挥数标南定导])|(?:概念|方法|术语|现象|总称|统称|通称|学说|理论)$")
-"""What begins a page on any thing of a kind; such a thing has no other."""
+"""The beginning of a page on a kind of thing, which has no sibling."""
 _PERSON = pattern("zh_person")
 _WORK = re.compile("(?:小说|电影|影片|剧集|电视剧|连续剧|剧场版|漫画|游戏|专辑|歌曲|单曲|动画|节目|杂志|作品)$")
 _NUMBERED = re.compile(r"(?<![A-Za-z])\d+(?![a-z])")
@@ -39,7 +39,7 @@ TAILS = re.compile(
     f"[{LIVING}][属科]?)$"
 )
 """Words for the kind of thing that a name is of."""
-Entity = tuple[str, str, bool]  # a name, its type, and whether it is a woman's
+Entity = tuple[str, str, bool]  # (name, type, whether it is a woman's)
 
 
 def entities(asked: ToConfuse, documents: Sequence[str]) -> list[Entity]:

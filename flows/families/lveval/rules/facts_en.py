@@ -30,46 +30,31 @@ from flows.families.lveval.rules.entities_en import (
     names,
     others_than,
     stands_whole,
-    whole_names,
-    without_asides,
 )
+from flows.families.lveval.rules.search_en import UNIQUE, PairSearch, is_part
 from flows.families.lveval.rules.sentences_en import (
     Collection,
-    Sentence,
     clauses,
     lead,
     leading_name,
-    parts,
-    sentences,
-    stands_alone,
 )
 from flows.families.lveval.rules.vocabulary import pattern
 from flows.language import CannotReplace, en
 from flows.language.alternatives import LAST_YEAR
 from flows.language.choices import is_yes_or_no
 from flows.language.en.names import is_of_a_people, place_class
-from flows.language.en.nouns import entities
-from flows.language.en.phrases import article, parts_of_speech
+from flows.language.en.phrases import article
 from flows.language.en.statements import statement, untimed
-from flows.language.en.tokens import word_set
 from flows.language.invented import invented_names
 
-NEAR = 40  # documents nearest to the question that are looked through for one pair
-IN_ARTICLE = 12  # documents nearest to one without a page that are taken to be of the same article
-LEAST_TOLD = 8.0  # what a question or sentence is taken to tell at least (`Collection.weight`)
-LEAST_LIKE = 0.1  # share of what question or supporting sentence tells in a lifted sentence that is of another subject
-LEAST_OF_IT, LEAST_FAR = 0.01, 0.2
-"""The same in one that is of the subject, and in one that speaks of it, or has but one word in common."""
-_UNIQUE = pattern("unique")
 _ONCE = re.compile(r"\b(?:became|born|died|founded|only|first|last|since|\w{3,}est)\b")
-"""What happens once, or to one alone."""
+"""Happens once, or to one alone."""
 _YEAR_ASKED = re.compile(r"\b(?:in|around|by|since|during) (?:[A-Z][a-z]+ )?((?:1\d|20)\d\d)(?![\d–'’s-])")
 _DATE_ASKED = re.compile(
     r"When\b|(?:In|On|Since|Until) (?:what|which) (?:year|date|day|month)|What year", re.IGNORECASE
 )
-LEAST_WORDS = 6  # words that say something without the time that is asked for
+LEAST_WORDS = 6  # words of a statement without the time asked for, at least
 _RANK = re.compile(r"\bthe (?:[A-Za-z]+['’]s )?(?P<rank>first|second|third|main|primary|\w{3,}est)\b(?! of)")
-_TIMES = word_set("year month week day date time century decade age period war begin start end last first")
 _NEXT = {"first": "second", "second": "third", "third": "fourth"}
 _PLACES = ("city", "country", "region", "island", "continent", "building")
 _TIME_ASKED = pattern("time_asked", re.IGNORECASE)
@@ -77,9 +62,9 @@ _PLACE_ASKED = pattern("place_asked", re.IGNORECASE)
 _KIND_ASKED = re.compile(r"\b(?:common|kinds?|types?|genre|profession|occupation|job)\b", re.IGNORECASE)
 _OF_WHAT_KIND = re.compile(r"\b(?:[Ww]hich|[Ww]hat)(?: [a-z]+)?(?= )")
 _DEFINES = re.compile(r"(?:The )?,?.{0,30}? (?:is|was|are|were) (?:an?|the) ")
-"""What a clause may not tell, by the words of the question."""
+"""Questions, and clauses that may not answer them."""
 _BEGINNING = re.compile(r"(?:The |In [\w ]+ |[^,]+, (?:the )?)?")
-"""What may stand before the name of whom or what a sentence is of."""
+"""May stand before the subject of a sentence."""
 
 
 def facts(
@@ -90,168 +75,34 @@ def facts(
     return maker.subject_facts(), maker.object_facts()
 
 
-class _Maker:
+class _Maker(PairSearch):
     """Makes the facts of one pair."""
-
-    def __init__(self, asked: ToConfuse, documents: Sequence[str], collection: Collection, rng: random.Random) -> None:
-        self.asked, self.documents, self.rng = asked, documents, rng
-        self.names = [
-            name
-            for name in whole_names(asked.question, documents)
-            if not any(answer and answer <= en.content_words(name) for answer in map(en.content_words, asked.answers))
-            and (" " in name or not parts_of_speech(name) & {"ADJ", "ADV", "AUX"} or place_class(name))
-        ]
-        self.own = [sentence for document in documents for sentence in sentences(document)]
-        self.pages = {sentence.page for sentence in self.own if sentence.page}
-        paged = [
-            name for name in self.names if any(_is_part(name, page) or _is_part(page, name) for page in self.pages)
-        ]
-        named = en.content_words(" ".join(whole_names(asked.question, documents)))
-        self.asked_names = list(self.names)
-        self.names = paged or (self.names[:1] if self.pages else self.names)
-        self.question = en.content_words(asked.question) - named
-        self.fact = en.content_words(asked.fact) - named
-        self.topics = [] if named else self._topics()
-        self.collection = collection
-        queries = [
-            en.content_words(asked.question),
-            en.content_words(asked.fact),
-            en.content_words(" ".join(self.names)),
-            *(en.content_words(opening.text) for opening in self._openings()),
-        ]
-        near = [sentence for words in queries for sentence in collection.near(words, NEAR)]
-        article = [
-            sentence for document in documents for sentence in collection.near(en.content_words(document), IN_ARTICLE)
-        ]
-        self.near = list(dict.fromkeys((*near, *article)))
-        self.beside = self.near if self.pages else list(dict.fromkeys((*article, *self.own)))
-
-    def _topics(self) -> list[frozenset[str]]:
-        """Return the words of the noun phrases that a question without names asks about, longest first."""
-        kind = re.search(r"\b(?:what|which)\s+((?:\w+\s+){0,2}\w+)", self.asked.question, re.IGNORECASE)
-        asked_for = en.content_words(kind[1]) if kind else frozenset[str]()
-        phrases = [en.content_words(entity.text) for entity in entities(self.asked.question)]
-        phrases = [phrase for phrase in phrases if phrase and not phrase <= asked_for] or phrases
-        return sorted(filter(None, dict.fromkeys(phrases)), key=len, reverse=True)
-
-    def _openings(self) -> list[Sentence]:
-        firsts: dict[str, Sentence] = {}
-        for sentence in self.own:
-            if sentence.page:
-                firsts.setdefault(sentence.page, sentence)
-        return list(firsts.values())
-
-    def _likeness(self, sentence: Sentence) -> float:
-        """Return the share of what question or supporting sentence tells, names aside, that a sentence has."""
-        weight = self.collection.weight
-        return max(
-            weight(sentence.words & wanted) / max(weight(wanted), LEAST_TOLD) for wanted in (self.question, self.fact)
-        )
-
-    def _of_the_subject(self) -> list[Sentence]:
-        """Return sentences about the subject of the question, or what belongs to it, the most similar first."""
-        ranked: list[tuple[bool, float, Sentence]] = []
-        of = leading_name(lead(self.asked.fact)) if self.names and not self.pages else ""
-        beside = frozenset((*self.beside, *self.own))
-        for sentence in dict.fromkeys((*self.near, *self.own)):
-            if sentence.page and sentence.page in self.names and sentence.page not in self.pages:
-                continue  # of another that is called so
-            if self.names:
-                called = [name for name in self.names if not is_of_a_people(name)]
-                led = any(stands_whole(sentence.lead, name) for name in (*called, of) if name in called or " " in name)
-                fits = led or any(
-                    stands_whole(sentence.text, name) for name in called if not sentence.page or " " in name
-                )
-            else:
-                led = any(topic <= sentence.leads for topic in self.topics)
-                fits = sentence in self.own or (
-                    not sentence.page
-                    and (led or (sentence in beside and any(topic <= sentence.words for topic in self.topics)))
-                )
-            likeness = self._likeness(sentence)
-            if fits and likeness >= (0 if led else LEAST_OF_IT if sentence in self.own else LEAST_FAR):
-                ranked.append((not led, -likeness, sentence))
-        return [sentence for *_, sentence in sorted(ranked, key=lambda entry: entry[:2])]
-
-    def _of_others(self) -> list[Sentence]:
-        """Return sentences about another entity of the same type, or of any type where no page tells it."""
-        types = {sentence.type.of for sentence in self.own if sentence.type is not None}
-        ranked: list[tuple[float, Sentence]] = []
-        for sentence in self.beside:
-            words, told_of = sentence.words, sentence.words if sentence.page else sentence.leads
-            if (
-                " v " in sentence.text
-                or sentence.page in self.pages
-                or words <= en.content_words(self.asked.fact)
-                or any(en.content_words(name) <= told_of for name in (*self.names, *self.pages))
-            ):
-                continue
-            if not sentence.page and not self._is_of_the_type(sentence):
-                continue
-            if sentence.page and (
-                sentence.type is None or sentence.type.of not in types or not stands_whole(sentence.lead, sentence.page)
-            ):
-                continue
-            asked, supported = (len(_core(words & wanted)) for wanted in (self.question, self.fact))
-            likeness, common = self._likeness(sentence), max(asked, supported)
-            if common and likeness >= (LEAST_LIKE if common > 1 else LEAST_FAR):
-                ranked.append((-likeness, sentence))
-        return [sentence for _, sentence in sorted(ranked, key=lambda wanted: wanted[0])]
-
-    def _is_of_the_type(self, sentence: Sentence) -> bool:
-        """Return whether a sentence without a page may be about another entity of the question's type."""
-        if not self.names:
-            return not any(topic <= sentence.leads for topic in self.topics)
-        name = leading_name(sentence.lead)
-        types = {type_.of for name in self.names if (type_ := entity_type(name, tuple(self.documents))) is not None}
-        type_ = entity_type(name, ()) if name else None
-        return type_ is None or not types or type_.of in types
-
-    def _supporting(self) -> list[str]:
-        """Return the sentences of the documents that hold the answer, the supporting sentence first."""
-        answer, fact = self.asked.answers[0].strip(" ."), without_asides(self.asked.fact)
-        of_fact = [fact, *parts(fact)] if stands_alone(fact) else [part for part in parts(fact) if stands_alone(part)]
-        candidates = (*of_fact, *(sentence.text for sentence in sorted(self.own, key=self._likeness, reverse=True)))
-        if all(map(is_yes_or_no, self.asked.answers)):
-            return []
-        holding = [
-            sentence
-            for sentence in dict.fromkeys(candidates)
-            if en.contains(sentence, answer) and not _UNIQUE.search(sentence)
-        ]
-        return [
-            sentence
-            for sentence in holding
-            if self.pages or any(stands_whole(lead(sentence), name) for name in self.names)
-        ]
 
     def subject_facts(self) -> Iterator[CandidateFact]:
         asked = self.asked
-        for text in self._supporting():
-            for renamed_text in self._of_another(text):
-                yield from (
-                    CandidateFact(one, stated=True)
-                    for one in _answered(renamed_text, asked.answers[0], _others_to(asked, self.rng))
-                )
+        for text in self.supporting():
+            for renamed in self._of_another(text):
+                answered = _answered(renamed, asked.answers[0], _others_to(asked, self.rng))
+                yield from (CandidateFact(fact, stated=True) for fact in answered)
         for text in statements(asked, self.rng):
             yield from (CandidateFact(fact, stated=True) for fact in self._of_another(text, stated=True))
-        others = [CandidateFact(sentence.text, stated=False, lifted=True) for sentence in self._of_others()]
+        others = [CandidateFact(sentence.text, stated=False, lifted=True) for sentence in self.of_others()]
         yield from others if self.pages or not self.names else ()
-        of_it = self._of_the_subject()
-        near = sorted(self.own, key=self._likeness, reverse=True)
+        of_it = self.of_the_subject()
+        near = sorted(self.own, key=self.likeness, reverse=True)
         for sentence in dict.fromkeys((*of_it[1:], *of_it[:1], *near)):
-            if not _UNIQUE.search(sentence.text):
+            if not UNIQUE.search(sentence.text):
                 led = any(stands_whole(sentence.lead, name) for name in self.names)
-                yield from (CandidateFact(one, stated=led, lifted=True) for one in self._of_another(sentence.text))
+                yield from (CandidateFact(fact, stated=led, lifted=True) for fact in self._of_another(sentence.text))
         for text in self._besides():
-            yield from (CandidateFact(one, stated=True, lifted=True) for one in self._of_another(text))
+            yield from (CandidateFact(fact, stated=True, lifted=True) for fact in self._of_another(text))
         yield from others
 
     def object_facts(self) -> Iterator[CandidateFact]:
         stated = list(statements(self.asked, self.rng))
         for text in stated:
             yield from (CandidateFact(fact, stated=True) for fact in _of_another_year(text, self.asked, self.rng))
-        lifted = (*self._of_the_subject(), *(sentence for sentence in self.own if sentence.page))
+        lifted = (*self.of_the_subject(), *(sentence for sentence in self.own if sentence.page))
         for text in (*(sentence.text for sentence in lifted), *self._besides()):
             if self._keeps_off(text):
                 yield CandidateFact(text, stated=True, lifted=True)
@@ -272,8 +123,8 @@ class _Maker:
 
     def _besides(self) -> Iterator[str]:
         """Yield clauses of the pages' first sentences."""
-        for sentence in self._openings():
-            if any(_is_part(name, sentence.page) or _is_part(sentence.page, name) for name in self.names):
+        for sentence in self.openings():
+            if any(is_part(name, sentence.page) or is_part(sentence.page, name) for name in self.names):
                 yield from clauses(sentence.text, sentence.page)
 
     def _keeps_off(self, text: str) -> bool:
@@ -324,10 +175,6 @@ class _Maker:
             return
 
 
-def _is_part(name: str, other: str) -> bool:
-    return en.content_words(name) <= en.content_words(other)
-
-
 def statements(asked: ToConfuse, rng: random.Random) -> Iterator[str]:
     """Yield the question as a statement, with other answers or without any."""
     answer = asked.answers[0]
@@ -362,15 +209,6 @@ def _of_another_year(text: str, asked: ToConfuse, rng: random.Random) -> Iterato
     if len(years) == 1 and not _ONCE.search(text) and not _DATE_ASKED.match(asked.question):
         year = int(years[0]) + rng.choice([3, 4, 5])
         yield text.replace(years[0], str(year if year <= LAST_YEAR else 2 * int(years[0]) - year))
-
-
-def _core(words: frozenset[str]) -> frozenset[str]:
-    """Return the words that name no time and no place."""
-    return frozenset(
-        word
-        for word in words - _TIMES
-        if not word[0].isdigit() and place_class(word.capitalize()) is None and not is_of_a_people(word.capitalize())
-    )
 
 
 def _of_the_next(text: str) -> Iterator[str]:

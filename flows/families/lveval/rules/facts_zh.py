@@ -39,7 +39,7 @@ from flows.language.zh.predicates import ITSELF, about, aliases, is_unnamed, pre
 from flows.language.zh.statements import statement, unexplained
 from flows.language.zh.text import is_known_word, tagged
 
-_BEGINNING = 60  # characters of a page in which it says what it is about
+_BEGINNING = 60  # characters in which a page names its subject
 _KEPT = 4096
 _BODY = re.compile(
     "[国省市县党军队团社会局部院校司行厂所馆台组队室店]$|大学|中学|小学|集团|俱乐部|组织|政府|机构|[王皇]朝"
@@ -48,7 +48,7 @@ _BODY = re.compile(
 _DONE_BY_SOMEBODY = pattern("zh_done_by_somebody")
 _ASKED_AND_TOLD = vocabulary("zh_asked_and_told")
 _ALONE = re.compile("最|第.[高大长]|得名|名字|唯一|第一|首[个位次任支条]|[「“]|[前现]任$|原名|改名|更名|命名")
-"""What is true of one alone, or of its name."""
+"""True of one alone, or of its name."""
 _CALLED = re.compile("(?:又|也|还|还可以|亦)被?[叫称]|(?:俗|别|旧|又|原)[名称]")  # questions for another name
 _OF_MANY = re.compile("[是为的]|位于|属于|分布|毕业|出生|生于|来往|栖息|司职")
 _POINTS_BACK = re.compile("[该此]|本[鱼种线站片剧作校]|这[个些种]|[他她它牠]们?")

@@ -1,4 +1,4 @@
-"""What the replacement rules of both languages share: a pair's texts, genders, and years that move."""
+"""Shared by the replacement rules of both languages: a pair's texts, genders, and years that move."""
 
 import random
 import re
@@ -11,7 +11,7 @@ from flows.language.en.numbers import spelt
 from flows.language.en.tokens import MONTHS
 from schemas.lveval import Rule
 
-_NEIGHBOUR_YEARS = 3  # years by which a year is moved, at most: nobody is to have played for his country at thirteen
+_NEIGHBOUR_YEARS = 3  # years by which a year moves, at most: nobody should play for his country at thirteen
 _YEAR = re.compile(r"(?<![\d.,])(?:1[0-9]{3}|20[0-2][0-9])(?![\d.,]*\d|s|年代)")
 _ONLY_DATE = re.compile(r"(?:约|于|在)?[0-9]{4}年(?:[0-9]{1,2}月)?(?:[0-9]{1,2}[日号])?")
 _ONLY_DATE_EN = re.compile(
@@ -26,7 +26,7 @@ _YEARS_LONG = re.compile(
     r"(?<![\d,.-])(\d{1,3}|[a-z]+(?:-[a-z]+)?)(?: [a-z-]+)?[ -]years?\b|(?<!\d)(\d{1,3})(?:周年|年[后前来间])",
     re.IGNORECASE,
 )
-Maker = Callable[[random.Random], list[Rule]]  # makes rules for one thing, others each time
+Maker = Callable[[random.Random], list[Rule]]  # makes rules for one name, different ones each time
 
 
 def texts_of(asked: ToRename) -> tuple[str, ...]:

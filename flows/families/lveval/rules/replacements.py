@@ -10,8 +10,8 @@ from flows.families.lveval.rules.replacements_zh import in_chinese
 from flows.llm.model import Invalid
 from schemas.lveval import Rule
 
-THINGS = 3  # things that are renamed for one pair, at most
-TRIED = 6  # substitutes that are tried for a name
+THINGS = 3  # names replaced for one pair, at most
+TRIED = 6  # substitutes tried for a name
 
 
 def replacement_rules(asked: ToRename, rng: random.Random) -> RuleList:

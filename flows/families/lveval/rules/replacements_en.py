@@ -20,7 +20,7 @@ from flows.language.keywords import occurs
 from schemas.lveval import Rule
 
 _DEMONYM = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|isms?|ists?|tions?|ity|ness|ology)$")
-"""Ends of words for peoples, languages and what is thought or done, which are no names to be replaced."""
+"""Ends of words for peoples, languages, ideas and actions, which are not replaced."""
 _TIMES_AND_TONGUES = frozenset(MONTHS) | word_set(
     "sunday monday tuesday wednesday thursday friday saturday latin greek celsius fahrenheit kelvin sharia jihad koran "
     "quran torah bible"
@@ -36,10 +36,10 @@ _RUN = rf"{_NAME_WORD}(?: {_LINK})*"
 _SOMEBODY = re.compile(r"(?<!\w)(?:[Bb]orn|he|He|she|She|his|His|her|Her)(?!\w)|\(\d{4} ?[–-] ?\d{4}\)")
 _MALE = r"\b(?:he|his|him|king|son|father|brother|actor)\b"
 _FEMALE = r"\b(?:she|her|hers|queen|daughter|mother|sister|actress)\b"
-_OPENING = 80  # characters of a text in which it says what it is about
+_OPENING = 80  # characters in which a text names its subject
 _OF_NAME = pattern("told_of_a_name")
 _OTHER_SCRIPT = "[\u0370-\u1dff\u3040-\ud7ff]"
-_NEARLY = 0.7  # how much of two words is the same from which on they may be two spellings of one name
+_NEARLY = 0.7  # similarity from which two words may be two spellings of one name
 _ALIKE_LETTERS = 4
 
 

@@ -19,10 +19,10 @@ from schemas.lveval import Rule
 _DOT = re.compile(r"[·・•‧]")
 _KINDS = tuple(vocabulary("zh_kinds").split())
 _SHORT_CITIES = vocabulary("zh_short_cities")
-_WORDS_TOO = frozenset("山河江湖路街桥城人语族")  # those that end common words as well
+_WORDS_TOO = frozenset("山河江湖路街桥城人语族")  # kinds that end common words as well
 _WRITES_NAMES = re.compile(f"[·{TRANSCRIBED.pattern[1:-2]}]")
 _SUBJECT = re.compile(r"[《「]?([^\s（(，,。、《》「」：:]{2,12}?)[》」]?(?=[（(，,]|是|为|位于)")
-"""What the first sentence of an encyclopedia's page is about."""
+"""The subject of the first sentence of an encyclopedia's page."""
 _PRONOUNS = ("他(?!们)", "她(?!们)")
 _BORN = re.compile(r"[（(][^）)]{0,40}年|出生|字[^母]{1,3}，|生于|逝世")
 

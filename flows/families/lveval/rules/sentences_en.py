@@ -30,22 +30,24 @@ from flows.language.en.statements import is_finite
 from flows.language.pointing import points_outside
 
 LEAST_WORDS = 6
-LONGEST = 45  # words of a sentence that is lifted
-COMMON = 0.2  # share of the documents that hold a word, from which on it tells nothing
-RARE = 100  # documents that may hold any word
+LONGEST = 45  # words of a lifted sentence, at most
+COMMON = 0.2  # share of the documents from which a word in them is uninformative
+RARE = 100  # documents that may hold an informative word in any case
 LONGEST_LEAD = 12  # words before the verb of a sentence, at most
 _KEPT = 8192
 _PRONOUN = pattern("pronouns", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:its|his|her|their|it|he|she|they|also|later|other|both|former)\b", re.IGNORECASE)
-"""What may stand behind the name that a sentence begins with."""
+"""Words that may stand behind the name that a sentence begins with."""
 _GARBLED = re.compile(r',,|""|;|\[|\]|\n|\(|\bor ,|^[^"]*"[^"]*(?:"[^"]*"[^"]*)*$')
-"""What is left of brackets, and quotation marks without their other half."""
+"""Leftovers of brackets, and quotation marks without their other half."""
 _LEANS = pattern("leaning_openings")
 _INTRODUCED = re.compile(
     r"(?:(?:In|On|At|During|By|From|Under|For|Within|Throughout|Between|As of|According to|Around|Until)\b[^,]{1,60}, )"
 )
 _TRAILING_DATE = re.compile(r" (?:in|on) (?:[A-Z][a-z]+ )?(?:\d{1,2} )?(?:1\d|20)\d\d\.$")
-_JOINED = re.compile(r",| (?:and|is|are|has|have|that|which|who|but|or) ")  # what a time at the end may not belong to
+_JOINED = re.compile(
+    r",| (?:and|is|are|has|have|that|which|who|but|or) "
+)  # a time at the end of such a sentence may belong to a part of it
 _LINKED = pattern("removable_links")
 _CLAUSE_ENDS = pattern("clause_ends")
 _SET_OFF = re.compile(rf"(?P<of>(?:The )?{NAME.pattern}), [^,]+, (?P<verb>[a-z]+)(?= )")
@@ -70,7 +72,7 @@ _PARTICIPLE = re.compile(
     rf"(?:by|in|at|on|for|to|from|as) (?:(?!(?: and)? (?:that|which|who|whose|where|starring|featuring|with|"
     rf"{_DONE}|{_STATE})\b)[^,;])+)"
 )
-"""What a definition goes on with: "directed by Ida Holm"."""
+"""The continuation of a definition: "directed by Ida Holm"."""
 
 
 class Sentence(NamedTuple):
@@ -78,11 +80,11 @@ class Sentence(NamedTuple):
 
     text: str
     lead: str
-    """What stands before its verb: of whom or what it is."""
+    """The words before its verb: its subject."""
     page: str
     """The title of its page; empty where its document has none."""
     type: EntityType | None
-    """What the page says that it is of."""
+    """The type of the page's subject."""
     words: frozenset[str]
     leads: frozenset[str]
     """The content words of the sentence, and of its lead."""

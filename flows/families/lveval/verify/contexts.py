@@ -31,7 +31,7 @@ from flows.language import language_of
 from schemas.lveval import LongContext
 
 TOLERANCE = 0.01  # share of the level by which a context may be longer or shorter
-SHORT_LEVEL = 16_000  # below it a context may miss its level by a sentence
+SHORT_LEVEL = 16_000  # below it, a context may miss its level by a sentence
 _LEVEL = re.compile(r"([1-9][0-9]*)(k?)")
 _CONTROLS = bytes(code for code in range(0x20) if chr(code) not in "\n\t")
 

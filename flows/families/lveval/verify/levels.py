@@ -14,14 +14,14 @@ from flows.language.boundaries import boundaries
 from schemas.base import content_hash
 from schemas.lveval import LongContext
 
-PLACE_TOLERANCE = 0.015  # share of the context by which a recalled fact may stand beside its place
+PLACE_TOLERANCE = 0.015  # share of the context by which a recalled fact may miss its place
 _SHARED = ("input", "answers", "answer_keywords", "replacements", "sources", "confusing_facts")
-"""What is the same at all levels of a pair."""
+"""The fields that are the same at all levels of a pair."""
 
 
 @dataclass
 class Levels:
-    """What the rows so far show: which pairs stand at which levels, and what they share."""
+    """The rows so far: which pairs stand at which levels, and what they share."""
 
     shared: dict[tuple[str, str], tuple[str, dict[str, str]]] = field(default_factory=dict)
     """By dataset and pair: the first row's level, and the checksums of what is the same at all levels."""

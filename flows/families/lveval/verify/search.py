@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from flows.families.lveval.verify.texts import BORDER, folded, units
 
 DUPLICATE_FROM = 0.5
-"""Share of common shingles, in those of the shorter text, from which on two texts are near-duplicates."""
+"""Share of the shorter text's shingles in the other from which two texts are near-duplicates."""
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 _TABLE_BITS = 20
 _SUSPECT_FROM = DUPLICATE_FROM / 2
-"""Share of the shingles by which a text is looked at closely: repetitions in it are counted here."""
+"""Share from which a text is compared closely; here repeated shingles count each time."""
 SHINGLE = {"en": 8, "zh": 20}  # words (characters) in a shingle
 
 

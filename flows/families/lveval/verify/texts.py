@@ -11,7 +11,7 @@ YES_OR_NO = frozenset(
 _NO_LETTERS = re.compile(r"[\W_]+")
 _WIDE = re.compile("[０-９Ａ-Ｚａ-ｚ]")
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
-LONGEST_SENTENCE = {"en": 60, "zh": 120}  # words (characters) of a sentence that is an excuse
+LONGEST_SENTENCE = {"en": 60, "zh": 120}  # words (characters) by which a short context may miss its level
 BORDER = "\n\0\n"  # between texts that are searched together: no phrase stands across it
 
 

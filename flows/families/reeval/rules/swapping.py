@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from flows.families.reeval.checks.swap import swap_problem
 from flows.families.reeval.prompts import Alternative, Replaced, ToAlter, ToReplace
 from flows.families.reeval.rules.alternatives import candidates_for, is_alone, is_person
-from flows.language import CannotReplace, Language, language_of, names_of
+from flows.language import CannotReplace, Language, language_of
 from flows.language.en.names import classes
+from flows.language.other_names import names_of
 from flows.llm.model import Invalid
 
 _MONTHS = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"

@@ -1,4 +1,4 @@
-"""What RefuteBench 2.0 asks of the evaluated model, the refuter and the evaluators (figures 3 and 4)."""
+"""RefuteBench 2.0's prompts for the evaluated model, the refuter and the evaluators (figures 3 and 4)."""
 
 import re
 from pathlib import Path
@@ -43,13 +43,13 @@ class ToRefute(Frozen):
 
 
 class Refutation(Frozen):
-    """What the user says."""
+    """A refutation, in the user's words."""
 
     refutation: str = Field(min_length=1)
 
 
 class ToCheck(Frozen):
-    """A refutation to be checked before it is said."""
+    """A refutation to be checked before it is sent."""
 
     query: str
     response: str
@@ -59,7 +59,7 @@ class ToCheck(Frozen):
 
 
 class Checked(Frozen):
-    """What is found of a refutation. Earlier ones are named by number, from 1; 0 is none."""
+    """The check of a refutation. Earlier ones are named by number, from 1; 0 is none."""
 
     met: bool = Field(description="The response does already what it asks for")
     off_focus: bool = Field(False, description="It asks for a change in something else than it is to be about")
@@ -85,18 +85,16 @@ class ToRateTask(Frozen):
 
 
 def rating_of(reply: str) -> int | None:
-    """The rating that a reply ends with: n of 1 to 5 in the last double brackets that are closed; None where there is
-    none, or something else stands in them.
-    """
-    found = _BRACKETS.findall(reply)
-    said = found[-1].strip() if found else ""
-    return next((rating for rating in RATINGS if said == str(rating)), None)
+    """The rating that a reply ends with: 1 to 5 in the last closed double brackets; None for anything else."""
+    matches = _BRACKETS.findall(reply)
+    last = matches[-1].strip() if matches else ""
+    return next((rating for rating in RATINGS if last == str(rating)), None)
 
 
-def _check_rating(asked: ToRate | ToRateTask, given: Text) -> None:
-    if given.cut_off:  # what it would have come to is not known, whatever it quoted so far
+def _check_rating(asked: ToRate | ToRateTask, answer: Text) -> None:
+    if answer.cut_off:  # what it would have come to is not known, whatever it quoted so far
         raise Invalid("answer cut off", "explain in fewer words, and end with the rating")
-    if rating_of(given.text) is None:
+    if rating_of(answer.text) is None:
         raise Invalid("no rating", "after the explanation give the rating as [[n]], n a whole number from 1 to 5")
 
 

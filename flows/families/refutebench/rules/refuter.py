@@ -73,7 +73,7 @@ def _candidates(asked: ToRefute) -> Iterator[list[Requirement]]:
 
 
 def _is_free(requirement: Requirement, response: str, earlier: Sequence[Requirement]) -> bool:
-    """Whether a requirement is not met (words: nowhere), can be met, and goes with the earlier ones.
+    """Return whether a requirement is not met (words: nowhere), can be met, and goes with the earlier ones.
 
     A manner is applied before words are exchanged, so it must not remove words that are to be exchanged.
     """

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import lemminflect
 
-from flows.families.refutebench.manners import NUMBER_WORDS
 from flows.families.refutebench.requirements import word_bounds
 from flows.families.refutebench.sentences import Language, language
 from flows.language import en
+from flows.language.en.numbers import NUMBER_WORDS
 from flows.language.zh import text as zh_text
 
 TABLE = Path(__file__).parent / "wordings.tsv"
@@ -57,7 +57,7 @@ class Wording(NamedTuple):
 
     @property
     def recurs(self) -> bool:
-        """Whether another text can have the old words too."""
+        """Return whether another text can have the old words too."""
         return not _TIED.search(self.old)
 
 
@@ -138,7 +138,7 @@ def _nouns(text: str) -> list[str]:
 
 
 def fits(wording: Wording, text: str) -> bool:
-    """Whether the new words can replace the old ones wherever these occur."""
+    """Return whether the new words can replace the old ones wherever these occur."""
     if wording.old.lower() not in text.lower():
         return False
     if not wording.old.isascii():

@@ -1,4 +1,4 @@
-"""What URAQ asks of its models (appendix A and B, in our own words), with the form of each answer."""
+"""URAQ's prompts (appendix A and B, in our own words), with the form of each answer."""
 
 from pathlib import Path
 
@@ -135,7 +135,7 @@ def _check_steps(asked: ToAsk, answer: Question) -> None:
 
 
 def of_wanted_type(asked: ToAsk, answer_type: AnswerType) -> bool:
-    """Whether a question of this type will do."""
+    """Return whether a question of this type will do."""
     if answer_type == "boolean":
         return asked.answer_type in ("boolean", None)
     return not asked.only

@@ -152,7 +152,7 @@ capital_of = looked_up("known_countries", "name", "capital")
 
 
 def further_north(capital: str, other: str) -> Result:
-    """Whether a capital lies north of another; blocked where whole degrees cannot tell."""
+    """Return whether a capital lies north of another; blocked where whole degrees cannot tell."""
     north, south = int(latitude(capital)), int(latitude(other))
     if abs(north - south) < NORTH_BY:
         raise Blocked("about as far north")

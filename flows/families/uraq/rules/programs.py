@@ -60,7 +60,7 @@ class Program:
         return len(self.steps)
 
     def suits(self, fact: Fact) -> bool:
-        """Whether the wordings can be said of a fact of the program's kind."""
+        """Return whether the wordings can be said of a fact of the program's kind."""
         if self.kind == "person" and self.land:
             return people()[fact.value].country == self.land
         return self.unit in ("", fact.unit) and (not self.land or self.land in fact.land.split())

@@ -94,7 +94,7 @@ def _fill_slots(fact: Fact, program: Program, value: str, rng: random.Random) ->
 
 
 def _goes_back(program: Program, original: Sequence[Result], manipulated: Sequence[Result]) -> bool:
-    """Whether a step recalls what an earlier one gave: Italy, Italian, the country that Italian comes from."""
+    """Return whether a step recalls what an earlier one gave: Italy, Italian, the country that Italian comes from."""
     seen: set[tuple[Result, Result]] = set()
     for step, pair in zip(program.steps, zip(original, manipulated, strict=True), strict=True):
         if pair in seen and pair[0] != pair[1] and step.kind == "recall" and not {*pair} & {"yes", "no"}:
@@ -104,7 +104,7 @@ def _goes_back(program: Program, original: Sequence[Result], manipulated: Sequen
 
 
 def _gives_away(question: ComputedQuestion, answers: Sequence[str], value: str) -> bool:
-    """Whether the question contains an answer or a value of the statement."""
+    """Return whether the question contains an answer or a value of the statement."""
     hidden = {question.fact.value, value}
     if question.pattern.program.answer_type == "entity":
         hidden.update(answers)

@@ -1,4 +1,4 @@
-"""What may fill the slots of a wording: for each source, what somebody would ask together with the fact."""
+"""Candidates for the slots of a wording: for each source, what somebody would ask together with the fact."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ ROUND = (1000, 500, 100, 50, 25, 20, 10, 5, 2, 1)
 
 
 def name_of(slot: Slot) -> str:
-    """What a question says for a slot."""
+    """The name of a slot in a question."""
     match slot:
         case Fact():
             return slot.phrase
@@ -265,7 +265,7 @@ CANDIDATES: Mapping[str, Callable[[Fact], Sequence[Slot]]] = {
 
 @cache
 def candidates(source: str, fact: Fact) -> tuple[Slot, ...]:
-    """What a slot of a fact's question may be filled with."""
+    """The candidates for a slot of a fact's question."""
     try:
         return tuple(CANDIDATES[source](fact))
     except Blocked:  # a date or place needed for the search is not known

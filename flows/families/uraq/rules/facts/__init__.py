@@ -172,7 +172,7 @@ def properties() -> Mapping[str, Property]:
 
 @cache
 def holders() -> Mapping[str, Holder]:
-    """What counts are compared with, by clue."""
+    """The things that counts are compared with, by clue."""
     return {
         row["clue"]: Holder(row["unit"], row["clue"], row["told"] or row["clue"], row["name"], int(row["number"]))
         for row in rows("known_holders")

@@ -1,24 +1,18 @@
-"""What goes out beside the rows: the rows of other parts that verifiers read, the scorers, the harness's tasks."""
+"""The rows of other parts that go out beside the released ones, for verifiers to read."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from data.publish.folder import VERIFICATION_INPUTS
-from data.publish.harness import HarnessData
-from data.publish.reading import read_batches, read_released
+from data.publish.reading import read_batches
 from data.publish.rows import Ruling, write_rows
-from data.publish.scorers import SCORED, scorer
-from data.whole_file import write_whole
 from flows.construct.engine import Family, Part
 from flows.construct.reviewed import reviewed_keys
-from flows.llm.likelihood import SCORES
 from flows.project.output_files import accepted_files
 from flows.project.project import Project
-from flows.release.card import SCORERS
-from flows.release.harness import harness_task
-from flows.release.rows import GatheredConfig, record_of
+from flows.release.rows import GatheredConfig
 from schemas.base import HASH_LENGTH, canonical_json
 
 ID = re.compile(rf"\b[0-9a-f]{{{HASH_LENGTH}}}\b")
@@ -78,39 +72,3 @@ def _named(folder: Path, configs: Iterable[GatheredConfig]) -> set[str]:
                 for row in batch.rows():
                     ids.update(ID.findall(canonical_json(row).decode()))
     return ids
-
-
-def write_scorers(
-    project: Project, folder: Path, configs: Sequence[GatheredConfig], repo: str | None, version: str
-) -> None:
-    """Write each family's scorer, and beside it the tasks for lm-evaluation-harness, on the rows of this version."""
-    for config in configs:
-        name, rows = config.family.name, config.rows
-        if name not in SCORED or not rows.files:
-            continue
-        write_whole(folder / SCORERS / f"{name}.py", scorer(name).encode())
-        row = record_of(config.part, next(read_released(folder, rows.files)))
-        data = (
-            HarnessData(repo, rows.name, rows.split, {"revision": version})
-            if repo
-            else HarnessData("parquet", None, rows.split, {"data_files": {rows.split: list(rows.files)}})
-        )
-        task = f"touchstone-{rows.name}"
-        family = project.build.families[name]
-        text = harness_task(task, config.family, family.settings, family.prompts, row, data, "1")
-        if text is not None:
-            write_whole(folder / SCORERS / f"{task}.yaml", text.encode())
-            config.task = task
-            config.asked = list(_asked(config.family, family.settings, row))
-
-
-def _asked(family: Family, settings: Any, row: Any) -> Iterator[Mapping[str, Any]]:
-    """What a prediction of the row has beside what is said, for each that it takes."""
-    evaluation = family.evaluation
-    if evaluation.choices is None:
-        ways = [(ask.variant, ask.prompting, ask.shots) for ask in evaluation.requests(row, settings)]
-    else:
-        ways = [(name, ask.prompting, ask.shots) for ask in evaluation.choices(row, settings) for name in SCORES]
-    for variant, prompting, shots in ways:
-        fields = {"id": row.id, "variant": variant, "prompting": prompting, "shots": shots}
-        yield {name: value for name, value in fields.items() if value is not None}

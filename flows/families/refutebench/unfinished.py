@@ -1,0 +1,104 @@
+"""The dialogues that were not finished and the ratings that were not given, in numbers and in notes."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from flows.construct.evaluation import DialogueContext
+from flows.families.refutebench.lines import Condition, LineName, cell_frame
+from flows.families.refutebench.plan import dialogues_of, ratings_of
+from flows.families.refutebench.prompts import ANSWER_TOKENS
+from flows.families.refutebench.settings import RefuteBenchSettings
+from schemas.base import key_of
+from schemas.refutebench import PLAIN, TASKS, Rating, RefutationDialogue, Seed, style_of
+
+CUT_OFF = "answers cut off"
+PROMPT_CUT = "dialogues cut to the window"
+Account = Counter[tuple[str, str]]
+"""(what, task) -> how many."""
+
+
+def accounts_of(
+    ctx: DialogueContext,
+    settings: RefuteBenchSettings,
+    ratings: Sequence[Rating],
+    dialogues: Sequence[RefutationDialogue],
+    seeds: Sequence[Seed],
+) -> dict[Condition, Account]:
+    """Count by outcome every planned dialogue and rating; empty where the dialogues are not known."""
+    accounts: dict[Condition, Account] = defaultdict(Counter)
+    conditions = {
+        key_of("refutebench", "dialogues", seed.key, slot): (
+            Condition(
+                str(slot["model"]),
+                str(slot["refuter"]),
+                style_of(settings.style) if slot["refuter"] == "agent" else PLAIN,
+            ),
+            seed.task,
+        )
+        for seed in seeds
+        for slot in dialogues_of(seed, settings)
+    }
+    evaluators = {
+        key_of("refutebench", "ratings", dialogue.key, slot): (
+            Condition.of(dialogue), dialogue.task, str(slot["evaluator"])
+        )
+        for dialogue in dialogues
+        for slot in ratings_of(dialogue, settings.evaluators)
+    }  # fmt: skip
+    for dialogue in dialogues:
+        account, task = accounts[Condition.of(dialogue)], dialogue.task
+        account.update([("dialogues planned", task), ("dialogues finished", task)])
+        account.update((CUT_OFF, task) for turn in dialogue.turns if turn.cut_off)
+        account[PROMPT_CUT, task] += any(turn.prompt_cut for turn in dialogue.turns)
+    for dropped in ctx.dropped("dialogues"):
+        condition, task = conditions[dropped.key]
+        accounts[condition].update([("dialogues planned", task), (f"dialogues dropped: {dropped.reason}", task)])
+    if not accounts:
+        return {}
+    left = dict(evaluators)
+    for condition, task, _ in evaluators.values():
+        accounts[condition]["ratings planned", task] += 1
+    for rating in ratings:
+        accounts[Condition.of(rating)]["ratings given", rating.task] += 1
+        left.pop(rating.key, None)
+    for dropped in ctx.dropped("ratings"):
+        condition, task, evaluator = left.pop(dropped.key)
+        by = f" ({evaluator})" if len(settings.evaluators) > 1 else ""
+        accounts[condition][f"ratings failed: {dropped.reason}{by}", task] += 1
+    for condition, task, _ in left.values():
+        accounts[condition]["ratings missing", task] += 1
+    return dict(accounts)
+
+
+def account_cells(accounts: Mapping[Condition, Account], named: LineName) -> pd.DataFrame:
+    tasks = {task for account in accounts.values() for _, task in account}
+    return cell_frame(
+        (named(condition, None, what), task, float(account[what, task]), 1)
+        for condition, account in sorted(accounts.items())
+        for what in sorted({what for what, _ in account} | {"dialogues finished", "ratings planned", "ratings given"})
+        for task in TASKS
+        if task in tasks
+    )
+
+
+def account_note(line: str, account: Account) -> str | None:
+    """The records that a line lacks, in one sentence; None where it lacks none."""
+    faults = []
+    for things, fault, verb in (("dialogues", "dropped", "finished"), ("ratings", "failed", "given")):
+        reasons: Counter[str] = Counter()
+        for (what, _), count in account.items():
+            if what.startswith(f"{things} {fault}: "):
+                reasons[what.partition(": ")[2]] += count
+        planned = sum(count for (what, _), count in account.items() if what == f"{things} planned")
+        if reasons:
+            listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
+            faults.append(f"{reasons.total():,} of {planned:,} {things} were not {verb} ({listed})")
+    if faults:
+        faults.append("they are no scores")
+    if cut := sum(count for (what, _), count in account.items() if what == CUT_OFF):
+        faults.append(f"answers refuted and rated as they were cut off at {ANSWER_TOKENS:,} tokens: {cut:,}")
+    if cut := sum(count for (what, _), count in account.items() if what == PROMPT_CUT):
+        faults.append(f"dialogues whose longest messages were cut to fit into the model's window: {cut:,}")
+    return f"{line}: {'; '.join(faults)}" if faults else None

@@ -1,0 +1,69 @@
+"""How URAQ's evaluation rows are put to a model and scored."""
+
+from collections.abc import Iterable, Sequence
+
+from data.publish.harness import Metric, ReplyScoring
+from flows.construct.evaluation import Evaluation, Request, Scorer, Selection, columns
+from flows.families.uraq.contexts import URAQ
+from flows.families.uraq.method import to_read
+from flows.families.uraq.prompts import ANSWER_WITH_CONTEXT
+from flows.families.uraq.score import COLUMNS, FORM, SETTINGS
+from flows.families.uraq.score import score as scores_of
+from flows.scoring.scorer import Row
+from flows.scoring.tables import Layout, ScoreTables, score_tables
+from schemas.prediction import Prediction
+from schemas.uraq import NEEDS
+
+CONTEXTS = "contexts in a row"
+LAYOUTS = {
+    "overall accuracy": Layout("model / data set", CONTEXTS),
+    "case-level accuracy": Layout("model / data set / user need", CONTEXTS),
+    "setting-specific accuracy": Layout("model / data set / user need / setting", CONTEXTS),
+    "setting-specific accuracy, also right under match": Layout("model / data set / user need / setting", CONTEXTS),
+    "I don't know among context-exclusive errors": Layout("model / data set", "share of those errors"),
+    "wrong with 1 context, right with the most": Layout("model / data set / user need", "a share, and a number"),
+    "replies without <output>": Layout("model / data set / user need", CONTEXTS),
+    "context tokens": Layout("data set", CONTEXTS),
+}
+
+
+def score(
+    rows: Iterable[Row], predictions: Iterable[Prediction], partial: bool = False, settings: object = None
+) -> ScoreTables:
+    """Return every table. `settings` are not needed. Raises `ScoreError` for what does not fit."""
+    return score_tables(
+        scores_of, rows, predictions, partial, LAYOUTS.__getitem__,
+        lambda table: "count" if table == "context tokens" else "share",
+    )  # fmt: skip
+
+
+def reply_scoring(row: Row, variants: Sequence[str]) -> ReplyScoring:
+    """How the harness scores replies."""
+    return ReplyScoring(
+        columns={"need": "variant", "contexts": "contexts", "question": "question"},
+        target="{{ expected[variant] }}",
+        metrics=[
+            Metric("overall", "overall"),
+            *(Metric(f"case_{need}", "case_level") for need in NEEDS),
+            *(Metric(f"{need}_{setting}") for need in NEEDS for setting in SETTINGS),
+            Metric("untagged", higher_is_better=False),
+        ],
+        documents="each_need",
+    )
+
+
+EVALUATION = Evaluation(
+    parts=("evaluation",),
+    selection=Selection("context_counts", lambda row: row.n_contexts if row.dataset == URAQ else None),
+    prompts=(ANSWER_WITH_CONTEXT,),
+    requests=lambda row, settings: [Request(need, ANSWER_WITH_CONTEXT, to_read(row, need)) for need in NEEDS],
+    level="n_contexts",
+    scored=columns(*COLUMNS),
+    score=score,
+    scorer=Scorer(
+        FORM,
+        "`prediction` is the whole reply. Its answer is what the last `<output>` tag holds: a reply without the tag is "
+        "wrong, and is counted.",
+        replies=reply_scoring,
+    ),
+)

@@ -1,0 +1,318 @@
+"""What the scorers of all families share: they read rows and predictions and give tables.
+
+This module needs the standard library alone: a release ships it as part of each scorer.
+"""
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+Row = Mapping[str, Any]
+Cell = tuple[str, "str | int", "float | None", int]
+"""Row, column, value (None: a share of nothing), and the number of values behind it."""
+Tables = dict[str, list[Cell]]
+Line = TypeVar("Line")
+
+SHOWN = 60
+"""Characters of a wrong value that a message shows."""
+FIELDS = {"id", "variant", "prediction", "scores", "model", "prompting", "shots", "failure", "cut_off", "prompt_cut"}
+
+
+class CannotScore(Exception):  # noqa: N818 - names what happened
+    """The rows or predictions cannot be scored: one line with what was expected, what was found and what to do."""
+
+
+class AllFailed(CannotScore):
+    """Every prediction is a failure."""
+
+
+# ---- files ----
+
+
+def lines_of(path: str) -> Iterator[tuple[str, Row]]:
+    """The objects of a JSONL file, each with its place."""
+    with Path(path).open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(line.decode("utf-8-sig"))
+            except ValueError as error:
+                raise CannotScore(f"{path}: line {number}: expected JSON, found {error}; correct the line") from error
+            if not isinstance(value, dict):
+                raise CannotScore(f"{path}: line {number}: expected an object; write one a line")
+            yield f"{path}: line {number}", value
+
+
+def parquet_rows(path: str, columns: Sequence[str]) -> Iterator[tuple[str, Row]]:
+    """The rows of a Parquet file, with those of the columns that it has."""
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise CannotScore(f"{path}: Parquet needs pyarrow: pip install pyarrow, or give the rows as JSONL") from error
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+        for batch in file.iter_batches(16, columns=[name for name in columns if name in file.schema_arrow.names]):
+            yield from ((path, row) for row in batch.to_pylist())
+    except pyarrow.ArrowException as error:
+        raise CannotScore(f"{path}: cannot be read as Parquet ({error}); download it again") from error
+
+
+def rows_of(paths: Iterable[str], needed: Sequence[str], optional: Sequence[str] = ()) -> Iterator[Row]:
+    """The rows of JSONL and Parquet files, with the columns that scoring reads."""
+    columns = (*needed, *optional)
+    for path in paths:
+        for place, row in parquet_rows(path, columns) if path.endswith(".parquet") else lines_of(path):
+            if missing := [name for name in needed if name not in row]:
+                raise CannotScore(f"{place}: expected a column {missing[0]}, found none; name this family's data")
+            yield {name: row[name] for name in columns if name in row}
+
+
+def predictions_of(path: str, form: Row) -> Iterator[Row]:
+    """The predictions of a JSONL file: rows such as `form`, with id, variant and either `prediction` or `scores`."""
+    for place, row in lines_of(path):
+        if wrong := _wrong_fields(row, answer="scores" if "scores" in form else "prediction"):
+            value = json.dumps(row.get(wrong[0]), ensure_ascii=False)
+            raise CannotScore(
+                f"{place}: {wrong[0]} is not as it should be: found "
+                f"{value if len(value) <= SHOWN else f'{value[:SHOWN]}…'}; expected a row such as "
+                f"{json.dumps(form, ensure_ascii=False)}, which may also have model, prompting and shots (a number)"
+            )
+        yield row
+
+
+def _wrong_fields(row: Row, answer: str) -> list[str]:
+    """The names of fields that are missing, unknown or of the wrong type."""
+    scores, shots, failure = row.get("scores"), row.get("shots"), row.get("failure")
+    if answer == "scores" and failure is None:
+        right_answer = "prediction" not in row
+        right_scores = isinstance(scores, dict) and all(map(is_number, scores.values()))
+    else:
+        right_answer, right_scores = isinstance(row.get("prediction"), str), scores is None
+    right = {
+        "id": isinstance(row.get("id"), str),
+        "variant": isinstance(row.get("variant"), str),
+        "prediction": right_answer,
+        "scores": right_scores,
+        "failure": failure is None or (isinstance(failure, str) and not row.get("prediction")),
+        "model": isinstance(row.get("model", "model"), str),
+        "prompting": isinstance(row.get("prompting"), str | None),
+        "shots": shots is None or (isinstance(shots, int) and not isinstance(shots, bool)),
+        **{name: False for name in row if name not in FIELDS},
+    }
+    return [name for name, is_right in right.items() if not is_right]
+
+
+def is_number(value: object) -> bool:
+    """Return whether the value is a finite number."""
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+# ---- predictions that belong to the rows ----
+
+
+def model_of(prediction: Row) -> str:
+    """The name of its model."""
+    return str(prediction.get("model", "model"))
+
+
+def group_of(prediction: Row) -> str:
+    """The name that the tables give the prediction's model: `name`, `name, cot`, `name, cot, 3 shots`."""
+    number = prediction.get("shots")
+    shots = None if number is None else f"{number} shot{'s' * (number != 1)}"
+    return ", ".join(part for part in (model_of(prediction), prediction.get("prompting"), shots) if part)
+
+
+class PartialScore(NamedTuple):
+    """Some predictions were missing, double or unknown, and the others are scored."""
+
+    message: str
+    left_out: list[Row]
+    """The double and unknown ones."""
+
+
+class Account:
+    """The predictions that are in no score, and those that say nothing."""
+
+    def __init__(self) -> None:
+        self.partial: list[PartialScore] = []
+        self.failed = 0
+        self.empty = 0
+
+    def notes(self) -> list[str]:
+        """The account in sentences."""
+        notes = [part.message for part in self.partial]
+        if self.failed:
+            notes.append(failed_note(self.failed))
+        if self.empty:
+            notes.append(empty_note(self.empty))
+        return notes
+
+
+def failed_note(number: int) -> str:
+    """The sentence on so many failures."""
+    reason = "the server (or the model that is loaded here) did not take the prompt"
+    return f"{number:,} predictions failed and are not scored: {reason}"
+
+
+def empty_note(number: int) -> str:
+    """The sentence on so many empty replies."""
+    return f"{number:,} replies are empty, and are scored as they are: the model said nothing"
+
+
+class Scores(NamedTuple):
+    """The tables of a family's predictions."""
+
+    tables: Tables
+    notes: list[str]
+    """For a reader of the tables."""
+    account: Account
+
+
+Variants = Callable[[Any], Sequence[str]]
+"""row -> the variants that it is asked under."""
+
+
+def matched(
+    rows: Mapping[str, Any],
+    variants: Variants,
+    predictions: Iterable[Row],
+    partial: bool,
+    line: Callable[[Any, Row], Line],
+    account: Account,
+    may_lack: Callable[[str | None], Collection[str]] = lambda prompting: (),
+) -> list[Line]:
+    """Return `line(row, prediction)` of each prediction that is no failure, in their order. `rows` are by id.
+
+    Each group (model, prompting, shots) needs a prediction for each row and variant; `may_lack` names the variants
+    that a prompting can do without. Raises `CannotScore` where a prediction is missing, double, or of a row or variant
+    that does not exist, and `AllFailed` where none is left. With `partial`, unknown predictions are left out and of two
+    the first counts. The account is told of those, of failures and of empty replies.
+    """
+    lines: dict[tuple[str, str, str], Line | None] = {}
+    faults: dict[str, list[str]] = {"missing": [], "double": [], "unknown": []}
+    groups: dict[str, str | None] = {}
+    left_out = []
+    for prediction in predictions:
+        id_, variant, group = prediction["id"], prediction["variant"], group_of(prediction)
+        row, place = rows.get(id_), (group, id_, variant)
+        groups[group] = prediction.get("prompting")
+        if row is None or variant not in variants(row) or place in lines:
+            faults["double" if place in lines else "unknown"].append(f"{id_} {variant}")
+            left_out.append(prediction)
+        elif prediction.get("failure") is not None:
+            lines[place] = None
+            account.failed += 1
+        else:
+            lines[place] = line(row, prediction)
+            account.empty += says_nothing(prediction)
+    expected = 0
+    for group, prompting in sorted(groups.items()):
+        spared = may_lack(prompting)
+        needed = [(id_, variant) for id_, row in rows.items() for variant in variants(row) if variant not in spared]
+        expected += len(needed)
+        faults["missing"] += [f"{id_} {variant}" for id_, variant in needed if (group, id_, variant) not in lines]
+    counts = ", ".join(
+        f"{len(places)} {fault}" + (f" (first: {places[0]})" if places else "") for fault, places in faults.items()
+    )
+    if not lines or (any(faults.values()) and not partial):
+        advice = _advice(rows, variants, left_out, bool(lines), bool(faults["double"]))
+        raise CannotScore(f"predictions: expected one for each of {expected}, found {counts}; {advice}")
+    if any(faults.values()):
+        account.partial.append(PartialScore(f"{len(lines)} of {expected} predictions are scored: {counts}", left_out))
+    scored = [value for value in lines.values() if value is not None]
+    if not scored:
+        raise AllFailed(
+            f"predictions: all {len(lines)} failed, and none is scored; their `failure` says why. Prompts that are too "
+            "long are cut where the model's settings have its `window`"
+        )
+    return scored
+
+
+def says_nothing(prediction: Row) -> bool:
+    """Return whether the model was asked for a reply, and gave an empty one."""
+    is_reply = prediction.get("failure") is None and prediction.get("scores") is None
+    return is_reply and not prediction.get("prediction", "").strip()
+
+
+def _advice(rows: Mapping[str, Any], variants: Variants, unknown: Sequence[Row], some_fit: bool, double: bool) -> str:
+    advice = "give one for each row and variant, or score what is there with --partial"
+    if not some_fit:
+        if not unknown:
+            raise CannotScore("predictions: expected JSONL rows of id, variant and prediction, found none")
+        if all(prediction["id"] in rows for prediction in unknown):
+            known = ", ".join(sorted({variant for row in rows.values() for variant in variants(row)}))
+            return f"no variant is known; they are {known}"
+        return "they seem to be of another build; name theirs by --out (of a release, name its files)"
+    return f"{advice}; model, prompting and shots tell replies of one model apart from another's" if double else advice
+
+
+# ---- tables ----
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """Their mean; None of no values."""
+    return math.fsum(values) / len(values) if values else None
+
+
+def means(values: Iterable[tuple[tuple[Any, ...], float | None]]) -> list[Cell]:
+    """A cell for each key, in order: the mean of its values but None. The last part of a key is the column."""
+    by_key: dict[tuple[Any, ...], list[float]] = {}
+    for key, value in values:
+        present = by_key.setdefault(key, [])
+        if value is not None:
+            present.append(value)
+    return [
+        (" / ".join(map(str, key[:-1])), key[-1], mean(present), len(present))
+        for key, present in sorted(by_key.items())
+    ]
+
+
+def in_order(cells: Iterable[Cell], columns: Sequence[str]) -> list[Cell]:
+    """Cells by row, and in a row by the order of the columns."""
+    places: dict[str | int, int] = {column: place for place, column in enumerate(columns)}
+    return sorted(cells, key=lambda cell: (cell[0], places[cell[1]]))
+
+
+# ---- the command line ----
+
+
+def command_line(description: str | None) -> argparse.ArgumentParser:
+    """The arguments that every scorer takes."""
+    parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
+    parser.add_argument("predictions", help="JSONL: id, variant, prediction or scores; model, prompting, shots")
+    parser.add_argument("data", nargs="+", help="the rows: Parquet or JSONL files of the release")
+    parser.add_argument("--output", help="write all tables here, too, as JSON")
+    parser.add_argument("--partial", action="store_true", help="score what is there; leave out the missing and unknown")
+    return parser
+
+
+def show(scores: Scores, output: str | None, in_per_cent: Callable[[str], bool] = lambda table: False) -> None:
+    """Print every value, tab-separated, and write them to `output`.
+
+    Shares of the tables that are `in_per_cent` are printed so, with two decimals; they are written as they are.
+    """
+    lines, cells = ["table\trow\tcolumn\tvalue\tn"], []
+    for table, rows in scores.tables.items():
+        for row, column, value, n in rows:
+            cells.append({"table": table, "row": row, "column": str(column), "value": value, "n": n})
+            shown = f"{100 * value:.2f}" if value is not None and in_per_cent(table) else value
+            lines.append("\t".join(map(str, (table, row, column, shown, n))))
+    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
+    for note in (*scores.account.notes(), *scores.notes):
+        print(note, file=sys.stderr)
+    if output:
+        Path(output).write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def run(main: Callable[[], None]) -> None:
+    """Run a scorer's command line; what is wrong with its input is one line and exit code 2."""
+    try:
+        main()
+    except (CannotScore, OSError) as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
