@@ -21,9 +21,9 @@ _SELECT = "SELECT answer, kind, input_tokens, output_tokens, cost_usd FROM compl
 _INSERT = "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?)"
 
 Kind = Literal["answer", "cut off", "refusal", "filtered", "no text", "no room", "overlong"]
-"""`filtered`: the server's own words, in place of an answer. `no text`: it holds NUL, written out as in Python, since
-not every database can hold it. The last two are asked again with another limit of tokens:
-`no room`, cut off where thoughts took most of its tokens; `overlong`, without a thought, yet longer than it may be."""
+"""`filtered`: the server's own words, in place of an answer. `no text`: it holds NUL, which is written out as in Python
+because not every database can hold it. The last two are asked again with another limit of tokens: `no room`, cut off
+after thoughts took most of its tokens; `overlong`, without a thought, yet too long."""
 
 
 class CacheError(Failed):
@@ -31,7 +31,7 @@ class CacheError(Failed):
 
 
 class Completion(NamedTuple):
-    """An answer as it was paid for. `cut off`: it reached its limit of tokens; `cost_usd` is in dollars."""
+    """An answer that was paid for; `cost_usd` is in dollars."""
 
     answer: str
     kind: Kind
@@ -64,8 +64,8 @@ class CompletionCache:
     With SQLite, a process that is killed loses nothing, and several processes may use one file. An
     object belongs to one thread at a time; it blocks for the length of a query (SQLite: 40 us).
 
-    Raises `CacheError` where the database cannot be opened, read or written. After a failed write
-    nothing is served any more: what could not be kept should not be paid for.
+    Raises `CacheError` if the database cannot be opened, read or written. After a failed write nothing is served any
+    more: an answer that cannot be kept should not be paid for.
     """
 
     def __init__(self, url: str) -> None:
@@ -96,7 +96,7 @@ class CompletionCache:
         self._errors = self._faults()
 
     def get(self, key: str) -> Completion | None:
-        """The completion of this key, if there is one; raises `CacheError`."""
+        """The completion of this key, if any; raises `CacheError`."""
         if self._failed is not None:
             raise self._failed
         try:
@@ -114,7 +114,7 @@ class CompletionCache:
             raise self._failed from error
 
     def spent_usd(self) -> float:
-        """What all completions that are kept here have cost; raises `CacheError`."""
+        """The cost of all completions kept here; raises `CacheError`."""
         try:
             return self._table.spent()
         except self._errors as error:
@@ -142,21 +142,21 @@ class CompletionCache:
         return (sqlite3.Error, SQLAlchemyError, OSError, ImportError)
 
     def _explain(self, error: Exception) -> CacheError:
-        said = str(getattr(error, "orig", None) or error).partition("\n")[0]
-        if "full" in said or "disk I/O" in said:
+        message = str(getattr(error, "orig", None) or error).partition("\n")[0]
+        if "full" in message or "disk I/O" in message:
             advice = "free some space there and run again: what was answered before is kept"
-        elif "not a database" in said or "malformed" in said:
+        elif "not a database" in message or "malformed" in message:
             advice = (
                 "the file is damaged; move it away and run again (its answers are paid for anew), "
                 "or put a copy of it back"
             )
-        elif "locked" in said:
+        elif "locked" in message:
             advice = "another program holds it; close that program and run again"
         elif not self._sqlite:
             advice = "check the database URL and that its server and driver are there"
         else:
             advice = "check that its folder exists and that you may write there"
-        return CacheError(f"{self._where}: the cache of completions cannot be used ({said}); {advice}")
+        return CacheError(f"{self._where}: the cache of completions cannot be used ({message}); {advice}")
 
 
 class _SqliteTable:

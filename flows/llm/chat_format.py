@@ -14,32 +14,32 @@ MOST_TOKENS = 10**9
 """A count above it is a server's mistake."""
 
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
-"""Where servers put what a model thinks before it answers."""
+"""Fields in which servers put a model's thoughts."""
 
 
 class Reply(NamedTuple):
-    """What a server answered; None where it did not say how many tokens that took."""
+    """A server's answer; numbers of tokens are None if it did not report them."""
 
     answer: str
     kind: Kind
     input_tokens: int | None
     output_tokens: int | None
     reasoned: bool = False
-    """Whether the server shows, or counts, from its beginning that the model thought before it answered."""
+    """Whether the server shows, or counts, that the model thought before it answered."""
 
 
 FAILED = ("error", "abort")
-"""How a reply ends that vLLM, SGLang or OpenRouter broke off: it is no answer."""
+"""Ends of replies that vLLM, SGLang or OpenRouter broke off: they are no answers."""
 CUT = ("length", "max_tokens", "model_context_window_exceeded")
-"""How one ends at its limit of tokens, or its window: OpenAI; Gemini and Anthropic behind a proxy."""
+"""Ends of those that reached their limit of tokens, or the window: OpenAI; Gemini and Anthropic behind a proxy."""
 WITHHELD = ("content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii", "refusal", "sensitive")
-"""How one ends that is not given: OpenAI and Azure; Gemini and Anthropic behind a proxy; Zhipu.
+"""Ends of those that were withheld: OpenAI and Azure; Gemini and Anthropic behind a proxy; Zhipu.
 
-No reason at all is as good as `stop`: Ollama gives none where its runner gave none."""
+No reason at all is as good as `stop`: Ollama gives none if its runner gave none."""
 
 
 def read_reply(body: bytes) -> Reply | None:
-    """The first choice of a chat completion; None where `body` is not one, or the server broke it off."""
+    """The first choice of a chat completion; None if `body` is not one, or the server broke it off."""
     try:
         reply = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -75,9 +75,9 @@ def read_reply(body: bytes) -> Reply | None:
 
 
 def read_failure(body: bytes) -> tuple[int, object] | None:
-    """The status that a failed reply should have come with, and its error; None where `body` is none.
+    """The status that a failed reply should have come with, and its error; None if `body` is none.
 
-    OpenRouter has the status for the error's code. A reply that was broken off without a word is a server's error.
+    OpenRouter gives the status as the error's code. A reply that was broken off without a word is a server's error.
     """
     try:
         reply = json.loads(body)
@@ -93,24 +93,24 @@ def read_failure(body: bytes) -> tuple[int, object] | None:
 
 
 WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length", "loaded_context_length")
-"""What servers call a model's window in their list of models. llama.cpp's `n_ctx_train` is another thing."""
+"""Names of a model's window in servers' lists of models. llama.cpp's `n_ctx_train` is another thing."""
 
 
 def offered_window(body: bytes, model: str) -> int | None:
-    """The window of `model` in a server's list of models; None where it tells none."""
+    """The window of `model` in a server's list of models; None if it has none."""
     try:
-        listed = next(one for one in orjson.loads(body)["data"] if one["id"] == model)
-        told = [_count(listed.get(name)) for name in reversed(WINDOWS)]
+        listed = next(entry for entry in orjson.loads(body)["data"] if entry["id"] == model)
+        windows = [_count(listed.get(name)) for name in reversed(WINDOWS)]
     except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError, StopIteration):
         return None
-    return next((window for window in told if window), None)
+    return next(filter(None, windows), None)
 
 
 def read_log_probabilities(body: bytes) -> Reply | None:
-    """What the first choice of a completion tells of its prompt; None where `body` is not one.
+    """The log-probabilities of the prompt in the first choice of a completion; None if `body` is not one.
 
-    The answer is a JSON list of the log-probabilities of the prompt's tokens, the first of which is 0 where
-    there is none; it is empty where they are not told, or not how many tokens the prompt has.
+    The answer is a JSON list of those of the prompt's tokens, with 0 for the first if it has none. It is empty if
+    the server does not report them, or not how many tokens the prompt has.
     """
     try:
         reply = orjson.loads(body)
@@ -118,26 +118,26 @@ def read_log_probabilities(body: bytes) -> Reply | None:
         echoed, by_token = choice.get("logprobs") or {}, choice.get("prompt_logprobs")
         tokens = _count(usage.get("prompt_tokens"))
         if by_token is not None:
-            told = [None if one is None else next(iter(one.values()))["logprob"] for one in by_token]
+            listed = [None if token is None else next(iter(token.values()))["logprob"] for token in by_token]
         else:
-            told = echoed.get("token_logprobs") or []
-        if not isinstance(told, list):
+            listed = echoed.get("token_logprobs") or []
+        if not isinstance(listed, list):
             return None
     except (orjson.JSONDecodeError, TypeError, KeyError, IndexError, AttributeError, StopIteration):
         return None
     answer = ""
-    if tokens and len(told) >= tokens:
-        told = [0.0 if told[0] is None else told[0], *told[1:tokens]]  # behind the prompt stands what was generated
-        numbers = [one for one in told if isinstance(one, int | float)]
+    if tokens and len(listed) >= tokens:
+        listed = [0.0 if listed[0] is None else listed[0], *listed[1:tokens]]  # generated tokens follow the prompt's
+        numbers = [number for number in listed if isinstance(number, int | float)]
         if not math.isfinite(sum(numbers)):
             return None
-        if len(numbers) == len(told):
-            answer = orjson.dumps(told).decode()
+        if len(numbers) == len(listed):
+            answer = orjson.dumps(listed).decode()
     return Reply(answer, "answer", tokens, _count(usage.get("completion_tokens")))
 
 
 def _count(value: object) -> int | None:
-    """The number of tokens; None where the server gives none, or one that no window could hold."""
+    """The number of tokens; None if the server gives none, or one that no window could hold."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
     return value if is_count else None  # type: ignore[return-value]
 
@@ -181,6 +181,6 @@ def form_in_words(schema: Mapping[str, Any]) -> str:
 
 
 def reask(error: Invalid, schema: Mapping[str, Any] | None) -> str:
-    """What a model is told about its invalid answer."""
+    """The message to a model about its invalid answer."""
     again = "Answer again." if schema is None else form_in_words(schema)
     return f"Your answer cannot be used: {error}.\n{again}"

@@ -1,4 +1,4 @@
-"""A dialogue as a local causal model reads it: in its chat template where it has one, else in plain turns."""
+"""A dialogue as a local causal model reads it: in its chat template if it has one, else in plain turns."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,18 +9,18 @@ from flows.llm.model import Said
 from schemas.errors import WrongInput
 
 SPEAKERS = {"user": "User", "assistant": "Assistant"}
-"""What turns begin with where there is no chat template."""
+"""The beginnings of turns without a chat template."""
 _MARK = "\ue000"
-"""Stands for a turn's text, which no template puts there itself."""
+"""Stands for a turn's text; no template contains it."""
 
 
 def pieces(tokenizer: Any, turns: Sequence[Said]) -> tuple[str, ...]:
-    """The text in pieces: what the template puts before the first turn, often nothing, and then each turn's own.
+    """The text in pieces: the template's text before the first turn, often nothing, and then each turn's.
 
-    User and assistant take turns, the user first, for at least three turns. A turn's piece has what the template puts
-    around its text, such as `<|im_start|>user`; templates are asked with a mark in place of each text, so that no text
-    can be taken for a border, and none is changed by its template (some cut what an assistant thought). Raises
-    `WrongInput` where the template does not take these turns.
+    User and assistant take turns, the user first, for at least three turns. A turn's piece includes the template's text
+    around it, such as `<|im_start|>user`. Templates are rendered with a mark in place of each turn's text, so that no
+    text can be taken for a border, and none is changed by its template (some cut an assistant's thoughts). Raises
+    `WrongInput` if the template does not take these turns.
     """
     texts = [turn.text.strip() for turn in turns]
     if tokenizer.chat_template is None:
@@ -35,18 +35,18 @@ def pieces(tokenizer: Any, turns: Sequence[Said]) -> tuple[str, ...]:
         before = max(before, len(tokenizer.bos_token))
     heads = [around[0][before:], *(after[cut:] for after, cut in zip(around[1:-1], cuts, strict=True))]
     tails = [*(after[:cut] for after, cut in zip(around[1:-1], cuts, strict=True)), around[-1]]
-    own = (head + text + tail for head, text, tail in zip(heads, texts, tails, strict=True))
-    return (around[0][:before], *own)
+    whole = (head + text + tail for head, text, tail in zip(heads, texts, tails, strict=True))
+    return (around[0][:before], *whole)
 
 
-def common(one: Sequence[object], other: Sequence[object]) -> int:
-    """How many characters, or tokens, both begin with."""
-    pairs = zip(one, other, strict=False)
-    return next((place for place, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)))
+def common(first: Sequence[object], second: Sequence[object]) -> int:
+    """The number of characters, or tokens, that both begin with."""
+    pairs = zip(first, second, strict=False)
+    return next((place for place, (left, right) in enumerate(pairs) if left != right), min(len(first), len(second)))
 
 
 def _around(tokenizer: Any, turns: Sequence[Said]) -> list[str]:
-    """What the template puts before the first text, between any two, and after the last: one more than turns."""
+    """The template's text before the first turn, between any two, and after the last: one more than turns."""
     marked = [{"role": turn.role, "content": _MARK} for turn in turns]
     try:
         around: list[str] = tokenizer.apply_chat_template(marked, tokenize=False).split(_MARK)

@@ -1,4 +1,4 @@
-"""How one server wants to be asked: what it takes of a request, as far as its refusals have told."""
+"""How one server wants to be asked: the parts of a request that it accepts, as far as its refusals show."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,25 +19,25 @@ LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
 
 @dataclass
 class Form:
-    """What of a prompt is the same for all its inputs, put in bytes once."""
+    """The parts of a prompt that are the same for all its inputs, put in bytes once."""
 
     answer: str
     """Name of the answer's type."""
     schema: dict[str, Any] | None
     parameters: Mapping[str, Any]
-    """What is asked for beside messages, limit of tokens and form; what is the prompt's own stands first."""
+    """Beside messages, limit of tokens and form; the prompt's own come first."""
     limit: int
     """Tokens of an answer at most."""
     keys: dict[int, bytes] = field(default_factory=dict)
-    """By the room for thoughts, what answers are kept under, together with the messages."""
+    """By the room for thoughts, the part of the cache key beside the messages."""
     bodies: dict[tuple[int, int], bytes] = field(default_factory=dict)
-    """By what had been learnt of the server and the tokens asked for, what stands behind the messages."""
+    """By what had been learnt of the server and the tokens asked for, the request after its messages."""
 
 
 class Dialect:
-    """What a server takes. Parameters that it refuses are left out, and `tell` is called once for each.
+    """The requests that a server takes. Parameters that it refuses are left out, and `tell` is called once for each.
 
-    What is left out is a value of a parameter: which calls came first changes nothing in what is sent at last.
+    Each value of a parameter is left out by itself, so the order of calls does not change the requests in the end.
     """
 
     def __init__(self, model: str, structured: Structured, tell: Callable[[str], None]) -> None:
@@ -51,7 +51,7 @@ class Dialect:
         self._refused: set[tuple[str, bytes]] = set()
         self._merges_system = False
         self.learnt = 0
-        """Counts what was learnt: what was sent before may do when it is sent anew."""
+        """Counts the lessons: a request that was refused before one may be accepted after it."""
 
     def body(self, form: Form, messages: list[Message], written: bytes, tokens: int) -> bytes:
         """The request's body; `written` are the messages as JSON, `tokens` what the answer may have."""
@@ -76,16 +76,16 @@ class Dialect:
         return parameters
 
     def _as_taken(self, messages: list[Message], merges: bool, schema: Mapping[str, Any] | None) -> list[Message]:
-        """The messages with what the server takes no other way in the first one of the user."""
-        said = [messages[0]["content"]] if merges else []
+        """The messages, with what the server takes no other way put into the user's first one."""
+        system = [messages[0]["content"]] if merges else []
         kept = messages[1:] if merges else messages
         asked = next(place for place, message in enumerate(kept) if message["role"] == "user")
         words = [] if schema is None else [form_in_words(schema)]
-        content = "\n\n".join([*said, kept[asked]["content"], *words])
+        content = "\n\n".join([*system, kept[asked]["content"], *words])
         return [*kept[:asked], {"role": "user", "content": content}, *kept[asked + 1 :]]
 
     def learn(self, refused: RefusedRequest, form: Form, messages: list[Message]) -> bool:
-        """Take a refusal to heart; False where it says nothing that another request could mend."""
+        """Learn from a refusal; False if no other request could mend what it says."""
         learnt = self._has_learnt(refused, form, messages)
         self.learnt += learnt
         return learnt
@@ -112,11 +112,11 @@ class Dialect:
         return False
 
     def _note(self, refused: RefusedRequest, what: str) -> None:
-        said = f" ({refused.said})" if refused.said else ""
-        self._tell(f"model {self._model}: {what}{said}")
+        words = f" ({refused.said})" if refused.said else ""
+        self._tell(f"model {self._model}: {what}{words}")
 
     def step_down(self, refused: RefusedRequest, level: Level) -> bool:
-        """Ask for the form of answers in a plainer way than `level`, where it is that which was refused."""
+        """Ask for the form of answers in a plainer way than `level`; False if that was not refused."""
         if level == LEVELS[-1] or not self._is_about_form(refused):
             return False
         if self.level == level:  # else another call has stepped down already
@@ -133,7 +133,7 @@ class Dialect:
         return not self.level_is_known and refused.status in (400, 422)
 
     def gave_up(self) -> None:
-        """A call was refused for good: of the form, nothing was learnt."""
+        """Forget what a call that was refused for good seemed to tell of the form."""
         if not self.level_is_known:
             self.level = LEVELS[0]
             self.learnt += 1

@@ -1,14 +1,12 @@
 """How well an option follows a prompt, by a model's log-probabilities (CHARPEval, section 2.4 and appendix A).
 
-The paper says it in two ways, which are not the same. Section 2.4 takes the option of the highest probability
-given the prompt: the `sum` of its tokens' log-probabilities. Appendix A takes the lowest perplexity of prompt and
-option together: `sequence`, the mean log-probability of all their tokens. Both favour some lengths: the
-sum short options, the sequence long ones that go on fluently after a prompt that is not. `mean`, over the option's
-tokens alone, stands beside them.
+The paper has two definitions. Section 2.4 takes the option of the highest probability given the prompt: the `sum` of
+its tokens' log-probabilities. Appendix A takes the lowest perplexity of prompt and option together: `sequence`, the
+mean log-probability of all their tokens. Both favour some lengths: the sum short options, the sequence long ones that
+go on fluently after a prompt that does not. We add `mean`, over the option's tokens alone.
 
-The default is `sum`. It is the definition of the main text, its figure 1 shows log-likelihoods that are
-sums, and it is what lm-evaluation-harness, with which the paper's numbers were made, takes for the accuracy of a
-multiple choice; so ours can be laid beside theirs.
+The default is `sum`: the main text defines it, figure 1 shows sums, and lm-evaluation-harness, which produced the
+paper's numbers, takes it for the accuracy of a multiple choice. So our numbers compare with theirs.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""How fast and how dear a run may be: concurrency, requests and tokens a minute, money."""
+"""Limits of a run: concurrency, requests and tokens a minute, money."""
 
 import asyncio
 import math
@@ -9,10 +9,10 @@ from aiolimiter import AsyncLimiter
 from flows.llm.model import BudgetSpent
 
 COOLING_S = 3.0
-"""After a cut, 429s are not heard for this long: they belong to the same burst. In seconds."""
+"""After a cut, 429s are ignored for this long, in seconds: they belong to the same burst."""
 
 RECOVERY_SUCCESSES = 20
-"""So many answers in a row give one place back after a cut."""
+"""Answers in a row that give one place back after a cut."""
 
 
 class Limits:
@@ -73,13 +73,13 @@ class Limits:
         self._admit()
 
     async def send(self) -> float:
-        """Wait for one of the requests a minute; returns the moment of sending, for `too_many`."""
+        """Wait for one of the requests a minute; return the moment of sending, for `too_many`."""
         if self._requests is not None:
             await self._requests.acquire()
         return asyncio.get_running_loop().time()
 
     def too_many(self, sent_at: float) -> None:
-        """A request sent at `sent_at` was answered with 429."""
+        """Record that a request sent at `sent_at` was answered with 429."""
         now = asyncio.get_running_loop().time()
         if sent_at <= self._cut_at or now < self._cut_at + self._cooling_s:
             return
@@ -89,7 +89,7 @@ class Limits:
         self._successes = 0
 
     def succeeded(self) -> None:
-        """A request was answered."""
+        """Record that a request was answered."""
         if self.allowed < self.concurrency:
             self._successes += 1
             if self._successes >= self._recovery_successes:
@@ -122,12 +122,12 @@ def _a_minute(amount: float) -> AsyncLimiter:
 class Budget:
     """The money ceiling of a run, shared by its models. None: no ceiling.
 
-    What a call may cost at most is reserved before it is made, so that calls in flight together
+    The most that a call may cost is reserved before it is made, so that calls in flight together
     never pass the ceiling. All amounts are in US dollars. Belongs to one event loop.
     """
 
     def __init__(self, ceiling_usd: float | None = None, *, spent_usd: float = 0.0) -> None:
-        """`spent_usd` is what was spent before under the same ceiling."""
+        """`spent_usd` was spent before under the same ceiling."""
         self.ceiling_usd = ceiling_usd
         self.spent_usd = spent_usd
         self._reserved_usd = 0.0
@@ -135,9 +135,9 @@ class Budget:
         self._waiting: list[asyncio.Future[None]] = []
 
     async def reserve(self, usd: float) -> None:
-        """Set `usd` aside, waiting for calls in flight to settle where only they stand in the way.
+        """Reserve `usd`, waiting for calls in flight to settle if only they are in the way.
 
-        Raises `BudgetSpent` where the ceiling leaves no room. `settle` must follow.
+        Raises `BudgetSpent` if the ceiling leaves no room. `settle` must follow.
         """
         if self.ceiling_usd is not None:
             while self.spent_usd + self._reserved_usd + usd > self.ceiling_usd:
@@ -154,7 +154,7 @@ class Budget:
         self._open += 1
 
     def settle(self, reserved_usd: float, spent_usd: float) -> None:
-        """A call that had `reserved_usd` set aside has cost `spent_usd` (0 where none was answered)."""
+        """Record that a call with `reserved_usd` reserved has cost `spent_usd` (0 if it was not answered)."""
         self.spent_usd += spent_usd
         self._open -= 1
         # Sums of floats drift: nothing open is nothing reserved.

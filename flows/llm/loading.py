@@ -1,9 +1,63 @@
 """Loading models through transformers without their loggers and progress bars."""
 
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+from flows.llm.model import ModelSetupError
+
+
+def load_tokenizer(name: str) -> Any:
+    """The tokenizer of a model in a folder, or on the Hub. Raises `ModelSetupError`."""
+    from transformers import AutoTokenizer
+
+    return _loaded(name, lambda local: AutoTokenizer.from_pretrained(name, local_files_only=local))
+
+
+def load_model(name: str, dtype: str, device: str | None) -> Any:
+    """A causal language model from a folder, or from the Hub, ready to run. Raises `ModelSetupError`."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    model, loading = _loaded(
+        name,
+        lambda local: AutoModelForCausalLM.from_pretrained(
+            name, local_files_only=local, dtype=dtype, output_loading_info=True
+        ),
+    )
+    if missing := sorted(loading["missing_keys"]):
+        raise ModelSetupError(f"model {name}: weights are missing from it ({missing[0]}); name a causal language model")
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return model.to(device).eval()
+    except (RuntimeError, AssertionError) as error:
+        raise ModelSetupError(f"model {name}: cannot run on {device} ({_first_line(error)})") from error
+
+
+def _loaded(name: str, load: Callable[[bool], Any]) -> Any:
+    """The result of `load(local)`: from local files, or else from the Hub too."""
+    from safetensors import SafetensorError
+
+    is_on_hub = not Path(name).exists() and re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name)
+    failed: Exception | None = None
+    for local in (True, False) if is_on_hub else (True,):
+        try:
+            with quiet():
+                return load(local)
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError, SafetensorError) as error:
+            failed = error
+    assert failed is not None
+    raise ModelSetupError(
+        f"model {name}: cannot be loaded as a causal language model ({_first_line(failed)}); name a folder that holds "
+        "one, or a name on the Hugging Face Hub"
+    ) from failed
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 @contextmanager

@@ -1,22 +1,22 @@
 """A causal language model in this process, through transformers: for log-probabilities and attention."""
 
 import asyncio
-import copy
 import math
-import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from flows.llm.chat_text import common, pieces
-from flows.llm.loading import quiet
-from flows.llm.model import ModelSetupError, Said, Usage
+from flows.llm.key_values import can_crop, can_fork, fork
+from flows.llm.loading import load_model, load_tokenizer
+from flows.llm.model import Said, Usage
 from flows.llm.options import Likelihood, Options, TooLong
 from schemas.base import Frozen
 from schemas.errors import Failed, WrongInput
@@ -87,12 +87,12 @@ class _Encoded:
 class LocalModel:
     """Tells how likely options are, and where attention goes. Loaded at its first use, or by `load`.
 
-    A prompt is read once: its keys and values are kept and its options, padded to one length, go on from
-    there together. Prompts are read in the order of their tokens, and where the next one begins like the last
-    (a few-shot prompt's instruction and demonstrations), it goes on from there too. So a likelihood differs
-    from that of a pass over the whole text by the rounding of floats alone. The options are read in an order
-    of their own, so that their likelihoods do not depend on the given one at all. Where a model keeps no
-    keys and values of all tokens (a recurrent one), each text is read whole.
+    A prompt is read once: its keys and values are kept, and its options, padded to one length, go on from
+    there together. Prompts are read in the order of their tokens: one that begins like the last (a few-shot
+    prompt's instruction and demonstrations) goes on from there too. So a likelihood differs from that of a pass
+    over the whole text by the rounding of floats alone. Options are read in the order of their tokens as well, so
+    that their likelihoods do not depend on the order asked for. If a model does not keep the keys and values of all
+    tokens (a recurrent one), each text is read whole.
 
     Safe to share between threads; one call at a time is worked on.
     """
@@ -115,9 +115,9 @@ class LocalModel:
 
     async def likelihoods(self, asked: Sequence[Options], *, usage: Usage) -> list[tuple[Likelihood, ...]]:
         """See `LikelihoodModel`."""
-        found = await asyncio.to_thread(self.log_probabilities, asked)
-        usage.calls += sum(len(options) for options in found)
-        return found
+        likelihoods = await asyncio.to_thread(self.log_probabilities, asked)
+        usage.calls += sum(map(len, likelihoods))
+        return likelihoods
 
     def log_probabilities(self, asked: Sequence[Options]) -> list[tuple[Likelihood, ...]]:
         """For each prompt its options' likelihoods, in the options' order.
@@ -126,11 +126,11 @@ class LocalModel:
         without tokens and `TooLong`, both before anything is read, and `Failed` where the model's numbers are none.
         """
         with self._lock:
-            encoded = [self._encode(one) for one in asked]
-            found: list[tuple[Likelihood, ...]] = [()] * len(asked)
+            encoded = [self._encode(options) for options in asked]
+            likelihoods: list[tuple[Likelihood, ...]] = [()] * len(asked)
             for place in sorted(range(len(asked)), key=lambda place: encoded[place].prompt):
-                found[place] = self._weigh(encoded[place])
-        return found
+                likelihoods[place] = self._weigh(encoded[place])
+        return likelihoods
 
     def attended(self, text: str, start: int) -> Attended:
         """Where the tokens look that end behind character `start` of the text.
@@ -155,7 +155,8 @@ class LocalModel:
     def _encode(self, asked: Options) -> _Encoded:
         split = asked.split
         prompt = tuple(self._tokenizer.encode(split.prompt))
-        options = tuple(tuple(self._tokenizer.encode(split.prompt + one)[len(prompt) :]) for one in split.options)
+        texts = (split.prompt + option for option in split.options)
+        options = tuple(tuple(self._tokenizer.encode(text)[len(prompt) :]) for text in texts)
         if not prompt:
             raise WrongInput(f"model {self.name}: a prompt without tokens; options are weighed after a prompt")
         for text, tokens in zip(asked.options, options, strict=True):
@@ -179,17 +180,15 @@ class LocalModel:
         order = sorted(range(len(encoded.options)), key=encoded.options.__getitem__)
         with torch.inference_mode():
             self._read_prompt(encoded.prompt)
-            if not self._read.tokens or _can_fork(self._read.cache):
+            if not self._read.tokens or can_fork(self._read.cache):
                 rows = self._continue([encoded.options[place] for place in order], encoded.prompt)
             else:
                 rows = [self._whole(encoded.prompt, encoded.options[place]) for place in order]
         before = tuple(self._read.log_probabilities)
-        found = [Likelihood(before, ())] * len(order)
-        for place, row in zip(order, rows, strict=True):
-            found[place] = Likelihood(before, tuple(row))
-        if not all(map(math.isfinite, (one for likelihood in found for one in (*before, *likelihood.option)))):
+        if not all(map(math.isfinite, chain(before, *rows))):
             raise Failed(f"model {self.name}: gives probabilities that are no numbers; load it with dtype: float32")
-        return tuple(found)
+        by_place = dict(zip(order, rows, strict=True))
+        return tuple(Likelihood(before, tuple(by_place[place])) for place in range(len(order)))
 
     def _read_prompt(self, tokens: tuple[int, ...]) -> None:
         """Read all but the last token, from where the prompt begins to differ from what was read before.
@@ -197,24 +196,24 @@ class LocalModel:
         The last one is read with the options: it is what tells their first token.
         """
         last, self._read = self._read, _Read()
-        kept = common(last.tokens, tokens[:-1]) if _can_crop(last.cache) else 0
+        kept = common(last.tokens, tokens[:-1]) if can_crop(last.cache) else 0
         # The last of the common tokens is read again: the next one may be another than it told of.
         start = max(0, kept - 1)
         cache = last.cache if start else None
         if cache is not None:
             cache.crop(start - len(last.tokens))
-        told = last.log_probabilities[:start]
+        numbers = last.log_probabilities[:start]
         for first in range(start, len(tokens) - 1, READ_AT_ONCE):
             past = min(first + READ_AT_ONCE, len(tokens) - 1)
-            if first and not _can_fork(cache):  # it cannot be read in pieces
-                told, cache = self._told(tokens[:-1], tokens[1:]), None
+            if first and not can_fork(cache):  # it cannot be read in pieces
+                numbers, cache = self._in_one_pass(tokens[:-1], tokens[1:]), None
                 break
             output = self._model(
                 input_ids=self._tensor([tokens[first:past]]), past_key_values=cache, use_cache=True, return_dict=True
             )
             cache = getattr(output, "past_key_values", None)
-            told += _told(output.logits[0], self._tensor(tokens[first + 1 : past + 1]))
-        self._read = _Read(tokens[:-1], cache, told)
+            numbers += _chosen(output.logits[0], self._tensor(tokens[first + 1 : past + 1]))
+        self._read = _Read(tokens[:-1], cache, numbers)
 
     def _continue(self, options: Sequence[tuple[int, ...]], prompt: tuple[int, ...]) -> list[list[float]]:
         """The options' log-probabilities, all at once, from what the prompt left in the cache."""
@@ -227,24 +226,24 @@ class LocalModel:
         mask = torch.ones(len(options), len(prompt) - 1 + longest, dtype=torch.long, device=padded.device)
         for row, option in enumerate(options):
             mask[row, len(prompt) - 1 + len(option) :] = 0
-        cache = _fork(self._read.cache, len(options))
+        cache = fork(self._read.cache, len(options))
         logits = self._model(
             input_ids=padded, attention_mask=mask, past_key_values=cache, use_cache=cache is not None, return_dict=True
         ).logits
-        return [_told(logits[row, : len(one)], self._tensor(one)) for row, one in enumerate(options)]
+        return [_chosen(logits[row, : len(option)], self._tensor(option)) for row, option in enumerate(options)]
 
     def _whole(self, prompt: tuple[int, ...], option: tuple[int, ...]) -> list[float]:
         """An option's log-probabilities from a pass over prompt and option."""
         tokens = prompt + option
-        return self._told(tokens[:-1], tokens[1:])[-len(option) :]
+        return self._in_one_pass(tokens[:-1], tokens[1:])[-len(option) :]
 
-    def _told(self, inputs: tuple[int, ...], targets: tuple[int, ...]) -> list[float]:
+    def _in_one_pass(self, inputs: tuple[int, ...], targets: tuple[int, ...]) -> list[float]:
         """The log-probability of each target after its input, in one pass that leaves no cache."""
         logits = self._model(input_ids=self._tensor([inputs]), use_cache=False, return_dict=True).logits[0]
         return [
-            one
-            for first in range(0, len(inputs), READ_AT_ONCE)
-            for one in _told(logits[first : first + READ_AT_ONCE], self._tensor(targets[first : first + READ_AT_ONCE]))
+            number
+            for at in range(0, len(inputs), READ_AT_ONCE)
+            for number in _chosen(logits[at : at + READ_AT_ONCE], self._tensor(targets[at : at + READ_AT_ONCE]))
         ]
 
     # ---- attention ----
@@ -259,9 +258,9 @@ class LocalModel:
             raise WrongInput(f"model {self.name}: no tokens stand behind character {start} of the text, up to its end")
         with self._eager():
             self._read_prompt((*tokens[:-looking], 0))
-            cache = self._read.cache if _can_fork(self._read.cache) else None
+            cache = self._read.cache if can_fork(self._read.cache) else None
             inputs = tokens[-looking:] if cache is not None else tokens
-            layers, _ = self._weights(inputs, _fork(cache, 1), keep=cache is not None)
+            layers, _ = self._weights(inputs, fork(cache, 1), keep=cache is not None)
         # A layer with a sliding window holds the last keys alone.
         positions = [layer[0, :, -looking:].float().argmax(dim=-1) + len(tokens) - layer.shape[-1] for layer in layers]
         return Attended(ends, torch.stack(positions).cpu().numpy())
@@ -286,7 +285,7 @@ class LocalModel:
         cache, first, past = None, 0, 1  # the first token tells how many heads there are
         with self._eager():
             while first < len(tokens):
-                if first and not _can_fork(cache):
+                if first and not can_fork(cache):
                     raise WrongInput(
                         f"model {self.name}: cannot read a dialogue piece by piece, for it does not keep what each "
                         "token said; use another model"
@@ -352,90 +351,16 @@ class LocalModel:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        from transformers import AutoTokenizer
-
-        return self._had(lambda local: AutoTokenizer.from_pretrained(self.settings.name, local_files_only=local))
+        return load_tokenizer(self.settings.name)
 
     @cached_property
     def _model(self) -> Any:
-        import torch
-        from transformers import AutoModelForCausalLM
-
-        name, dtype = self.settings.name, self.settings.dtype
-        model, loading = self._had(
-            lambda local: AutoModelForCausalLM.from_pretrained(
-                name, local_files_only=local, dtype=dtype, output_loading_info=True
-            )
-        )
-        if missing := sorted(loading["missing_keys"]):
-            raise ModelSetupError(
-                f"model {name}: weights are missing from it ({missing[0]}); name a causal language model"
-            )
-        device = self.settings.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            return model.to(device).eval()
-        except (RuntimeError, AssertionError) as error:
-            raise ModelSetupError(f"model {name}: cannot run on {device} ({_first_line(error)})") from error
-
-    def _had(self, load: Any) -> Any:
-        """What `load(local)` gives from local files, or else from the Hub too."""
-        from safetensors import SafetensorError
-
-        unusable = (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError, SafetensorError)
-        try:
-            with quiet():
-                return load(True)
-        except unusable as error:
-            failed: Exception = error
-        if not Path(self.settings.name).exists() and re.fullmatch(r"[\w.-]+(/[\w.-]+)?", self.settings.name):
-            try:
-                with quiet():
-                    return load(False)
-            except unusable as error:
-                failed = error
-        raise ModelSetupError(
-            f"model {self.settings.name}: cannot be loaded as a causal language model ({_first_line(failed)}); name a "
-            "folder that holds one, or a name on the Hugging Face Hub"
-        ) from failed
+        return load_model(self.settings.name, self.settings.dtype, self.settings.device)
 
 
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
-def _told(logits: "torch.Tensor", targets: "torch.Tensor") -> list[float]:
+def _chosen(logits: "torch.Tensor", targets: "torch.Tensor") -> list[float]:
     """Log-probabilities of the targets (tokens,) by logits (tokens, vocabulary), in float32 whatever they are in."""
     logits = logits.float()
     chosen = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-    told: list[float] = (chosen - logits.logsumexp(dim=-1)).tolist()
-    return told
-
-
-def _layers(cache: Any) -> list[type]:
-    return [type(layer) for layer in getattr(cache, "layers", ())]
-
-
-def _can_crop(cache: Any) -> bool:
-    """Whether the cache can go back to what it was some tokens before."""
-    from transformers.cache_utils import DynamicLayer
-
-    kinds = _layers(cache)
-    return bool(kinds) and all(kind is DynamicLayer for kind in kinds)
-
-
-def _can_fork(cache: Any) -> bool:
-    """Whether several texts can go on from the cache."""
-    from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
-
-    kinds = _layers(cache)
-    return bool(kinds) and all(kind in (DynamicLayer, DynamicSlidingWindowLayer) for kind in kinds)
-
-
-def _fork(cache: Any, times: int) -> Any:
-    """A copy of the cache for so many texts at once; the layers put new tensors in place of theirs, never into them."""
-    if cache is None:
-        return None
-    fork = copy.copy(cache)
-    fork.layers = [copy.copy(layer) for layer in cache.layers]
-    fork.batch_repeat_interleave(times)
-    return fork
+    numbers: list[float] = (chosen - logits.logsumexp(dim=-1)).tolist()
+    return numbers

@@ -22,7 +22,7 @@ from schemas.manifest import added
 Out = TypeVar("Out", bound=BaseModel)
 Out_co = TypeVar("Out_co", bound=BaseModel, covariant=True, default=BaseModel)
 MAX_REASKS = 2
-"""How often an invalid answer is asked again, with its error, before the record is dropped."""
+"""How often an invalid answer is asked for again, with its error, before the record is dropped."""
 SHOWN_ERRORS = 3
 """How many of the faults in one answer the model is shown."""
 
@@ -35,24 +35,24 @@ class Message(TypedDict):
 
 
 class Said(Frozen):
-    """What was said in a dialogue with a model."""
+    """A turn of a dialogue with a model."""
 
     role: Literal["user", "assistant"]
     text: str
 
 
 class InDialogue(Frozen):
-    """Inputs of a prompt that is asked in a dialogue: everything said before it goes along."""
+    """Inputs of a prompt that is asked in a dialogue: all turns before it go along."""
 
     dialogue: tuple[Said, ...] = ()
 
 
 class Text(Frozen):
-    """The output of a prompt whose answer is read as it stands."""
+    """The output of a prompt whose answer is plain text."""
 
     text: str
     cut_off: bool = False
-    """Whether it ended where the tokens that it was given did."""
+    """Whether it reached its limit of tokens."""
     prompt_cut: bool = False
     """Whether it answers a prompt that was cut in its middle."""
 
@@ -60,8 +60,8 @@ class Text(Frozen):
 class Invalid(Exception):  # noqa: N818 - it names the answer, not a fault of ours
     """An answer that is not what the prompt asked for.
 
-    `reason` is a short phrase out of a small set, to be counted; `detail` is what the model is shown
-    when it is asked again.
+    `reason` is a short phrase out of a small set, to be counted; `detail` is shown to the model when it is asked
+    again.
     """
 
     def __init__(self, reason: str, detail: str = "") -> None:
@@ -71,11 +71,11 @@ class Invalid(Exception):  # noqa: N818 - it names the answer, not a fault of ou
 
 
 Problem = tuple[str, str] | None
-"""What a check finds in an answer: (reason, what is wrong), or None."""
+"""A check's result: (reason, what is wrong), or None."""
 
 
 def require(problem: Problem) -> None:
-    """Raise `Invalid` where there is a problem."""
+    """Raise `Invalid` if there is a problem."""
     if problem is not None:
         raise Invalid(*problem)
 
@@ -85,7 +85,7 @@ _JOINERS = re.compile("[\u200c\u200d]")
 
 
 def require_plain_text(asked: object, output: BaseModel) -> None:
-    """A check: no text of the answer holds a control or format character; white space is told by words alone."""
+    """A check: no text of the answer holds a control or format character, apart from white space."""
     for text in _texts(output.model_dump()):
         if (odd := odd_character(_JOINERS.sub("", " ".join(text.split())))) is not None:
             raise Invalid("answer holds a character that is no text", f"leave out {visible(odd)}")
@@ -95,16 +95,16 @@ def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | tuple | list):
-        for one in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(one)
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(part)
 
 
 CUT_OFF = "answer cut off"
-"""The reason of an answer that cannot be used, and ended at its limit of tokens."""
+"""The reason for an answer that reached its limit of tokens and cannot be used."""
 NO_ROOM = "an answer's tokens fill the model's window"
-"""The reason where a prompt of any length is refused: its `max_tokens` is to be less."""
+"""The reason if a prompt of any length would be refused: its `max_tokens` should be less."""
 TOO_LONG = "prompt longer than the model's window"
-"""The reason where a model cannot be asked, since the prompt does not fit."""
+"""The reason if a prompt does not fit."""
 
 
 class InvalidAnswer(Exception):  # noqa: N818
@@ -125,7 +125,7 @@ class InvalidAnswer(Exception):  # noqa: N818
 
 
 class NoAnswer(InvalidAnswer):
-    """The server did not have the model answer: what it said, which is the evidence, is its own."""
+    """The server did not let the model answer: the evidence is the server's own words."""
 
 
 class PromptTooLong(NoAnswer):
@@ -134,25 +134,25 @@ class PromptTooLong(NoAnswer):
     `tokens` is how many the prompt has, by the server's count or else by an estimate.
     """
 
-    def __init__(self, said: str, window: int | None, tokens: int) -> None:
-        super().__init__(TOO_LONG, said)
+    def __init__(self, message: str, window: int | None, tokens: int) -> None:
+        super().__init__(TOO_LONG, message)
         self.window = window
         self.tokens = tokens
 
 
 class TransportError(Failed):
-    """No answer was had, after every retry: the shard stops and can be resumed.
+    """There was no answer, after every retry: the shard stops and can be resumed.
 
     `transient` tells whether the same request may well be answered a little later.
     """
 
-    def __init__(self, said: str, *, transient: bool = True) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, *, transient: bool = True) -> None:
+        super().__init__(message)
         self.transient = transient
 
 
 class ModelSetupError(WrongInput):
-    """A model, a prompt or a price is set up wrongly: one line that names what is to be changed."""
+    """A model, a prompt or a price is set up wrongly: one line that names what to change."""
 
 
 class PromptTemplateError(ModelSetupError):
@@ -168,11 +168,11 @@ class Prompt(Generic[Out_co]):
     """What is asked of a model: a template, the type of its answer, and what the answer must meet.
 
     The template is `<folder of the family>/prompts/<name>.j2`, with a `system` and a `user` block; it
-    sees the fields of `inputs`. Of inputs that are `InDialogue` the dialogue so far
-    stands between the two, message by message. `checks` are called as `check(inputs, output)` and raise `Invalid`.
-    A prompt's `version` is raised when what it asks changes; its template's hash is kept beside it.
-    `inputs`, where given, lets a template be checked before anything is asked (`with_templates`).
-    One that `may_be_cut` is cut in its middle where a model's window is too short for it; it is answered as text.
+    sees the fields of `inputs`. If those are `InDialogue`, the dialogue so far comes between the two, message by
+    message. `checks` are called as `check(inputs, output)` and raise `Invalid`. `version` is raised when the question
+    changes; the template's hash is kept beside it. With `inputs`, a template can be checked before anything is
+    asked (`with_templates`). A prompt that `may_be_cut` loses its middle if a model's window is too short for it;
+    its answer is text.
     """
 
     name: str
@@ -188,7 +188,7 @@ class Prompt(Generic[Out_co]):
 
     @property
     def file(self) -> Path:
-        """Where the template lies."""
+        """The template's path."""
         return self.templates / f"{self.name}.j2"
 
     @cached_property
@@ -203,7 +203,7 @@ class Prompt(Generic[Out_co]):
 
     @cached_property
     def schema(self) -> dict[str, Any] | None:
-        """The JSON schema of the answer; None where the answer is read as text."""
+        """The JSON schema of the answer; None if it is text."""
         return None if self.output is Text else self.output.model_json_schema()
 
     @cached_property
@@ -221,7 +221,7 @@ class Prompt(Generic[Out_co]):
         try:
             for role in ("system", "user"):
                 if role == "user" and isinstance(inputs, InDialogue):
-                    rendered += ({"role": one.role, "content": one.text} for one in inputs.dialogue)
+                    rendered += ({"role": turn.role, "content": turn.text} for turn in inputs.dialogue)
                 if role in blocks:
                     text = "".join(blocks[role](self._template.new_context(fields))).strip()
                     rendered.append({"role": role, "content": text})
@@ -230,7 +230,7 @@ class Prompt(Generic[Out_co]):
         return rendered
 
     def check_template(self) -> None:
-        """Raise `PromptTemplateError` where the template cannot be rendered for this prompt's inputs."""
+        """Raise `PromptTemplateError` if the template cannot be rendered for this prompt's inputs."""
         environment = _environment()
         try:
             tree = environment.parse(self.source)
@@ -253,13 +253,13 @@ class Prompt(Generic[Out_co]):
                 )
 
     def _asked_for(self, value: object) -> object:
-        """The object without the fields that nobody asked for, which models like to add."""
+        """The object without fields that nobody asked for, which models like to add."""
         if not isinstance(value, dict):
             return value
-        return {name: one for name, one in value.items() if name in self.output.model_fields}
+        return {name: field for name, field in value.items() if name in self.output.model_fields}
 
     def parse(self, inputs: BaseModel, answer: str, *, cut_off: bool = False) -> Out_co:
-        """The answer as `output`, past every check; raises `Invalid`. A text tells whether it is `cut_off`."""
+        """The answer as `output`, past every check; raises `Invalid`. A text records whether it was `cut_off`."""
         if self.output is Text:
             if not any(character.isprintable() and not character.isspace() for character in answer):
                 raise Invalid("empty answer")
@@ -286,9 +286,9 @@ def _environment() -> jinja2.Environment:
 
 
 def with_templates(prompt: Prompt[Out], folder: Path, family: str) -> Prompt[Out]:
-    """`prompt` with the user's template, where `folder` has one: `<family>/<name>.j2`, else `<name>.j2`.
+    """`prompt` with the user's template, if `folder` has one: `<family>/<name>.j2`, else `<name>.j2`.
 
-    Raises `PromptTemplateError` where that template could not be rendered.
+    Raises `PromptTemplateError` if that template cannot be rendered.
     """
     for place in (folder / family, folder):
         if (place / f"{prompt.name}.j2").is_file():
@@ -300,13 +300,13 @@ def with_templates(prompt: Prompt[Out], folder: Path, family: str) -> Prompt[Out
 
 _OBJECT = re.compile(r'\{\s*["}]')
 THOUGHT = re.compile(r"\s*(?:<(think|thinking|seed:think)>|\[(THINK)\])")
-"""How a thought begins that stands in an answer."""
+"""The beginning of a thought in an answer."""
 
 
 def without_thought(answer: str) -> str:
-    """What a model answered after it had thought; empty where its thought was never closed.
+    """The answer after the model's thought; empty if the thought was never closed.
 
-    A thought stands at the beginning. Where a chat template opens it, the answer has its end alone.
+    A thought comes first. If a chat template opens it, the answer has its end alone.
     """
     opened = THOUGHT.match(answer)
     if opened is not None:
@@ -320,17 +320,17 @@ def without_thought(answer: str) -> str:
 def first_json_object(answer: str) -> object:
     """The first JSON object in `answer` (models wrap it in prose, a code fence or after their thinking).
 
-    Raises `Invalid`. An object that breaks off is an error, even where a whole one stands inside it.
+    Raises `Invalid`. An object that breaks off is an error, even if it contains a whole one.
     """
     answer = without_thought(answer)
     try:
         value = orjson.loads(answer)
     except orjson.JSONDecodeError:
-        found = _OBJECT.search(answer)
-        if found is None:
+        start = _OBJECT.search(answer)
+        if start is None:
             raise Invalid("answer is not JSON", "no JSON object was found") from None
         try:
-            value, _ = json.JSONDecoder().raw_decode(answer, found.start())
+            value, _ = json.JSONDecoder().raw_decode(answer, start.start())
         except (ValueError, RecursionError) as error:
             raise Invalid("answer is not JSON", str(error)) from error
     if not isinstance(value, dict):
@@ -344,11 +344,11 @@ def first_json_object(answer: str) -> object:
 
 @dataclass
 class Usage:
-    """What was asked and what it cost.
+    """Calls, tokens and money.
 
     `calls` are answers that were paid, `cached` those that had been paid before; tokens and money are
-    those of `calls`, and with `cached_` in front what the others took when they were paid. Money is None where
-    a price is not known. `cut_off` are the answers, of both, that ended at their limit of tokens.
+    those of `calls`, and with `cached_` in front those of the others when they were paid. Money is None if
+    a price is not known. `cut_off` counts the answers, of both, that reached their limit of tokens.
     """
 
     calls: int = 0
@@ -368,20 +368,20 @@ class Usage:
 
 
 class Model(Protocol):
-    """Something that answers prompts."""
+    """Answers prompts."""
 
     name: str
 
     async def complete(self, prompt: Prompt[Out], inputs: BaseModel, *, draw: int = 0, usage: Usage) -> Out:
         """The typed answer; what it took is added to `usage`. A higher `draw` asks anew.
 
-        Raises `InvalidAnswer` when every answer was invalid, `TransportError` when none was had, and
+        Raises `InvalidAnswer` if every answer was invalid, `TransportError` if there was none, and
         `BudgetSpent` at the money ceiling.
         """
         ...
 
     def identity(self) -> Mapping[str, object]:
-        """What of the model its answers depend on: goes into fingerprints."""
+        """Everything about the model that its answers depend on; goes into fingerprints."""
         ...
 
 

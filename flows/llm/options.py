@@ -16,7 +16,7 @@ class TooLong(WrongInput):
 class Options:
     """A prompt and texts that could follow it, each by itself: no option is shown another one.
 
-    An option begins with the white space that parts it from the prompt.
+    An option begins with the white space that separates it from the prompt.
     """
 
     prompt: str
@@ -46,16 +46,16 @@ class Likelihood:
 
 
 class LikelihoodModel(Protocol):
-    """Something that tells how likely texts are."""
+    """Tells how likely texts are."""
 
     name: str
 
     async def likelihoods(self, asked: Sequence[Options], *, usage: Usage) -> list[tuple[Likelihood, ...]]:
         """For each prompt its options' likelihoods, in the options' order; what it took is added to `usage`.
 
-        Which tokens are an option's is as in lm-evaluation-harness: those of prompt and option together,
-        behind as many as the prompt has alone. Raises `WrongInput` for a prompt or option without tokens, and
-        `TooLong` where they do not fit into the model's window: nothing is cut (the harness cuts at the left,
-        which takes the instruction away); and `TransportError` and `BudgetSpent` where a server is asked.
+        An option's tokens are, as in lm-evaluation-harness, those of prompt and option together after the number
+        that the prompt has alone. Raises `WrongInput` for a prompt or option without tokens, and `TooLong` if they
+        do not fit into the model's window: nothing is cut (the harness cuts at the left, which removes the
+        instruction); and, if a server is asked, `TransportError` and `BudgetSpent`.
         """
         ...

@@ -1,4 +1,4 @@
-"""What tokens cost, and how many a text has before anybody has counted them."""
+"""Prices of tokens, and estimates of how many tokens a text has."""
 
 import math
 import re
@@ -17,7 +17,7 @@ CHARACTERS_A_TOKEN = 4
 """Latin and other alphabetic scripts: four characters a token."""
 
 MESSAGE_TOKENS = 4
-"""Each chat message costs about so many tokens beside its text."""
+"""Tokens of a chat message beside its text, roughly."""
 
 # Han, kana, hangul, and full-width forms: one token a character.
 _CJK = re.compile(
@@ -34,7 +34,7 @@ class PriceFileError(ModelSetupError):
 
 
 class Price(Protocol):
-    """What a model's tokens cost; `known` is False where every cost is given as 0 for want of a price."""
+    """The price of a model's tokens. If it is not `known`, every cost is 0."""
 
     @property
     def known(self) -> bool: ...
@@ -104,8 +104,7 @@ class Prices:
         except OSError as error:
             raise PriceFileError(f"{path}: cannot be read ({error.strerror})") from error
         except (yaml.YAMLError, UnicodeDecodeError) as error:
-            said = " ".join(str(error).split())
-            raise PriceFileError(f"{path}: not YAML ({said})") from error
+            raise PriceFileError(f"{path}: not YAML ({' '.join(str(error).split())})") from error
         except ValidationError as error:
             raise PriceFileError(
                 f"{path}: {first_problem(error, 'the file')}; write `model name: {{input_per_million: USD, "
@@ -113,7 +112,7 @@ class Prices:
             ) from error
 
     def of(self, model: str, base_url: str | None = None) -> Price:
-        """The price of `model` as its provider at `base_url` asks it, or as its maker does."""
+        """The price of `model` from the provider at `base_url`, or else from its maker."""
         if model in self._own:
             return self._own[model]
         from genai_prices import Usage, calc_price
@@ -135,11 +134,11 @@ class Prices:
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens `text` has: one a CJK character, one for four others; rounded up."""
+    """Roughly the tokens of `text`: one for each CJK character, one for four others; rounded up."""
     cjk = 0 if text.isascii() else len(_CJK.findall(text))
     return cjk + math.ceil((len(text) - cjk) / CHARACTERS_A_TOKEN)
 
 
 def estimate_prompt_tokens(messages: list[Message]) -> int:
-    """About how many tokens a model reads for `messages`."""
+    """Roughly the tokens that a model reads for `messages`."""
     return sum(MESSAGE_TOKENS + estimate_tokens(message["content"]) for message in messages)

@@ -1,6 +1,6 @@
-"""What a server says when it will not take a request: of its parameters, of a prompt that is too long, of the form.
+"""A server's refusal of a request: of its parameters, its form, or a prompt that is too long.
 
-Servers word it each in their own way, and few give a code for it. Their words are read here and nowhere else.
+Each server words it in its own way, and few give a code. Their words are read here and nowhere else.
 """
 
 import re
@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Any
 
 REQUEST_TOO_LARGE = "request too large"
-"""OpenAI says so, with 429, of one request that is more than the tokens of a whole minute."""
+"""OpenAI's words, with 429, for one request that exceeds the tokens of a whole minute."""
 TOO_LONG = (
     "context length",
     "context_length",
@@ -103,18 +103,18 @@ _PROMPT = tuple(
 _MOST_ANSWERED = re.compile(r"at most (\d+) (?:completion|output) tokens", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _NOT_OF_THE_REQUEST = (401, 403, 404, 429)
-"""Statuses of the key, the address and the pace: what the request asks for has no part in them."""
+"""Statuses about the key, the address and the pace, not about the request's content."""
 OF_THE_REQUEST = (400, 415, 422)
-"""Statuses that say what a server takes. What it says of a fault that may pass (5xx) says nothing of that."""
+"""Statuses that tell what a server takes. A fault that may pass (5xx) tells nothing of that."""
 LONG_NAME = 5
-"""A parameter's name of so many letters is not taken for a word of a sentence where it stands without quotes."""
+"""A parameter's name with this many letters is not mistaken for a word of a sentence, even without quotes."""
 
 
 class RefusedRequest(Exception):  # noqa: N818 - turned into another exception or another request
     """The server will not take the request as it is.
 
-    `whole` are its words in full, for reading; `said` is what people are shown of them. `named` are the places in the
-    request that it names apart from its words; `window` and `prompt_tokens`, numbers that it gives so.
+    `whole` are its words in full, for parsing; `said` is the part shown to people. `named` are places in the
+    request that it names in fields of their own; `window` and `prompt_tokens`, numbers that it gives in fields.
     """
 
     def __init__(
@@ -139,8 +139,8 @@ class RefusedRequest(Exception):  # noqa: N818 - turned into another exception o
 
     def names(self, *words: str) -> bool:
         """Whether the server's message holds one of `words`."""
-        said = self._words.lower()
-        return any(word in said for word in words)
+        text = self._words.lower()
+        return any(word in text for word in words)
 
     @property
     def is_about_form(self) -> bool:
@@ -198,8 +198,8 @@ class RefusedRequest(Exception):  # noqa: N818 - turned into another exception o
 
     def _first(self, patterns: Iterable[re.Pattern[str]]) -> int | None:
         for pattern in patterns:
-            if (found := pattern.search(self._words)) is not None:
-                return int(found[1]) or None
+            if (match := pattern.search(self._words)) is not None:
+                return int(match[1]) or None
         return None
 
 

@@ -1,4 +1,4 @@
-"""Middle truncation: what a model with a short window is shown of a long prompt (LV-Eval, section 4).
+"""Middle truncation: a long prompt cut for a model with a short window (LV-Eval, section 4).
 
 The whole filled prompt is cut before it goes into a chat format, as LV-Eval's program does; its paper cuts
 the context alone. A prompt that says what it asks at both ends keeps it either way. Of a dialogue the longest messages
@@ -14,16 +14,16 @@ from flows.llm.prices import estimate_tokens
 from schemas.errors import WrongInput
 
 TRIES = 6
-"""How often one prompt is shortened by what its server says before it is given up."""
+"""How often one prompt is shortened by its server's refusals before it is given up."""
 SPARE = 0.98
-"""Tokens are not spread evenly over a text: of the room that there is, so much is used."""
+"""The share of the room that is used: tokens are not spread evenly over a text."""
 LEAST_CUT = 0.95
-"""What is refused again, though it should fit, loses a twentieth at least."""
+"""A prompt that is refused again, though it should fit, loses at least a twentieth."""
 FEWEST_TOKENS = 16
-"""A window with less room than this for a prompt holds no question."""
+"""A window with less room for a prompt holds no question."""
 
 Cut = Callable[[list[Message]], list[Message]]
-"""Messages as a model with a short window is shown them; what the system says is never cut."""
+"""Shortens messages for a model with a short window; a system message is never cut."""
 
 
 class Tokenizer(Protocol):
@@ -59,17 +59,16 @@ class PretrainedTokenizer:
 
 
 def keep_ends(text: str, share: float) -> str:
-    """So large a share of the text, by characters: its first and its last half, joined by nothing."""
+    """This share of the text, by characters: half from its start and half from its end, joined by nothing."""
     half = max(1, int(len(text) * share) // 2)
     return text if 2 * half >= len(text) else text[:half] + text[-half:]
 
 
 def middle_cut(window: int, tokenizer: Tokenizer | None) -> Cut:
-    """How messages are cut for a window of so many tokens; without a tokenizer, by an estimate of them.
+    """The cut of messages to a window of this many tokens; without a tokenizer, tokens are estimated.
 
-    `window` is the model's, less the answer (the program's advice: less 500). The first and the last half of what
-    there is room for are decoded apart and joined by nothing, so that a token or two at the seam may come out
-    otherwise when the text is read again.
+    `window` is the model's, less the answer (the program's advice: less 500). The two halves that are kept are decoded
+    apart and joined by nothing, so that a token or two at the seam may differ when the text is read again.
     """
 
     def measured(text: str) -> Measured:
@@ -87,13 +86,13 @@ def middle_cut(window: int, tokenizer: Tokenizer | None) -> Cut:
 
 
 def cut_to_share(messages: list[Message], share: float) -> list[Message]:
-    """The messages with so large a share of their characters."""
-    room = sum(len(one["content"]) for one in messages if one["role"] != "system") * share
+    """The messages with this share of their characters."""
+    room = sum(len(message["content"]) for message in messages if message["role"] != "system") * share
     return _cut_longest(messages, lambda text: _by_characters(text, len(text)), room)
 
 
 class Measured(NamedTuple):
-    """How long a text is, and what is left of it in so much room."""
+    """The length of a text, and its shortening to a length."""
 
     length: int
     shortened: Callable[[float], str]
@@ -105,19 +104,21 @@ def _by_characters(text: str, length: int) -> Measured:
 
 def _cut_longest(messages: list[Message], measure: Callable[[str], Measured], room: float) -> list[Message]:
     """The messages with the longest cut to one length, so that all but the system's have no more than `room`."""
-    texts = {place: measure(one["content"]) for place, one in enumerate(messages) if one["role"] != "system"}
+    texts = {
+        place: measure(message["content"]) for place, message in enumerate(messages) if message["role"] != "system"
+    }
     lengths = sorted(text.length for text in texts.values())
     most = float(room)
-    for place, own in enumerate(lengths):
+    for place, length in enumerate(lengths):
         most = room / (len(lengths) - place)
-        if own > most:
+        if length > most:
             break
-        room -= own
+        room -= length
     else:
         return messages
     return [
-        Message(role=one["role"], content=texts[place].shortened(most))
+        Message(role=message["role"], content=texts[place].shortened(most))
         if place in texts and texts[place].length > most
-        else one
-        for place, one in enumerate(messages)
+        else message
+        for place, message in enumerate(messages)
     ]

@@ -21,16 +21,13 @@ from schemas.lveval import PoolDocument
 Numbers = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.uint64]
 
-WINDOW = 48
-"""Bytes of text that two documents with a common fingerprint share: about 8 English or 16 Chinese words."""
+WINDOW = 48  # bytes of text that two documents with a common fingerprint share: about 8 English or 16 Chinese words
 BATCH = 1 << 16
 """Bytes of text processed together. They take about ten times the memory, which stays in the processor's cache."""
 ONE_IN = 8  # one window in so many is kept as a fingerprint, chosen by its content (Schleimer et al. 2003)
-NEAR_DUPLICATE = 0.4
-"""Share of the shorter text's fingerprints in the other from which two texts are near-duplicates."""
+NEAR_DUPLICATE = 0.4  # share of the shorter text's fingerprints in the other from which two texts are near-duplicates
 
-BETWEEN = "\n\x1e\n"
-"""Between joined documents: no document holds it, and no word or phrase goes across it."""
+BETWEEN = "\n\x1e\n"  # between joined documents: no document holds it, and no word or phrase goes across it
 
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2^64
 

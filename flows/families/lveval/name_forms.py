@@ -20,13 +20,11 @@ _DIRECTIONS = word_set("new north south east west northern southern eastern west
 """Words that make another place of the name behind them."""
 DOTS = "·・•‧"
 DOT = re.compile(f"[{DOTS}]")
-_INSTITUTIONS = frozenset("院校馆会社局厅部园站店寺庙塔桥")
-"""Characters that end words for institutions and buildings of any length."""
+_INSTITUTIONS = frozenset("院校馆会社局厅部园站店寺庙塔桥")  # end words for institutions and buildings of any length
 _ADJECTIVE = re.compile(r"(?:ans?|ese|ish|[ei]c|ites?|ch|ern|ist)$|^christmas$|^easter$")
 """Ends of words for peoples, languages and regions, and feasts: alone they identify nothing."""
 _NAMES = ("nr", "ns", "nt", "nz")
-_PHRASES = (["i"], ["l"], ["v"])
-"""Parts of speech of words that hold a name but are none: idioms, set phrases, verbs."""
+_PHRASES = (["i"], ["l"], ["v"])  # parts of speech of words that hold a name but are none: idioms, set phrases, verbs
 _NEAR = 12  # characters on either side of a Chinese keyword that are searched for a longer word
 _ALIKE = 0.8  # similarity from which two keywords are two spellings of one name
 _NAME_LENGTHS = (2, 3)  # characters of a Chinese name that begins with the family name

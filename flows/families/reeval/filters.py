@@ -1,4 +1,4 @@
-"""The filters of ReEval's section 4.1, and what real data need beside them."""
+"""The filters of ReEval's section 4.1, and those that real data need as well."""
 
 import random
 import re
@@ -20,7 +20,7 @@ from schemas.source import QASource
 class Limits:
     """The paper's lengths, in the unit that the language counts in; `most_evidence` is what 3,000 tokens hold.
 
-    So many the paper's code lets a rewrite have (methods); longer evidence could not be rewritten.
+    The paper's code limits a rewrite to as many (methods); longer evidence could not be rewritten.
     """
 
     least_evidence: int
@@ -61,9 +61,9 @@ _FOREIGN = (
 FOREIGN_ONLY = frozenset(" ".join(_FOREIGN).split())
 """Frequent words of other languages in Latin letters that English does not have, or hardly."""
 LEAST_FOREIGN = 2
-"""So many of them, and more than of English ones, and a text is not English: names have one ("Leonardo da Vinci")."""
+"""A text with this many, and more than of English ones, is not English. Names have one ("Leonardo da Vinci")."""
 HAN_TO_A_WORD = 1
-"""Chinese text has as many Chinese characters as words in Latin letters at the least, and more than kana and hangul."""
+"""Chinese text has at least as many Chinese characters as words in Latin letters, and more than kana and hangul."""
 
 _TAG = re.compile(
     r"</?(?:a|abbr|article|aside|b|blockquote|br|button|cite|code|dd|div|dl|dt|em|figcaption|figure|font|footer|form|"
@@ -81,7 +81,7 @@ _EAST = re.compile(r"[぀-ヿ가-힯]")
 
 @dataclass(frozen=True)
 class Filtered:
-    """What is left of a source row."""
+    """A source row past the filters."""
 
     question: str
     answer: str
@@ -125,9 +125,9 @@ def filtered(source: QASource, rng: random.Random) -> Filtered:
 
 
 def _as_written(language: Language, evidence: str, answer: str) -> str | None:
-    """The answer as the evidence writes it, whose quotation marks and tokenisation may be others; None without it.
+    """The answer as the evidence writes it, perhaps with other quotation marks and tokens; None without it.
 
-    A comma or full stop that the source cut off with it ("Ticonderoga Point,") is none of it.
+    A comma or full stop that the source cut off with it ("Ticonderoga Point,") does not belong to it.
     """
     answer = answer.rstrip(",;:，；：。、 ")
     if language.contains(evidence, answer):
@@ -137,7 +137,7 @@ def _as_written(language: Language, evidence: str, answer: str) -> str | None:
 
 
 def _evidence(source: QASource, language: Language, limits: Limits) -> tuple[str, list[str]]:
-    """The evidence without HTML, and what was done to it. Raises `Drop`."""
+    """The evidence without HTML, and notes on its changes. Raises `Drop`."""
     evidence = source.evidence or ""
     if not evidence.strip():
         raise Drop("no evidence", evidence=source.question)
@@ -171,14 +171,16 @@ def is_in(language: str, text: str) -> bool:
 
 
 def _with_true_offsets(source: QASource, standing: dict[str, str], evidence: str) -> tuple[dict[str, str], list[str]]:
-    """The answers that stand where the source says, or once, and whether an offset was repaired. Raises `Drop`."""
+    """The answers at the source's offset or found once, and a note on a repaired offset. Raises `Drop`."""
     if not source.answer_starts:
         return standing, []
     starts = dict(zip(source.answers, source.answer_starts, strict=True))
     true = [answer for answer, written in standing.items() if evidence.startswith(written, max(0, starts[answer]))]
     once = [answer for answer, written in standing.items() if answer not in true and evidence.count(written) == 1]
     if not true and not once:
-        raise Drop("answer offset does not match", evidence=" / ".join(f"{one} at {starts[one]}" for one in standing))
+        raise Drop(
+            "answer offset does not match", evidence=" / ".join(f"{answer} at {starts[answer]}" for answer in standing)
+        )
     kept = {answer: written for answer, written in standing.items() if answer in true or answer in once}
     notes = [] if true else [f"the source's answer offset did not match; it was repaired: {once[0]}"]
     return kept, notes

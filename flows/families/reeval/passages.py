@@ -133,14 +133,14 @@ class _Suitability:
         return self.unfit[place]
 
     def _judged_unfit(self, place: int) -> bool:
-        case, text = self.case, self.index.texts[place]
-        self.near[place] = max(self.index.retriever.similarity(told, place) for told in (case.evidence, case.question))
-        if self.near[place] < LEAST_NEAR[case.language] or not speaks_of(case.language, text, self._matter):
+        case, passage = self.case, self.index.texts[place]
+        self.near[place] = max(self.index.retriever.similarity(text, place) for text in (case.evidence, case.question))
+        if self.near[place] < LEAST_NEAR[case.language] or not speaks_of(case.language, passage, self._matter):
             self.far.add(place)
             return True
-        if opening(case.language, text, self.index.titles[place]) is None:
+        if opening(case.language, passage, self.index.titles[place]) is None:
             return True
-        nearest = rival(case, text)
+        nearest = rival(case, passage)
         self.rival[place] = nearest[1] if nearest else 0.0
         return self.rival[place] > RIVAL_ABOVE
 

@@ -49,9 +49,9 @@ Case = SwapCase | EnrichedCase
 
 
 def tasks(cases: Iterable[Case], seed: int, rubric: Rubric = SUPPORT) -> list[Task]:
-    """The samples of finished cases: all of a sample, where there are not so many.
+    """The samples of finished cases; all of them, if there are fewer than a sample's size.
 
-    Which they are depends on the run seed and on the cases' keys, not on their order.
+    The run seed and the cases' keys decide, not their order.
     """
     drawn: dict[str, dict[str, Task]] = defaultdict(dict)
     for case in sorted(cases, key=_place):
@@ -76,14 +76,14 @@ def validation_tasks(cases: Iterable[Case], sampled: Sequence[Task], seed: int, 
     left = {YES: wanted - wanted // 2, NO: wanted // 2}
     seen = {task.item_id for task in sampled}
     unique = {content_hash(case.question, case.original_evidence): case for case in sorted(cases, key=_place)}.values()
-    found: list[Task] = []
+    known_tasks: list[Task] = []
     for case in sorted(unique, key=lambda case: (case.id in seen, content_hash(seed, VALIDATION, case.key))):
         without = without_answer(case) if left[NO] else None
         known, evidence = (YES, case.original_evidence) if without is None else (NO, without)
         if left[known]:
             left[known] -= 1
-            found.append(_task(case, VALIDATION, evidence, _answers(case)[0], rubric, known={SUPPORTS: known}))
-    return sorted(found, key=_order(seed, VALIDATION))
+            known_tasks.append(_task(case, VALIDATION, evidence, _answers(case)[0], rubric, known={SUPPORTS: known}))
+    return sorted(known_tasks, key=_order(seed, VALIDATION))
 
 
 def without_answer(case: Case) -> str | None:
@@ -94,7 +94,7 @@ def without_answer(case: Case) -> str | None:
         return any(language.contains(text, answer) for answer in _answers(case))
 
     sentences = language.sentences(case.original_evidence)
-    rest = ("" if case.language == "zh" else " ").join(one for one in sentences if not held(one))
+    rest = ("" if case.language == "zh" else " ").join(sentence for sentence in sentences if not held(sentence))
     return None if not rest or held(rest) else rest
 
 

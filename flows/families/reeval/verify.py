@@ -1,7 +1,6 @@
 """Proves of ReEval's finished rows that each is what it claims.
 
-It shares nothing with the builder but the schemas and the language: what it finds out again, it finds
-out by its own code.
+It shares nothing with the builder but the schemas and the language: its own code finds everything out again.
 """
 
 import re
@@ -77,18 +76,18 @@ def verify_enriched(rows: Iterable[EnrichedCase], ctx: VerifyContext) -> Iterato
             language = language_of(row.language)
             problems = [*_twice(row.key, seen), *_twice(row.id, seen), *_row_problems(row, language, ctx)]
             problems += _support_problems(row, language)
-            said = _WORD.findall(row.evidence_question_focused), _WORD.findall(row.evidence_evidence_focused)
-            if SequenceMatcher(None, said[0], said[1], autojunk=False).ratio() > SAME_ABOVE:
+            words = _WORD.findall(row.evidence_question_focused), _WORD.findall(row.evidence_evidence_focused)
+            if SequenceMatcher(None, words[0], words[1], autojunk=False).ratio() > SAME_ABOVE:
                 problems.append("both expansions say the same")
             for expansion, evidence, passages in (
                 ("question-focused", row.evidence_question_focused, row.passages_question_focused),
                 ("evidence-focused", row.evidence_evidence_focused, row.passages_evidence_focused),
             ):
-                found = [
+                faults = [
                     *_passage_problems(row, passages, stock),
                     *_expansion_problems(row, evidence, passages, language),
                 ]
-                problems += [f"{expansion}: {problem}" for problem in found]
+                problems += [f"{expansion}: {problem}" for problem in faults]
             problems += [f"passage {name} is on another matter" for name in sorted(far.get(row.id, ()))]
             yield from (Fault(id=row.id, problem=problem) for problem in problems)
 
@@ -103,15 +102,18 @@ def _far_passages(rows: Sequence[EnrichedCase], ctx: VerifyContext) -> dict[str,
     vectors = dict(zip(read, ctx.embedder.embed(read), strict=True)) if read else {}
 
     def near(row: EnrichedCase, passage: str) -> float:
-        said = (row.question, row.original_evidence)
+        texts = (row.question, row.original_evidence)
         if row.language == "zh":
-            return max(ngram_cosine(text, passage) for text in said)
+            return max(ngram_cosine(text, passage) for text in texts)
         return max(
-            (float(vectors[text] @ vectors[passage]) for text in said if {text, passage} <= vectors.keys()), default=0.0
+            (float(vectors[text] @ vectors[passage]) for text in texts if {text, passage} <= vectors.keys()),
+            default=0.0,
         )
 
     return {
-        row.id: {one.id for one in passages[row.id] if near(row, one.text) < LEAST_NEAR[row.language] - ROUNDING}
+        row.id: {
+            passage.id for passage in passages[row.id] if near(row, passage.text) < LEAST_NEAR[row.language] - ROUNDING
+        }
         for row in rows
     }
 
@@ -170,15 +172,15 @@ def _answer_problems(row: SwapCase, language: Language, names: Sequence[str]) ->
         yield f"the evidence does not hold the answer {row.answer!r}"
     new = language.mentions(row.evidence, row.answer)
     for old in language.mentions(row.evidence, row.original_answer, names):
-        if not any(one.start <= old.start and old.end <= one.end for one in new):
+        if not any(now.start <= old.start and old.end <= now.end for now in new):
             yield f"the evidence still holds {row.evidence[old.start : old.end]!r}"
     for name in (row.original_answer, *row.aliases):
         if language.contains(name, row.answer) or language.contains(row.answer, name):
             yield f"the answer is the original one, or holds it: {row.answer!r}, {name!r}"
     if language.contains(row.original_evidence, row.answer):
         yield f"the original evidence holds {row.answer!r} already"
-    if told := explanation(row.language, row.original_evidence, row.original_answer, names):
-        yield f"the original evidence explains the name that was replaced: {told!r}"
+    if explained := explanation(row.language, row.original_evidence, row.original_answer, names):
+        yield f"the original evidence explains the name that was replaced: {explained!r}"
     if longer := only_within_names(row.language, row.question, row.original_evidence, row.original_answer, names):
         yield f"the original evidence has the answer within other names alone: {longer!r}"
     shared = language.content_words(row.original_answer) & language.content_words(row.question)
@@ -189,11 +191,11 @@ def _answer_problems(row: SwapCase, language: Language, names: Sequence[str]) ->
 def _coherence_problems(row: SwapCase, language: Language, names: Sequence[str]) -> Iterator[str]:
     """What changed follows from the new answer, and what should have followed did change."""
     edits = [*row.replacements, *row.agreement]
-    own = " ".join((row.original_answer, *names))
-    beyond = sum(unexplained(row.language, edit.old, edit.new, own, row.answer) for edit in edits)
+    answers = " ".join((row.original_answer, *names))
+    beyond = sum(unexplained(row.language, edit.old, edit.new, answers, row.answer) for edit in edits)
     if beyond > min(MOST_UNEXPLAINED * len(_WORD.findall(row.original_evidence)), MOST_UNEXPLAINED_WORDS):
         yield f"{beyond} words were changed that the new answer does not ask for"
-    if number := foreign_number(((edit.old, edit.new) for edit in edits), own, row.answer):
+    if number := foreign_number(((edit.old, edit.new) for edit in edits), answers, row.answer):
         yield f"the number {number!r} changed, which neither answer has"
     if wrong := contradiction(row.language, row.evidence, row.original_answer, row.answer):
         yield f"in {wrong.place!r}, {wrong.word!r} does not fit the new answer {row.answer!r}"
@@ -207,10 +209,10 @@ def _wrong_article(row: SwapCase, language: Language) -> str | None:
     if article_of is None:
         return None
     for mention in language.mentions(row.evidence, row.answer):
-        said = row.evidence[mention.start : mention.end]
+        mentioned = row.evidence[mention.start : mention.end]
         before = re.search(r"\b(an?)\s+$", row.evidence[: mention.start], re.IGNORECASE)
-        if before and before[1].lower() != article_of(said):
-            return f"{before[1]} {said}"
+        if before and before[1].lower() != article_of(mentioned):
+            return f"{before[1]} {mentioned}"
     return None
 
 
@@ -230,7 +232,7 @@ def _edit_problems(row: SwapCase, language: Language, names: Sequence[str]) -> I
     if before + come != after + gone:
         yield "words came or went that no edit tells of"
     mentions = language.mentions(row.original_evidence, row.original_answer, names)
-    named = {row.original_evidence[one.start : one.end] for one in mentions}
+    named = {row.original_evidence[mention.start : mention.end] for mention in mentions}
     for edit in row.replacements:
         if not any(name in edit.old for name in named):
             yield f"the replacement of {edit.old!r} is of no mention of {row.original_answer!r}"
@@ -255,7 +257,7 @@ def _third(evidence: str, answer: str) -> str | None:
     # Chinese texts put blanks beside numbers and names, or none: neither says anything.
     close = re.sub(rf"(?<={_HAN})\s+|\s+(?={_HAN})", "", answer)
     wanted = r"\s*".join(map(re.escape, re.split(rf"(?<={_HAN})(?=.)|(?<=.)(?={_HAN})", close)))
-    places = [found.start() for found in re.finditer(wanted, evidence, re.IGNORECASE)]
+    places = [match.start() for match in re.finditer(wanted, evidence, re.IGNORECASE)]
     if len(places) != 1:
         return None
     return ("first", "middle", "last")[min(2, 3 * places[0] // len(evidence))]
@@ -278,8 +280,8 @@ def _support_problems(row: EnrichedCase, language: Language) -> Iterator[str]:
     leaning = points_outside(row.language, row.supporting_sentence_resolved)
     asked = language.content_words(f"{row.question} {row.answer}")
     page = language.content_words(page_name(row.title))
-    said = language.content_words(leaning or "")
-    named = said <= asked or said == page
+    words = language.content_words(leaning or "")
+    named = words <= asked or words == page
     if leaning is not None and not (leaning.lower().startswith("the ") and named):
         yield f"nobody can tell who or what {leaning!r} is in the resolved supporting sentence"
     elif vague := leans_on_what_is_asked(
@@ -300,7 +302,8 @@ def _passage_problems(row: EnrichedCase, passages: Sequence[PassageRef], stock: 
     )
     for passage in passages:
         if not speaks_of(row.language, passage.text, matter):
-            yield f"passage {passage.id} names nothing of what is asked about: {', '.join(one.text for one in matter)}"
+            names = ", ".join(entity.text for entity in matter)
+            yield f"passage {passage.id} names nothing of what is asked about: {names}"
         known = stock.get(passage.id)
         if known is None or (known.text, known.title) != (passage.text, passage.title):
             yield f"passage {passage.id} is not of the collection"
@@ -319,7 +322,7 @@ def _expansion_problems(
         yield f"it begins with {leaning!r}, and nobody can tell who or what that is"
     wanted = language.content_words(row.supporting_sentence_resolved)
     words = [language.content_words(sentence) for sentence in language.sentences(evidence)]
-    pairs = [one | other for one, other in zip(words, [*words[1:], frozenset()], strict=True)]
+    pairs = [first | second for first, second in zip(words, [*words[1:], frozenset()], strict=True)]
     if wanted and max((len(wanted & pair) for pair in pairs), default=0) < LEAST_SUPPORT * len(wanted):
         yield "the supporting fact is not there"
     sources = [row.supporting_sentence_resolved, *(passage.text for passage in passages)]
@@ -333,8 +336,8 @@ def _expansion_problems(
     if length > most:
         yield f"{length} beside the supporting sentence is more than half of the passages' length"
     everything = frozenset().union(*words) if words else frozenset()
-    said = [language.content_words(passage.text) for passage in passages]
+    by_passage = [language.content_words(passage.text) for passage in passages]
     for place, passage in enumerate(passages):
-        own = said[place].difference(*(other for at, other in enumerate(said) if at != place))
-        if len(own & everything) < min(LEAST_DRAWN, len(own)):
+        alone = by_passage[place].difference(*(other for at, other in enumerate(by_passage) if at != place))
+        if len(alone & everything) < min(LEAST_DRAWN, len(alone)):
             yield f"nothing of passage {passage.id} is there"

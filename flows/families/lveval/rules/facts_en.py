@@ -47,8 +47,7 @@ from flows.language.en.phrases import article
 from flows.language.en.statements import statement, untimed
 from flows.language.invented import invented_names
 
-_ONCE = re.compile(r"\b(?:became|born|died|founded|only|first|last|since|\w{3,}est)\b")
-"""Happens once, or to one alone."""
+_ONCE = re.compile(r"\b(?:became|born|died|founded|only|first|last|since|\w{3,}est)\b")  # happens once, or to one alone
 _YEAR_ASKED = re.compile(r"\b(?:in|around|by|since|during) (?:[A-Z][a-z]+ )?((?:1\d|20)\d\d)(?![\d–'’s-])")
 _DATE_ASKED = re.compile(
     r"When\b|(?:In|On|Since|Until) (?:what|which) (?:year|date|day|month)|What year", re.IGNORECASE
@@ -63,8 +62,7 @@ _KIND_ASKED = re.compile(r"\b(?:common|kinds?|types?|genre|profession|occupation
 _OF_WHAT_KIND = re.compile(r"\b(?:[Ww]hich|[Ww]hat)(?: [a-z]+)?(?= )")
 _DEFINES = re.compile(r"(?:The )?,?.{0,30}? (?:is|was|are|were) (?:an?|the) ")
 """Questions, and clauses that may not answer them."""
-_BEGINNING = re.compile(r"(?:The |In [\w ]+ |[^,]+, (?:the )?)?")
-"""May stand before the subject of a sentence."""
+_BEGINNING = re.compile(r"(?:The |In [\w ]+ |[^,]+, (?:the )?)?")  # may stand before the subject of a sentence
 
 
 def facts(

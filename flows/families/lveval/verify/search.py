@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from flows.families.lveval.verify.texts import BORDER, folded, units
 
-DUPLICATE_FROM = 0.5
-"""Share of the shorter text's shingles in the other from which two texts are near-duplicates."""
+DUPLICATE_FROM = 0.5  # share of the shorter text's shingles in the other from which two texts are near-duplicates
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 _TABLE_BITS = 20
 _SUSPECT_FROM = DUPLICATE_FROM / 2

@@ -1,4 +1,4 @@
-"""What ReEval asks of its pivot (tables 8 and 9, in our own words), with the form of each answer."""
+"""ReEval's prompts to its pivot (tables 8 and 9, in our own words), with the form of each answer."""
 
 from pathlib import Path
 from typing import Any
@@ -172,14 +172,14 @@ def _check_merged(asked: ToMerge, answer: Passage) -> None:
         require(
             merged_problem(
                 asked.language, asked.sentence, asked.condensed, asked.answer, answer.text, asked.passages, asked.most,
-                objected=[one.sentence for one in asked.objections],
+                objected=[objection.sentence for objection in asked.objections],
             )
         )  # fmt: skip
 
 
 def _check_reading(asked: ToRead, answer: Reading) -> None:
-    for one in answer.objections:
-        require(objection_problem(asked.passage, one.sentence))
+    for objection in answer.objections:
+        require(objection_problem(asked.passage, objection.sentence))
 
 
 # methods/reeval.md: generation at temperature 1, with 100 tokens for an answer, 3,000 for a rewrite and 1,000

@@ -113,8 +113,8 @@ def _chinese_persons(case: TitledCase, rng: random.Random) -> Iterator[str]:
 
 def _is_in_question(case: TitledCase) -> bool:
     """Whether the question speaks of what the answer names, by a name that only the answer has."""
-    own = {word.casefold() for word in case.answer.split() if _is_own(word)} or {case.answer.casefold()}
-    return bool(own & {word.casefold() for word in re.findall(r"[\w'’-]+", case.question)})
+    names = {word.casefold() for word in case.answer.split() if _is_own(word)} or {case.answer.casefold()}
+    return bool(names & {word.casefold() for word in re.findall(r"[\w'’-]+", case.question)})
 
 
 def is_person(answer: str, question: str, evidence: str, language_code: str) -> bool:
@@ -166,7 +166,7 @@ def _countries(case: TitledCase, rng: random.Random) -> Iterator[str]:
     country = countries().get(case.answer)
     if country is None or not country.region or _has_more_of(country, case.evidence):
         return
-    others = sorted({one.name for one in countries().values() if one.region == country.region} - {country.name})
+    others = sorted({other.name for other in countries().values() if other.region == country.region} - {country.name})
     yield from rng.sample(others, len(others))
 
 
@@ -177,7 +177,7 @@ def _has_more_of(country: Country, evidence: str) -> bool:
     if any(re.search(rf"\b{word}\b", evidence) for word in country.adjectives):
         return True
     return any(
-        country_of_city(name) == country for one in _CAPITALISED.findall(evidence) for name in {one, *one.split()}
+        country_of_city(name) == country for words in _CAPITALISED.findall(evidence) for name in {words, *words.split()}
     )
 
 
@@ -205,7 +205,7 @@ def _titles(case: TitledCase, shape: Sequence[str], rng: random.Random) -> Itera
     rest = re.sub(re.escape(case.answer), " ", case.evidence, flags=re.IGNORECASE)
     if language.content_words(case.answer) & language.content_words(rest):
         return
-    alike = [one for one in invented_names("en")[kind] if _article(one) == _article(case.answer)]
+    alike = [title for title in invented_names("en")[kind] if _article(title) == _article(case.answer)]
     yield from rng.sample(alike, len(alike))
 
 

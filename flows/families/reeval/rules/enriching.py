@@ -32,8 +32,8 @@ leave their subject out more often."""
 POSSESSIVES = frozenset(["his", "her", "its"])
 POINTING = frozenset(["the", "this", "these", "that", "those"])
 _EARLIER = {
-    own: re.compile(rf"\b{subject}\b")
-    for own, subject in (("his", "he"), ("her", "she"), ("its", "it"), ("he", "he"), ("she", "she"))
+    pronoun: re.compile(rf"\b{subject}\b")
+    for pronoun, subject in (("his", "he"), ("her", "she"), ("its", "it"), ("he", "he"), ("she", "she"))
 }
 """For a pronoun in the main clause, the one that a clause before it has for the same: "When he died, his Requiem"."""
 
@@ -42,12 +42,12 @@ def select_sentence(asked: ToSelect, rng: random.Random) -> Sentence:
     """Of the sentences that hold the answer, the one that shares most content words with the question."""
     language = language_of(asked.language)
     wanted = language.content_words(asked.question)
-    holding = [one for one in language.sentences(asked.evidence) if language.contains(one, asked.answer)]
-    whole = [one for one in holding if is_whole(one)]
+    holding = [sentence for sentence in language.sentences(asked.evidence) if language.contains(sentence, asked.answer)]
+    whole = [sentence for sentence in holding if is_whole(sentence)]
     if not whole:
         raise Invalid("no whole sentence holds the answer", " / ".join(holding))
-    shared = {one: len(wanted & language.content_words(one)) for one in whole}
-    best = max(whole, key=lambda one: shared[one])
+    shared = {sentence: len(wanted & language.content_words(sentence)) for sentence in whole}
+    best = max(whole, key=lambda sentence: shared[sentence])
     if shared[best] < LEAST_ASKED[asked.language] * len(wanted):
         raise Invalid("no sentence says enough of the question", best)
     return Sentence(sentence=best)
@@ -73,10 +73,10 @@ def resolve_sentence(asked: ToResolve, rng: random.Random) -> Sentence:
             name = name[:1].upper() + name[1:]
     first, _, rest = asked.leaning.partition(" ")
     earlier = _EARLIER[first.casefold()] if first.casefold() in _EARLIER and asked.language == "en" else None
-    found = earlier.search(asked.sentence) if earlier else None
-    if found is not None and found.start() < asked.sentence.find(asked.leaning):
+    match = earlier.search(asked.sentence) if earlier else None
+    if match is not None and match.start() < asked.sentence.find(asked.leaning):
         # "When he died, his Requiem ...": the first of the two is the name's place
-        return Sentence(sentence=f"{asked.sentence[: found.start()]}{name}{asked.sentence[found.end() :]}")
+        return Sentence(sentence=f"{asked.sentence[: match.start()]}{name}{asked.sentence[match.end() :]}")
     if first.casefold() in POSSESSIVES:
         name = f"{name}'s" + (f" {rest}" if rest else "")
     leaning = re.compile(rf"(?<!\w){re.escape(asked.leaning)}" + (r"(?!\w)" if asked.leaning.isascii() else ""))
@@ -101,8 +101,8 @@ def _titled(asked: ToResolve) -> str | None:
 
 def _with_article(name: str, passage: str) -> str:
     """The name as the passage first writes it: "the Danube", "the blue whale"."""
-    found = re.search(rf"(?<!\w)([Tt]he\s+)?((?i:{re.escape(name)}))(?!\w|\s+[A-Z])", passage)
-    return f"the {found[2]}" if found is not None and found[1] else name
+    match = re.search(rf"(?<!\w)([Tt]he\s+)?((?i:{re.escape(name)}))(?!\w|\s+[A-Z])", passage)
+    return f"the {match[2]}" if match is not None and match[1] else name
 
 
 def condense(asked: ToCondense, rng: random.Random) -> Passage:
@@ -136,17 +136,17 @@ def read_passage(asked: ToRead, rng: random.Random) -> Reading:
     """Sentences that lean on what stands nowhere before them, and those that say again what another said."""
     language = language_of(asked.language)
     before = ""
-    said: list[frozenset[str]] = []
+    earlier: list[frozenset[str]] = []
     objections = []
     for sentence in language.sentences(asked.passage):
         words = language.content_words(sentence)
         leaning = points_outside(asked.language, sentence)
-        if words in said:
+        if words in earlier:
             objections.append(Objection(sentence=sentence, reason="it is said twice"))
         elif leaning is not None and not _tells_of(language, before, leaning):
             objections.append(Objection(sentence=sentence, reason=f"nothing before it tells of {leaning!r}"))
         before = _joined(asked.language, [before, sentence])
-        said.append(words)
+        earlier.append(words)
     return Reading(objections=tuple(objections))
 
 

@@ -15,7 +15,7 @@ _HAN = re.compile(r"[㐀-鿿]")
 
 
 def referent(language: Language, subject: str, title: str | None, before: str) -> str | None:
-    """The name that a subject stands for; None where it is not clear.
+    """The name that a subject stands for; None if it is not clear.
 
     The title's, where the sentence before speaks of it too, or there is none before, or that one leans on
     what came before it as well; for a person also the name that the sentence before begins with. Only a
@@ -57,14 +57,14 @@ def _opening_names(language: Language, sentence: str) -> list[str]:
 def _persons(language: Language, sentence: str, known: Sequence[str]) -> set[str]:
     """The persons that a sentence speaks of, beside those known."""
     named = {sentence[start:end] for start, end in language.spans_of_type(sentence, "person")}
-    own = {mention for name in known[:1] for mention in named if language.mentions(name, mention)}
-    return named - own | set(known[:1])
+    known_as = {mention for name in known[:1] for mention in named if language.mentions(name, mention)}
+    return named - known_as | set(known[:1])
 
 
 def _is_a(language: Language, subject: str, title: str, before: str) -> bool:
     """Whether the title's bracket, or what the sentence before says it is, calls it what the subject does."""
     called = language.content_words(subject)
     bracket = BRACKET.search(title)
-    said = re.search(r"\b(?:is|was|are|were)\b.*", before)
-    known = language.content_words(f"{bracket[0] if bracket else ''} {said[0] if said else ''}")
+    kind = re.search(r"\b(?:is|was|are|were)\b.*", before)
+    known = language.content_words(f"{bracket[0] if bracket else ''} {kind[0] if kind else ''}")
     return bool(called) and called <= known

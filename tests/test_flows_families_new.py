@@ -1,0 +1,110 @@
+"""A sixth family: one folder and one schema file, copied in, go the whole line with no other file edited."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from annotation.label_studio.sync import projects_of, tasks_of
+from tests.builds import ROOT, share_vectors
+from tests.label_studio import Served
+
+PACKAGES = ("schemas", "data", "annotation", "flows")
+PEOPLE = {"a1": "anna@example.org", "a2": "ben@example.org"}
+STATEMENTS = (
+    "The Eiffel Tower was completed in 1889.",
+    "The first modern Olympic Games were held in Athens in 1896.",
+    "Marie Curie was born in Warsaw in 1867.",
+    "The Suez Canal opened in 1869.",
+    "A year has twelve months.",
+)
+
+
+class Checkout:
+    """The product with the family copied in, and a folder to work in."""
+
+    def __init__(self, folder: Path, server: Served) -> None:
+        self.code, self.folder = folder / "code", folder / "work"
+        for package in PACKAGES:
+            shutil.copytree(ROOT / package, self.code / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / "tests" / "new_family", self.code, dirs_exist_ok=True)
+        self.folder.mkdir()
+        self._environment = {**os.environ, "PYTHONPATH": str(self.code), "COLUMNS": "160"}
+        lines = (json.dumps({"id": text[:20], "text": text}) for text in STATEMENTS)
+        (self.folder / "statements.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        source = {
+            "format": "jsonl", "path": "statements.jsonl", "fields": {"id": "id", "text": "text"}, "licence": "CC0-1.0",
+        }  # fmt: skip
+        config = {
+            "name": "years", "seed": 7, "families": {"misdate": {"sources": [source]}},
+            "annotation": {"people": PEOPLE, "gold_share": 0}, "store": str(server.folder.parent),
+        }  # fmt: skip
+        (self.folder / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
+        share_vectors(server.folder.parent)
+
+    def touchstone(self, *arguments: str) -> str:
+        """Run a command, which succeeds; its output."""
+        code = "import sys; from flows.cli import main; sys.argv = ['touchstone', *sys.argv[1:]]; main()"
+        return self._run([sys.executable, "-P", "-c", code, *arguments])
+
+    def scorer(self, *arguments: str) -> str:
+        """Run a Python file in an isolated process, which succeeds; its output."""
+        return self._run([sys.executable, "-I", *arguments])
+
+    def _run(self, command: list[str]) -> str:
+        done = subprocess.run(
+            command, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False, timeout=300
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_family_is_one_folder_and_one_schema_file(tmp_path: Path, label_studio: Served) -> None:
+    checkout = Checkout(tmp_path, label_studio)
+    built = checkout.touchstone("run", "config.yaml", "--out", "out")
+    assert "not one year" in built
+    assert "In which year does this fall" in checkout.touchstone("show", "misdate-items", "--sample", "2")
+
+    # Review, by the people who are named, on a real server.
+    checkout.touchstone("annotate", "push")
+    client = label_studio.client
+    accounts = client.users()
+    for queue, info in projects_of(client, "years").items():
+        for row in tasks_of(client, info):
+            result = [
+                {"from_name": "answers", "to_name": "shown-context", "type": "choices", "value": {"choices": ["yes"]}}
+            ]
+            person = PEOPLE[queue.rpartition("/")[2]]
+            content = {"result": result, "completed_by": accounts[person], "lead_time": 20.0}
+            client._request("POST", f"api/tasks/{row['id']}/annotations/", json=content)
+    checkout.touchstone("annotate", "pull")
+    verdicts = (checkout.folder / "out" / "verdicts" / "misdate-items.jsonl").read_text(encoding="utf-8")
+    assert [json.loads(line)["decision"] for line in verdicts.splitlines()] == ["accept"] * 4
+    checkout.touchstone("run", "config.yaml", "--out", "out")
+
+    # Release, card, verification.
+    checkout.touchstone("release")
+    (release,) = (checkout.folder / "out" / "releases").glob("*.*.*")
+    card = (release / "README.md").read_text(encoding="utf-8")
+    assert "Misdated: Years That Contexts Change" in card
+    assert "@misc{misdate," in card
+    assert "misdate-items" in card
+    assert "4" in checkout.touchstone("verify", "misdate")
+    checkout.touchstone("verify", "release", str(release))
+
+    # Evaluation: the rules answer by the context, so every reply is right.
+    evaluated = checkout.touchstone("evaluate", "misdate", "--model", "default")
+    assert "accuracy" in evaluated
+    predictions = checkout.folder / "out" / "predictions" / "misdate-default.jsonl"
+    data = release / "data" / "misdate-items" / "test.parquet"
+    shipped = checkout.scorer(str(release / "scorers" / "misdate.py"), str(predictions), str(data))
+    assert shipped.splitlines()[1].split("\t")[2:] == ["accuracy", "1.0", "4"]
+    assert (release / "scorers" / "touchstone-misdate-items.yaml").is_file()
+    assert "answer_original" in checkout.touchstone("schema", "misdate-items")
+    assert "misdate" in checkout.touchstone("explain", json.loads(verdicts.splitlines()[0])["key"])
