@@ -192,7 +192,6 @@ def project(place: Path) -> Any:
         state=place / "state",
         config=config,
         config_path=place / "c.yaml",
-        models=SimpleNamespace(),
         close=lambda: None,
     )
 
