@@ -11,7 +11,7 @@ import pytest
 
 from flows.families.lveval.datasets import BY_NAME, DATASETS, words_of
 from flows.families.lveval.evaluation import EVALUATION, score
-from flows.families.lveval.score import dataset_of, metric_of
+from flows.families.lveval.scored_reply import dataset_of, metric_of
 from flows.families.lveval.variants import VARIANTS, Ablation, ablations_of, variants_of
 from flows.scoring.metrics import METRICS
 from flows.scoring.scorer import Row

@@ -7,8 +7,9 @@ from typing import Any
 from data.publish.harness import Metric, ReplyScoring
 from flows.construct.evaluation import Evaluation, Scorer, Selection, columns
 from flows.families.lveval.inference import ANSWERS, requests, without_rules
-from flows.families.lveval.score import COLUMNS, FACTS, FORM, ORIGINAL, SHARED, read_blacklist
+from flows.families.lveval.score import COLUMNS, FACTS, FORM, SHARED
 from flows.families.lveval.score import score as scores_of
+from flows.families.lveval.scored_reply import ORIGINAL, read_blacklist
 from flows.families.lveval.settings import LVEvalSettings
 from flows.scoring.scorer import CannotScore, Row
 from flows.scoring.tables import Layout, ScoreTables, score_tables
