@@ -72,9 +72,7 @@ def _evaluate_rows(
     project.models.tell = notes.append
     stopped: BudgetSpent | None = None
     try:
-        if isinstance(weighs, LocalModel):
-            with console.status(f"loading {weighs.name}"):
-                weighs.load()
+        _load(console, weighs)
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task(f"{name} → {model}")
             log = LogInterval(console)
@@ -113,6 +111,13 @@ def _evaluate_rows(
             console, project, family, rows, path, output, partial=stopped is not None, more=told, said=said
         ),
     )
+
+
+def _load(console: Console, model: LikelihoodModel | None) -> None:
+    """Load a local model, and say so."""
+    if isinstance(model, LocalModel):
+        with console.status(f"loading {model.name}"):
+            model.load()
 
 
 def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
@@ -160,9 +165,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
     usage = Usage()
     stopped: BudgetSpent | None = None
     try:
-        if isinstance(weighs, LocalModel):
-            with console.status(f"loading {weighs.name}"):
-                weighs.load()
+        _load(console, weighs)
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task(f"{name} by author → {model}")
 
