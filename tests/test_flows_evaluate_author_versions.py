@@ -102,9 +102,9 @@ def test_table_3_worked_by_hand(written: Project, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Models, "likelihood_model", lambda self, role: Planted())
     monkeypatch.setattr(Project, "close", lambda self: None)
     told: list[Any] = []
-    real = scoring._tell
+    real = scoring.show_tables
     monkeypatch.setattr(
-        scoring, "_tell", lambda console, *rest, **more: (told.append(rest), real(console, *rest, **more))
+        scoring, "show_tables", lambda console, *rest, **more: (told.append(rest), real(console, *rest, **more))
     )
     scoring.evaluate_authors("charpeval", "default", None, None)
     ((result, notes, page, _),) = told

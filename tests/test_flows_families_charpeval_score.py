@@ -16,6 +16,7 @@ from flows.construct.engine import Context, Family, Paper, Part, each
 from flows.construct.evaluation import Evaluation
 from flows.construct.settings import FamilySettings
 from flows.construct.stages import Build, FamilyBuild
+from flows.evaluate import score as rescoring
 from flows.evaluate import terminal as scoring
 from flows.evaluate.predictions import weigh
 from flows.evaluate.rows import EvaluatedRows
@@ -197,7 +198,8 @@ def project(place: Path) -> Any:
 
 @pytest.fixture
 def opened(project: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(scoring, "open_build", lambda out, console: project)
+    for commands in (scoring, rescoring):
+        monkeypatch.setattr(commands, "open_build", lambda out, console: project)
     return project
 
 
@@ -228,7 +230,7 @@ def test_a_folder_is_evaluated_and_its_predictions_scored_again(
     assert 'class="stack"' in predicted.with_suffix(".tables.html").read_text()
     capsys.readouterr()
     again = opened.out / "again.json"
-    scoring.score_family("charpeval", predicted, again, False, None)
+    rescoring.score_family("charpeval", predicted, again, False, None)
     assert json.loads(again.read_text()) == [cell for cell in tables if "attention" not in cell["table"]]
     # What was weighed here is in no cache: fewer rows do not take its place.
     before = predicted.read_bytes()
@@ -276,4 +278,4 @@ def test_what_cannot_be_weighed_is_one_line(opened: Any, model: Path, tmp_path: 
     replies = tmp_path / "replies.jsonl"
     replies.write_text('{"id": "a", "variant": "sum", "prediction": "bread"}\n')
     with pytest.raises(WrongInput, match=r"line 1: it has no scores; a row has id, variant and scores"):
-        scoring.score_family("charpeval", replies, None, False, None)
+        rescoring.score_family("charpeval", replies, None, False, None)

@@ -122,7 +122,7 @@ def score(
 
     Example: `touchstone score uraq --input predictions.jsonl --output tables.json`
     """
-    from flows.evaluate.terminal import score_family
+    from flows.evaluate.score import score_family
 
     score_family(family, predictions, output, partial, out)
 
@@ -136,6 +136,6 @@ def metric(
 
     Example: `touchstone metric f1 --input rows.jsonl --output scores.jsonl`
     """
-    from flows.evaluate.terminal import score_rows
+    from flows.evaluate.score import score_rows
 
     score_rows(name, rows, output)

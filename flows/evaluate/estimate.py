@@ -29,7 +29,7 @@ SAMPLED = 40
 """Rows of a level whose requests are rendered, at most; all are counted."""
 
 
-class Taken(NamedTuple):
+class CallTokens(NamedTuple):
     """What one kind of request takes, for one row."""
 
     name: str
@@ -91,7 +91,7 @@ def evaluation_lines(
 
 def _taken(
     family: Family, row: Any, settings: Any, prompts: Mapping[str, Prompt[Any]], model: Model | LikelihoodModel
-) -> list[Taken]:
+) -> list[CallTokens]:
     evaluation = family.evaluation
     if evaluation.choices is not None:
         return [_weighed(choice) for choice in evaluation.choices(row, settings)]
@@ -99,16 +99,16 @@ def _taken(
     return [_asked(family, one, prompts[one.prompt.name], window) for one in evaluation.requests(row, settings)]
 
 
-def _asked(family: Family, request: Request, prompt: Prompt[Any], window: int | None) -> Taken:
+def _asked(family: Family, request: Request, prompt: Prompt[Any], window: int | None) -> CallTokens:
     tokens = estimate_prompt_tokens(prompt.messages(request.inputs))
-    return Taken(prompt.name, 1, min(tokens, window or tokens), usual_tokens(family, prompt).output)
+    return CallTokens(prompt.name, 1, min(tokens, window or tokens), usual_tokens(family, prompt).output)
 
 
-def _weighed(choice: Choice) -> Taken:
+def _weighed(choice: Choice) -> CallTokens:
     """A prompt alone, and with each of its options; one token is asked for."""
     texts = (choice.prompt, *(choice.prompt + option for option in choice.options.values()))
     shots = "" if choice.shots is None else f", {choice.shots} shots"
-    return Taken(f"options weighed{shots}", len(texts), sum(map(estimate_tokens, texts)), len(texts))
+    return CallTokens(f"options weighed{shots}", len(texts), sum(map(estimate_tokens, texts)), len(texts))
 
 
 def _held_lines(project: Project, family: Family, name: str, limit: int | None) -> list[EstimateLine]:

@@ -160,4 +160,6 @@ def _expression(asked: ToDistract, rng: random.Random) -> str:
     return next((rng.choice(texts) for texts in fitting if texts), "")
 
 
+RULES_VERSION = 1
+"""Raised when an answer changes for the same inputs: what the rules answered before is then made again."""
 RULES: RuleSet = {"draft_utterances": draft_utterances, "draft_distractors": draft_distractors}

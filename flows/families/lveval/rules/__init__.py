@@ -8,6 +8,8 @@ from flows.families.lveval.rules.confusing_facts import confusing_facts
 from flows.families.lveval.rules.replacements import replacement_rules
 from flows.llm.model import RuleSet
 
+RULES_VERSION = 1
+"""Raised when an answer changes for the same inputs: what the rules answered before is then made again."""
 RULES: RuleSet = {
     "confusing_facts": confusing_facts,
     "replacement_rules": replacement_rules,

@@ -5,6 +5,8 @@ from flows.families.refutebench.rules.evaluator import rate_refutation, rate_tas
 from flows.families.refutebench.rules.refuter import check_refutation, refute
 from flows.llm.model import RuleSet
 
+RULES_VERSION = 1
+"""Raised when an answer changes for the same inputs: what the rules answered before is then made again."""
 RULES: RuleSet = {
     "respond": respond,
     "refute": refute,

@@ -9,6 +9,8 @@ from flows.families.uraq.rules.contradictions import contradict
 from flows.families.uraq.rules.statements import manipulate, write_statements
 from flows.llm.model import RuleSet
 
+RULES_VERSION = 1
+"""Raised when an answer changes for the same inputs: what the rules answered before is then made again."""
 RULES: RuleSet = {
     "write_statements": write_statements,
     "manipulate": manipulate,

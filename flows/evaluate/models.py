@@ -1,0 +1,62 @@
+"""The family and the models that an evaluation names."""
+
+import re
+from pathlib import Path
+
+from flows.construct.engine import Family
+from flows.evaluate.predictions import EVALUATED
+from flows.llm.local import LocalModel, LocalSettings
+from flows.llm.options import LikelihoodModel
+from flows.project.project import Project
+from schemas.errors import WrongInput, nearest
+
+
+def family_of(project: Project, name: str) -> Family:
+    families = {family.name: family for family, _ in project.build.parts()}
+    if name not in families:
+        raise WrongInput(f"{name}: no such family in this build; {nearest(name, list(families))}")
+    return families[name]
+
+
+def weighing_model(project: Project, family: Family, model: str, option: str = "--model") -> LikelihoodModel | None:
+    """The model that weighs the family's options; None where it asks for replies.
+
+    Raises `WrongInput` for an unknown name, given by an `option` of the command.
+    """
+    known = ["default", EVALUATED, *(prompt.role for prompt in family.prompts), *project.config.models]
+    weighs = family.evaluation.choices is not None
+    if model in known:
+        return project.models.likelihood_model(model) if weighs else None
+    if weighs and _can_be_loaded(model):
+        return LocalModel(LocalSettings(name=model))
+    also = ", and no such folder" if weighs else ""
+    raise WrongInput(f"{option} {model}: no such model in {project.config_path}{also}; {nearest(model, known)}")
+
+
+def reading_model(project: Project, family: Family, name: str) -> LocalModel:
+    """The local model that is to read dialogues. Raises `WrongInput` where there are none, or it is not one."""
+    held = family.evaluation.dialogues
+    if held is None or held.cases is None:
+        raise WrongInput(f"--attention-model: {family.name} has no dialogues for it to read; leave it out")
+    if name in project.config.models:
+        settings = project.config.model_for(name)
+        if isinstance(settings, LocalSettings):
+            return LocalModel(settings)
+        raise WrongInput(f"--attention-model {name}: is of provider {settings.provider}; name one of provider local")
+    if _can_be_loaded(name):
+        return LocalModel(LocalSettings(name=name))
+    raise WrongInput(
+        f"--attention-model {name}: no such model in {project.config_path}, and no such folder"
+        f"; {nearest(name, list(project.config.models))}"
+    )
+
+
+def _can_be_loaded(name: str) -> bool:
+    """Whether it names a model outside of the configuration: a folder, or a name on the Hub."""
+    return "/" in name or Path(name).exists()
+
+
+def file_name(model: str) -> str:
+    """A model's name as part of a file's: of a folder its last part."""
+    name = Path(model).resolve().name if Path(model).exists() else model
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model"
