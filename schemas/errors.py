@@ -30,8 +30,8 @@ def in_short(message: str) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's message, or its type if it has none."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    """Return the first line of an error's message that is not blank, or the error's type if there is none."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 def nearest(name: str, known: Collection[str]) -> str:

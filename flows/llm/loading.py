@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.llm.model import ModelSetupError
+from schemas.errors import first_line
 
 
 def load_tokenizer(name: str) -> Any:
@@ -34,7 +35,7 @@ def load_model(name: str, dtype: str, device: str | None) -> Any:
     try:
         return model.to(device).eval()
     except (RuntimeError, AssertionError) as error:
-        raise ModelSetupError(f"model {name}: cannot run on {device} ({_first_line(error)})") from error
+        raise ModelSetupError(f"model {name}: cannot run on {device} ({first_line(error)})") from error
 
 
 def _loaded(name: str, load: Callable[[bool], Any]) -> Any:
@@ -51,13 +52,9 @@ def _loaded(name: str, load: Callable[[bool], Any]) -> Any:
             failed = error
     assert failed is not None
     raise ModelSetupError(
-        f"model {name}: cannot be loaded as a causal language model ({_first_line(failed)}); name a folder that holds "
+        f"model {name}: cannot be loaded as a causal language model ({first_line(failed)}); name a folder that holds "
         "one, or a name on the Hugging Face Hub"
     ) from failed
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 @contextmanager

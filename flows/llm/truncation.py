@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from flows.llm.model import Message
 from flows.llm.prices import estimate_tokens
-from schemas.errors import WrongInput
+from schemas.errors import WrongInput, first_line
 
 TRIES = 6
 """How often one prompt is shortened by its server's refusals before it is given up."""
@@ -44,7 +44,7 @@ class PretrainedTokenizer:
             self._tokenizer = AutoTokenizer.from_pretrained(name)
         except (OSError, ValueError) as error:
             raise WrongInput(
-                f"{name}: no tokenizer could be loaded ({str(error).splitlines()[0]}); name a folder or a Hub "
+                f"{name}: no tokenizer could be loaded ({first_line(error)}); name a folder or a Hub "
                 "repository that holds one"
             ) from error
 

@@ -8,37 +8,13 @@ from flows.construct.engine import Family, Paper, Part, all_, each, expand
 from flows.construct.estimates import Expected
 from flows.construct.people import sample
 from flows.construct.release import Released
-from flows.families.reeval.charts import enriched_charts, passage_charts, swap_charts
+from flows.families.reeval import charts, method, passages, prompts, rubric, verify
 from flows.families.reeval.counted_answers import count_answers
 from flows.families.reeval.evaluation import EVALUATION
 from flows.families.reeval.grading import grader
 from flows.families.reeval.inference import ANSWERS, STYLES
-from flows.families.reeval.method import (
-    drop_duplicates,
-    enrich,
-    filter_source,
-    for_each_pivot,
-    pivots_of,
-    retrieve,
-    select_seed,
-    select_unknown,
-    swap_answer,
-)
-from flows.families.reeval.passages import EXPANSIONS, drop_duplicate_passages
-from flows.families.reeval.prompts import (
-    ALTERNATIVE_ANSWER,
-    CONDENSE,
-    MERGE,
-    PROMPTS,
-    READ_PASSAGE,
-    REPLACE_ANSWER,
-    RESOLVE_SENTENCE,
-    SELECT_SENTENCE,
-)
-from flows.families.reeval.rubric import SUPPORT, tasks, validation_tasks
 from flows.families.reeval.settings import ReEvalSettings, ready
 from flows.families.reeval.show import show
-from flows.families.reeval.verify import verify_enriched, verify_passages, verify_swaps
 from flows.families.reeval.view import view
 from flows.llm.model import Prompt, Text
 from schemas.reeval import EnrichedCase, SwapCase
@@ -52,7 +28,7 @@ def _asked(settings: ReEvalSettings) -> Sequence[Prompt[Text]]:
 
 RESOLVED = 0.8
 """Share of supporting sentences that are not the first of their passage, or may lean on others, for estimates."""
-MERGES = len(EXPANSIONS) * 1.25
+MERGES = len(passages.EXPANSIONS) * 1.25
 """How often a case is merged and read: of 56 merged texts of a strong model, a reader objected to 14. For estimates."""
 SELECTS: dict[str, Any] = {
     "prompts": ANSWERS,
@@ -64,15 +40,15 @@ SELECTS: dict[str, Any] = {
 }
 FILTERED = (
     expand(
-        filter_source,
+        method.filter_source,
         version=3,
-        slots=for_each_pivot,
+        slots=method.for_each_pivot,
         expected=Expected(slots=lambda settings: len(settings.pivots)),
-        prepare=pivots_of,
+        prepare=method.pivots_of,
         settings=["pivots"],
     ),
-    all_(drop_duplicates),
-    each(select_seed, **SELECTS),
+    all_(method.drop_duplicates),
+    each(method.select_seed, **SELECTS),
 )
 """What both categories begin with: the source data of section 4.1 and the seeds of section 3."""
 
@@ -87,7 +63,7 @@ FAMILY = Family(
     ),
     settings=ReEvalSettings,
     ready=ready,
-    prompts=PROMPTS,
+    prompts=prompts.PROMPTS,
     parts=(
         Part(
             "passages",
@@ -95,26 +71,28 @@ FAMILY = Family(
             sources=("passages", "sources"),
             item=Passage,
             whole=True,
-            steps=(all_(drop_duplicate_passages, embeds=True),),
-            verify=verify_passages,
-            charts=passage_charts,
+            steps=(all_(passages.drop_duplicate_passages, embeds=True),),
+            verify=verify.verify_passages,
+            charts=charts.passage_charts,
         ),
         Part(
             "category1",
             source=QASource,
             item=SwapCase,
-            people=sample(SUPPORT, tasks, validation_tasks),
-            verify=verify_swaps,
-            charts=swap_charts,
+            people=sample(rubric.SUPPORT, rubric.tasks, rubric.validation_tasks),
+            verify=verify.verify_swaps,
+            charts=charts.swap_charts,
             released=Released("question"),
             steps=(
                 *FILTERED,
                 each(
-                    swap_answer,
+                    method.swap_answer,
                     version=7,
-                    prompts=[ALTERNATIVE_ANSWER, REPLACE_ANSWER],
+                    prompts=[prompts.ALTERNATIVE_ANSWER, prompts.REPLACE_ANSWER],
                     asks={"pivot": "pivots"},
-                    expected=Expected(calls=lambda settings: {ALTERNATIVE_ANSWER.name: 1, REPLACE_ANSWER.name: 1}),
+                    expected=Expected(
+                        calls=lambda settings: {prompts.ALTERNATIVE_ANSWER.name: 1, prompts.REPLACE_ANSWER.name: 1}
+                    ),
                     prepare=count_answers,
                 ),
             ),
@@ -124,28 +102,34 @@ FAMILY = Family(
             source=QASource,
             uses=("passages",),
             item=EnrichedCase,
-            people=sample(SUPPORT, tasks, validation_tasks),
-            verify=verify_enriched,
-            charts=enriched_charts,
+            people=sample(rubric.SUPPORT, rubric.tasks, rubric.validation_tasks),
+            verify=verify.verify_enriched,
+            charts=charts.enriched_charts,
             released=Released("question", verification_inputs=("passages",)),
             steps=(
                 *FILTERED,
-                each(select_unknown, **SELECTS),
+                each(method.select_unknown, **SELECTS),
                 each(
-                    enrich,
+                    method.enrich,
                     version=12,
-                    prompts=[SELECT_SENTENCE, RESOLVE_SENTENCE, CONDENSE, MERGE, READ_PASSAGE],
+                    prompts=[
+                        prompts.SELECT_SENTENCE,
+                        prompts.RESOLVE_SENTENCE,
+                        prompts.CONDENSE,
+                        prompts.MERGE,
+                        prompts.READ_PASSAGE,
+                    ],
                     asks={"pivot": "pivots"},
                     expected=Expected(
                         calls=lambda settings: {
-                            SELECT_SENTENCE.name: 1,
-                            RESOLVE_SENTENCE.name: RESOLVED,
-                            CONDENSE.name: len(EXPANSIONS),
-                            MERGE.name: MERGES,
-                            READ_PASSAGE.name: MERGES,
+                            prompts.SELECT_SENTENCE.name: 1,
+                            prompts.RESOLVE_SENTENCE.name: RESOLVED,
+                            prompts.CONDENSE.name: len(passages.EXPANSIONS),
+                            prompts.MERGE.name: MERGES,
+                            prompts.READ_PASSAGE.name: MERGES,
                         }
                     ),
-                    prepare=retrieve,
+                    prepare=method.retrieve,
                     embeds=True,
                 ),
             ),

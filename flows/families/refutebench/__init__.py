@@ -10,45 +10,12 @@ from flows.construct.estimates import Expected
 from flows.construct.evaluation import DialogueEvaluation, Evaluation
 from flows.construct.people import sample
 from flows.construct.release import Released
+from flows.families.refutebench import charts, method, plan, prompts, rubric, verify
 from flows.families.refutebench.cases import cases
-from flows.families.refutebench.charts import dialogue_charts, rating_charts, seed_charts
-from flows.families.refutebench.method import (
-    choose_seeds,
-    dialogue_slots,
-    hold_dialogue,
-    index_seeds,
-    make_seed,
-    open_dialogue,
-    open_rating,
-    rate,
-    state_protocol,
-)
-from flows.families.refutebench.plan import (
-    dialogue_calls,
-    dialogues_per_seed,
-    evaluators_of,
-    rating_calls,
-    ratings_of,
-    ratings_per_dialogue,
-    seeds_wanted,
-    tasks_of,
-    tasks_of_sources,
-    tasks_per_record,
-)
-from flows.families.refutebench.prompts import (
-    CHECK_REFUTATION,
-    PROMPTS,
-    RATE_REFUTATION,
-    RATE_TASK,
-    REFUTE,
-    RESPOND,
-)
-from flows.families.refutebench.rubric import REFUTE_RATING, evaluators_ratings, tasks
 from flows.families.refutebench.score import tables
 from flows.families.refutebench.selected_ratings import select_ratings
 from flows.families.refutebench.settings import RefuteBenchSettings, ready
 from flows.families.refutebench.show import show
-from flows.families.refutebench.verify import verify_dialogues, verify_protocol, verify_ratings, verify_seeds
 from flows.families.refutebench.view import view
 from schemas.refutebench import ProtocolSettings, Rating, RefutationDialogue, Seed
 from schemas.source import Assignment
@@ -69,24 +36,29 @@ FAMILY = Family(
     ),
     settings=RefuteBenchSettings,
     ready=ready,
-    prompts=PROMPTS,
+    prompts=prompts.PROMPTS,
     parts=(
         Part(
             "seeds",
             source=Assignment,
             item=Seed,
-            verify=verify_seeds,
-            charts=seed_charts,
+            verify=verify.verify_seeds,
+            charts=charts.seed_charts,
             released=Released("id", mixes=_no_mixing, said=("query", "reference")),
             steps=(
                 expand(
-                    make_seed,
-                    slots=tasks_of,
-                    expected=Expected(slots=tasks_per_record),
-                    prepare=tasks_of_sources,
+                    method.make_seed,
+                    slots=plan.tasks_of,
+                    expected=Expected(slots=plan.tasks_per_record),
+                    prepare=plan.tasks_of_sources,
                     settings=["sources"],
                 ),
-                all_(choose_seeds, settings=["seeds_per_task"], embeds=True, expected=Expected(kept=seeds_wanted)),
+                all_(
+                    method.choose_seeds,
+                    settings=["seeds_per_task"],
+                    embeds=True,
+                    expected=Expected(kept=plan.seeds_wanted),
+                ),
             ),
         ),
         Part(
@@ -94,12 +66,12 @@ FAMILY = Family(
             source=Assignment,
             sources=(),
             item=ProtocolSettings,
-            verify=verify_protocol,
+            verify=verify.verify_protocol,
             released=Released("id"),
             planned=lambda settings: 1,
             steps=(
                 all_(
-                    state_protocol,
+                    method.state_protocol,
                     settings=["rounds", "unrelated", "refuters", "style", "evaluated", "evaluators"],
                     creates=True,
                 ),
@@ -110,27 +82,27 @@ FAMILY = Family(
             source=Seed,
             uses=("seeds",),
             item=RefutationDialogue,
-            verify=verify_dialogues,
-            charts=dialogue_charts,
+            verify=verify.verify_dialogues,
+            charts=charts.dialogue_charts,
             released=Released("seed", verification_inputs=("seeds",), mixes=_no_mixing, said=("turns",)),
             steps=(
                 expand(
-                    open_dialogue,
+                    method.open_dialogue,
                     version=4,
-                    slots=dialogue_slots,
-                    expected=Expected(slots=dialogues_per_seed),
-                    prepare=index_seeds,
+                    slots=method.dialogue_slots,
+                    expected=Expected(slots=plan.dialogues_per_seed),
+                    prepare=method.index_seeds,
                     settings=["evaluated", "refuters", "style", "unrelated"],
                 ),
                 each(
-                    hold_dialogue,
+                    method.hold_dialogue,
                     version=6,
-                    prompts=[RESPOND, REFUTE, CHECK_REFUTATION],
-                    asks={RESPOND.role: "evaluated"},
+                    prompts=[prompts.RESPOND, prompts.REFUTE, prompts.CHECK_REFUTATION],
+                    asks={prompts.RESPOND.role: "evaluated"},
                     settings=["rounds", "style", "lexicon", "forgetting", "ignoring"],
-                    prepare=index_seeds,
+                    prepare=method.index_seeds,
                     embeds=True,
-                    expected=Expected(calls=dialogue_calls),
+                    expected=Expected(calls=plan.dialogue_calls),
                 ),
             ),
         ),
@@ -138,9 +110,9 @@ FAMILY = Family(
             "ratings",
             source=RefutationDialogue,
             item=Rating,
-            people=sample(REFUTE_RATING, tasks, programs=evaluators_ratings),
-            verify=verify_ratings,
-            charts=rating_charts,
+            people=sample(rubric.REFUTE_RATING, rubric.tasks, programs=rubric.evaluators_ratings),
+            verify=verify.verify_ratings,
+            charts=charts.rating_charts,
             released=Released(
                 "dialogue",
                 verification_inputs=("dialogues",),
@@ -149,17 +121,17 @@ FAMILY = Family(
             ),
             steps=(
                 expand(
-                    open_rating,
-                    slots=ratings_of,
-                    expected=Expected(slots=ratings_per_dialogue),
-                    prepare=evaluators_of,
+                    method.open_rating,
+                    slots=plan.ratings_of,
+                    expected=Expected(slots=plan.ratings_per_dialogue),
+                    prepare=plan.evaluators_of,
                     settings=["evaluators"],
                 ),
                 each(
-                    rate,
-                    prompts=[RATE_REFUTATION, RATE_TASK],
-                    asks={RATE_REFUTATION.role: "evaluators"},
-                    expected=Expected(calls=rating_calls),
+                    method.rate,
+                    prompts=[prompts.RATE_REFUTATION, prompts.RATE_TASK],
+                    asks={prompts.RATE_REFUTATION.role: "evaluators"},
+                    expected=Expected(calls=plan.rating_calls),
                 ),
             ),
         ),

@@ -13,6 +13,11 @@ FOLLOWING = "following"
 AGENT_FIRST, TEMPLATE_FIRST, AGENT_THIRD, EVALUATOR = "agent-first", "template-first", "agent-third", "evaluator"
 SPEAKERS = {"user": "User", "assistant": "Assistant"}
 
+
+def _scale(name: str, question: str, ends: tuple[str, str]) -> Choice:
+    return Choice(name=name, question=question, options=SCALE, ordered=True, ends=ends)
+
+
 REFUTE_RATING = Rubric(
     name="refute-rating",
     title="How good is the refutation, and was it followed?",
@@ -25,27 +30,15 @@ REFUTE_RATING = Rubric(
     ),
     listed="refutation",
     asks=(
-        Choice(
-            name="human_likeness",
-            question="Human-likeness: could a person have written the refutation?",
-            options=SCALE,
-            ordered=True,
-            ends=("a template", "a person"),
+        _scale(
+            "human_likeness", "Human-likeness: could a person have written the refutation?", ("a template", "a person")
         ),
-        Choice(
-            name="appropriateness",
-            question="Appropriateness: does the refutation fit what was asked and answered?",
-            options=SCALE,
-            ordered=True,
-            ends=("not at all", "one sensible thing, not done yet"),
+        _scale(
+            "appropriateness",
+            "Appropriateness: does the refutation fit what was asked and answered?",
+            ("not at all", "one sensible thing, not done yet"),
         ),
-        Choice(
-            name=FOLLOWING,
-            question="Following: does the new answer do what the refutation asks?",
-            options=SCALE,
-            ordered=True,
-            ends=("not at all", "all of it"),
-        ),
+        _scale(FOLLOWING, "Following: does the new answer do what the refutation asks?", ("not at all", "all of it")),
     ),
     people_per_item=2,  # "two annotators"
     samples=(

@@ -6,33 +6,10 @@ from flows.construct.engine import Family, Paper, Part, all_, each, expand
 from flows.construct.estimates import Expected
 from flows.construct.people import sample
 from flows.construct.release import Released
-from flows.families.uraq.charts import conflict_charts, evaluation_charts, item_charts, statement_charts
-from flows.families.uraq.contexts import draw_contexts
+from flows.families.uraq import charts, contexts, method, prompts, rubric, verify
 from flows.families.uraq.evaluation import EVALUATION
-from flows.families.uraq.method import (
-    arrange_contexts,
-    ask_question,
-    batches,
-    context_slots,
-    deduplicate,
-    make_conflict,
-    manipulate,
-    prescreen,
-    wish_types,
-    write_statements,
-)
-from flows.families.uraq.prompts import (
-    ANSWER_SINGLE_HOP,
-    ASK_QUESTION,
-    CONTRADICT,
-    MANIPULATE,
-    PROMPTS,
-    WRITE_STATEMENTS,
-)
-from flows.families.uraq.rubric import CHECK, tasks
 from flows.families.uraq.settings import UraqSettings
 from flows.families.uraq.show import show
-from flows.families.uraq.verify import verify_conflicts, verify_evaluation, verify_items, verify_statements
 from flows.families.uraq.view import view
 from schemas.source import QASource, Statement
 from schemas.uraq import SETTINGS, Conflict, EvaluationRow, StatementPair, UraqItem
@@ -46,7 +23,7 @@ FAMILY = Family(
         authors="anonymous submission",
     ),
     settings=UraqSettings,
-    prompts=PROMPTS,
+    prompts=prompts.PROMPTS,
     parts=(
         Part(
             "statements",
@@ -55,18 +32,18 @@ FAMILY = Family(
             item=StatementPair,
             steps=(
                 all_(
-                    write_statements,
-                    prompts=[WRITE_STATEMENTS],
+                    method.write_statements,
+                    prompts=[prompts.WRITE_STATEMENTS],
                     settings=["statements", "topics", "cosine_above", "dedupe"],
                     creates=True,
                     embeds=True,
-                    expected=Expected(calls_in_all=batches),
+                    expected=Expected(calls_in_all=method.batches),
                 ),
-                all_(deduplicate, settings=["cosine_above", "dedupe"], embeds=True),
-                each(manipulate, version=2, prompts=[MANIPULATE]),
+                all_(method.deduplicate, settings=["cosine_above", "dedupe"], embeds=True),
+                each(method.manipulate, version=2, prompts=[prompts.MANIPULATE]),
             ),
-            verify=verify_statements,
-            charts=statement_charts,
+            verify=verify.verify_statements,
+            charts=charts.statement_charts,
             planned=lambda settings: settings.statements,
         ),
         Part(
@@ -75,23 +52,23 @@ FAMILY = Family(
             item=UraqItem,
             steps=(
                 each(
-                    ask_question,
+                    method.ask_question,
                     version=4,
-                    prompts=[ASK_QUESTION],
-                    prepare=wish_types,
+                    prompts=[prompts.ASK_QUESTION],
+                    prepare=method.wish_types,
                     settings=["hops", "answer_shares"],
                 ),
                 each(
-                    prescreen,
+                    method.prescreen,
                     version=2,
-                    prompts=[ANSWER_SINGLE_HOP],
+                    prompts=[prompts.ANSWER_SINGLE_HOP],
                     settings=["prescreen"],
                     asks={"prescreen": "prescreen"},
                 ),
             ),
-            people=sample(CHECK, tasks),
-            verify=verify_items,
-            charts=item_charts,
+            people=sample(rubric.CHECK, rubric.tasks),
+            verify=verify.verify_items,
+            charts=charts.item_charts,
             released=Released("id", verification_inputs=("statements",)),
         ),
         Part(
@@ -99,9 +76,9 @@ FAMILY = Family(
             source=QASource,
             sources=("qa_sources",),
             item=Conflict,
-            steps=(each(make_conflict, prompts=[CONTRADICT]),),
-            verify=verify_conflicts,
-            charts=conflict_charts,
+            steps=(each(method.make_conflict, prompts=[prompts.CONTRADICT]),),
+            verify=verify.verify_conflicts,
+            charts=charts.conflict_charts,
         ),
         Part(
             "evaluation",
@@ -110,17 +87,17 @@ FAMILY = Family(
             item=EvaluationRow,
             steps=(
                 expand(
-                    arrange_contexts,
+                    method.arrange_contexts,
                     version=2,
-                    slots=context_slots,
+                    slots=method.context_slots,
                     expected=Expected(slots=lambda settings: len(SETTINGS) * len(settings.context_counts)),
-                    prepare=draw_contexts,
+                    prepare=contexts.draw_contexts,
                     settings=["context_counts", "related_above"],
                     embeds=True,
                 ),
             ),
-            verify=verify_evaluation,
-            charts=evaluation_charts,
+            verify=verify.verify_evaluation,
+            charts=charts.evaluation_charts,
             released=Released("item_id", verification_inputs=("statements", "items", "conflicts")),
         ),
     ),

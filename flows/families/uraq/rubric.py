@@ -10,6 +10,12 @@ from schemas.uraq import UraqItem
 YES, NO, UNSURE = "yes", "no", "cannot tell"
 ITEMS = "items"
 
+
+def _yes(name: str, question: str, options: tuple[str, ...] = (YES, NO)) -> Choice:
+    """A question whose answer has to be yes."""
+    return Choice(name=name, question=question, options=options, accepts=(YES,))
+
+
 CHECK = Rubric(
     name="uraq-check",
     title="Are both statements, and both answers, what they claim to be?",
@@ -25,30 +31,10 @@ CHECK = Rubric(
     ),
     listed="question",
     asks=(
-        Choice(
-            name="original_true",
-            question="Is the original statement true?",
-            options=(YES, NO, UNSURE),
-            accepts=(YES,),
-        ),
-        Choice(
-            name="manipulated_false",
-            question="Is the manipulated statement false?",
-            options=(YES, NO, UNSURE),
-            accepts=(YES,),
-        ),
-        Choice(
-            name="follows_original",
-            question="Does the first answer follow from the original statement?",
-            options=(YES, NO),
-            accepts=(YES,),
-        ),
-        Choice(
-            name="follows_manipulated",
-            question="Does the second answer follow from the manipulated statement?",
-            options=(YES, NO),
-            accepts=(YES,),
-        ),
+        _yes("original_true", "Is the original statement true?", (YES, NO, UNSURE)),
+        _yes("manipulated_false", "Is the manipulated statement false?", (YES, NO, UNSURE)),
+        _yes("follows_original", "Does the first answer follow from the original statement?"),
+        _yes("follows_manipulated", "Does the second answer follow from the manipulated statement?"),
     ),
     overlaps=True,
     samples=(Sample(name=ITEMS, size=200),),

@@ -19,4 +19,6 @@ def answer_year(inputs: ToAnswer, rng: random.Random) -> Text:
     return Text(text=YEAR.findall(inputs.context)[0])
 
 
+RULES_VERSION = 1
+"""Raised when an answer changes for the same inputs."""
 RULES: RuleSet = {"ask_year": ask_year, "answer_year": answer_year}
