@@ -61,7 +61,7 @@ class EndpointSettings(Frozen):
         ge=0,
         le=MOST_TOKENS,
         strict=True,
-        description=f"Extra tokens for reasoning, beside the answer's; null: {REASONING_TOKENS:,}, once an answer lacks them",
+        description=f"Extra tokens for reasoning, on top of the answer's; null: {REASONING_TOKENS:,}, if needed",
     )
     window: int | None = Field(
         None,
