@@ -231,9 +231,9 @@ def test_what_was_not_reviewed_stands_at_the_top() -> None:
     top = unreviewed.partition("## Load")[0]
     assert (
         "> **Released without full review.** Of the 20 rows people accepted 1 as they were and 2 as they wrote or "
-        "corrected them. 5 more were for people to judge, and no one has: they were let through, and their `decision` "
-        "is `unreviewed_allowed`. The other 12 are of kinds of which people judge a sample or none: their `decision` "
-        "is null.\n" in top
+        "corrected them. 5 more were for people to judge, and no one has: they were released unreviewed, and their "
+        "`decision` is `unreviewed_allowed`. The other 12 are of kinds that people judge a sample of, or not at all: "
+        "their `decision` is null.\n" in top
     )
     assert "**A pilot.**" in top
     assert "[!WARNING]" not in rendered()
@@ -268,7 +268,7 @@ def test_records_that_people_judge_are_told_from_the_rows_made_of_them() -> None
     assert (
         "of `charpeval-distractors`:\nall 6 records are for people to judge.\nThey have judged 3; 3 wait. 0 were "
         "accepted as they were, 3 corrected, 0 rejected (0.0%).\nThe 6 released rows of "
-        "`charpeval-hcharp`, `charpeval-echarp` are made of these records, and one record may give several; 6 of the "
+        "`charpeval-hcharp`, `charpeval-echarp` are made from these records, and one record may give several; 6 of the "
         "rows count as reviewed.\n" in card
     )
 
@@ -314,7 +314,7 @@ def test_how_it_was_made_sources_contamination_and_changes() -> None:
     assert "for example the keys `k1`, `k2`" in card
     assert "Since `0.9.0`: rows were changed or removed, so scores cannot be compared" in card
     assert "| `uraq-items` | 1 | 2 | 3 |" in card
-    assert "`CHANGELOG.md` tells of all versions what differs; `changes.jsonl` has every row that does" in card
+    assert "`CHANGELOG.md` describes the differences of all versions; `changes.jsonl` has every row that differs" in card
     assert "- Questions are short." in card
     assert "This is the first version." in rendered()
 
@@ -345,8 +345,8 @@ def test_what_a_row_of_predictions_holds() -> None:
     assert f"```json\n{given.example}\n```" in told
     assert "- `variant` in `uraq-items`: `original`\n- `variant` in `uraq-evaluation`: `original`, `swapped`\n" in told
     assert "- What the last <code>&lt;output&gt;</code> tag holds.\n" in told
-    assert "- `prompting`, where you tell it: `open-book`, `faithful`\n- `shots`, where you tell it: 0, 5\n" in told
-    assert "in `lm_eval/t-items.yaml`, `lm_eval/t-evaluation.yaml`. These ask in the first of the ways named" in told
+    assert "- `prompting` (optional): `open-book`, `faithful`\n- `shots` (optional): 0, 5\n" in told
+    assert "in `lm_eval/t-items.yaml`, `lm_eval/t-evaluation.yaml`. These tasks ask in the first of these ways" in told
     assert "Parquet files need `pyarrow`." in told
     assert (
         'load_dataset("acme/sample", "uraq-items", split="test", revision="1.0.0").to_json("uraq-items.jsonl")' in told

@@ -305,7 +305,7 @@ def test_a_release_holds_nothing_back_and_its_card_tells_the_ratings(place: Path
     made = prepare(project, place / "releases")
     card = (made.folder / "README.md").read_text(encoding="utf-8")
     assert "a sample of 17 of its " in card
-    assert "Rated by all whom it asks for: 17. Ratings decide nothing: no row is held back for them." in card
+    assert "Rated by everybody who was asked: 17. Ratings decide nothing: no row is held back for them." in card
     assert r"| agent-first | human\_likeness 4.50, appropriateness 2.50, following " in card
     assert (
         "| agent-third | following | `strict` and the mean of `a1`, `a2` | Pearson | 1.00 | 1.00 to 1.00 | 7 |" in card
