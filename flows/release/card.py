@@ -11,7 +11,16 @@ from typing import Any
 from pydantic import BaseModel
 
 from data.parquet import arrow_fields
-from data.publish import card_facts
+from data.publish.card_facts import (
+    CardFacts,
+    ConfigFacts,
+    FamilyFacts,
+    Plot,
+    PredictionFacts,
+    ReviewFacts,
+    SourceFacts,
+    UsageFacts,
+)
 from data.publish.folder import DATA, files_in
 from data.publish.licences import licences_of
 from data.publish.reading import read_released
@@ -50,7 +59,7 @@ def card_facts(
     canary: str,
     inputs: str,
     gated: Sequence[Gated],
-) -> card_facts.CardFacts:
+) -> CardFacts:
     """Return everything that the card says, with the manifest but for its version and files."""
     built = project.built
     assert built is not None
@@ -80,7 +89,7 @@ def card_facts(
         versions=built.versions,
         settings={"families": made.settings, "embedder": built.config["embedder"]},
     )
-    return card_facts.CardFacts(
+    return CardFacts(
         manifest=manifest,
         repo=repo,
         families=tuple(
@@ -99,7 +108,7 @@ def card_facts(
 class _MadeBy:
     """What was asked for the released rows: in their parts, and in the parts that these are made from."""
 
-    usage: tuple[card_facts.UsageFacts, ...]
+    usage: tuple[UsageFacts, ...]
     models: Mapping[str, str]
     prompts: Mapping[str, str]
     settings: Mapping[str, Any]
@@ -107,7 +116,7 @@ class _MadeBy:
 
     @classmethod
     def of(cls, project: Project, built: BuildManifest, configs: Iterable[GatheredConfig]) -> "_MadeBy":
-        usage: list[card_facts.UsageFacts] = []
+        usage: list[UsageFacts] = []
         models, prompts = set[str](), set[str]()
         released = {(config.family.name, config.part.name): config for config in configs if config.rows.rows}
         lines = {
@@ -120,7 +129,7 @@ class _MadeBy:
             for stage in part.stages:
                 asked = {name: spent for name, spent in stage.usage.items() if spent.calls or spent.cached}
                 usage += (
-                    card_facts.UsageFacts(family=part.family, part=part.part, step=stage.step, prompt=name, usage=spent)
+                    UsageFacts(family=part.family, part=part.part, step=stage.step, prompt=name, usage=spent)
                     for name, spent in asked.items()
                 )
                 prompts.update(f"{part.family}/{name}" for name in asked)
@@ -140,10 +149,10 @@ class _MadeBy:
         )
 
 
-def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> card_facts.FamilyFacts:
+def _family_facts(family: Family, configs: Sequence[GatheredConfig]) -> FamilyFacts:
     scored = [config for config in configs if config.task]
     paper, name, scorer = family.paper, family.name, family.evaluation.scorer
-    return card_facts.FamilyFacts(
+    return FamilyFacts(
         name=name, short=paper.short, title=paper.title, authors=paper.authors, year=paper.year,
         citation=citation(name), task=_task(family),
         scorer=f"{SCORERS}/{name}.py" if scorer else None,
@@ -171,10 +180,10 @@ def _score_command(family: str, scored: Sequence[ReleasedRows], every: Sequence[
     return f"python {SCORERS}/{family}.py predictions.jsonl {' '.join(files)}"
 
 
-def _predictions(scorer: Scorer, scored: Sequence[GatheredConfig]) -> card_facts.PredictionFacts:
+def _predictions(scorer: Scorer, scored: Sequence[GatheredConfig]) -> PredictionFacts:
     asked = [prediction for config in scored for prediction in config.asked]
     reply = {name: value for name, value in scorer.form.items() if name in ("prediction", "scores")}
-    return card_facts.PredictionFacts(
+    return PredictionFacts(
         example=json.dumps({**asked[0], **reply}, ensure_ascii=False),
         read=scorer.reading,
         variants={
@@ -211,7 +220,7 @@ def _licences(configs: Sequence[GatheredConfig], declared: str | Mapping[str, st
     return {**dict.fromkeys(empty, ""), **licences_of(sources, declared)}
 
 
-def _config_facts(config: GatheredConfig) -> card_facts.ConfigFacts:
+def _config_facts(config: GatheredConfig) -> ConfigFacts:
     described = {
         field.name: field.metadata[b"description"].decode()
         for field in (*arrow_fields(config.part.item), *ADDED)
@@ -220,13 +229,13 @@ def _config_facts(config: GatheredConfig) -> card_facts.ConfigFacts:
     by_name: dict[tuple[str, str | None], int] = defaultdict(int)
     for ref, count in (*config.sources.items(), *((ref, 0) for ref in config.mixed)):
         by_name[ref.source, ref.licence] += count
-    return card_facts.ConfigFacts(
+    return ConfigFacts(
         name=config.rows.name,
         summary=_first_sentence(config.part.item),
         fields=described,
         languages=tuple(sorted(config.languages)),
         sources=tuple(
-            card_facts.SourceFacts(source=source, licence=licence, rows=rows or None)
+            SourceFacts(source=source, licence=licence, rows=rows or None)
             for (source, licence), rows in sorted(by_name.items(), key=lambda item: (item[0][0], item[0][1] or ""))
         ),
         corrected=config.corrected,
@@ -242,7 +251,7 @@ def _first_sentence(record: type[BaseModel]) -> str:
 
 def _reviews(
     project: Project, built: BuildManifest, collected: Sequence[Collected], configs: Sequence[GatheredConfig]
-) -> Iterator[card_facts.ReviewFacts]:
+) -> Iterator[ReviewFacts]:
     """Yield what people saw of each part, and what they decided."""
     by_rubric = {work.rubric: work for work in collected}
     for family, part in project.build.parts():
@@ -272,7 +281,7 @@ def _reviews(
             )
         shown = len({task.item_key for task in part.people.tasks(list(sifted), built.seed)})
         decided = Counter(verdict.decision for verdict in counted)
-        yield card_facts.ReviewFacts(
+        yield ReviewFacts(
             title=rubric.title or rubric.name, rubric=rubric.name, version=rubric.version,
             parts=(f"{family.name}-{part.name}",), share=part.people.share, records=len(views), shown=shown,
             judged=work.rated if work and not rubric.decides else len(counted),
@@ -288,8 +297,8 @@ def _reviews(
 
 
 def _draw(
-    project: Project, folder: Path, configs: Sequence[GatheredConfig], reviews: Sequence[card_facts.ReviewFacts]
-) -> Iterator[card_facts.Plot]:
+    project: Project, folder: Path, configs: Sequence[GatheredConfig], reviews: Sequence[ReviewFacts]
+) -> Iterator[Plot]:
     parts = {(config.family.name, config.part.name): config for config in configs if config.rows.rows}
     drawn = [
         plot
