@@ -1,7 +1,7 @@
-"""Where the tokens of a response look (CHARPEval, appendix C).
+"""The chunks of a text that the tokens of its response attend to (CHARPEval, appendix C).
 
-Departures, where the paper leaves it open: a head points to the one token that it gives the highest weight (not to
-the chunk with the most weight in all, which would favour long chunks); and the response is the ground truth, which is
+Departures, where the paper leaves it open: a head points to the one token to which it gives the highest weight (not to
+the chunk with the highest total weight, which would favour long chunks); and the response is the ground truth, which is
 the same for every model.
 """
 
@@ -20,7 +20,7 @@ from flows.scoring.tables import Layout, ScoreTables
 
 
 class AttentionModel(Protocol):
-    """Something that tells where the tokens look that end behind a character of a text."""
+    """A model that reports which tokens the tokens after a character of a text attend to."""
 
     name: str
 
@@ -28,28 +28,28 @@ class AttentionModel(Protocol):
 
 
 def pointed_shares(model: AttentionModel, text: ChunkedText) -> NDArray[np.float64]:
-    """For each layer the shares of the (token, head) pairs that point to each chunk: (layers, names), rows sum to 1.
+    """Return the share of (token, head) pairs that point to each chunk, by layer: shape (layers, names), rows sum to 1.
 
     The pairs are those of the last chunk's tokens. A token belongs to the chunk that holds its last
     character; special tokens before the text belong to the first one.
     """
     whole = "".join(chunk.text for chunk in text.chunks)
-    found = model.attended(whole, len(whole) - len(text.chunks[-1].text))
+    attended = model.attended(whole, len(whole) - len(text.chunks[-1].text))
     edges = np.cumsum([len(chunk.text) for chunk in text.chunks])
     numbers = np.array([text.names.index(chunk.name) for chunk in text.chunks])
-    kinds = numbers[np.searchsorted(edges, found.ends, side="left")]
-    pointed = kinds[found.positions].reshape(len(found.positions), -1)
+    kinds = numbers[np.searchsorted(edges, attended.ends, side="left")]
+    pointed = kinds[attended.positions].reshape(len(attended.positions), -1)
     return np.stack([(pointed == number).mean(axis=1) for number in range(len(text.names))], axis=1)
 
 
 def attention_tables(model: str, items: Iterable[tuple[ChunkedText, NDArray[np.float64]]]) -> ScoreTables:
-    """A table a group: a line a layer and a column a chunk, the mean share over the items."""
+    """Return a table for each group: a row for each layer, a column for each chunk; cells are mean shares."""
     groups: dict[str, tuple[Sequence[str], list[NDArray[np.float64]]]] = {}
     for text, shares in items:
         groups.setdefault(text.group, (text.names, []))[1].append(shares)
     frames: Mapping[str, pd.DataFrame] = {
-        f"attention of {model}, {group}": _frame(names, np.mean(found, axis=0), len(found))
-        for group, (names, found) in sorted(groups.items())
+        f"attention of {model}, {group}": _frame(names, np.mean(shares, axis=0), len(shares))
+        for group, (names, shares) in sorted(groups.items())
     }
     return ScoreTables.of(frames, stacked=frames, layouts=dict.fromkeys(frames, Layout("layer", "chunk looked at")))
 
@@ -66,7 +66,7 @@ def _frame(names: Sequence[str], shares: NDArray[np.float64], items: int) -> pd.
 def attend(
     family: Family, model: AttentionModel, rows: EvaluatedRows, progress: Callable[[int, int], None]
 ) -> ScoreTables:
-    """Where the tokens of the rows' responses look, by layer."""
+    """Return tables of what the tokens of the rows' responses attend to, by layer."""
     chunks = family.evaluation.chunks
     assert chunks is not None
 

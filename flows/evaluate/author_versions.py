@@ -1,4 +1,4 @@
-"""What several people wrote for the same records: each author's version of what is put to a model."""
+"""Rows made from the texts that several people wrote for the same records, to be compared on one model."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -17,21 +17,21 @@ from schemas.errors import WrongInput
 def author_versions(
     project: Project, family: Family, authors: Authorship, limit: int | None = None
 ) -> tuple[list[Version], list[str]]:
-    """Each author's rows, of the records that two people or more wrote for, and what to tell of the others.
+    """Return each author's rows for the records that two people or more wrote for, and notes on the versions left out.
 
-    They are of what counts in the last pull. An author's version is what the author last handed in: after a review it
-    is the revision, without a reviewer's own corrections, which are not the author's. With a `limit`, of so many
-    records. Raises `WrongInput` where nobody wrote for the same record.
+    Only the annotations that count in the last pull are used. An author's version is the last one submitted: after a
+    review it is the revision, without the reviewer's own corrections. `limit` is the number of records, all by default.
+    Raises `WrongInput` if no two people wrote for the same record.
     """
     name = f"{family.name}-{authors.part}"
-    work = next((one for one in works(project) if name in one.parts.values()), None)
+    work = next((work for work in works(project) if name in work.parts.values()), None)
     if work is None:
         raise WrongInput(f"--by-author: this build has no {name}, which people write; build it")
     collected = collect(project, work, read_annotations(project, work.rubric.name))
     written: dict[str, dict[str, Record]] = defaultdict(dict)
     left_out = 0
-    for (key, by), given in sorted(_last(collected).items()):
-        record = as_left(work, work.records[key], given)
+    for (key, by), annotation in sorted(_last_submitted(collected).items()):
+        record = as_left(work, work.records[key], annotation)
         if record is None:
             left_out += 1
         else:
@@ -52,24 +52,24 @@ def author_versions(
     return versions, notes
 
 
-def _last(collected: Collected) -> Mapping[tuple[str, str], Annotation]:
-    """By record's key and author, what the author handed in last: the revision, where there is one."""
-    work, settled = collected.work, collected.settlement
+def _last_submitted(collected: Collected) -> Mapping[tuple[str, str], Annotation]:
+    """Return each author's last annotation, by record's key and author: the revision if there is one."""
+    work, settlement = collected.work, collected.settlement
     records = {task.key: task.item_key for task in work.tasks}
-    found = {(records[one.key], one.by): one for one in collected.judged}
+    last = {(records[annotation.key], annotation.by): annotation for annotation in collected.judged}
     form = revision_of(work.rubric).name
-    revised = {(one.key, one.by): one for one in settled.counted if one.rubric == form}
-    for task, author in settled.revisions:  # an author's follow each other
-        if (again := revised.get((task.key, author))) is not None:
-            before = found[task.item_key, author]
-            found[task.item_key, author] = again.model_copy(update={"answers": {**before.answers, **again.answers}})
-    return found
+    revisions = {(counted.key, counted.by): counted for counted in settlement.counted if counted.rubric == form}
+    for task, author in settlement.revisions:  # in order: an author may have revised several times
+        if (revision := revisions.get((task.key, author))) is not None:
+            answers = {**last[task.item_key, author].answers, **revision.answers}
+            last[task.item_key, author] = revision.model_copy(update={"answers": answers})
+    return last
 
 
-def as_left(work: Work, record: Record, given: Annotation) -> Record | None:
-    """The record with what an author wrote; None where it was rejected, or is none of its kind so."""
-    if decision_of(given.answers, work.rubric) == "reject":
+def as_left(work: Work, record: Record, annotation: Annotation) -> Record | None:
+    """Return the record with an author's texts; None if the author rejected it or the result is not valid."""
+    if decision_of(annotation.answers, work.rubric) == "reject":
         return None
-    texts = {name: given.answers[name].strip() for name in work.rubric.corrects if name in given.answers}
-    made = record.revised(**texts)
-    return None if work.people.unfit(made) else made
+    texts = {name: annotation.answers[name].strip() for name in work.rubric.corrects if name in annotation.answers}
+    revised = record.revised(**texts)
+    return None if work.people.unfit(revised) else revised

@@ -15,10 +15,10 @@ from flows.run.in_process import runner_here
 
 
 def build_with(project: Project, family: Family, name: str, limit: int | None) -> Build:
-    """The build, with the parts that hold and rate dialogues to be made again with the model of that name.
+    """Return the build with its dialogue parts to be made again with the model called `name`.
 
     Their stages are in the build's store under their own fingerprints: a stage that the build or an earlier evaluation
-    has made with the same inputs is used as it is. `limit` is how many records to take. Raises `WrongInput`.
+    made from the same inputs is reused. `limit` is the number of records to take. Raises `WrongInput`.
     """
     held = family.evaluation.dialogues
     assert held is not None
@@ -32,7 +32,7 @@ def build_with(project: Project, family: Family, name: str, limit: int | None) -
 
 
 def _beside_build(project: Project, made: FamilyBuild, held: DialogueEvaluation, limit: int | None) -> Build:
-    """The build with its dialogue parts to be made again as `made` configures them."""
+    """Return the build with its dialogue parts to be made again as `made` configures them."""
     return Build(
         [made],
         store=project.store,
@@ -60,14 +60,14 @@ class _AsPaid:
             raise NoAnswer("the budget is spent", str(spent)) from spent
 
     def identity(self) -> Mapping[str, object]:
-        """The model's, and what had been paid by then: more may be paid later."""
+        """Return the model's identity and the amount spent so far, which a later run may exceed."""
         return {**self._model.identity(), "paid": self._spent_usd}
 
 
 def as_paid(project: Project, family: Family, build: Build, limit: int | None) -> Build:
-    """A build by `build_with` that the budget has stopped, as far as it was answered; the rest is dropped.
+    """Return a stopped build of `build_with` that uses only answers already paid for; other records are dropped.
 
-    Its stages lie beside those of the whole build, which can still be resumed.
+    Its stages are stored beside those of the whole build, which can still be resumed.
     """
     configured, held = build.families[family.name], family.evaluation.dialogues
     assert held is not None
@@ -79,14 +79,14 @@ def as_paid(project: Project, family: Family, build: Build, limit: int | None) -
 def hold(project: Project, family: Family, build: Build, listener: ProgressListener, usage: Usage) -> None:
     """Run the unfinished stages of a build by `build_with`; `usage` adds up what they ask.
 
-    What was finished when a run was killed is not run again, and what was answered comes from the cache.
+    After a kill, finished stages are not run again, and earlier answers come from the cache.
     """
     held = family.evaluation.dialogues
     assert held is not None
 
-    def called(ref: StageRef, took: Usage) -> None:
-        usage.add(took)
-        listener.called(ref, took)
+    def called(ref: StageRef, call_usage: Usage) -> None:
+        usage.add(call_usage)
+        listener.called(ref, call_usage)
 
     build.called = called
     runner = runner_here(project, build, listener)

@@ -1,4 +1,4 @@
-"""Evaluates a model in dialogues, as a terminal shows it."""
+"""Evaluates a model in dialogues, with output for a terminal."""
 
 from collections.abc import Iterator, Sequence
 
@@ -27,7 +27,7 @@ from schemas.errors import Failed
 def evaluate_in_dialogues(
     console: Console, project: Project, family: Family, model: str, limit: int | None, reads: LocalModel | None
 ) -> None:
-    """Hold dialogues with the model and have them rated, beside the build's own; write both, and the tables."""
+    """Hold dialogues with the model and have them rated; write dialogues, ratings and tables beside the build's own."""
     held = family.evaluation.dialogues
     assert held is not None
     stopped: BudgetSpent | None = None
@@ -54,7 +54,7 @@ def evaluate_in_dialogues(
                 tell_left(console, ratings, rows_in(ratings), "rated")
                 raise project.over_budget() from stopped
             written = write_dialogues(family, context, stem)
-            said = [*_written_in_words(family, build, context, written), *map(escape, notes)]
+            messages = [*_written_in_words(family, build, context, written), *map(escape, notes)]
             with console.status("scoring"):
                 result = held.tables(context)
             if reads is not None and held.cases is not None:
@@ -64,10 +64,10 @@ def evaluate_in_dialogues(
         project.close()
     if stopped is not None:
         asked.cost_usd = project.models.budget.spent_usd  # with what was in flight at the stop
-    said.append(f"{asked.calls:,} calls, {asked.cached:,} answers from the cache, money: {money(asked)}")
+    messages.append(f"{asked.calls:,} calls, {asked.cached:,} answers from the cache, money: {money(asked)}")
     output = stem.with_name(f"{stem.name}.tables.json")
     title = f"{project.config.name}: {family.name} on {model}"
-    show_tables(console, result, result.notes, output.with_suffix(".html"), title, output, said)
+    show_tables(console, result, result.notes, output.with_suffix(".html"), title, output, messages)
     if stopped is not None:
         raise project.over_budget() from stopped
     if not rated:
@@ -77,7 +77,7 @@ def evaluate_in_dialogues(
 def _written_in_words(
     family: Family, build: Build, context: DialogueContext, written: Sequence[Written]
 ) -> Iterator[str]:
-    """A line for each file that an evaluation in dialogues wrote."""
+    """Yield a line for each file that an evaluation in dialogues wrote."""
     held = family.evaluation.dialogues
     assert held is not None
     for part, file in zip(held.parts, written, strict=False):
@@ -90,10 +90,10 @@ def _written_in_words(
 def _held_as_paid(
     project: Project, family: Family, build: Build, limit: int | None, listener: ProgressListener, asked: Usage
 ) -> Build:
-    """The build as far as it was answered when the budget stopped it; `asked` is then that of both attempts."""
+    """Finish a stopped build with the answers paid for, and return it; `asked` adds up both attempts."""
     paid, asked.cached = asked.calls, 0
-    stopped = as_paid(project, family, build, limit)
-    hold(project, family, stopped, listener, asked)
-    # What the first attempt paid for came from the cache now, and is told as paid.
+    partial_build = as_paid(project, family, build, limit)
+    hold(project, family, partial_build, listener, asked)
+    # Answers that the first attempt paid for come from the cache now, but are reported as paid.
     asked.cached = max(0, asked.cached - paid)
-    return stopped
+    return partial_build

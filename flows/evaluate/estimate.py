@@ -1,7 +1,7 @@
-"""What it will take to put the rows of a finished build to a model, by family and level, before anything is paid.
+"""Estimates the calls, tokens and cost of evaluating a model on a finished build, by family and level.
 
-Requests are rendered as they would be sent, so input tokens are counted, not guessed; of answers the usual length is
-taken (`usual_tokens`). Nothing is taken to be in the cache.
+Requests are rendered as they would be sent, so input tokens are counted, not guessed. Answers are assumed to have their
+usual length (`usual_tokens`). The cache is assumed to be empty.
 """
 
 from collections import defaultdict
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from flows.construct.engine import Family
 from flows.construct.evaluation import Choice, Request
-from flows.construct.stages import StageRef
 from flows.evaluate.dialogues import build_with
 from flows.evaluate.rows import evaluated_rows
 from flows.llm.model import Model, Prompt
@@ -24,13 +23,13 @@ from flows.run.estimate import EstimateLine, cost_of, part_lines, usual_tokens
 from schemas.base import content_hash
 
 LONG_ROWS = 3
-"""Rows of each file of long texts that are read; the others are as long."""
+"""Rows read from each file of long texts; the other rows are about as long."""
 SAMPLED = 40
-"""Rows of a level whose requests are rendered, at most; all are counted."""
+"""Most rows of a level whose requests are rendered; all rows are counted."""
 
 
 class CallTokens(NamedTuple):
-    """What one kind of request takes, for one row."""
+    """Calls and tokens of one kind of request for one row."""
 
     name: str
     calls: int
@@ -40,15 +39,15 @@ class CallTokens(NamedTuple):
 
 @dataclass
 class _Level:
-    """The rows of a level: how many, and some of them."""
+    """The number of rows of a level, and a sample of them."""
 
     rows: float = 0.0
     sample: list[tuple[Any, float]] = field(default_factory=list)
-    """Each with how many rows it stands for."""
+    """Each row with the number of rows that it represents."""
     _seen: int = 0
 
     def add(self, row: Any, weight: float, rng: Random) -> None:
-        """Count a row, and keep it where it is drawn: each row is as likely to stay as any other."""
+        """Count a row and maybe sample it: every row is equally likely to end up in the sample."""
         self.rows += weight
         self._seen += 1
         if len(self.sample) < SAMPLED:
@@ -60,9 +59,9 @@ class _Level:
 def evaluation_lines(
     project: Project, family: Family, name: str, weighs: LikelihoodModel | None, limit: int | None
 ) -> list[EstimateLine]:
-    """What `touchstone evaluate` of a family takes with the model called `name`, or one that `weighs` options.
+    """Estimate `touchstone evaluate` of a family with the model called `name`, or with one that `weighs` options.
 
-    Raises `WrongInput` where the build has no rows for it, or the model cannot answer.
+    Raises `WrongInput` if the build has no rows for it, or the model cannot answer.
     """
     if family.evaluation.dialogues is not None:
         return _held_lines(project, family, name, limit)
@@ -71,32 +70,34 @@ def evaluation_lines(
     for row, weight in evaluated_rows(project, family, limit).sampled(LONG_ROWS):
         level = str(getattr(row, family.evaluation.level)) if family.evaluation.level else ""
         levels[level].add(row, weight, rng)
-    one = project.build.families[family.name]
+    configured = project.build.families[family.name]
     model: Model | LikelihoodModel = weighs if weighs is not None else project.models.model(name, family)
     lines = []
     for level, rows in levels.items():
         total: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
         for row, weight in rows.sample:
-            for taken in _taken(family, row, one.settings, one.prompts, model):
-                for place, count in enumerate(taken[1:]):
-                    total[taken.name][place] += weight * count
-        stands_for = sum(weight for _, weight in rows.sample)
+            for tokens in _calls_for(family, row, configured.settings, configured.prompts, model):
+                for place, count in enumerate(tokens[1:]):
+                    total[tokens.name][place] += weight * count
+        represented = sum(weight for _, weight in rows.sample)
         for prompt, counts in total.items():
-            calls, tokens_in, tokens_out = (round(count * rows.rows / stands_for) for count in counts)
+            calls, tokens_in, tokens_out = (round(count * rows.rows / represented) for count in counts)
             cost = cost_of([model], calls, tokens_in, tokens_out)
             where = f"{family.name} at {level}" if level else family.name
             lines.append(EstimateLine(f"{where} · {prompt}", round(rows.rows), calls, tokens_in, tokens_out, cost))
     return lines
 
 
-def _taken(
+def _calls_for(
     family: Family, row: Any, settings: Any, prompts: Mapping[str, Prompt[Any]], model: Model | LikelihoodModel
 ) -> list[CallTokens]:
     evaluation = family.evaluation
     if evaluation.choices is not None:
         return [_weighed(choice) for choice in evaluation.choices(row, settings)]
     window = model.settings.window if isinstance(model, Served) else None
-    return [_asked(family, one, prompts[one.prompt.name], window) for one in evaluation.requests(row, settings)]
+    return [
+        _asked(family, request, prompts[request.prompt.name], window) for request in evaluation.requests(row, settings)
+    ]
 
 
 def _asked(family: Family, request: Request, prompt: Prompt[Any], window: int | None) -> CallTokens:
@@ -105,14 +106,14 @@ def _asked(family: Family, request: Request, prompt: Prompt[Any], window: int | 
 
 
 def _weighed(choice: Choice) -> CallTokens:
-    """A prompt alone, and with each of its options; one token is asked for."""
+    """Count a prompt alone and with each of its options; each call returns one token."""
     texts = (choice.prompt, *(choice.prompt + option for option in choice.options.values()))
     shots = "" if choice.shots is None else f", {choice.shots} shots"
     return CallTokens(f"options weighed{shots}", len(texts), sum(map(estimate_tokens, texts)), len(texts))
 
 
 def _held_lines(project: Project, family: Family, name: str, limit: int | None) -> list[EstimateLine]:
-    """Dialogues are held and rated anew: the parts that they make, with what they stand on as it was built."""
+    """Estimate the dialogue parts, which are made again; the parts that they build on stay as they were built."""
     held = family.evaluation.dialogues
     assert held is not None
     build = build_with(project, family, name, limit)
@@ -120,14 +121,10 @@ def _held_lines(project: Project, family: Family, name: str, limit: int | None) 
     for part in held.parts:
         for maker in family.makers(family.part(part)):
             if maker.name not in held.parts:
-                given = len(project.build.accepted(family.name, maker.name))
-                records[family.name, maker.name] = min(given, limit or given)
+                accepted = len(project.build.accepted(family.name, maker.name))
+                records[family.name, maker.name] = min(accepted, limit or accepted)
     built = project.built
     lines: list[EstimateLine] = []
     for part in held.parts:
-        lines += part_lines(build, family, family.part(part), built, records, _each)
+        lines += part_lines(build, family, family.part(part), built, records, lambda ref: True)
     return lines
-
-
-def _each(ref: StageRef) -> bool:
-    return True

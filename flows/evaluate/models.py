@@ -19,22 +19,22 @@ def family_of(project: Project, name: str) -> Family:
 
 
 def weighing_model(project: Project, family: Family, model: str, option: str = "--model") -> LikelihoodModel | None:
-    """The model that weighs the family's options; None where it asks for replies.
+    """Return the model that weighs the family's options; None if the family asks for replies.
 
-    Raises `WrongInput` for an unknown name, given by an `option` of the command.
+    Raises `WrongInput` for an unknown name; `option` is the option of the command that named it.
     """
-    known = ["default", EVALUATED, *(prompt.role for prompt in family.prompts), *project.config.models]
+    known_names = ["default", EVALUATED, *(prompt.role for prompt in family.prompts), *project.config.models]
     weighs = family.evaluation.choices is not None
-    if model in known:
+    if model in known_names:
         return project.models.likelihood_model(model) if weighs else None
     if weighs and _can_be_loaded(model):
         return LocalModel(LocalSettings(name=model))
     also = ", and no such folder" if weighs else ""
-    raise WrongInput(f"{option} {model}: no such model in {project.config_path}{also}; {nearest(model, known)}")
+    raise WrongInput(f"{option} {model}: no such model in {project.config_path}{also}; {nearest(model, known_names)}")
 
 
 def reading_model(project: Project, family: Family, name: str) -> LocalModel:
-    """The local model that is to read dialogues. Raises `WrongInput` where there are none, or it is not one."""
+    """Return the local model that is to read dialogues. Raises `WrongInput` if there are none, or it is not local."""
     held = family.evaluation.dialogues
     if held is None or held.cases is None:
         raise WrongInput(f"--attention-model: {family.name} has no dialogues for it to read; leave it out")
@@ -52,11 +52,11 @@ def reading_model(project: Project, family: Family, name: str) -> LocalModel:
 
 
 def _can_be_loaded(name: str) -> bool:
-    """Whether it names a model outside of the configuration: a folder, or a name on the Hub."""
+    """True for a model outside the configuration: a folder, or a name on the Hub."""
     return "/" in name or Path(name).exists()
 
 
 def file_name(model: str) -> str:
-    """A model's name as part of a file's: of a folder its last part."""
+    """Return a model's name in a form that file names may hold; of a folder, its last part."""
     name = Path(model).resolve().name if Path(model).exists() else model
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model"

@@ -1,4 +1,4 @@
-"""Puts a family's accepted rows to a model: predictions, one a row and variant (and prompting and shots)."""
+"""Asks a model about a family's accepted rows: one prediction for each row and variant (and prompting and shots)."""
 
 import asyncio
 import json
@@ -22,11 +22,11 @@ from schemas.prediction import Prediction
 EVALUATED = "evaluated"
 """The role of the model that is asked."""
 WEIGHED_AT_ONCE = 16
-"""Rows whose options are weighed together: prompts among them that begin alike are read one after the other."""
+"""Rows whose options are weighed together; prompts that begin alike are then read one after the other."""
 
 
 class NothingAnswered(BudgetSpent):
-    """The budget was spent before there was an answer: no file was written, and one of before is as it was."""
+    """The budget was spent before the first answer: no file was written, and an earlier one is unchanged."""
 
 
 def predict(
@@ -38,16 +38,16 @@ def predict(
     progress: Callable[[int, int], None],
     usage: Usage | None = None,
 ) -> Usage:
-    """Ask `model` about the rows and write its predictions to `path`, in the rows' order; what it took is in `usage`.
+    """Ask `model` about the rows, write its predictions to `path` in the rows' order, and add what was used to `usage`.
 
-    A refusal or an empty answer is a prediction like any other: it is scored as it stands. What the model was not
-    asked, since its server refused, is a failure. Rows of one id are one question (two pivots may have made the same
-    case): it is asked once. Where the budget is spent, what was answered is written, and `BudgetSpent` raised, or
-    `NothingAnswered`.
+    A refusal or an empty answer is a prediction like any other: it is scored as it is. A question that the server
+    rejected is a failure. Rows with the same id are one question (two pivots may have made the same case), which is
+    asked once. If the budget runs out, the answers so far are written and `BudgetSpent` is raised, or `NothingAnswered`
+    if there are none.
     """
-    one = project.build.families[family.name]
-    # A family may ask its pivot by the same prompts; here another role is asked.
-    prompts = {prompt.name: replace(one.prompts[prompt.name], role=EVALUATED) for prompt in family.evaluation.prompts}
+    configured = project.build.families[family.name].prompts
+    # A family may use the same prompts for its pivot; here they are for another role.
+    prompts = {prompt.name: replace(configured[prompt.name], role=EVALUATED) for prompt in family.evaluation.prompts}
     usage = Usage() if usage is None else usage
     asking = _Asking(model, prompts, usage)
     settings = settings_now(project, family)
@@ -74,15 +74,15 @@ def weigh(
     choices = family.evaluation.choices
     assert choices is not None
     settings = settings_now(project, family)
-    took = Usage() if usage is None else usage
+    usage = Usage() if usage is None else usage
 
     def ask(batch: list[Any]) -> Iterable[Prediction | BudgetSpent]:
         asked = [(row, choice) for row in batch for choice in choices(row, settings)]
-        return project.run(_weigh(model, asked, took))
+        return project.run(_weigh(model, asked, usage))
 
     with one_evaluation(project.state, path):
         _write(rows, rows.batches(WEIGHED_AT_ONCE), path, progress, ask)
-    return took
+    return usage
 
 
 def _write(
@@ -92,10 +92,10 @@ def _write(
     progress: Callable[[int, int], None],
     ask: Callable[[list[Any]], Iterable[Prediction | BudgetSpent]],
 ) -> None:
-    """Write the predictions of each row, once for each id, to a file that is there when it is whole.
+    """Write the predictions on each row, once for each id, to a file that appears when it is complete.
 
-    The first batch that the budget stops is the last: its own predictions are written, then `BudgetSpent` is raised.
-    Where there are none at all, nothing is written, and `NothingAnswered` raised.
+    The first batch that the budget stops is the last: its predictions are written, then `BudgetSpent` is raised.
+    If there are no predictions at all, nothing is written and `NothingAnswered` is raised.
     """
     done, is_answered = 0, False
     asked: set[str] = set()
@@ -125,13 +125,13 @@ def _write(
 
 
 def remove_tables(stem: Path) -> None:
-    """Remove the tables and pages beside predictions that others are about to replace: they tell nothing of those."""
+    """Remove the tables and pages of predictions that are about to be replaced."""
     for end in (".html", ".tables.html", ".tables.json"):
         stem.with_name(f"{stem.name}{end}").unlink(missing_ok=True)
 
 
 class _Asking:
-    """Puts requests to a model, each cut to its window; what cannot be asked is told in place of a prediction."""
+    """Sends requests to a model, each cut to its window."""
 
     def __init__(self, model: Model, prompts: Mapping[str, Prompt[Any]], usage: Usage) -> None:
         self._model = model
@@ -139,10 +139,10 @@ class _Asking:
         self._usage = usage
 
     async def all(self, requests: list[tuple[Record, Request]]) -> list[Prediction | BudgetSpent]:
-        """The predictions, in the order of the requests; `BudgetSpent` in the place of one that was not paid for."""
-        return await asyncio.gather(*(self._one(row, request) for row, request in requests))
+        """Return the predictions in the requests' order, with `BudgetSpent` in place of any that was not paid for."""
+        return await asyncio.gather(*(self._predict(row, request) for row, request in requests))
 
-    async def _one(self, row: Record, request: Request) -> Prediction | BudgetSpent:
+    async def _predict(self, row: Record, request: Request) -> Prediction | BudgetSpent:
         prompt = self._prompts[request.prompt.name]
         text, failure, cut_off = "", None, False
         try:
@@ -174,17 +174,18 @@ async def _weigh(
     weighed: list[tuple[Likelihood, ...] | BudgetSpent | TooLong]
     try:
         weighed = [*await model.likelihoods(options, usage=usage)]
-    except (BudgetSpent, TooLong):  # what was paid for by then is kept, and costs nothing again
-        weighed = [await _weighed_alone(model, one, usage) for one in options]
+    except (BudgetSpent, TooLong):  # answers paid for by then are cached, and cost nothing again
+        weighed = [await _weighed_alone(model, row_options, usage) for row_options in options]
     predictions: list[Prediction | BudgetSpent] = []
     for (row, choice), likelihoods in zip(asked, weighed, strict=True):
         if isinstance(likelihoods, BudgetSpent):
             predictions.append(likelihoods)
             continue
         for name, score in SCORES.items():
-            told: dict[str, Any] = {"prediction": "", "failure": TOO_LONG}
+            outcome: dict[str, Any] = {"prediction": "", "failure": TOO_LONG}
             if not isinstance(likelihoods, TooLong):
-                told = {"scores": {kind: score(one) for kind, one in zip(choice.options, likelihoods, strict=True)}}
+                scores = map(score, likelihoods)
+                outcome = {"scores": dict(zip(choice.options, scores, strict=True))}
             predictions.append(
                 Prediction(
                     id=row.id,
@@ -192,7 +193,7 @@ async def _weigh(
                     model=model.name,
                     prompting=choice.prompting,
                     shots=choice.shots,
-                    **told,
+                    **outcome,
                 )
             )
     return predictions

@@ -1,4 +1,4 @@
-"""The files of an evaluation in dialogues: its records, what was dropped, and what its tables read of both."""
+"""The files of an evaluation in dialogues: its records, its drops, and the context in which its tables read both."""
 
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=Frozen)
 
 
 def dialogue_context(family: Family, build: Build) -> DialogueContext:
-    """What the tables may read of a finished build, of its own or by `build_with`."""
+    """Return the context for tables of a finished build: the project's own, or one of `build_with`."""
 
     def dropped(name: str) -> Iterator[Dropped]:
         for ref in build.stages(family, family.part(name)):
@@ -37,30 +37,30 @@ DROPPED = "dropped"
 
 
 class Written(NamedTuple):
-    """A file of records, and how many it had before."""
+    """A file of records, and how many rows it had before."""
 
     path: Path
     before: int
 
 
 def write_dialogues(family: Family, context: DialogueContext, stem: Path) -> list[Written]:
-    """Write an evaluation's records to `STEM.PART.jsonl`, and what was dropped, and why, to `STEM.dropped.jsonl`.
+    """Write an evaluation's records to `STEM.PART.jsonl`, and its drops with their reasons to `STEM.dropped.jsonl`.
 
-    Tables of what was there before are removed.
+    Tables of earlier records are removed.
     """
     held = family.evaluation.dialogues
     assert held is not None
     for name in (stem, *(beside(stem, part).with_suffix("") for part in held.parts)):
         remove_tables(name)
     written = [write_records(context.records(part), beside(stem, part)) for part in held.parts]
-    dropped = (one for part in held.parts for one in context.dropped(part))
+    dropped = (drop for part in held.parts for drop in context.dropped(part))
     return [*written, write_records(dropped, beside(stem, DROPPED))]
 
 
 def given_context(family: Family, project: Project, path: Path) -> DialogueContext:
-    """What the tables may read of the last part's records in a file, and of what lies beside it by `write_dialogues`.
+    """Return the context for tables of a file: the last part's records, and the files of `write_dialogues` beside it.
 
-    Columns that a release adds are left out. Raises `WrongInput` for a row that is no such record.
+    Columns that a release adds are left out. Raises `WrongInput` for a row that is not such a record.
     """
     held = family.evaluation.dialogues
     assert held is not None
@@ -74,7 +74,7 @@ def given_context(family: Family, project: Project, path: Path) -> DialogueConte
         dropped = [_row_as(Dropped, row, advice) for row in json_lines(str(beside(stem, DROPPED)))]
     steps = {name: {step.name for step in family.part(name).steps} for name in held.parts}
 
-    def of(name: str) -> Iterable[Any]:
+    def records_of(name: str) -> Iterable[Any]:
         if name in held.parts:
             return records.get(name, ())
         return project.build.accepted(family.name, name)
@@ -82,13 +82,13 @@ def given_context(family: Family, project: Project, path: Path) -> DialogueConte
     return DialogueContext(
         project.build.families[family.name].settings,
         project.build.seed,
-        of,
-        lambda name: [one for one in dropped if one.step in steps[name]],
+        records_of,
+        lambda name: [drop for drop in dropped if drop.step in steps[name]],
     )
 
 
 def read_records(path: Path, family: Family, part: str) -> list[Record]:
-    """The records of a part in a JSONL file. Raises `WrongInput` for a row that is none, or a key that stands twice."""
+    """Return the records of a part in a JSONL file. Raises `WrongInput` for an invalid row or a repeated key."""
     item = family.part(part).item
     added = {field.name for field in ADDED} - set(item.model_fields)
     advice = f"a row is a record of {family.name}-{part}; `touchstone evaluate {family.name}` writes them"
@@ -109,12 +109,12 @@ def _row_as(kind: type[T], row: Row, advice: str, added: Collection[str] = ()) -
 
 
 def beside(stem: Path, name: str) -> Path:
-    """The file of a part's records, of those that an evaluation writes."""
+    """Return the path of the file in which an evaluation writes a part's records."""
     return stem.with_name(f"{stem.name}.{name}.jsonl")
 
 
 def write_records(records: Iterable[Frozen], path: Path) -> Written:
-    """Write records as JSONL, to a file that is there when it is whole."""
+    """Write records as JSONL, to a file that appears when it is complete."""
     before = rows_in(path)
     with whole_file(path) as out:
         for record in records:
@@ -123,7 +123,7 @@ def write_records(records: Iterable[Frozen], path: Path) -> Written:
 
 
 def rows_in(path: Path) -> int:
-    """How many rows a JSONL file has; none where there is no file."""
+    """Return the number of rows of a JSONL file; 0 if there is no file."""
     if not path.exists():
         return 0
     with path.open("rb") as lines:

@@ -1,4 +1,4 @@
-"""Predictions that take the place of earlier ones, and scores of an evaluation that the budget stopped."""
+"""Predictions that replace earlier ones, and scores of an evaluation that the budget stopped."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _ID = re.compile(r'\{"id": "([^"]*)"')
 
 
 class Counted(NamedTuple):
-    """How many rows a file has predictions on, and how many predictions."""
+    """The number of rows that a file has predictions on, and the number of predictions."""
 
     rows: int
     predictions: int
@@ -30,14 +30,14 @@ def _counted(path: Path) -> Counted:
     if not path.exists():
         return Counted(0, 0)
     with path.open(encoding="utf-8", errors="replace") as lines:
-        ids = [found[1] for line in lines if (found := _ID.match(line))]
+        ids = [match[1] for line in lines if (match := _ID.match(line))]
     return Counted(len(set(ids)), len(ids))
 
 
 def counted_before(path: Path, rows: int, weighs: LikelihoodModel | None) -> Counted:
-    """What a file has whose place predictions on so many rows are to take.
+    """Count the predictions in a file that predictions on `rows` rows are about to replace.
 
-    Raises `WrongInput` where some of it would be lost: what a local model weighed is kept nowhere else.
+    Raises `WrongInput` if some would be lost: the scores of a local model are kept nowhere else.
     """
     before = _counted(path)
     if rows < before.rows and isinstance(weighs, LocalModel):
@@ -49,23 +49,23 @@ def counted_before(path: Path, rows: int, weighs: LikelihoodModel | None) -> Cou
 
 
 def _tell_replaced(console: Console, path: Path, before: Counted) -> None:
-    """Say so where fewer predictions took the place of more."""
+    """Print a warning if fewer predictions replaced more."""
     now = _counted(path)
     if now.rows < before.rows:
-        said = f"predictions on {now.rows:,} rows take the place of those on {before.rows:,}"
+        change = f"predictions on {now.rows:,} rows take the place of those on {before.rows:,}"
     elif now.predictions < before.predictions:
-        said = f"{now.predictions:,} predictions take the place of {before.predictions:,}"
+        change = f"{now.predictions:,} predictions take the place of {before.predictions:,}"
     else:
         return
-    told = f"{path}: {said}, whose answers stay in the cache: asked for again, they cost nothing"
-    console.print(f"[yellow]{escape(told)}[/]", soft_wrap=True)
+    warning = f"{path}: {change}, whose answers stay in the cache: asked for again, they cost nothing"
+    console.print(f"[yellow]{escape(warning)}[/]", soft_wrap=True)
 
 
 def tell_left(console: Console, path: Path, before: int, what: str) -> None:
-    """Say what became of a file of so many rows where the budget left nothing to write."""
-    there = f"the {before:,} rows of before stay there, with their tables" if before else "nothing is written"
-    said = f"{path}: nothing was {what} before the budget was spent; {there}"
-    console.print(f"[yellow]{escape(said)}[/]", soft_wrap=True)
+    """Print that the budget left nothing to write to a file, which had `before` rows."""
+    outcome = f"the {before:,} rows of before stay there, with their tables" if before else "nothing is written"
+    warning = f"{path}: nothing was {what} before the budget was spent; {outcome}"
+    console.print(f"[yellow]{escape(warning)}[/]", soft_wrap=True)
 
 
 def score_answered(
@@ -76,9 +76,9 @@ def score_answered(
     stopped: BudgetSpent | None,
     score: Callable[[], None],
 ) -> None:
-    """Score an evaluation: all of it, or what was answered before the budget was spent, which is raised at last.
+    """Score an evaluation, or if `stopped` the predictions made before the budget was spent, then raise that error.
 
-    Where it left fewer predictions in the file than there were before, that is said.
+    Prints a warning if the file has fewer predictions than before.
     """
     if isinstance(stopped, NothingAnswered):
         tell_left(console, path, before.predictions, "answered")
@@ -89,6 +89,6 @@ def score_answered(
         return
     try:
         score()
-    except ScoreError as error:  # what stopped the evaluation is the graver
+    except ScoreError as error:  # the spent budget, raised below, is the more serious error
         console.print(f"[yellow]{escape(str(error))}[/]", soft_wrap=True)
     raise project.over_budget() from stopped

@@ -1,7 +1,7 @@
-"""The page of an evaluation: each table, with curves where its columns are numbers on a scale, and stacked bars where
-they are shares of a whole, and a heatmap where its lines and columns are one sequence.
+"""The page of an evaluation: each table with its chart.
 
-A table of many lines (fact recall by depth) is drawn as heatmaps, and folded away.
+Columns that are numbers on a scale get curves, shares of a whole stacked bars, and a table whose lines and columns are
+one sequence a heatmap. A table of many lines (fact recall by depth) is drawn as heatmaps and folded away.
 """
 
 import math
@@ -37,24 +37,24 @@ RATED = (1, 5)
 
 @dataclass(frozen=True)
 class TableView:
-    """A table as it is shown."""
+    """A table as the page shows it."""
 
     name: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
     chart: Markup | None
     folded: bool
-    """Whether it has too many lines to be read as a table."""
+    """True if it has too many lines to be read as a table."""
     keyed: Literal["rows", "columns"] | None = None
-    """What the chart tells apart by colour."""
+    """The rows or columns that the chart tells apart by colour."""
     about: str = ""
-    """What its values and columns are."""
+    """A description of its values and columns."""
     lines: str = ""
-    """What its lines tell apart."""
+    """A heading for its lines."""
 
 
 def write_evaluation(path: Path, title: str, result: ScoreTables, notes: Sequence[str]) -> None:
-    """Write the page of the tables, and of what a reader of them should know."""
+    """Write the page of the tables, with notes for their reader."""
     page = template(TEMPLATE).render(
         title=title,
         style=style(),
@@ -86,10 +86,10 @@ def table_view(
     about: str = "",
     lines: str = "",
 ) -> TableView:
-    """A frame as it is shown; with curves where it has two columns or more that are whole numbers ("16k" is one).
+    """Return a frame as the page shows it; with curves if it has two or more columns of whole numbers (or "16k").
 
-    A column over all of them is in the table alone. An interval stands in the cell of what it is about, not in columns
-    of its own.
+    A column over all of them is in the table only. A confidence interval is in the cell of its value, not in columns of
+    its own.
     """
     columns = list(map(str, frame.columns))
     points = [column for column in columns if column != ALL_LEVELS]
@@ -97,7 +97,7 @@ def table_view(
     rows = [
         (str(row), [float(value) for value in values]) for row, values in zip(frame.index, frame.values, strict=True)
     ]
-    folded = len(rows) > MOST_LINES and not stacked  # where the columns' colours are told
+    folded = len(rows) > MOST_LINES and not stacked  # a stacked table is the key to its colours
     chart = None
     if stacked:
         chart = stack(columns, rows)
@@ -114,14 +114,14 @@ def table_view(
     keyed: Literal["rows", "columns"] | None = None
     if chart is not None and not folded and not heated:
         keyed = "columns" if stacked else "rows"
-    told = tuple((str(row), tuple(cells)) for row, *cells in shown.itertuples())
-    return TableView(name, tuple(shown.columns), told, chart, folded, keyed, about, lines)
+    cells_of_rows = tuple((str(row), tuple(cells)) for row, *cells in shown.itertuples())
+    return TableView(name, tuple(shown.columns), cells_of_rows, chart, folded, keyed, about, lines)
 
 
 def heatmaps(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], unit: Unit = "share") -> Markup:
-    """For each name that lines have before their last " / ": a grid, a column for each line and a row for each column.
+    """Draw a grid for each group of lines (the name before the last " / "): lines become columns, columns rows.
 
-    The darker a cell, the nearer it is to 1; one without a value is left out.
+    The darker a cell, the nearer its value is to 1; a cell without a value is left out.
     """
     grids: dict[str, list[tuple[str, Sequence[float]]]] = {}
     for name, values in rows:
@@ -161,9 +161,9 @@ def _heatmap(name: str, columns: Sequence[str], lines: Sequence[tuple[str, Seque
 
 
 def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], unit: Unit = "share") -> Markup:
-    """A line for each row over the columns, which lie on a logarithmic scale as context counts and levels do.
+    """Draw a curve for each row over the columns, on a logarithmic scale as suits context counts and levels.
 
-    Ratings go from 1 to 5, and their columns, turns of a dialogue, are as far apart as they are told.
+    Ratings go from 1 to 5; their columns, turns of a dialogue, are on a linear scale.
     """
     rated, shown = unit == "rating", 100 if unit == "per cent" else 1
     places = [int(column.removesuffix("k")) * (1000 if column.endswith("k") else 1) for column in columns]
@@ -196,7 +196,7 @@ def curves(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], 
                 number % COLOURS,
                 name,
                 DASHES[number // COLOURS % len(DASHES)],
-                " ".join(f"{one},{other}" for one, other in points),
+                " ".join(f"{across},{down}" for across, down in points),
                 Markup("").join(Markup('<circle cx="{}" cy="{}" r="3"/>').format(*point) for point in points),
             )
         )

@@ -1,7 +1,8 @@
-"""The rows that are put to a model: all accepted ones, or those that a limit and the configuration choose."""
+"""The rows that a model is asked about: all accepted rows, or those that a limit and the configuration choose."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, groupby
+from operator import itemgetter
 from typing import Any, Protocol
 
 from data.stage_files import Stage
@@ -11,20 +12,20 @@ from flows.project.project import Project
 from schemas.errors import WrongInput
 
 ROWS_AT_ONCE = 64
-"""Rows whose questions are in flight together; the model's own limits decide how many requests are."""
+"""Rows asked about at the same time; the model's own limits decide how many requests are in flight."""
 LONG_ROWS_AT_ONCE = 8
-"""The same, of rows with a text of up to 1.5 MB, which several questions of a row repeat."""
+"""The same for rows with a text of up to 1.5 MB, which each question on the row repeats."""
 
 
 class Rows(Protocol):
-    """What is put to a model, some rows at a time."""
+    """Rows that a model is asked about, in batches."""
 
     def __len__(self) -> int: ...
     def batches(self, most: int) -> Iterator[list[Any]]: ...
 
 
 class GivenRows:
-    """Rows that are at hand."""
+    """Rows in memory."""
 
     def __init__(self, rows: Sequence[Any]) -> None:
         self._rows = rows
@@ -33,13 +34,13 @@ class GivenRows:
         return len(self._rows)
 
     def batches(self, most: int) -> Iterator[list[Any]]:
-        """The rows, some at a time."""
+        """Yield the rows in batches of at most `most`."""
         for start in range(0, len(self._rows), most):
             yield list(self._rows[start : start + most])
 
 
 class EvaluatedRows:
-    """The accepted rows that are put to a model, part after part, read from disk as they are asked for."""
+    """The accepted rows that a model is asked about, part by part, read from disk when they are needed."""
 
     def __init__(
         self,
@@ -47,15 +48,15 @@ class EvaluatedRows:
         limit: int | None,
         chosen: Callable[[Any], bool] | None = None,
     ) -> None:
-        """The rows that are `chosen`, by default all.
+        """Take the rows that are `chosen`, by default all.
 
-        With a `limit`, so many of each part: of one in several files, of each file as many as of the others.
+        `limit` is the number of rows of each part; a part in several files contributes equally from each.
         """
         self._pieces = [piece for stage in stages for piece in _pieces(stage, limit, chosen)]
         self.built = sum(map(len, stages))
-        """How many rows there are, chosen or not."""
+        """The number of rows, chosen or not."""
         self.notes: tuple[str, ...] = ()
-        """What a reader of their scores should know."""
+        """Notes for a reader of their scores."""
 
     def __len__(self) -> int:
         return sum(stop - start for _, start, stop in self._pieces)
@@ -65,7 +66,7 @@ class EvaluatedRows:
             yield from stage.slice(start, stop)
 
     def sampled(self, long: int) -> Iterator[tuple[Any, float]]:
-        """The rows, each with how many it stands for: of a file of long texts, `long` of its rows."""
+        """Yield rows, each with the number of rows that it represents: `long` rows of each file of long texts."""
         for stage, start, stop in self._pieces:
             if not _in_files(stage):
                 yield from ((row, 1.0) for row in stage.slice(start, stop))
@@ -76,7 +77,7 @@ class EvaluatedRows:
                 yield from ((row, (stop - start) / taken) for row in stage.slice(at, at + 1))
 
     def batches(self, most: int = ROWS_AT_ONCE) -> Iterator[list[Any]]:
-        """The rows, some at a time."""
+        """Yield the rows in batches of at most `most`."""
         for stage, first, last in self._pieces:
             size = LONG_ROWS_AT_ONCE if _in_files(stage) else most
             for start in range(first, last, size):
@@ -84,18 +85,20 @@ class EvaluatedRows:
 
 
 def _in_files(stage: Stage[Any]) -> bool:
-    """Whether its rows are finished files, each of one kind (a dataset and level), of long texts."""
+    """True if its rows are in finished files of long texts, each of one kind (a dataset and level)."""
     return any(shard.rows for shard in stage.manifest.shards)
 
 
 def _pieces(
     stage: Stage[Any], limit: int | None, chosen: Callable[[Any], bool] | None
 ) -> list[tuple[Stage[Any], int, int]]:
-    """The stretches of a stage that are asked about, as start and stop."""
+    """Return the stretches of a stage to ask about: (stage, start, stop)."""
     groups = _files(stage, chosen) if _in_files(stage) else [_stretches(stage, chosen)]
     sizes = [sum(stop - start for start, stop in stretches) for stretches in groups]
     taken, left = [0] * len(sizes), len(stage) if limit is None else limit
-    for number, place in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):  # the small ones leave more
+    for number, place in enumerate(
+        sorted(range(len(sizes)), key=sizes.__getitem__)
+    ):  # what small groups lack, larger ones make up
         taken[place] = min(sizes[place], -(-left // (len(sizes) - number)))
         left -= taken[place]
     pieces = []
@@ -109,7 +112,7 @@ def _pieces(
 
 
 def _files(stage: Stage[Any], chosen: Callable[[Any], bool] | None) -> list[list[tuple[int, int]]]:
-    """The chosen files of a stage, as start and stop: the rows of a file are of one kind, so its first tells."""
+    """Return the (start, stop) of each chosen file: its rows are of one kind, so the first row decides."""
     sizes = [shard.kept for shard in stage.manifest.shards]
     spans = [(stop - size, stop) for stop, size in zip(accumulate(sizes), sizes, strict=True) if size]
     return [
@@ -120,16 +123,16 @@ def _files(stage: Stage[Any], chosen: Callable[[Any], bool] | None) -> list[list
 
 
 def _stretches(stage: Stage[Any], chosen: Callable[[Any], bool] | None) -> list[tuple[int, int]]:
-    """The chosen rows of a stage, as start and stop of those that follow each other."""
+    """Return the (start, stop) of each run of chosen rows."""
     if chosen is None:
         return [(0, len(stage))]
-    kept = groupby(enumerate(map(chosen, stage)), key=lambda one: one[1])
-    runs = [[place for place, _ in run] for is_chosen, run in kept if is_chosen]
+    groups = groupby(enumerate(map(chosen, stage)), key=itemgetter(1))
+    runs = [[place for place, _ in group] for is_chosen, group in groups if is_chosen]
     return [(run[0], run[-1] + 1) for run in runs]
 
 
 def settings_now(project: Project, family: Family) -> FamilySettings:
-    """The build's settings, but for those of evaluations, which are as the configuration says now."""
+    """Return the build's settings, with the evaluation settings taken from the configuration as it is now."""
     built, evaluation = project.build.families[family.name].settings, family.evaluation
     names = [*evaluation.settings, *([evaluation.selection.setting] if evaluation.selection else ())]
     if not names:
@@ -139,12 +142,12 @@ def settings_now(project: Project, family: Family) -> FamilySettings:
 
 
 def evaluated_rows(project: Project, family: Family, limit: int | None) -> EvaluatedRows:
-    """The rows of the evaluated parts that the build has, and the configuration wants now.
+    """Return the rows of the evaluated parts that the configuration selects now.
 
-    What it wants and the build has not is noted. Raises `WrongInput` where there are none.
+    A note names what it selects and the build lacks. Raises `WrongInput` if there are no rows.
     """
-    there = [part.name for one, part in project.build.parts() if one.name == family.name]
-    parts = [name for name in family.evaluation.parts if name in there]
+    built_parts = [part.name for built_family, part in project.build.parts() if built_family.name == family.name]
+    parts = [name for name in family.evaluation.parts if name in built_parts]
     if not parts:
         raise WrongInput(
             f"{family.name}: this build has none of the parts that are put to a model "
@@ -170,12 +173,12 @@ def evaluated_rows(project: Project, family: Family, limit: int | None) -> Evalu
         return selection.of(row) is None or selection.of(row) in wanted
 
     rows = EvaluatedRows(stages, limit, chosen)
-    if lacking := [str(one) for one in wanted if one not in built]:
-        said = (
+    if lacking := [str(value) for value in wanted if value not in built]:
+        note = (
             f"families.{family.name}.{name}: {', '.join(lacking)}: this build has no rows of it; "
             f"`touchstone run {project.config_path} --out {project.out}` builds them, where the sources suffice"
         )
         if not len(rows):
-            raise WrongInput(f"{project.config_path}: {said}")
-        rows.notes = (said,)
+            raise WrongInput(f"{project.config_path}: {note}")
+        rows.notes = (note,)
     return rows

@@ -26,7 +26,7 @@ from schemas.prediction import Prediction
 
 
 def score_family(name: str, predictions: Path | None, output: Path | None, partial: bool, out: Path | None) -> None:
-    """Score a file of predictions; of a family whose parts hold dialogues, without one, those of the build."""
+    """Score a file of predictions; without one, the dialogues of the build, if the family holds dialogues."""
     console = make_console()
     project = open_build(out, console)
     family = family_of(project, name)
@@ -44,11 +44,11 @@ def score_family(name: str, predictions: Path | None, output: Path | None, parti
 
 
 def _score_built(console: Console, project: Project, family: Family, output: Path | None) -> None:
-    """The tables of the dialogues that the build holds itself."""
+    """Show the tables of the build's own dialogues."""
     held = family.evaluation.dialogues
     assert held is not None
-    there = {part.name for one, part in project.build.parts() if one.name == family.name}
-    if missing := [part for part in held.parts if part not in there]:
+    built_parts = {part.name for built_family, part in project.build.parts() if built_family.name == family.name}
+    if missing := [part for part in held.parts if part not in built_parts]:
         raise WrongInput(
             f"{family.name}: this build has no {' and '.join(missing)}; name a file of them by --input, or build them"
         )
@@ -62,17 +62,17 @@ def _score_built(console: Console, project: Project, family: Family, output: Pat
 def _score_dialogues(
     console: Console, project: Project, family: Family, path: Path, output: Path | None, *, partial: bool
 ) -> None:
-    """The tables of a file of ratings, as an evaluation wrote it or in its form."""
+    """Show the tables of a file of ratings in the form that an evaluation writes."""
     held = family.evaluation.dialogues
     assert held is not None
     page = page_of(path, output)
-    given = given_context(family, project, path)
-    if not given.records(held.parts[-1]):
+    context = given_context(family, project, path)
+    if not context.records(held.parts[-1]):
         raise WrongInput(f"{path}: has no rows; `touchstone evaluate {family.name}` writes them")
-    with partly(path) as told:
-        result = held.tables(held.select(given, partial))
+    with partly(path) as left_out:
+        result = held.tables(held.select(context, partial))
     title = f"{project.config.name}: {family.name} on {path.stem}"
-    show_tables(console, result, [*map(str, told), *result.notes], page, title, output)
+    show_tables(console, result, [*map(str, left_out), *result.notes], page, title, output)
 
 
 def score_predictions(
@@ -85,50 +85,49 @@ def score_predictions(
     *,
     partial: bool,
     more: ScoreTables | None = None,
-    said: Sequence[str] = (),
+    messages: Sequence[str] = (),
 ) -> None:
-    """Score a file of predictions, and show its tables and those of `more`, after what is to be `said` first."""
+    """Score a file of predictions; print the `messages`, then its tables and those of `more`."""
     settings = settings_now(project, family)
     page = page_of(path, output)
-    seen: list[Prediction] = []
-    with console.status(f"scoring {path}"), partly(path) as told:
+    predictions: list[Prediction] = []
+    with console.status(f"scoring {path}"), partly(path) as left_out:
         result = family.evaluation.score(
-            map(family.evaluation.scored, rows), tally(read_predictions(path, family), seen), partial, settings
+            map(family.evaluation.scored, rows), tally(read_predictions(path, family), predictions), partial, settings
         )
-    result = result.joined(told_beside(seen, [one for part in told for one in part.left_out]))
+    result = result.joined(told_beside(predictions, [id_ for scores in left_out for id_ in scores.left_out]))
     if more is not None:
         result = result.joined(more)
     title = f"{project.config.name}: {family.name} on {path.stem}"
-    show_tables(console, result, [*rows.notes, *map(str, told), *result.notes], page, title, output, said)
+    show_tables(console, result, [*rows.notes, *map(str, left_out), *result.notes], page, title, output, messages)
 
 
 @contextmanager
 def partly(path: Path) -> Iterator[list[PartialScores]]:
-    """What is said of scores of what is there, once they are there; what does not fit is refused by the file's name."""
-    said: list[PartialScores] = []
+    """Collect the `PartialScores` warnings of the body into the list it is given; name the file in a `ScoreError`."""
+    partial_scores: list[PartialScores] = []
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", PartialScores)
-            yield said
+            yield partial_scores
     except ScoreError as error:
         raise ScoreError(f"{path}: {error}") from error
-    said += [one.message for one in told if isinstance(one.message, PartialScores)]
+    partial_scores += [warning.message for warning in caught if isinstance(warning.message, PartialScores)]
 
 
 def page_of(path: Path | None, output: Path | None) -> Path:
-    """Where the page goes, beside tables or predictions. Raises `WrongInput` where a file would be written over
-    another."""
+    """Return the path of the page beside tables or predictions. Raises `WrongInput` if two files would be the same."""
     beside = output or path
     assert beside is not None
     page = beside.with_suffix(".html")
-    files = [one.resolve() for one in (page, output, path) if one is not None]
+    files = [file.resolve() for file in (page, output, path) if file is not None]
     if len(set(files)) < len(files):
         raise WrongInput(f"{beside}: tables, page and predictions are three files; name another under --output")
     return page
 
 
 def read_predictions(path: Path, family: Family) -> Iterator[Prediction]:
-    """The predictions of a JSONL file: replies, or where the family weighs options, scores.
+    """Yield the predictions of a JSONL file: replies, or scores if the family weighs options.
 
     Raises `WrongInput` for a bad line.
     """
@@ -150,16 +149,16 @@ def score_rows(name: str, rows: Path, output: Path) -> None:
         raise WrongInput(f"{name}: no such metric; {nearest(name, list(METRICS))}")
     scored: dict[str, float] = {}
     for number, row in enumerate(json_lines(str(rows)), 1):
-        at = str(row.values.get("id", number))
-        if at in scored:
-            raise row.error(f"{at} stands twice", "every row has an id of its own")
+        id_ = str(row.values.get("id", number))
+        if id_ in scored:
+            raise row.error(f"{id_} stands twice", "every row has an id of its own")
         keywords, lang = row.values.get("keywords"), row.values.get("lang", "en")
         try:
-            scored[at] = METRICS[name](row.text("prediction"), row.texts("answers"), keywords, lang)  # type: ignore[arg-type]
+            scored[id_] = METRICS[name](row.text("prediction"), row.texts("answers"), keywords, lang)  # type: ignore[arg-type]
         except ValueError as error:
             raise row.error(str(error), "a row has id, prediction, answers, keywords and lang") from error
     if not scored:
         raise WrongInput(f"{rows}: has no rows; a row has id, prediction, answers, keywords and lang")
     with whole_file(output) as file:
-        file.writelines(json.dumps({"id": at, "score": score}) + "\n" for at, score in scored.items())
+        file.writelines(json.dumps({"id": id_, "score": score}) + "\n" for id_, score in scored.items())
     make_console().print(f"{output}: {len(scored)} scores", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Shows score tables: their page, their cells as JSON, and the terminal."""
+"""Shows score tables: on a page, as JSON cells, and in the terminal."""
 
 import json
 from collections.abc import Iterable
@@ -15,11 +15,11 @@ from flows.evaluate.report import write_evaluation
 from flows.scoring.tables import ScoreTables, Unit, in_words, measured
 
 LINES_SHOWN = 40
-"""Lines of a table on the terminal."""
+"""Most lines of a table that the terminal shows."""
 
 
 def _write_cells(result: ScoreTables, output: Path) -> int:
-    """Write all cells as JSON; gives their number."""
+    """Write all cells as JSON and return their number."""
     cells = [cell.model_dump() for cell in result.tables]
     with whole_file(output) as file:
         file.write(json.dumps(cells, ensure_ascii=False, indent=1) + "\n")
@@ -33,15 +33,17 @@ def show_tables(
     page: Path,
     title: str,
     output: Path | None = None,
-    said: Iterable[str] = (),
+    messages: Iterable[str] = (),
 ) -> None:
-    """Write the tables' page, and their cells to `output`; then print what is `said` and the tables, but for those
-    that only a drawing tells."""
+    """Write the tables' page and their cells to `output`; print the `messages`, then the tables.
+
+    Tables that only a drawing can show are not printed.
+    """
     notes = list(notes)
     write_evaluation(page, title, result, notes)
     written = _write_cells(result, output) if output is not None else 0
-    for line in said:
-        console.print(line, soft_wrap=True)
+    for message in messages:
+        console.print(message, soft_wrap=True)
     for name, frame in result.frames.items():
         if name in result.grids:
             continue

@@ -1,5 +1,6 @@
-"""Evaluates models, and estimates it: what a person sees in a terminal."""
+"""Evaluates models and estimates evaluations, with output for a terminal."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -14,7 +15,7 @@ from flows.evaluate.estimate import evaluation_lines
 from flows.evaluate.models import family_of, file_name, reading_model, weighing_model
 from flows.evaluate.predictions import predict, weigh
 from flows.evaluate.replaced import counted_before, score_answered
-from flows.evaluate.rows import GivenRows, evaluated_rows, settings_now
+from flows.evaluate.rows import EvaluatedRows, GivenRows, evaluated_rows, settings_now
 from flows.evaluate.score import read_predictions, score_predictions
 from flows.evaluate.tables_shown import show_tables
 from flows.llm.local import LocalModel
@@ -31,9 +32,10 @@ from schemas.errors import WrongInput
 def evaluate_family(
     name: str, model: str, limit: int | None, out: Path | None, *, attention: bool = False, reader: str | None = None
 ) -> None:
-    """Ask, write the predictions, score; with `attention`, tell where a local model's attention goes.
+    """Ask a model about a family's rows, write its predictions, and score them.
 
-    With a `reader`, a local model, tell where its attention goes when it reads finished dialogues.
+    `attention` adds tables of what a local model attends to. `reader` names a local model that reads finished
+    dialogues; tables of what it attends to are added.
     """
     console = make_console()
     project = open_build(out, console)
@@ -61,84 +63,96 @@ def _evaluate_rows(
     *,
     attention: bool,
 ) -> None:
-    """Ask about rows, or have the options of rows weighed by the model `weighs`; write the predictions, and score."""
-    name = family.name
-    path = project.out / "predictions" / f"{name}-{file_name(model)}.jsonl"
+    """Ask about rows, or have their options weighed by `weighs`; write the predictions and score them."""
+    label = f"{family.name} → {model}"
+    path = project.out / "predictions" / f"{family.name}-{file_name(model)}.jsonl"
     rows = evaluated_rows(project, family, limit)
     before = counted_before(path, len(rows), weighs)
     if family.evaluation.ready is not None:
         family.evaluation.ready(settings_now(project, family))
-    told, usage, notes = None, Usage(), list[str]()
+    attention_tables, usage, notes = None, Usage(), list[str]()
     project.models.tell = notes.append
-    stopped: BudgetSpent | None = None
     try:
         _load(console, weighs)
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-            task = progress.add_task(f"{name} → {model}")
+            task = progress.add_task(label)
             log = LogInterval(console)
 
             def show(done: int, total: int) -> None:
                 progress.update(task, completed=done, total=total)
                 if log.due():
                     asked = usage.calls + usage.cached
-                    console.print(f"  {name} → {model}: {done:,} of {total:,} rows, {asked:,} calls")
+                    console.print(f"  {label}: {done:,} of {total:,} rows, {asked:,} calls")
 
-            try:
-                if weighs is not None:
-                    weigh(project, family, weighs, rows, path, show, usage)
-                else:
-                    predict(project, family, project.models.model(model, family), rows, path, show, usage)
-            except BudgetSpent as spent:
-                stopped = spent
+            stopped = _write_predictions(project, family, model, weighs, rows, path, show, usage)
             if attention and isinstance(weighs, LocalModel):
                 progress.update(task, description="attention", completed=0)
-                told = attend(family, weighs, rows, show)
+                attention_tables = attend(family, weighs, rows, show)
     finally:
         project.close()
-    said = [
+    messages = [
         f"{len(rows):,} of {rows.built:,} rows were asked about",
         f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache, money: {money(usage)}",
+        *map(escape, notes),
     ]
-    output = path.with_suffix(".tables.json")
-    said += map(escape, notes)
-    score_answered(
-        console,
-        project,
-        path,
-        before,
-        stopped,
-        lambda: score_predictions(
-            console, project, family, rows, path, output, partial=stopped is not None, more=told, said=said
-        ),
-    )
+
+    def score() -> None:
+        output, partial = path.with_suffix(".tables.json"), stopped is not None
+        score_predictions(
+            console, project, family, rows, path, output, partial=partial, more=attention_tables, messages=messages
+        )
+
+    score_answered(console, project, path, before, stopped, score)
+
+
+def _write_predictions(
+    project: Project,
+    family: Family,
+    model: str,
+    weighs: LikelihoodModel | None,
+    rows: EvaluatedRows,
+    path: Path,
+    show: Callable[[int, int], None],
+    usage: Usage,
+) -> BudgetSpent | None:
+    """Write the predictions of `weighs`, or else of the model called `model`; return the error if money ran out."""
+    try:
+        if weighs is not None:
+            weigh(project, family, weighs, rows, path, show, usage)
+        else:
+            predict(project, family, project.models.model(model, family), rows, path, show, usage)
+    except BudgetSpent as spent:
+        return spent
+    return None
 
 
 def _load(console: Console, model: LikelihoodModel | None) -> None:
-    """Load a local model, and say so."""
+    """Load the model now if it is a local one."""
     if isinstance(model, LocalModel):
         with console.status(f"loading {model.name}"):
             model.load()
 
 
 def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
-    """Print what it takes to evaluate a model on each family of a build that can be put to it."""
+    """Print an estimate of evaluating a model on each family of a build that it can be evaluated on."""
     console = make_console()
     project = open_build(out, console)
     project.models.asks = False
     lines: list[EstimateLine] = []
     refused: dict[str, str] = {}
     try:
-        for one in project.build.families.values():
+        for configured in project.build.families.values():
+            family = configured.family
             try:
-                weighs = weighing_model(project, one.family, model, "--evaluate")
-                lines += evaluation_lines(project, one.family, model, weighs, limit)
+                weighs = weighing_model(project, family, model, "--evaluate")
+                lines += evaluation_lines(project, family, model, weighs, limit)
             except WrongInput as error:
-                refused[one.family.name] = str(error)
+                refused[family.name] = str(error)
     finally:
         project.close()
     if not lines:
         raise WrongInput("; ".join(dict.fromkeys(refused.values())))
-    notes = [f"{family} is not estimated: {why}" for family, why in refused.items()]
+    notes = [f"{name} is not estimated: {why}" for name, why in refused.items()]
     total = summed(lines)
     if total.cost_usd is None:
         notes.append(f"the price of {model} is not known: give it in a file, and name that under prices")
@@ -147,7 +161,7 @@ def estimate_evaluations(model: str, limit: int | None, out: Path) -> None:
 
 
 def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None, *, attention: bool = False) -> None:
-    """Weigh what several authors made of the same records, and tell how far the model tells them apart."""
+    """Weigh the texts of several authors for the same records, and compare the authors."""
     console = make_console()
     project = open_build(out, console)
     family = family_of(project, name)
@@ -161,7 +175,7 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
         raise WrongInput(f"--by-author: {name} has no options to weigh")
     versions, notes = author_versions(project, family, authors, limit)
     path = project.out / "predictions" / f"{name}-{file_name(model)}-by-author.jsonl"
-    before = counted_before(path, len({one.row.id for one in versions}), weighs)
+    before = counted_before(path, len({version.row.id for version in versions}), weighs)
     usage = Usage()
     stopped: BudgetSpent | None = None
     try:
@@ -172,17 +186,17 @@ def evaluate_authors(name: str, model: str, limit: int | None, out: Path | None,
             def show(done: int, total: int) -> None:
                 progress.update(task, completed=done, total=total)
 
-            weigh(project, family, weighs, GivenRows([one.row for one in versions]), path, show, usage)
+            weigh(project, family, weighs, GivenRows([version.row for version in versions]), path, show, usage)
     except BudgetSpent as spent:
         stopped = spent
     finally:
         project.close()
-    said = [f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache"]
+    messages = [f"{path}: {usage.calls:,} calls, {usage.cached:,} answers from the cache"]
     title = f"{project.config.name}: {name} by author, on {model}"
 
     def compare() -> None:
-        scored = [one._replace(row=family.evaluation.scored(one.row)) for one in versions]
+        scored = [version._replace(row=family.evaluation.scored(version.row)) for version in versions]
         result = authors.compare(scored, read_predictions(path, family))
-        show_tables(console, result, [*notes, *result.notes], path.with_suffix(".html"), title, said=said)
+        show_tables(console, result, [*notes, *result.notes], path.with_suffix(".html"), title, messages=messages)
 
     score_answered(console, project, path, before, stopped, compare)

@@ -1,11 +1,11 @@
-"""Where each turn of a dialogue looks (RefuteBench 2.0, section 5.3, figures 8 and 9).
+"""The turns of a dialogue that each turn attends to (RefuteBench 2.0, section 5.3, figures 8 and 9).
 
-The paper pools the attention scores by their maximum over layers and heads, and shows them by rounds of a dialogue;
-how those of tokens become those of rounds it leaves open. Here rounds are shown by their turns, a message each, and for
-each token of the turn that looks the largest weight is taken that it gives a token of the turn that is looked at; of
-that the mean over the looking turn's tokens, since a maximum over them too would be near 1 almost everywhere.
-So a long turn, which has more tokens to be the largest, is looked at more than a short one that is as interesting.
-Departure: the model that reads a dialogue, one whose weights are at hand, need not be the one that answered in it.
+The paper pools attention scores by their maximum over layers and heads, and shows them by rounds of a dialogue. It
+does not say how scores of tokens become scores of rounds. Here rounds are shown by their turns, one message each. For
+each token of the attending turn we take the largest weight that it gives to a token of the other turn, then average
+over the attending turn's tokens: a maximum over them too would be near 1 almost everywhere. A long turn, which has more
+tokens that can be the largest, therefore scores higher than a short turn of equal interest.
+Departure: the model that reads a dialogue has open weights, and need not be the model that answered in it.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from flows.llm.options import TooLong
 from flows.scoring.tables import ScoreTables
 
 BEFORE = "s"
-"""What stands before the first turn."""
+"""The name of the tokens before the first turn."""
 TOLD = (
     "attention: a line is a turn that looks, a column a turn that is looked at; for each token of the first, the "
     "largest weight that it gives a token of the second in any layer and head is taken, and a cell is the mean of that "
@@ -32,7 +32,7 @@ TOLD = (
 
 
 class TurnAttentionModel(Protocol):
-    """Something that tells how much the tokens of a dialogue look at each of its turns."""
+    """A model that reports how much the tokens of a dialogue attend to each of its turns."""
 
     name: str
 
@@ -40,35 +40,35 @@ class TurnAttentionModel(Protocol):
 
 
 def turn_weights(attended: TurnsAttended) -> NDArray[np.float64]:
-    """The mean weight that the tokens of each turn give each turn, and 0: (turns + 1, turns + 1), from 0 to 1.
+    """Return the mean weight that each turn's tokens give to each turn: shape (turns + 1, turns + 1), from 0 to 1.
 
-    Not a number where there is no token, as in line and column 0 where nothing stands before the first turn, and above
-    the diagonal, since no turn sees a later one.
+    Row and column 0 are the tokens before the first turn. Cells are NaN where there is no token, and above the
+    diagonal, since no turn sees a later one.
     """
     turns = range(attended.weights.shape[1])
-    there = [bool((attended.turns == turn).any()) for turn in turns]
-    found = np.full((len(turns), len(turns)), np.nan)
+    has_tokens = [bool((attended.turns == turn).any()) for turn in turns]
+    weights = np.full((len(turns), len(turns)), np.nan)
     for turn in turns:
-        if there[turn]:
+        if has_tokens[turn]:
             means = attended.weights[attended.turns == turn].mean(axis=0)
-            found[turn, : turn + 1] = np.where(there, means, np.nan)[: turn + 1]
-    return found
+            weights[turn, : turn + 1] = np.where(has_tokens, means, np.nan)[: turn + 1]
+    return weights
 
 
 def turn_tables(model: TurnAttentionModel, cases: DialogueCases) -> ScoreTables:
-    """A table for each case: a line for each turn that looks and a column for each that is looked at."""
+    """Return a table for each case: a row for each attending turn, a column for each turn attended to."""
     frames, notes = {}, []
     for what, candidates in cases.candidates.items():
         table, too_long = f"attention of {model.name}, {what}", 0
-        for one in candidates:
+        for dialogue in candidates:
             try:
-                attended = model.turns_attended(one.turns)
+                attended = model.turns_attended(dialogue.turns)
             except TooLong:
                 too_long += 1
                 continue
-            frames[table] = _frame(one.names, attended)
+            frames[table] = _frame(dialogue.names, attended)
             passed = f", after {too_long:,} that are longer than the model's window" if too_long else ""
-            notes.append(f"{table}: {one.name}, drawn by the run's seed{passed}")
+            notes.append(f"{table}: {dialogue.name}, drawn by the run's seed{passed}")
             break
         else:
             notes.append(f"{table}: none, for all {too_long:,} dialogues are longer than the model's window")

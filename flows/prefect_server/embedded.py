@@ -1,7 +1,7 @@
-"""Prefect's server of a command: a process of this one's own, begun while the rest of the command is still imported.
+"""The Prefect server of a command: a child process, started while the rest of the command is still being imported.
 
-Prefect would start it itself, at the first call of its client: seconds later, and with the whole server imported here
-too.
+Prefect would start one itself at the first call of its client: seconds later, and with the whole server imported into
+this process too.
 """
 
 import atexit
@@ -24,19 +24,19 @@ LOG = "server.log"
 STARTS_WITHIN_S = 180
 """A new database takes 13 s, and longer on a busy machine."""
 ENDS_WITHIN_S = 5
-"""What a server is given to end by itself."""
+"""Seconds that a server has to end by itself."""
 ANSWERS_WITHIN_S = 5
 LOOKS_EVERY_S = 0.05
 APP = "prefect.server.api.server:create_app"
 SETTINGS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
-"""As Prefect starts a temporary server: without pages and without the services that a schedule needs."""
+"""The settings of Prefect's temporary servers: no pages, and no services that a schedule needs."""
 
 
 class EmbeddedServer:
-    """The process, which ends with this one, however that comes about."""
+    """The server process, which ends with this process, even if this one is killed."""
 
     begun: ClassVar["EmbeddedServer | None"] = None
-    """That of this process."""
+    """The server that this process started."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -50,21 +50,21 @@ class EmbeddedServer:
                  str(listener.fileno()), "--log-level", "error", "--lifespan", "on"],
                 env={**os.environ, "PREFECT_HOME": str(home), **SETTINGS}, pass_fds=[listener.fileno()],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                # Ctrl-C and `timeout` tell the whole group to stop; a flow that is stopped has yet to tell the server.
+                # Ctrl-C and `timeout` stop the whole process group, but a stopped flow must still reach the server.
                 start_new_session=True,
             )  # fmt: skip
         atexit.register(self.stop)
-        # Where this process is killed, its end of a pipe closes.
-        named = f"grep -qs prefect.server /proc/{self._process.pid}/cmdline"  # where there is no ps
-        there = f"{{ {named} || ps -ww -o command= -p {self._process.pid} | grep -q prefect.server; }}"
-        kill = f"kill {self._process.pid}; sleep {ENDS_WITHIN_S}; {there} && kill -9 {self._process.pid}"
+        # The guard reads from a pipe, which closes when this process is killed.
+        named = f"grep -qs prefect.server /proc/{self._process.pid}/cmdline"  # for machines without ps
+        is_running = f"{{ {named} || ps -ww -o command= -p {self._process.pid} | grep -q prefect.server; }}"
+        kill = f"kill {self._process.pid}; sleep {ENDS_WITHIN_S}; {is_running} && kill -9 {self._process.pid}"
         self._guard = subprocess.Popen(  # noqa: S603
-            ["/bin/sh", "-c", f"cat; {there} && {kill}"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            ["/bin/sh", "-c", f"cat; {is_running} && {kill}"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
     def wait(self) -> None:
-        """Until it answers. Raises `Failed` where it ends instead, or takes too long."""
+        """Wait until it answers. Raises `Failed` if it ends or takes too long."""
         until = time.monotonic() + STARTS_WITHIN_S
         while not is_healthy(self.api):
             ended = self._process.poll() is not None
@@ -77,7 +77,7 @@ class EmbeddedServer:
             time.sleep(LOOKS_EVERY_S)
 
     def stop(self) -> None:
-        """End it."""
+        """Terminate the server; kill it if it does not end in time."""
         self._process.terminate()
         try:
             self._process.wait(ENDS_WITHIN_S)
@@ -93,7 +93,7 @@ class EmbeddedServer:
 
 
 def is_healthy(api: str) -> bool:
-    """Whether the server of this address answers."""
+    """True if the server at this address answers."""
     try:
         with urllib.request.urlopen(f"{api}/health", timeout=ANSWERS_WITHIN_S) as reply:  # noqa: S310
             return bool(reply.status == 200)
@@ -102,8 +102,9 @@ def is_healthy(api: str) -> bool:
 
 
 def begin(home: Path) -> None:
-    """Begin a server that works in the folder, where the user names none; before Prefect is imported, which then reads
-    its address. Raises `Failed`.
+    """Start a server that works in the folder, unless the user names one.
+
+    Call it before Prefect is imported, which reads the server's address then. Raises `Failed`.
     """
     if os.environ.get(API):
         return
@@ -115,15 +116,16 @@ def begin(home: Path) -> None:
 
 
 def begin_prefect(state: Path) -> None:
-    """Prefect's settings, and its server where the user names none: it starts while the rest is imported. Raises
-    `Failed`.
+    """Apply Prefect's settings and start its server, unless the user names one. Raises `Failed`.
+
+    The server starts while the rest of the command is imported.
     """
     quieten_prefect(state)
     begin(Path(os.environ["PREFECT_HOME"]))
 
 
 def quieten_prefect(state: Path) -> None:
-    """Settings of a Prefect that says nothing and sends nothing; the user's own settings win."""
+    """Make Prefect silent and keep it from sending anything; the user's own settings take precedence."""
     state.mkdir(parents=True, exist_ok=True)
     quiet = {
         "DO_NOT_TRACK": "1",
@@ -136,5 +138,5 @@ def quieten_prefect(state: Path) -> None:
     }
     for name, value in quiet.items():
         os.environ.setdefault(name, value)
-    # It has a logger of its own outside Prefect's: where a flow fails early, it says at the end that it waits.
+    # This logger is outside Prefect's hierarchy; after an early failure it would log that it waits.
     logging.getLogger("EventsWorker").setLevel(logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""Prefect's server, ready for a flow: cleared of what a kill left there."""
+"""Gets the Prefect server ready for a flow: marks runs that a kill left behind as crashed."""
 
 import contextlib
 import os
@@ -20,12 +20,12 @@ from schemas.errors import Failed
 
 RUN_TAG = "touchstone"
 LEFT_OVER_AT_ONCE = 200
-"""Left-over flow runs marked at one start (the most that Prefect lists at once); the next start marks more."""
+"""Most left-over flow runs marked at one start (Prefect lists no more at once); the next start marks more."""
 
 
 @contextmanager
 def engine() -> Iterator[None]:
-    """Flows run inside it, after what a kill left running is marked as crashed. Raises `Failed`."""
+    """Run flows inside this context; it first marks left-over flow runs as crashed. Raises `Failed`."""
     server = EmbeddedServer.begun
     if server is not None:
         server.wait()
@@ -45,9 +45,9 @@ def engine() -> Iterator[None]:
 
 
 def shrink(database: Path) -> None:
-    """Bring a temporary server's database up to date: it is ended without closing it, and some megabytes of log stay.
+    """Move the write-ahead log of a temporary server's database into it: the server ends without closing its database.
 
-    What somebody else still reads or writes stays in the log, and is there for the next one.
+    Parts that another process still uses stay in the log for the next call.
     """
     if not database.is_file():
         return
@@ -56,7 +56,7 @@ def shrink(database: Path) -> None:
 
 
 def mark_crashed() -> int:
-    """Mark flow runs of processes of this machine that are gone as crashed. Returns how many there were."""
+    """Mark flow runs of ended processes of this machine as crashed. Returns their number."""
     here = f"host:{socket.gethostname()}"
     running = FlowRunFilter(
         state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING])),

@@ -1,9 +1,9 @@
-"""What a rebuild compares, and when it stops: rows now against the rows of the rebuild before.
+"""Compares the rows of a rebuild with those of the rebuild before, and decides whether it stops.
 
-A row counts by what identifies it (`id`) and by what people see of it (`view_hash`), as it was sifted: before the
-verdicts on it, since what people changed themselves is nothing they have to look at. Counted are the rows of parts
-that ask people or are released. The rows of the last rebuild that went to its end lie beside the build in
-`.rebuilt.json`; the first rebuild of an output folder has nothing to compare with, and no limit.
+Rows are compared by their identity (`id`) and by the part that people see (`view_hash`), before verdicts are applied:
+people need not look again at their own changes. Only the rows of parts that ask people or are released count. The rows
+of the last complete rebuild are in `.rebuilt.json` beside the build. The first rebuild of an output folder has nothing
+to compare with, and no limit.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,50 +31,50 @@ class Rows(Frozen):
     """The rows of a build that matter to people and to releases."""
 
     parts: Mapping[str, Mapping[str, str]]
-    """`uraq-items` -> key -> what the row is."""
+    """`uraq-items` -> key -> `row_state` of the row."""
 
 
 @dataclass(frozen=True)
 class Drift:
-    """How the rows of a part differ from those before."""
+    """The rows of a part that differ from those before."""
 
     part: str
     added: frozenset[str]
-    """By key; so are the others."""
+    """Keys, as in the other two."""
     changed: frozenset[str]
     removed: frozenset[str]
 
     @property
     def total(self) -> int:
-        """How many rows differ."""
+        """The number of rows that differ."""
         return len(self.added) + len(self.changed) + len(self.removed)
 
     def __str__(self) -> str:
         counts = {"added": self.added, "changed": self.changed, "removed": self.removed}
-        return f"{self.part}: " + ", ".join(f"{len(keys):,} {what}" for what, keys in counts.items() if keys)
+        return f"{self.part}: " + ", ".join(f"{len(keys):,} {change}" for change, keys in counts.items() if keys)
 
 
 @dataclass
 class Rebuilt:
-    """What a rebuild came to."""
+    """The result of a rebuild."""
 
     built: BuildManifest
     drift: tuple[Drift, ...] | None
-    """Of the parts whose rows differ from the last rebuild's; None where this was the first."""
+    """One for each part whose rows differ from the last rebuild's; None if this was the first rebuild."""
     moved: tuple[str, ...] = ()
     """Sources whose pins moved."""
     told: list[str] = field(default_factory=list)
-    """What was done, and what was left out because there was nothing to do."""
+    """Lines on the steps that were done, or had nothing to do."""
     missed: list[str] = field(default_factory=list)
-    """What could not be done."""
+    """Lines on the steps that could not be done."""
     released: Prepared | None = None
     url: str | None = None
     began: float = 0.0
-    """`time.monotonic()` when the engine was up."""
+    """`time.monotonic()` once the engine had started."""
 
 
 class Incomplete(Failed):
-    """All was done that could be, and something could not."""
+    """Some steps of a rebuild could not be done; all others were."""
 
     def __init__(self, rebuilt: Rebuilt) -> None:
         super().__init__(f"{'; '.join(rebuilt.missed)}; all else is done: see to that, then rebuild again")
@@ -85,23 +85,25 @@ class Incomplete(Failed):
 
 
 def matters(part: Part) -> bool:
-    """Whether a part's rows are counted."""
+    """True if a part's rows are compared."""
     return part.people is not None or part.released is not None
 
 
 def row_state(id_: str, view: str | None) -> str:
-    """What a row is, for comparison."""
+    """Return a text that changes when a row changes in what it is or what people see of it."""
     return f"{id_} {view}" if view else id_
 
 
 def rows_of(project: Project, built: BuildManifest) -> Rows:
-    """The rows of a build, as they lie in its output folder."""
-    found: dict[str, Mapping[str, str]] = {}
+    """Return the rows of a build, read from its output folder."""
+    states: dict[str, Mapping[str, str]] = {}
     for family, part in _counted(project):
         summary = built.part(family.name, part.name)
         files = [file.path for file in (summary.files if summary else ()) if file.path.startswith("sifted/")]
-        found[f"{family.name}-{part.name}"] = {key: state for path in files for key, state in _read(project.out / path)}
-    return Rows(parts=found)
+        states[f"{family.name}-{part.name}"] = {
+            key: state for path in files for key, state in _read(project.out / path)
+        }
+    return Rows(parts=states)
 
 
 def _counted(project: Project) -> Iterator[tuple[Family, Part]]:
@@ -117,7 +119,7 @@ def _read(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def rows_before(out: Path) -> Rows | None:
-    """The rows of the last rebuild in `out` that went to its end; None before the first. Raises `Failed`."""
+    """Return the rows of the last complete rebuild in `out`; None before the first. Raises `Failed`."""
     path = out / REBUILT
     if not path.is_file():
         return None
@@ -128,7 +130,7 @@ def rows_before(out: Path) -> Rows | None:
 
 
 def note_rows(out: Path, rows: Rows) -> None:
-    """Note the rows of a rebuild that went to its end."""
+    """Store the rows of a complete rebuild."""
     content = rows.model_dump_json().encode()
     path = out / REBUILT
     if not path.is_file() or path.read_bytes() != content:
@@ -136,11 +138,11 @@ def note_rows(out: Path, rows: Rows) -> None:
 
 
 def drift(before: Rows, now: Rows) -> tuple[Drift, ...]:
-    """The parts whose rows differ."""
-    found = []
+    """Return the differences of the parts whose rows differ."""
+    drifts = []
     for name in sorted(before.parts.keys() | now.parts.keys()):
         old, new = before.parts.get(name, {}), now.parts.get(name, {})
-        found.append(
+        drifts.append(
             Drift(
                 name,
                 added=frozenset(new.keys() - old.keys()),
@@ -148,12 +150,12 @@ def drift(before: Rows, now: Rows) -> tuple[Drift, ...]:
                 removed=frozenset(old.keys() - new.keys()),
             )
         )
-    return tuple(one for one in found if one.total)
+    return tuple(part_drift for part_drift in drifts if part_drift.total)
 
 
 def too_many(config: Config, differing: tuple[Drift, ...]) -> str | None:
-    """Why a rebuild stops before anything goes to people or out; None where it may go on."""
-    most, total = config.schedule.max_changed_items, sum(one.total for one in differing)
+    """Return why a rebuild stops before it pushes or releases anything; None if it may go on."""
+    most, total = config.schedule.max_changed_items, sum(part_drift.total for part_drift in differing)
     if most is None or total <= most:
         return None
     return (
@@ -163,7 +165,7 @@ def too_many(config: Config, differing: tuple[Drift, ...]) -> str | None:
 
 
 def refuse_too_many(project: Project, differing: tuple[Drift, ...]) -> None:
-    """Raise `Stopped` where more rows differ than the configuration allows."""
+    """Raise `Stopped` if more rows differ than the configuration allows."""
     if (problem := too_many(project.config, differing)) is not None:
         raise Stopped(
             f"{project.out}: {problem}: it is built, nothing went to people and nothing is released; look at it "
@@ -172,9 +174,9 @@ def refuse_too_many(project: Project, differing: tuple[Drift, ...]) -> None:
 
 
 def asks_people(project: Project) -> bool:
-    """Whether people are to be reached: a part of the build asks them, and somebody set up where.
+    """True if a part of the build asks people and Label Studio was set up.
 
-    Who named no people, no address and never started a local Label Studio builds without one.
+    It counts as set up if the configuration names people or an address, or a local one was ever started.
     """
     if all(part.people is None for _, part in project.build.parts()):
         return False

@@ -1,14 +1,14 @@
-"""The rebuild as a Prefect flow: everything from the sources to the release, each step skipping what did not change.
+"""The rebuild as a Prefect flow: everything from the sources to the release; each step skips what did not change.
 
-Build, pull what people handed in, build again what their verdicts change, hand out what is new to them, release what
-the gate lets through. It is made to run while nobody looks:
+It builds, pulls annotations, builds again what the verdicts change, pushes new tasks, and releases the rows that pass
+the gate. It can run unattended:
 
-- A Label Studio that does not answer makes the steps with people left out, and nothing else: what was built and what
-  was reviewed until then is released all the same (the gate holds back what nobody saw), and the run ends as failed
-  with a line that says what was missed. The next rebuild makes up for it.
-- More changed rows than `schedule.max_changed_items`, or no money left, stop it before the push and the release.
-- A release that would lack a whole configuration of the version before is not made: that is for a person to decide.
-- Where no row passes the gate yet, nothing is released: that is no failure while people are at work.
+- If Label Studio does not answer, only the steps with people are left out. The rows reviewed so far are still released
+  (the gate holds back rows that nobody saw), and the run fails with a line that says what was missed. The next rebuild
+  makes up for it.
+- More changed rows than `schedule.max_changed_items`, or a spent budget, stop it before the push and the release.
+- It does not make a release without a whole configuration that the version before had: a person has to decide that.
+- If no row passes the gate yet, nothing is released: while people are at work, that is not a failure.
 """
 
 import shlex
@@ -65,7 +65,7 @@ def rebuild(
         pins = Pins(lock_of(path), settings.state / COPIES, refresh=refresh)
         project = Project(path, folder, pins=pins)
         built = _build(project, listener)
-        done = Rebuilt(built, None, tuple(f"{one.source}: {one.before} → {one.now}" for one in pins.moved), began=began)
+        done = Rebuilt(built, None, tuple(f"{pin.source}: {pin.before} → {pin.now}" for pin in pins.moved), began=began)
         before, now = rows_before(folder), rows_of(project, built)
         if before is not None:
             done.drift = drift(before, now)
@@ -80,21 +80,21 @@ def rebuild(
 
 
 def _build(project: Project, listener: ProgressListener | None) -> BuildManifest:
-    """Build, and write the report where anything is new."""
+    """Build, and write the report if anything is new."""
     before = read_manifest(project.out, missing_ok=True)
     runner = task_runner(project.config.runner)
     built: BuildManifest = build.with_options(task_runner=runner)(
         str(project.config_path), str(project.out), None, listener
     )
     if built != before or not (project.out / REPORT).exists():
-        from flows.run.report import write_report  # with pandas and more, for nothing where nothing is new
+        from flows.run.report import write_report  # imports pandas, which is needed only if something is new
 
         write_report(Project(project.config_path, project.out))
     return built
 
 
 def _people(project: Project, built: BuildManifest, listener: ProgressListener | None, done: Rebuilt) -> BuildManifest:
-    """Bring back what people did, apply it, and hand out what is to be done now."""
+    """Pull annotations, apply the verdicts, and push new tasks. Returns the build after that."""
     try:
         connect_configured(project.config).close()
         pull_flow(str(project.out))
@@ -112,14 +112,14 @@ def _people(project: Project, built: BuildManifest, listener: ProgressListener |
     except (Failed, WrongInput) as error:
         done.missed.append(f"what is new was not handed out: {error}")
         return built
-    new = sum(one.imported + one.revived for one in pushed.queues)
+    new = sum(queue.imported + queue.revived for queue in pushed.queues)
     done.told.append(f"{new:,} new tasks" if new else "no new task")
     done.told += pushed.shortages
     return built
 
 
 def _release(out: Path, to: str | None, hub: str | None, done: Rebuilt) -> None:
-    """Release what the gate lets through. Raises `Stopped` where a whole configuration would be gone."""
+    """Release the rows that pass the gate. Raises `Stopped` if a whole configuration would be gone."""
     try:
         outcome = release(str(out), to=to, hub=hub, withdraw=False)
     except NothingToRelease as error:
@@ -134,8 +134,8 @@ def _release(out: Path, to: str | None, hub: str | None, done: Rebuilt) -> None:
     done.released, done.url = outcome.prepared, outcome.url
     if outcome.prepared.as_before:
         done.told.append(AS_BEFORE)
-    what = f"version {done.released.version}"
-    done.told.append(f"{what} is new" if done.released.is_new else f"nothing differs from {what}")
+    version = f"version {done.released.version}"
+    done.told.append(f"{version} is new" if done.released.is_new else f"nothing differs from {version}")
     if outcome.url:
         done.told.append(f"{'published' if outcome.published else 'there already'}: {outcome.url}")
 
@@ -143,7 +143,7 @@ def _release(out: Path, to: str | None, hub: str | None, done: Rebuilt) -> None:
 def run_rebuild(
     config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool, listener: ProgressListener
 ) -> Rebuilt:
-    """Run `rebuild` here and now."""
+    """Run the rebuild flow in this process."""
     with engine():
         done: Rebuilt = rebuild(str(config), str(out), str(to) if to else None, hub, refresh, listener)
         return done

@@ -1,10 +1,9 @@
-"""What a rebuild would do, before it does anything: rows, people's hours, money, and the next version.
+"""Previews a rebuild: the rows that would change, people's hours, the cost, and the next version.
 
-Nothing is asked, sent or uploaded, and nothing is written but in a temporary folder that is gone afterwards. Stages
-that are finished are read where they lie. What is to be made anew is made in the temporary folder where models are
-free (the rules): the difference is then exact, and a trial release there tells the version. Where a model costs money
-the difference is that of the source records, with the stages that would run again, and the money is what these would
-take if the cache held no answer of theirs.
+Nothing is asked, sent or uploaded, and files are written only to a temporary folder, which is removed afterwards.
+Finished stages are read in place. If all models are free (the rules), the other stages are run in the temporary folder:
+the difference is then exact, and a trial release there gives the version. If a model costs money, the preview compares
+source records only, lists the stages that would run again, and estimates their cost as if the cache were empty.
 """
 
 import sqlite3
@@ -20,7 +19,6 @@ from data.sources.pins import Pins, lock_of
 from data.stage_files import Stage, StageFiles
 from data.store import Store
 from flows.annotate.work import read_annotations
-from flows.construct.engine import Part
 from flows.construct.files_step import FilesStep
 from flows.construct.stages import SOURCE, StageRef
 from flows.llm.rules import Rules
@@ -36,55 +34,55 @@ from schemas.errors import Failed, WrongInput
 from schemas.rubric import Task
 
 USUAL_MINUTES = 2.0
-"""A task is taken for as long where nobody has done one of its kind yet: a guess, until it is measured."""
+"""Minutes assumed for a task while nobody has done one of its kind: a guess, until it is measured."""
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """What people would be asked by one rubric."""
+    """The tasks of one rubric that people would have."""
 
     rubric: str
     new: int
-    """On items that are new or changed."""
+    """Tasks on items that are new or changed."""
     waiting: int
-    """On items as they were, that nobody judged yet."""
+    """Tasks on unchanged items that nobody has judged yet."""
     minutes: float
-    """A task: the median of those that were done, else `USUAL_MINUTES`."""
+    """Minutes for each task: the median of the tasks done, or `USUAL_MINUTES`."""
     measured: int
-    """How many done tasks the median is of."""
+    """The number of tasks behind the median."""
 
     @property
     def hours(self) -> float:
-        """Of people's work on what is new."""
+        """Hours of people's work on new tasks."""
         return self.new * self.minutes / 60
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What a rebuild would do."""
+    """The effects that a rebuild would have."""
 
     moved: tuple[str, ...]
-    """Pins that would move."""
+    """Sources whose pins would move."""
     stages: tuple[StageRef, ...]
-    """That would run."""
+    """Stages that would run."""
     since: str
-    """What the rows are compared with."""
+    """A description of the build that the rows are compared with."""
     exact: bool
-    """Whether `drift` is of the rows; else it is of the source records."""
+    """True if `drift` compares rows; otherwise it compares source records."""
     drift: tuple[Drift, ...]
     tasks: tuple[Tasks, ...] | None
-    """None where it cannot be told before a model is asked."""
+    """None if they are not known before a model is asked."""
     estimate: Estimate
     stops: str | None
-    """Why the rebuild would stop before anything goes to people or out."""
+    """Why the rebuild would stop before it pushes or releases anything; None if it would not."""
     release: Prepared | str | None
-    """The version that would come, by the verdicts that are here, or why none would; None where it cannot be told."""
+    """The version that the present verdicts would give, or why there would be none; None if not known."""
 
 
 def preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool) -> Preview:
-    """What `touchstone rebuild` would do now. Raises what reading the configuration and its sources does.
+    """Preview `touchstone rebuild`. Raises the errors of reading the configuration and its sources.
 
-    The next version is compared with the newest one in `to`; a newer one on the Hub is not looked for.
+    The next version is compared with the newest one in `to`, not with the Hub.
     """
     settings = load_config(config)
     with tempfile.TemporaryDirectory() as name:
@@ -93,11 +91,11 @@ def preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refres
         project = Project(config, out, store=str(folder / "store"), pins=pins)
         project.models.asks = False
         try:
-            seen = _preview(project, Store(settings.store), settings.state, pins)
-            if not seen.exact:
-                return seen
+            result = _preview(project, Store(settings.store), settings.state, pins)
+            if not result.exact:
+                return result
             repo = hub or settings.release.repo
-            return replace(seen, release=_release(project, folder, to or out / RELEASES, repo, pins))
+            return replace(result, release=_release(project, folder, to or out / RELEASES, repo, pins))
         finally:
             project.close()
 
@@ -105,7 +103,7 @@ def preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refres
 def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview:
     wanted = [ref for family, part in project.build.parts() for ref in project.build.stages(family, part)]
     missing = tuple(ref for ref in wanted if not _borrow(project, store, ref))
-    models = [model for one in project.build.families.values() for model in one.models.values()]
+    models = [model for configured in project.build.families.values() for model in configured.models.values()]
     exact = not missing or all(isinstance(model, Rules) for model in models)
     money = estimate(project, lambda ref: ref in missing)
     before, since = _before(project)
@@ -113,11 +111,12 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
         _borrow_embeddings(project, state)
         runner_here(project, project.build).run(missing)
         differing = drift(before, _rows(project))
-        tasks = tuple(_tasks(project, {key for one in differing for key in (*one.added, *one.changed)}))
+        to_review = {key for part_drift in differing for key in (*part_drift.added, *part_drift.changed)}
+        tasks = tuple(_tasks(project, to_review))
     else:
         differing, tasks = tuple(_sources(project, store, missing)), None
     return Preview(
-        moved=tuple(f"{one.source}: {one.before} → {one.now}" for one in pins.moved),
+        moved=tuple(f"{pin.source}: {pin.before} → {pin.now}" for pin in pins.moved),
         stages=missing,
         since=since,
         exact=exact,
@@ -130,7 +129,7 @@ def _preview(project: Project, store: Store, state: Path, pins: Pins) -> Preview
 
 
 def _release(project: Project, folder: Path, to: Path, repo: str | None, pins: Pins) -> Prepared | str:
-    """The version that would come of the temporary build; it is made in the temporary folder, and gone with it."""
+    """Return the version that the temporary build gives, from a trial release in the temporary folder."""
     try:
         built = _finished(project, folder / "out", pins)
         before = newest(to)
@@ -144,7 +143,7 @@ def _release(project: Project, folder: Path, to: Path, repo: str | None, pins: P
 
 
 def _finished(project: Project, out: Path, pins: Pins) -> Project:
-    """The temporary build as one that is finished: with the files of the last one, where that is the same."""
+    """Return the temporary build as a finished one; it uses the files of the last build if that is the same."""
     store = project.config.store
     manifest = read_manifest(project.out, missing_ok=True)
     now = {(family.name, part.name): project.build.stages(family, part) for family, part in project.build.parts()}
@@ -161,7 +160,7 @@ def _finished(project: Project, out: Path, pins: Pins) -> Project:
 
 
 def _borrow(project: Project, store: Store, ref: StageRef) -> bool:
-    """Have a finished stage of the store in the temporary one; False where it is not finished."""
+    """Link or copy a finished stage of the store into the temporary one. Returns False if it is not finished."""
     files = project.build.files(ref)
     name = files.folder.removeprefix(f"{project.store.root}/")
     theirs = f"{store.root}/{name}"
@@ -177,7 +176,7 @@ def _borrow(project: Project, store: Store, ref: StageRef) -> bool:
 
 
 def _borrow_embeddings(project: Project, state: Path) -> None:
-    """Have the vectors that were computed before in the temporary state folder."""
+    """Copy the cached vectors into the temporary state folder."""
     if not (state / EMBEDDINGS).is_file():
         return
     project.state.mkdir(parents=True, exist_ok=True)
@@ -187,20 +186,20 @@ def _borrow_embeddings(project: Project, state: Path) -> None:
 
 
 def _rows(project: Project) -> Rows:
-    """The rows of the temporary build, as `rows_of` tells those of one that lies in a folder."""
-    found = {}
+    """Return the rows of the temporary build, as `rows_of` does for a build in an output folder."""
+    states = {}
     for family, part in project.build.parts():
         if matters(part):
             sifted = project.build.read(StageRef(family.name, part.name, part.steps[-1].name))
             plain = isinstance(part.steps[-1], FilesStep)
-            found[f"{family.name}-{part.name}"] = {
+            states[f"{family.name}-{part.name}"] = {
                 record.key: row_state(record.id, None if plain else record.view_hash) for record in sifted
             }
-    return Rows(parts=found)
+    return Rows(parts=states)
 
 
 def _before(project: Project) -> tuple[Rows, str]:
-    """The rows of the last rebuild, else of the last build, else none."""
+    """Return the rows to compare with, and their origin: the last rebuild, else the last build, else none."""
     if (rows := rows_before(project.out)) is not None:
         return rows, "the last rebuild"
     built = read_manifest(project.out, missing_ok=True)
@@ -210,14 +209,14 @@ def _before(project: Project) -> tuple[Rows, str]:
 
 
 def _sources(project: Project, store: Store, missing: tuple[StageRef, ...]) -> Iterator[Drift]:
-    """How the source records differ from those of the last build, part by part."""
+    """Yield the differences of the source records from those of the last build, part by part."""
     built = read_manifest(project.out, missing_ok=True)
     for ref in missing:
         if ref.step != SOURCE:
             continue
         runner_here(project, project.build).run([ref])  # reading costs nothing
         part = built.part(ref.family, ref.part) if built else None
-        old = next((one for one in part.stages if one.step == SOURCE), None) if part else None
+        old = next((stage for stage in part.stages if stage.step == SOURCE), None) if part else None
         files = StageFiles(store, ref.family, ref.part, SOURCE, old.fingerprint) if old else None
         kept = files.manifest() if files else None
         now = project.build.read(ref)
@@ -230,21 +229,23 @@ def _by_key(name: str, records: Iterable[Record]) -> Rows:
 
 
 def _tasks(project: Project, differing: Collection[str]) -> Iterator[Tasks]:
-    """What people would be asked, by rubric."""
-    by_rubric: dict[str, list[tuple[Part, list[Task]]]] = defaultdict(list)
+    """Yield the tasks that people would have, by rubric."""
+    by_rubric: dict[str, list[Task]] = defaultdict(list)
     for family, part in project.build.parts():
         if part.people is None:
             continue
         sifted = list(project.build.read(StageRef(family.name, part.name, part.steps[-1].name)))
         verdicts = project.verdicts(family.name, part.name)
         views = {record.key: record.view_hash for record in sifted}
-        judged = {key for key, one in verdicts.items() if views.get(key) == one.view_hash}
+        judged = {key for key, verdict in verdicts.items() if views.get(key) == verdict.view_hash}
         asked = part.people.tasks(sifted, project.config.seed)
-        by_rubric[part.people.rubric.name].append((part, [one for one in asked if one.item_key not in judged]))
-    for rubric, given in by_rubric.items():
-        done = [one for one in read_annotations(project, rubric) if one.rubric == rubric and not one.cancelled]
-        ids, seconds = {one.task for one in done}, [one.seconds for one in done if one.seconds]
-        tasks = [task for _, some in given for task in some if task.id not in ids]
+        by_rubric[part.people.rubric.name] += [task for task in asked if task.item_key not in judged]
+    for rubric, open_tasks in by_rubric.items():
+        annotations = read_annotations(project, rubric)
+        done = [annotation for annotation in annotations if annotation.rubric == rubric and not annotation.cancelled]
+        done_ids = {annotation.task for annotation in done}
+        seconds = [annotation.seconds for annotation in done if annotation.seconds]
+        tasks = [task for task in open_tasks if task.id not in done_ids]
         new = sum(task.item_key in differing for task in tasks)
         minutes = statistics.median(seconds) / 60 if seconds else USUAL_MINUTES
         yield Tasks(rubric, new, len(tasks) - new, minutes, len(seconds))

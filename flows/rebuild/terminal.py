@@ -1,7 +1,7 @@
-"""Rebuilds a dataset, tells before what that would do, and clears its store, for a person at a terminal."""
+"""Rebuilds a dataset, previews a rebuild, and clears its store, with output for a terminal."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,11 +25,11 @@ from flows.run.summary import print_estimate
 from flows.run.terminal import Terminal
 
 SHOWN = 20
-"""Stages that are listed."""
+"""Most stages that a preview lists."""
 
 
 def rebuild_in_terminal(config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool) -> None:
-    """Rebuild, and tell what was done."""
+    """Rebuild, and print what was done."""
     console = make_console()
     started = time.monotonic()
     settings = load_config(config)
@@ -42,71 +42,69 @@ def rebuild_in_terminal(config: Path, out: Path, to: Path | None, hub: str | Non
         try:
             done = run_rebuild(config, out, to, hub, refresh=refresh, listener=listener)
         except Incomplete as incomplete:
-            _tell(console, incomplete.rebuilt, started)
+            _print_rebuilt(console, incomplete.rebuilt, started)
             raise
-    _tell(console, done, started)
+    _print_rebuilt(console, done, started)
 
 
-def _tell(console: Console, done: Rebuilt, started: float) -> None:
+def _print_rebuilt(console: Console, done: Rebuilt, started: float) -> None:
     for moved in done.moved:
         console.print(f"pin moved: {escape(moved)}", soft_wrap=True)
     if done.drift is None:
         console.print("rows: the first rebuild here, nothing to compare with")
     else:
         _print_drift(console, done.drift, "the last rebuild")
-    for told in done.told:
-        console.print(f"- {escape(told)}", soft_wrap=True)
+    for line in done.told:
+        console.print(f"- {escape(line)}", soft_wrap=True)
     if done.released is not None:
         console.print(f"  {done.released.folder}", soft_wrap=True)
-    up, all_in = done.began - started, time.monotonic() - started
-    console.print(f"[dim]{all_in - up:.1f} s, and {up:.1f} s to start the engine[/]")
+    engine_s, total_s = done.began - started, time.monotonic() - started
+    console.print(f"[dim]{total_s - engine_s:.1f} s, and {engine_s:.1f} s to start the engine[/]")
 
 
-def _print_drift(console: Console, differing: Iterable[Drift], since: str) -> None:
-    given = list(differing)
-    if not given:
+def _print_drift(console: Console, differing: Sequence[Drift], since: str) -> None:
+    if not differing:
         console.print(f"rows: none differs from {since}")
-    for one in given:
-        console.print(f"rows since {since}: {one}", soft_wrap=True)
+    for part_drift in differing:
+        console.print(f"rows since {since}: {part_drift}", soft_wrap=True)
 
 
 def print_preview(config: Path, out: Path, to: Path | None, hub: str | None, *, refresh: bool) -> None:
-    """Tell what a rebuild would do."""
+    """Print what a rebuild would do."""
     from flows.rebuild.preview import preview
 
     console = make_console()
     with console.status("looking ..."):
-        seen = preview(config, out, to, hub, refresh=refresh)
-    for moved in seen.moved:
+        outlook = preview(config, out, to, hub, refresh=refresh)
+    for moved in outlook.moved:
         console.print(f"a pin would move: {escape(moved)}", soft_wrap=True)
-    _print_stages(console, seen.stages)
-    if not seen.exact:
+    _print_stages(console, outlook.stages)
+    if not outlook.exact:
         console.print(
             "a model costs money here: these are the source records, not the rows that would come of them; "
             "what was answered before is in the cache and costs nothing",
             soft_wrap=True,
         )
-    _print_drift(console, seen.drift, seen.since)
-    if seen.tasks is None:
+    _print_drift(console, outlook.drift, outlook.since)
+    if outlook.tasks is None:
         console.print("people: known once the rows are; each row that differs in what people see goes to them again")
-    elif seen.tasks:
+    elif outlook.tasks:
         table = Table("rubric", "new tasks", "still to be done", "minutes a task", "hours for the new",
                       box=SIMPLE_HEAD, **LEFT)  # fmt: skip
-        for one in seen.tasks:
-            basis = f"median of {one.measured:,}" if one.measured else "assumed"
-            table.add_row(
-                one.rubric, f"{one.new:,}", f"{one.waiting:,}", f"{one.minutes:.1f} ({basis})", f"{one.hours:.1f}"
-            )
+        for tasks in outlook.tasks:
+            basis = f"median of {tasks.measured:,}" if tasks.measured else "assumed"
+            minutes = f"{tasks.minutes:.1f} ({basis})"
+            table.add_row(tasks.rubric, f"{tasks.new:,}", f"{tasks.waiting:,}", minutes, f"{tasks.hours:.1f}")
         console.print(table)
-    if not seen.stages:
+    if not outlook.stages:
         console.print("money: none, no model would be asked")
-    elif seen.exact:
+    elif outlook.exact:
         console.print("money: none, the models are free")
     else:
-        print_estimate(seen.estimate, console)
-    _print_release(console, seen.release)
-    if seen.stops:
-        console.print(f"[yellow]it would stop before anything goes to people or out: {escape(seen.stops)}[/]",
+        print_estimate(outlook.estimate, console)
+    _print_release(console, outlook.release)
+    if outlook.stops:
+        console.print(f"[yellow]it would stop before anything goes to people or out: {escape(outlook.stops)}[/]",
                       soft_wrap=True)  # fmt: skip
     console.print("[dim]nothing was done[/]")
 
@@ -118,8 +116,8 @@ def _print_release(console: Console, release: Prepared | str | None) -> None:
     if isinstance(release, str):
         console.print(f"release: none: {escape(release)}", soft_wrap=True)
         return
-    told = "would come" if release.is_new else "stays: nothing differs"
-    console.print(f"release: version {release.version} {told}, by the verdicts that are here")
+    outcome = "would come" if release.is_new else "stays: nothing differs"
+    console.print(f"release: version {release.version} {outcome}, by the verdicts that are here")
     if release.as_before:
         console.print(f"release: {AS_BEFORE}", soft_wrap=True)
     for name, reasons in release.held_back.items():
@@ -143,20 +141,20 @@ def _print_stages(console: Console, stages: tuple[StageRef, ...]) -> None:
 
 
 def collect_garbage(out: Path | None, keep: int, *, dry_run: bool) -> None:
-    """Remove stages that are not needed, and tell what that frees."""
+    """Remove stages that are not needed, and print the space that this frees."""
     console = make_console()
     project = open_built(out)
     console.print(f"[dim]store: {project.config.store}[/]", soft_wrap=True)
     outs = {project.out} | ({Path(LAST.read_text(encoding="utf-8"))} if LAST.is_file() else set())
     store: Store = project.store
     with no_build(project.state):
-        found = look(store, keep, outs, datetime.now(UTC))
-        for one in found.unneeded:
-            console.print(f"{one.name}  {decimal(one.bytes)}", highlight=False, markup=False, soft_wrap=True)
-        freed = decimal(sum(one.bytes for one in found.unneeded))
+        stages = look(store, keep, outs, datetime.now(UTC))
+        for stage in stages.unneeded:
+            console.print(f"{stage.name}  {decimal(stage.bytes)}", highlight=False, markup=False, soft_wrap=True)
+        freed = decimal(sum(stage.bytes for stage in stages.unneeded))
         if not dry_run:
-            remove(store, found.unneeded)
+            remove(store, stages.unneeded)
     what = "would free" if dry_run else "freed"
-    console.print(f"{what} {freed}: {len(found.unneeded):,} stages; {len(found.needed):,} are needed")
-    if found.at_work:
-        console.print(f"{len(found.at_work):,} stages stay because they were written to within a day")
+    console.print(f"{what} {freed}: {len(stages.unneeded):,} stages; {len(stages.needed):,} are needed")
+    if stages.at_work:
+        console.print(f"{len(stages.at_work):,} stages stay because they were written to within a day")

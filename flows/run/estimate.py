@@ -1,8 +1,8 @@
-"""What a build will take, before it is paid for, and again after a pilot.
+"""Estimates the calls, tokens and cost of a build, before it starts and again after a pilot.
 
-Before anything is known every record is taken to pass that is wanted, and each prompt to be asked as often as a record
-needs it where all goes well, by requests and answers of their usual length. After a pilot (`--limit N`), or a build,
-its yields, lengths and calls a record stand in their place; a stage that would come out the same is told as it was.
+Before anything is measured, every record that is wanted is assumed to pass, each prompt to be asked only as often as a
+record needs it, and requests and answers to have their usual length. After a pilot (`--limit N`) or a build, its
+yields, lengths and calls for each record are used instead. A stage that would not change is reported as it was.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,41 +25,41 @@ from schemas.base import Dropped, Record
 from schemas.manifest import BuildManifest, StageManifest, UsageOfPrompt
 
 TYPICAL_INPUT_TOKENS = 60
-"""Added to a template's own length for what is filled in, while nothing is measured: a few sentences."""
+"""Tokens for the text filled into a template, while nothing is measured: a few sentences."""
 
 
 @dataclass(frozen=True)
 class EstimateLine:
-    """What one prompt of one step will take."""
+    """The calls, tokens and cost of one prompt of one step."""
 
     step: str
     records: int
-    """Records it is asked about; 0 in the sum, where it means nothing."""
+    """Records that the prompt is asked about; 0 in the sum, where it means nothing."""
     calls: int
     input_tokens: int
     output_tokens: int
     cost_usd: float | None
-    """None where the model's price is not known."""
+    """None if the model's price is not known."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a build will take."""
+    """The calls, tokens and cost of a build, prompt by prompt and in all."""
 
     lines: tuple[EstimateLine, ...]
     measured: bool
-    """Whether a pilot's yields and lengths were used."""
+    """True if a pilot's yields and lengths were used."""
     notes: tuple[str, ...]
 
 
 def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: True) -> Estimate:
-    """Estimate the build, from the pilot in its output folder where there is one; of the stages that are `asked`.
+    """Estimate the stages of a build for which `asked` is true, from the pilot in its output folder if there is one.
 
-    What costs nothing, and stands before anything that is asked, is made: how many records pass it is then known.
+    Free stages before the first prompt are run, so that the number of records that pass them is known.
     """
     pilot = read_manifest(project.out, missing_ok=True)
     if pilot is not None and (pilot.name != project.config.name or pilot.models != models_of(project)):
-        pilot = None  # what another model took says nothing of this one
+        pilot = None  # another model's figures do not apply
     notes = []
     if pilot is not None and not any(part.kept + part.waiting for part in pilot.parts):
         notes.append(f"what was built in {project.out} kept nothing: it tells nothing of the whole build")
@@ -71,7 +71,7 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
         lines += part_lines(project.build, family, part, pilot, records, asked)
         notes += _unknown_yields(project.build, family, part, pilot)
     total = summed(lines)
-    unknown = sorted({one.name for one in _served(project) if not one.price.known})
+    unknown = sorted({model.name for model in _served(project) if not model.price.known})
     ceiling = project.config.budget_usd
     above = ceiling is not None and total.cost_usd is not None and total.cost_usd > ceiling
     if above:
@@ -81,21 +81,21 @@ def estimate(project: Project, asked: Callable[[StageRef], bool] = lambda ref: T
 
 
 def _make_what_is_free(project: Project, family: Family, part: Part) -> None:
-    """Read a part's sources and run its steps up to the first that asks or embeds, where a later one asks."""
+    """Read a part's sources and run its steps up to the first that asks or embeds, if any step asks."""
     build, settings = project.build, project.build.families[family.name].settings
     if not any(step.prompts_asked(settings) for step in part.steps):
         return
     for ref in build.stages(family, part):
         step = build.step(ref)
-        stopped = step is not None and (step.embeds or isinstance(step, FilesStep) or step.prompts_asked(settings))
-        if stopped or any(build.manifest(needed) is None for needed in build.needs(ref)):
+        costs = step is not None and (step.embeds or isinstance(step, FilesStep) or step.prompts_asked(settings))
+        if costs or any(build.manifest(needed) is None for needed in build.needs(ref)):
             return
         if build.manifest(ref) is None:
             runner_here(project, build).run([ref])
 
 
 def summed(lines: Sequence[EstimateLine]) -> EstimateLine:
-    """All lines in one."""
+    """Return the sum of the lines."""
     costs = [line.cost_usd for line in lines]
     return EstimateLine(
         "all",
@@ -115,33 +115,34 @@ def part_lines(
     records: dict[tuple[str, str], int],
     asked: Callable[[StageRef], bool],
 ) -> list[EstimateLine]:
-    """The lines of a part; the number of records it gives is noted in `records`."""
+    """Return the lines of a part; the number of records that it produces is stored in `records`."""
     settings = build.families[family.name].settings
     makers = family.makers(part)
     stages = _stages(pilot, family, part)
     if makers:
         count = sum(records[family.name, maker.name] for maker in makers)
         before = [stage for maker in makers for stage in list(_stages(pilot, family, maker).values())[-1:]]
-        given = sum(one.kept for one in before)
+        arrived = sum(stage.kept for stage in before)
     else:
         before = [stages[SOURCE]] if SOURCE in stages else []
         count = _incoming(build, family, part, before)
-        given = sum(one.kept for one in before)
-        if part.planned is not None and pilot is not None and not given:
-            given = min(part.planned(settings), pilot.limit or count)
+        arrived = sum(stage.kept for stage in before)
+        if part.planned is not None and pilot is not None and not arrived:
+            arrived = min(part.planned(settings), pilot.limit or count)
     lines = []
     for step in part.steps:
         ref = StageRef(family.name, part.name, step.name)
-        found = stages.get(step.name)
+        piloted = stages.get(step.name)
         if (size := build.pilot_size(ref, build.limit)) is not None:
             count = min(count, size)
         if (size := build.pilot_size(ref, pilot.limit if pilot else None)) is not None:
-            given = min(given, size)
-        there = build.manifest(ref) or (found if found and found.fingerprint == build.fingerprint(ref) else None)
+            arrived = min(arrived, size)
+        is_same = piloted is not None and piloted.fingerprint == build.fingerprint(ref)
+        current = build.manifest(ref) or (piloted if is_same else None)
         stage = _Measured(
-            there or found,
-            given=given,
-            same=there is not None,
+            current or piloted,
+            arrived=arrived,
+            same=current is not None,
             counts=_counted_as_now(pilot, family, step, settings),
         )
         tried = _tried(step, count, stage, settings)
@@ -150,7 +151,7 @@ def part_lines(
                 _line(build, family, step, prompt, tried, stage, settings) for prompt in step.prompts_asked(settings)
             ]
         count = _kept(step, tried, stage, settings)
-        given = found.kept if found else 0
+        arrived = piloted.kept if piloted else 0
     people = stages.get(PEOPLE)
     if people is not None and people.kept:
         count = round(count * people.kept / people.planned)
@@ -163,45 +164,45 @@ class _Measured:
     """A stage of the pilot; None where it has none."""
 
     stage: StageManifest | None
-    given: int
-    """Records that came in; of a step that writes them itself, how many were wanted."""
+    arrived: int
+    """Records that came in; for a step that creates them, the number wanted."""
     same: bool
-    """Whether the build has the very same stage."""
+    """True if the build has the very same stage."""
     counts: bool
-    """Whether the settings of its step were those of now: else how many records it gave tells nothing."""
+    """True if its step had the present settings: otherwise its number of records says nothing."""
 
 
 def _tried(step: Step, count: int, pilot: _Measured, settings: Any) -> int:
-    """How many records a step tries to make of so many."""
+    """Return how many records a step tries to make from `count` records."""
     stage = pilot.stage
     if stage is not None and pilot.same:
         return stage.planned
     if isinstance(step, RecordStep) and step.slots is not None:
         assert step.expected.slots is not None
-        if stage is not None and pilot.given and pilot.counts:
-            return round(count * stage.planned / pilot.given)
+        if stage is not None and pilot.arrived and pilot.counts:
+            return round(count * stage.planned / pilot.arrived)
         return round(count * step.expected.slots(settings))
     return count
 
 
 def _kept(step: Step, tried: int, pilot: _Measured, settings: Any) -> int:
-    """How many records a step gives of so many that it tries to make."""
+    """Return how many records a step keeps of the number that it tries to make."""
     stage = pilot.stage
     if stage is not None and pilot.same:
         return stage.kept
     kept = step.expected.kept
     count = tried
-    if stage is None or not stage.kept:  # of nothing kept no yield follows: `_unknown_yields` says so
+    if stage is None or not stage.kept:  # the yield is unknown, and `_unknown_yields` reports it
         pass
-    elif _writes(step) and pilot.given:
-        count = round(tried * stage.kept / pilot.given)
+    elif _writes(step) and pilot.arrived:
+        count = round(tried * stage.kept / pilot.arrived)
     elif kept is None or pilot.counts:
         count = round(tried * stage.kept / stage.planned)
     return count if kept is None else min(count, kept(settings))
 
 
 def _unknown_yields(build: Build, family: Family, part: Part, pilot: BuildManifest | None) -> Iterator[str]:
-    """Say so of a stage that kept nothing in the pilot: those after it had nothing to measure."""
+    """Yield a note on the first stage that kept nothing in the pilot: the stages after it could not be measured."""
     for stage in _stages(pilot, family, part).values():
         ref = StageRef(family.name, part.name, stage.step)
         if stage.planned and not stage.kept and stage.step not in (SOURCE, PEOPLE):
@@ -211,12 +212,12 @@ def _unknown_yields(build: Build, family: Family, part: Part, pilot: BuildManife
 
 
 def _writes(step: Step) -> bool:
-    """Whether it asks for the records that come in, some with each call."""
+    """True for a step that asks for its records, several with each call."""
     return step.expected.calls_in_all is not None
 
 
 def _stages(pilot: BuildManifest | None, family: Family, part: Part) -> dict[str, StageManifest]:
-    """The pilot's stages of a part, by step, in order."""
+    """Return the pilot's stages of a part, by step, in order."""
     built = pilot.part(family.name, part.name) if pilot else None
     return {stage.step: stage for stage in built.stages} if built else {}
 
@@ -229,7 +230,7 @@ def _counted_as_now(pilot: BuildManifest | None, family: Family, step: Step, set
 
 
 def _incoming(build: Build, family: Family, part: Part, pilot: Sequence[StageManifest]) -> int:
-    """Source records of a part: counted in its files, or as many as its step is to write."""
+    """Return the number of a part's source records: counted in its files, or as many as its step is to write."""
     from data.sources import read_source
 
     ref = StageRef(family.name, part.name, SOURCE)
@@ -243,7 +244,7 @@ def _incoming(build: Build, family: Family, part: Part, pilot: Sequence[StageMan
         if stage.fingerprint == build.fingerprint(ref):
             return stage.kept
     assert isinstance(part.source, type)
-    keys: set[str] = set()  # a source that is listed twice, as of two tasks, is read once
+    keys: set[str] = set()  # a source that is listed twice, as for two tasks, counts once
     for spec in specs:
         records: Iterator[Record] = read_source(spec, part.source, _uncounted)  # type: ignore[type-var]
         keys.update(record.key for record in records)
@@ -257,36 +258,36 @@ def _uncounted(dropped: Dropped) -> None:
 def _line(
     build: Build, family: Family, step: Step, prompt: Prompt[Any], tried: int, pilot: _Measured, settings: Any
 ) -> EstimateLine:
-    one = build.families[family.name]
-    prompt = one.prompts[prompt.name]
-    models = [one.models[name] for name in step.models_as(prompt.role, settings)]
+    configured = build.families[family.name]
+    prompt = configured.prompts[prompt.name]
+    models = [configured.models[name] for name in step.models_as(prompt.role, settings)]
     stage, writes = pilot.stage, _writes(step)
     measured = stage.usage.get(prompt.name, UsageOfPrompt()) if stage else UsageOfPrompt()
     asked = measured.calls + measured.cached
     a_record = calls_of_a_record(step, prompt, settings)
     if pilot.same:
         calls = asked
-    elif writes:  # it takes larger batches in a larger build: its own bound holds, not the pilot's share
+    elif writes:  # batches are larger in a larger build, so its own bound applies, not the pilot's share
         assert step.expected.calls_in_all is not None
         calls = step.expected.calls_in_all(settings)
     elif stage is not None and stage.planned:
-        # What none of a few was asked, the next one may well be.
+        # If no record of the pilot was asked this, the next one may still be.
         calls = round(tried * (asked / stage.planned if asked else a_record / (stage.planned + 1)))
     else:
         calls = round(tried * a_record)
     usual = usual_tokens(family, prompt)
     tokens_in, tokens_out = float(calls * usual.input), float((tried if writes else calls) * usual.output)
-    if measured.input_tokens + measured.cached_input_tokens:  # rules count none
+    if measured.input_tokens + measured.cached_input_tokens:  # rules count no tokens
         tokens_in = calls * (measured.input_tokens + measured.cached_input_tokens) / asked
         answered = measured.output_tokens + measured.cached_output_tokens
-        tokens_out = answered * (tried / pilot.given if writes and pilot.given else calls / asked)
+        tokens_out = answered * (tried / pilot.arrived if writes and pilot.arrived else calls / asked)
     cost = cost_of(models, calls, round(tokens_in), round(tokens_out))
     name = f"{family.name} {step.name} · {prompt.name}"
     return EstimateLine(name, tried, calls, round(tokens_in), round(tokens_out), cost)
 
 
 def cost_of(models: Sequence[object], calls: int, tokens_in: int, tokens_out: int) -> float | None:
-    """What calls cost that models share; None where the price of one of them is not known."""
+    """Return the cost of calls that the models share equally; None if the price of one is not known."""
     prices = [model.price for model in models if isinstance(model, Served)]
     if calls and not all(price.known for price in prices):
         return None
@@ -294,17 +295,17 @@ def cost_of(models: Sequence[object], calls: int, tokens_in: int, tokens_out: in
 
 
 class Tokens(NamedTuple):
-    """Tokens of a call."""
+    """Tokens of one call."""
 
     input: int
     output: int
 
 
 def usual_tokens(family: Family, prompt: Prompt[Any]) -> Tokens:
-    """What a prompt takes while nothing is measured: as a strong model answered it over real sources.
+    """Return the usual tokens of a prompt, for use while nothing is measured: those of a strong model on real sources.
 
-    The family's `prompts/usual.tsv` has, by prompt, the tokens of the request beside the template and those of the
-    answer (of each record, where a call writes several). Of another prompt: a few sentences, and what it may take.
+    The family's `prompts/usual.tsv` has, by prompt, the tokens of the request in addition to the template, and those of
+    the answer (of each record, if a call writes several). For other prompts: a few sentences, and the longest answer.
     """
     beside, answer = _usual(family.folder).get(prompt.name, (TYPICAL_INPUT_TOKENS, prompt.max_tokens))
     return Tokens(max(1, estimate_tokens(prompt.source) + beside), answer)
@@ -319,5 +320,8 @@ def _usual(folder: Path) -> Mapping[str, tuple[int, int]]:
 
 def _served(project: Project) -> list[Served]:
     return [
-        model for one in project.build.families.values() for model in one.models.values() if isinstance(model, Served)
+        model
+        for configured in project.build.families.values()
+        for model in configured.models.values()
+        if isinstance(model, Served)
     ]

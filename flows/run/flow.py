@@ -1,7 +1,7 @@
-"""The build as a Prefect flow: every stage of every configured family, as soon as what it is made from is there.
+"""The build as a Prefect flow: every stage of every configured family, as soon as its inputs are finished.
 
-Thin: Prefect runs shards and whole steps, and knows retries, progress and results as tables; paths and
-names travel between tasks, not data. What is finished is not run again; the store knows.
+The layer is thin. Prefect runs shards and whole steps, retries them, and shows progress and counts; paths and names
+travel between tasks, not data. Finished stages, which the store knows, are not run again.
 """
 
 import logging
@@ -39,20 +39,20 @@ from schemas.errors import Failed
 from schemas.manifest import BuildManifest, StageManifest
 
 DASK_WORKERS = os.cpu_count() or 1
-"""Worker processes, where no cluster is named."""
+"""Worker processes if no cluster is named."""
 DASK_CLUSTER = "DASK_SCHEDULER_ADDRESS"
-"""Dask's own variable: the scheduler of a cluster that is there already, of workers on any number of machines."""
+"""Dask's own variable: the scheduler of an existing cluster, with workers on any number of machines."""
 RETRY_DELAYS = [2.0, 10.0]
 """Seconds before a shard is tried again after its model could not be reached, on top of the SDK's retries."""
 
 
 def _unreachable(task: Any, run: Any, state: State[Any]) -> bool:
-    """Whether a task failed for want of an answer, so that trying again may help."""
+    """True if a task failed because its model did not answer, so that trying again may help."""
     try:
         state.result()
     except TransportError as error:
         return error.transient
-    except BaseException:  # noqa: BLE001 - any other failure is final, and raised where the task's result is read
+    except BaseException:  # noqa: BLE001 - any other failure is final; reading the task's result raises it
         return False
     return False
 
@@ -64,7 +64,7 @@ RETRIED: dict[str, Any] = {
     "retry_delay_seconds": RETRY_DELAYS,
     "retry_condition_fn": _unreachable,
 }
-"""How Prefect treats a task that asks a model: the store knows results, and only an unanswered call is tried again."""
+"""Options of a task that asks a model: the store keeps results, and only an unanswered call is tried again."""
 
 
 @task(name="shard", task_run_name="{ref} shard {index}", **RETRIED)
@@ -84,7 +84,7 @@ def row_file(project: Project, ref: StageRef, fingerprint: str, index: int, file
 
 
 def _check_same(project: Project, ref: StageRef, fingerprint: str) -> None:
-    """Refuse work for a stage that would be another one on this machine. Raises `Failed`."""
+    """Raise `Failed` if the stage would have another fingerprint on this machine."""
     if project.build.fingerprint(ref) != fingerprint:
         raise Failed(
             f"{ref}: the worker on {socket.gethostname()} has another configuration, other sources, verdicts or code "
@@ -130,7 +130,7 @@ def build(config: str, out: str, limit: int | None = None, listener: ProgressLis
 
 
 class PrefectTasks(InProcess):
-    """Runs shards and files as tasks that are submitted, and whole stages as tasks in the thread of their stage."""
+    """Runs shards and files as submitted tasks, and whole stages as tasks in the thread of their stage."""
 
     @property
     def at_once(self) -> int:
@@ -150,12 +150,12 @@ class PrefectTasks(InProcess):
         whole(self._project, ref, progress)
 
     def stop(self) -> None:
-        """Stop the project: what waits for models ends, on this machine."""
+        """Stop the project: on this machine, pieces that wait for models end."""
         self._project.stop()
 
 
 class Artifacts:
-    """Shows stages as artifacts of Prefect, progress and counts, and passes everything on to another listener."""
+    """Shows the progress and counts of stages as Prefect artifacts, and passes all reports on to another listener."""
 
     def __init__(self, listener: ProgressListener) -> None:
         self._listener = listener
@@ -164,7 +164,7 @@ class Artifacts:
         self.called, self.blocked, self.waited = listener.called, listener.blocked, listener.waited
 
     def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None:
-        """Create the stage's progress."""
+        """Create the progress artifact of a stage."""
         artifact = create_progress_artifact(progress=0.0, key=_artifact_key(ref, "progress"), description=str(ref))
         assert isinstance(artifact, UUID)
         self._progress[ref] = artifact
@@ -173,13 +173,13 @@ class Artifacts:
         self._listener.started(ref, total, calls)
 
     def advanced(self, ref: StageRef, done: int, total: int) -> None:
-        """Move the progress of a stage in pieces."""
+        """Update the progress of a stage that runs in pieces."""
         self._listener.advanced(ref, done, total)
         if ref in self._in_pieces:
             update_progress_artifact(self._progress[ref], progress=round(100 * done / total, 1))
 
     def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
-        """Show the counts of a stage that ran now."""
+        """Show the counts of a stage, unless it was finished before this run."""
         if not before:
             update_progress_artifact(self._progress[ref], progress=100.0)
             create_table_artifact(table=_counts(manifest), key=_artifact_key(ref, "counts"), description=str(ref))
@@ -196,7 +196,7 @@ def _counts(manifest: StageManifest) -> list[dict[str, Any]]:
 
 
 def _first_item(project: Project, ref: StageRef) -> str | None:
-    """The first record of the part that a person would read first, where the stage ends it."""
+    """Return the first record of the part that a person would read first, if the stage ends that part."""
     family = project.build.families[ref.family].family
     if ref.part != family.reads or ref.step != family.part(ref.part).steps[-1].name:
         return None
@@ -208,17 +208,17 @@ def _artifact_key(ref: StageRef, kind: str) -> str:
 
 
 def run_build(config: Path, out: Path, limit: int | None, listener: ProgressListener, runner: str) -> BuildManifest:
-    """Run the build flow here and now."""
+    """Run the build flow in this process."""
     with engine():
         return build.with_options(task_runner=task_runner(runner))(str(config), str(out), limit, listener)
 
 
 def task_runner(name: str) -> TaskRunner[Any]:
-    """The configured task runner."""
+    """Return the task runner of that name."""
     if name == "dask":
         from prefect_dask import DaskTaskRunner
 
-        # A connection that closes while the workers end is no fault, and is said with a traceback.
+        # A connection that closes while the workers end is not a fault, but would be logged with a traceback.
         logging.getLogger("distributed.batched").setLevel(logging.CRITICAL)
         local = {"n_workers": DASK_WORKERS, "threads_per_worker": 1, "dashboard_address": None}
         address = os.environ.get(DASK_CLUSTER)
@@ -228,7 +228,7 @@ def task_runner(name: str) -> TaskRunner[Any]:
 
 
 def _dask_workers(project: Project) -> int:
-    """How many worker processes share the models' limits and the budget. Raises `Failed`."""
+    """Return how many worker processes share the models' limits and the budget. Raises `Failed`."""
     address = os.environ.get(DASK_CLUSTER)
     if not address:
         return DASK_WORKERS

@@ -1,4 +1,4 @@
-"""Runs the pieces of stages in this process: estimates, previews, and evaluations in dialogues."""
+"""Runs the pieces of stages in this process: for estimates, previews, and evaluations in dialogues."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from flows.project.project import Project
 from schemas.manifest import ShardManifest
 
 SHARDS_AT_ONCE = 8
-"""Shards of a stage in work at once. They share one event loop and the models' limits."""
+"""Shards of a stage that run at once. They share one event loop and the models' limits."""
 
 
 class InProcess:
-    """Runs shards on the loop that all model calls share, and everything else in the thread of its stage."""
+    """Runs shards on the event loop that all model calls share, and everything else in the thread of its stage."""
 
     def __init__(self, project: Project, build: Build) -> None:
         self._project = project
@@ -30,16 +30,16 @@ class InProcess:
 
     @property
     def at_once(self) -> int:
-        """Shards of a stage in work at once."""
+        """Shards of a stage that run at once."""
         return SHARDS_AT_ONCE
 
     @property
     def stopped(self) -> bool:
-        """Whether a stage has failed, or the project is stopped."""
+        """True if a stage has failed or the project is stopped."""
         return self._stopped or self._project.stopped
 
     def load(self, ref: StageRef) -> None:
-        """Load the embedder for a stage that asks servers: on the loop, loading would make other calls time out."""
+        """Load the embedder for a stage that asks servers; loaded on the event loop, it would make calls time out."""
         step, family = self._build.step(ref), self._build.families[ref.family]
         if step is None or not step.embeds:
             return
@@ -47,7 +47,7 @@ class InProcess:
             self._project.load_embedder()
 
     def submit(self, ref: StageRef, piece: Piece) -> Future[ShardManifest]:
-        """Begin a shard; write a file."""
+        """Start a shard, or write a file."""
         if isinstance(piece, File):
             done: Future[ShardManifest] = Future()
             done.set_result(run_file(self._build, ref, piece.index, piece.file))
@@ -64,14 +64,14 @@ class InProcess:
         run_whole_here(self._project, self._build, ref, progress)
 
     def stop(self) -> None:
-        """End what waits for models."""
+        """Cancel the pieces that wait for models."""
         self._stopped = True
         for future in list(self._work):
             future.cancel()
 
 
 def run_whole_here(project: Project, build: Build, ref: StageRef, progress: Callable[[int, int], None]) -> None:
-    """Run a stage of an `all_` step, a source or people stage. A step that asks nothing keeps off the models' loop."""
+    """Run a stage of an `all_` step, a source or people stage. Steps that ask nothing do not use the models' loop."""
     step = build.step(ref)
     if isinstance(step, SetStep):
         work = run_set(build, ref, progress)
@@ -83,5 +83,5 @@ def run_whole_here(project: Project, build: Build, ref: StageRef, progress: Call
 
 
 def runner_here(project: Project, build: Build, listener: ProgressListener | None = None) -> Runner:
-    """A runner of a build's stages in this process."""
+    """Return a runner that runs a build's stages in this process."""
     return Runner(build, InProcess(project, build), partial(one_stage, project.state), listener)

@@ -1,4 +1,4 @@
-"""Reads a finished build: a sample of it, one row's history, and the proof of its rows."""
+"""Reads a finished build: a sample of its rows, the history of one row, and the verification of all rows."""
 
 import random
 from collections import Counter
@@ -30,14 +30,14 @@ FAULTS_SHOWN = 20
 
 
 def family_and_part(project: Project, name: str) -> tuple[Family, Part]:
-    """The family and part that `FAMILY-PART` names; `FAMILY` alone gives the part a person reads first."""
+    """Return the family and part that `FAMILY-PART` names; `FAMILY` alone gives the part a person reads first."""
     known = {f"{family.name}-{part.name}": (family, part) for family, part in project.build.parts()}
     mains = {family.name: (family, part) for family, part in known.values()}
     mains |= {family.name: (family, part) for family, part in known.values() if part.name == family.reads}
-    found = known.get(name) or mains.get(name)
-    if found is None:
+    named = known.get(name) or mains.get(name)
+    if named is None:
         raise WrongInput(f"{name}: no such part; {nearest(name, [*known, *mains])}")
-    return found
+    return named
 
 
 def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
@@ -67,11 +67,11 @@ def show_sample(name: str, count: int, seed: int, out: Path | None) -> None:
 
 
 def explain_record(name: str, out: Path | None) -> None:
-    """Print a record's whole history: where it came from, how it went through the steps, what was made of it."""
+    """Print a record's whole history: its sources, the steps it went through, and the records made from it."""
     console = make_console()
     project = open_build(out, console)
     ids: set[str] = set()
-    made: dict[str, int] = {}
+    descendants: dict[str, int] = {}
     for family, part in project.build.parts():
         for ref in project.build.stages(family, part):
             stage = project.build.read(ref)
@@ -80,21 +80,21 @@ def explain_record(name: str, out: Path | None) -> None:
                     _explain_kept(console, project, family, ref, record, told=record.id in ids)
                     ids.add(record.id)
                 elif ids.intersection(getattr(getattr(record, "provenance", None), "parents", ())):
-                    made[str(ref)] = made.get(str(ref), 0) + 1
+                    descendants[str(ref)] = descendants.get(str(ref), 0) + 1
             for dropped in stage.dropped():
                 if name in (dropped.item_id, dropped.key):
                     _explain_dropped(console, project, ref, dropped)
                     ids.add(dropped.item_id)
     if not ids:
         raise WrongInput(f"{name}: no record of this build has this id or key; ids stand in accepted/ and dropped/")
-    for stage_name, number in made.items():
+    for stage_name, number in descendants.items():
         console.print(f"made of it: {number:,} records in {stage_name}")
 
 
 def _explain_kept(
     console: Console, project: Project, family: Family, ref: StageRef, record: Record, *, told: bool
 ) -> None:
-    """What a stage that kept the record knows of it; `told` where it is the same as before."""
+    """Print a stage's record; `told` if an earlier stage had the same record, whose details were printed then."""
     manifest = project.build.manifest(ref)
     assert manifest is not None
     console.print(Rule(f"{ref} · kept", style="green", align="left"))
@@ -135,26 +135,19 @@ def _explain_dropped(console: Console, project: Project, ref: StageRef, dropped:
         console.print(as_lines(f"evidence: {dropped.evidence}"), markup=False)
     for related in _parents(project, [dropped.related_id] if dropped.related_id else []):
         console.print(as_lines(f"related: {related.id} {_text_of(related)}"), markup=False)
-    for text in _inputs_with(project, ref, dropped):
-        console.print(as_lines(f"it was: {text}"), markup=False)
-
-
-def _inputs_with(project: Project, ref: StageRef, dropped: Dropped) -> Iterator[str]:
-    """The text of the record as it reached the step that dropped it."""
-    for record in project.build.inputs(ref):
-        if record.id == dropped.item_id:
-            yield _text_of(record)
-            return
+    before = next((record for record in project.build.inputs(ref) if record.id == dropped.item_id), None)
+    if before is not None:
+        console.print(as_lines(f"it was: {_text_of(before)}"), markup=False)
 
 
 def _text_of(record: Record) -> str:
-    """What tells a reader which record it is."""
+    """Return the text by which a reader recognises the record."""
     names = ("text", "original", "question", "response")
     return next((str(text) for name in names if (text := getattr(record, name, None))), "")
 
 
 def _parents(project: Project, ids: Iterable[str]) -> Iterator[Record]:
-    """The records of the build that have these ids, first of each."""
+    """Yield the records of the build that have these ids, the first of each."""
     wanted = set(ids)
     for family, part in project.build.parts():
         for ref in project.build.stages(family, part):
@@ -165,9 +158,10 @@ def _parents(project: Project, ids: Iterable[str]) -> Iterator[Record]:
 
 
 def verify_family(name: str, out: Path | None, sources: Path | None = None) -> None:
-    """Run the family's verifier over its accepted rows, as they lie in the output folder.
+    """Run the family's verifier over its accepted rows in the output folder.
 
-    With `sources`, a configuration, what can be proved from its sources is proved as well.
+    With a configuration as `sources`, its sources are read again and the rows are checked against them as well.
+    Raises `Failed` if there are faults.
     """
     console = make_console()
     project = open_build(out, console, stages=False)
@@ -181,10 +175,10 @@ def verify_family(name: str, out: Path | None, sources: Path | None = None) -> N
 
 
 def _verify_parts(project: Project, name: str, sources: Path | None, console: Console, status: Status) -> int:
-    """Tell the faults of the family's files and rows, part by part; how many there are."""
-    faults = 0
+    """Print the faults of the family's files and rows, part by part. Returns their number."""
+    total = 0
     for fault_of_file in _file_faults(project, name):
-        faults += 1
+        total += 1
         console.print(f"[red]✗[/] {fault_of_file}", soft_wrap=True)
     for family, part in project.build.parts():
         if family.name != name:
@@ -203,27 +197,28 @@ def _verify_parts(project: Project, name: str, sources: Path | None, console: Co
 
         settings = project.build.families[name].settings
         context = VerifyContext(settings, project.embedder, rows_of, lambda other: project.verdicts(name, other))
-        found = 0
-        faults_of = part.verify(counted(), context)
+        faults = 0
+        faults_found = part.verify(counted(), context)
         if sources is not None and part.against is not None:
             read_again = _read_again(sources, family, part)
-            faults_of = chain(faults_of, part.against(accepted_rows(project, name, part), read_again, context))
-        for fault in faults_of:
-            found += 1
-            if found <= FAULTS_SHOWN:
+            against = part.against(accepted_rows(project, name, part), read_again, context)
+            faults_found = chain(faults_found, against)
+        for fault in faults_found:
+            faults += 1
+            if faults <= FAULTS_SHOWN:
                 console.print(f"[red]✗[/] {name}-{part.name} {escape(as_lines(f'{fault.id}: {fault.problem}'))}")
-        if found > FAULTS_SHOWN:
-            console.print(f"  and {found - FAULTS_SHOWN} more")
-        if (told := _accepted_in_manifest(project, family, part)) != rows:
-            found += 1
-            console.print(f"[red]✗[/] {name}-{part.name}: {rows:,} rows, where the manifest tells of {told:,}")
-        console.print(f"{'[red]✗' if found else '[green]✓'}[/] {name}-{part.name}: {rows:,} rows, {found} faults")
-        faults += found
-    return faults
+        if faults > FAULTS_SHOWN:
+            console.print(f"  and {faults - FAULTS_SHOWN} more")
+        if (listed := _accepted_in_manifest(project, family, part)) != rows:
+            faults += 1
+            console.print(f"[red]✗[/] {name}-{part.name}: {rows:,} rows, where the manifest tells of {listed:,}")
+        console.print(f"{'[red]✗' if faults else '[green]✓'}[/] {name}-{part.name}: {rows:,} rows, {faults} faults")
+        total += faults
+    return total
 
 
 def _read_again(config: Path, family: Family, part: Part) -> Iterator[Any]:
-    """The source records of the part's makers, by the sources of a configuration."""
+    """Yield the source records of the part's makers, read from the sources of a configuration."""
     settings = Project(config, Path()).config.families.get(family.name)
     if settings is None:
         raise WrongInput(f"{config}: families.{family.name}: is missing; name the configuration that it was built from")
@@ -233,7 +228,7 @@ def _read_again(config: Path, family: Family, part: Part) -> Iterator[Any]:
 
 
 def _file_faults(project: Project, family: str) -> Iterator[str]:
-    """What is wrong with the family's files: missing, changed, or not in the manifest."""
+    """Yield a line for each of the family's files that is missing, changed, or not in the manifest."""
     assert project.built is not None
     listed = {file.path: file for part in project.built.parts if part.family == family for file in part.files}
     for name, file in listed.items():
@@ -250,7 +245,7 @@ def _file_faults(project: Project, family: str) -> Iterator[str]:
 
 
 def _accepted_in_manifest(project: Project, family: Family, part: Part) -> int:
-    """How many rows of the part the manifest tells of."""
+    """Return the number of accepted rows of the part, by the manifest."""
     built = project.built.part(family.name, part.name) if project.built else None
     assert built is not None
     return built.kept + built.waiting

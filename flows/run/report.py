@@ -9,7 +9,7 @@ from flows.report.page import report_page
 
 
 def write_report(project: Project) -> Path:
-    """Write `report.html` of the build that lies in the project's output folder. Raises `NoBuild`."""
+    """Write `report.html` for the build in the project's output folder. Raises `NoBuild`."""
     manifest = read_manifest(project.out)
     assert manifest is not None
     beside = PEOPLE_REPORT if (project.out / PEOPLE_REPORT).exists() else None

@@ -1,7 +1,8 @@
-"""What a finished build prints: its table, an item, what was written and what to do next; and estimates."""
+"""Prints the summary of a finished build (its table, its files, the next commands) and estimates."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -20,13 +21,13 @@ from flows.run.estimate import Estimate
 from schemas.manifest import BuildManifest, PartManifest, UsageOfPrompt, sum_usage
 
 DEFAULT_OUT = Path("out")
-"""Where `touchstone run` builds if nobody says where."""
+"""The default output folder of `touchstone run`."""
 
 
 def one_item(project: Project) -> str | None:
-    """An item from the middle of the first family's part that a person would read first."""
+    """Return an item from the middle of the part of the first family that a person would read first."""
     family, _ = next(project.build.parts())
-    parts = [part.name for one, part in project.build.parts() if one is family]
+    parts = [part.name for other, part in project.build.parts() if other is family]
     items = project.build.accepted(family.name, family.reads if family.reads in parts else parts[-1])
     return next((family.show(item) for item in items.slice(len(items) // 2, len(items) // 2 + 1)), None)
 
@@ -37,18 +38,21 @@ def print_summary(
     seconds: Mapping[tuple[str, str], float],
     asked: Mapping[tuple[str, str], UsageOfPrompt],
 ) -> None:
-    """The table of a finished build: its rows, and what `asked` and `seconds` say that this run took."""
+    """Print the table of a finished build: its rows, and the usage (`asked`) and `seconds` of this run."""
     waits = any(part.waiting for part in manifest.parts)
     title = f"{manifest.name}: drafted = kept + dropped{'; some of the kept wait for people' if waits else ''}"
     table = Table(title=f"\n{title}", box=SIMPLE_HEAD, **LEFT)
     numbers = ("model calls", "cached", "money", "seconds")
-    # Rows that wait lie among the accepted ones: what is kept is what the files have.
+    # Rows that wait for people are in the accepted files, so they count as kept.
     for column in ("family", "drafted", "kept", *(["waiting"] if waits else []), "dropped, by reason", *numbers):
         is_text = column in ("family", "dropped, by reason")
         table.add_column(column, justify="left" if is_text else "right", no_wrap=column != "dropped, by reason")
-    for part in (one for one in manifest.parts if one.planned or any(stage.notes for stage in one.stages)):
+    for part in manifest.parts:
+        if not part.planned and not any(stage.notes for stage in part.stages):
+            continue
         usage = asked.get((part.family, part.part), UsageOfPrompt())
-        reasons = sorted((one for step in part.dropped.values() for one in step.items()), key=lambda one: -one[1])
+        counts = (count for step in part.dropped.values() for count in step.items())
+        reasons = sorted(counts, key=itemgetter(1), reverse=True)
         table.add_row(
             f"{part.family} {part.part}",
             f"{part.planned:,}",
@@ -76,7 +80,7 @@ def print_summary(
 
 
 def print_next(console: Console, project: Project, manifest: BuildManifest, report: Path) -> None:
-    """The paths written, and what to do next."""
+    """Print the paths of the files written, and the commands to run next."""
     console.print("\n[bold]Written[/]")
     for part in manifest.parts:
         for file in part.files:
@@ -89,7 +93,7 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
         f"  {project.out / 'manifest.json'}, {project.out / 'sifted'}/, {project.out / 'dropped'}/", soft_wrap=True
     )
     kept = [part for part in manifest.parts if part.kept + part.waiting]
-    there = {(part.family, part.part) for part in kept}
+    kept_names = {(part.family, part.part) for part in kept}
     console.print("\n[bold]Next[/]")
     for part in [part for part in manifest.parts if part.planned and part not in kept]:
         console.print(
@@ -100,7 +104,7 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
             console.print(f"  [yellow]{advice}, see below[/]")
     if kept:
         family = kept[0].family
-        last = [one.part for one in kept if one.family == family][-1]
+        last = [part.part for part in kept if part.family == family][-1]
         _advise(console, project, f"show {family}-{last} --sample 5", "read what was made")
         _advise(console, project, f"verify {family}", "prove every row from the files alone")
     _advise_evaluations(console, project, kept)
@@ -120,39 +124,41 @@ def print_next(console: Console, project: Project, manifest: BuildManifest, repo
             console.print(
                 f"  {server} answers here: [cyan]model: {{provider: endpoint, name: {model}, base_url: {url}}}[/]"
             )
-    if any(part.people is not None and (family.name, part.name) in there for family, part in project.build.parts()):
-        given = "" if project.config_path == sample_path() else f" {shlex.quote(str(project.config_path))}"
-        start = f"touchstone label-studio up{given} && " if project.config.annotation.url == LOCAL else ""
+    if any(
+        part.people is not None and (family.name, part.name) in kept_names for family, part in project.build.parts()
+    ):
+        config = "" if project.config_path == sample_path() else f" {shlex.quote(str(project.config_path))}"
+        start = f"touchstone label-studio up{config} && " if project.config.annotation.url == LOCAL else ""
         console.print("  people read it, and write what is theirs to write; this opens the forms, and tells where:")
         console.print(f"    {start}touchstone annotate push --out {shlex.quote(str(project.out))}", soft_wrap=True)
 
 
 def _advise_evaluations(console: Console, project: Project, kept: Sequence[PartManifest]) -> None:
-    """How the families' models are evaluated, and how those are scored that dialogues were held with."""
+    """Print the commands that evaluate a model on the families, and that score dialogues of the build."""
     by_rules = isinstance(project.config.model_for("default"), RulesSettings)
     for name in dict.fromkeys(part.family for part in kept):
-        one = load_family(name)
-        there = {part.part for part in kept if part.family == name}
-        if there.isdisjoint(one.evaluation.parts):
+        family = load_family(name)
+        kept_parts = {part.part for part in kept if part.family == name}
+        if kept_parts.isdisjoint(family.evaluation.parts):
             continue
-        held = one.evaluation.dialogues
-        if held is not None and there.issuperset(held.parts):
+        dialogues = family.evaluation.dialogues
+        if dialogues is not None and kept_parts.issuperset(dialogues.parts):
             _advise(console, project, f"score {name}", "tables of the dialogues that were built")
-        asked = one.prompts if held is not None else one.evaluation.prompts
+        asked = family.prompts if dialogues is not None else family.evaluation.prompts
         answers = not by_rules or any(prompt.name in rules_of(name) for prompt in asked)
         model, more = ("default", "") if answers else ("NAME", ", of provider endpoint")
         _advise(console, project, f"evaluate {name} --model {model}", f"put the rows to a model{more}, and score it")
 
 
 def _advise(console: Console, project: Project, command: str, what_for: str) -> None:
-    """A command on this very build: without `--out` it would read the last one, which may be another by then."""
+    """Print a command on this build: without `--out` it would read the last build, which may be another one by then."""
     out = "" if project.out.resolve() == DEFAULT_OUT.resolve() else f" --out {shlex.quote(str(project.out))}"
     line = f"touchstone {command}{out}"
     console.print(f"  {escape(f'{line:<46}')}  {what_for}", soft_wrap=True)
 
 
 def print_estimate(result: Estimate, console: Console | None = None, basis: str | None = None) -> None:
-    """An estimate as a table; `basis` tells what it goes by."""
+    """Print an estimate as a table; `basis` says in words what it is based on."""
     console = console or make_console()
     basis = basis or (
         "by the pilot's yields"
@@ -173,10 +179,10 @@ def print_estimate(result: Estimate, console: Console | None = None, basis: str 
 
 
 def usage_by_prompt(parts: Iterable[PartManifest]) -> dict[str, UsageOfPrompt]:
-    """The usage of all stages of these parts, by prompt."""
+    """Return the usage of all stages of these parts, by prompt."""
     return sum_usage(stage.usage for part in parts for stage in part.stages)
 
 
 def total_usage(usages: Iterable[UsageOfPrompt]) -> UsageOfPrompt:
-    """The sum."""
+    """Return the sum of the usages."""
     return sum_usage({"all": usage} for usage in usages).get("all", UsageOfPrompt())

@@ -1,4 +1,4 @@
-"""A build as it is seen in a terminal: progress stage by stage, then the summary."""
+"""Builds with output for a terminal: progress stage by stage, then the summary."""
 
 import threading
 import time
@@ -26,7 +26,7 @@ from schemas.manifest import StageManifest, UsageOfPrompt
 
 
 def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
-    """Build, and show it."""
+    """Build every configured family; show progress, summary and next commands."""
     console = make_console()
     started = time.monotonic()
     project = Project(config, out, limit)
@@ -35,7 +35,8 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
     if limit is not None and before is not None and before.limit is None:
         console.print(f"[yellow]the pilot takes the place of the whole build in {out}; --out names another folder[/]")
     console.print(f"[bold]{project.config.name}[/] · {config} → {out}{_pilot(limit)}")
-    if any(model.name != "rules" for one in project.build.families.values() for model in one.models.values()):
+    families = project.build.families.values()
+    if any(model.name != "rules" for configured in families for model in configured.models.values()):
         print_estimate(estimate(project), console)
     console.print("[dim]starting the engine ...[/]")
     begin_prefect(project.state)
@@ -64,7 +65,7 @@ def run_in_terminal(config: Path, out: Path, limit: int | None) -> None:
 
 
 def _check_folder(out: Path) -> None:
-    """Refuse an output folder that cannot be one before anything is built."""
+    """Create the output folders. Raises `WrongInput` if one of them cannot be a folder."""
     for folder in (out, *(out / name for name in ("accepted", "sifted", "dropped"))):
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -74,20 +75,20 @@ def _check_folder(out: Path) -> None:
 
 @dataclass
 class Running:
-    """A stage at work: what is done of what."""
+    """A stage that runs now, and its progress."""
 
     task: TaskID
     began: float
     done: int = 0
     total: int | None = None
     calls: int = 0
-    """Answers so far, those from the cache counted."""
+    """Answers so far, including those from the cache."""
     expected: int = 0
-    """Calls that it may take; 0 where nobody can tell."""
+    """Calls that it may take; 0 if not known."""
 
     @property
     def counts(self) -> str:
-        """`37/120 calls`; the pieces of a stage where it asks nothing."""
+        """Progress such as `37/120 calls`, or in pieces if the stage asks nothing."""
         if self.expected:
             return f"{self.calls:,}/{max(self.calls, self.expected):,} calls"
         pieces = f"{self.done:,}/{self.total:,}" if self.total else ""
@@ -95,18 +96,18 @@ class Running:
 
 
 class Terminal:
-    """Watches a build: a line a stage, with a bar for each that runs where the terminal can draw them.
+    """Prints a line for each finished stage and, if the terminal can draw it, a bar for each running one.
 
-    Elsewhere, as in a log, a line for each that runs, every `EVERY_S` seconds. Stages tell of themselves from threads
-    of their own.
+    Otherwise, as in a log, it prints a line for each running stage from time to time. Stages report from threads of
+    their own.
     """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self.console = console
         self.seconds: dict[tuple[str, str], float] = {}
-        """Time that stages which ran now took by (family, part); of stages that ran side by side, each its own."""
+        """Seconds of the stages of this run by (family, part); the times of parallel stages are added up."""
         self.asked: dict[tuple[str, str], UsageOfPrompt] = {}
-        """What models were asked by (family, part), in the stages that ran now."""
+        """Usage of models by the stages of this run, by (family, part)."""
         self._clock = clock
         self._running: dict[StageRef, Running] = {}
         self._announced: TaskID | None = None
@@ -125,7 +126,7 @@ class Terminal:
         )
 
     def __reduce__(self) -> tuple[type[NoListener], tuple[()]]:
-        """On another machine nobody listens."""
+        """Pickle as a listener that ignores everything: on another machine there is no terminal."""
         return NoListener, ()
 
     def __enter__(self) -> "Terminal":
@@ -136,20 +137,20 @@ class Terminal:
         self._progress.stop()
 
     def announce(self, what: str) -> None:
-        """Show that something goes on that is no stage."""
+        """Show that something runs that is not a stage."""
         if self._announced is not None:
             self._progress.remove_task(self._announced)
         self._announced = self._progress.add_task(what, total=None, counts="")
 
     def started(self, ref: StageRef, total: int | None, calls: int = 0) -> None:
-        """A stage begins."""
+        """Add a bar for the stage."""
         with self._lock:
             task = self._progress.add_task(str(ref), total=calls or total, counts="")
             self._running[ref] = Running(task, self._clock(), total=total, expected=calls)
             self._draw(ref)
 
     def advanced(self, ref: StageRef, done: int, total: int) -> None:
-        """A stage goes on."""
+        """Move the stage's bar."""
         with self._lock:
             if (running := self._running.get(ref)) is not None:
                 running.done, running.total = done, total
@@ -157,7 +158,7 @@ class Terminal:
                 self.waited()
 
     def called(self, ref: StageRef, usage: Usage) -> None:
-        """A prompt was answered."""
+        """Count a call or cached answer of the stage."""
         with self._lock:
             if (running := self._running.get(ref)) is not None:
                 running.calls += usage.calls + usage.cached
@@ -165,12 +166,12 @@ class Terminal:
                 self.waited()
 
     def blocked(self, ref: StageRef, by: str) -> None:
-        """A stage waits for another run."""
+        """Print which run the stage waits for."""
         with self._lock:
             self.console.print(f"  {ref!s:<44} [yellow]waits for {by}, which makes it now[/]", soft_wrap=True)
 
     def waited(self) -> None:
-        """In a log, tell every so often how far each stage is."""
+        """In a log, print the progress of each running stage from time to time."""
         with self._lock:
             if not self._log.due():
                 return
@@ -179,7 +180,7 @@ class Terminal:
                 self.console.print(f"  {ref!s:<44} {running.counts:<28} after {now - running.began:.0f} s")
 
     def finished(self, ref: StageRef, manifest: StageManifest, *, before: bool, example: str | None) -> None:
-        """A stage is finished."""
+        """Replace the stage's bar by its line; print its notes, and the first example that comes."""
         with self._lock:
             running = self._running.pop(ref, None)
             if running is not None:
