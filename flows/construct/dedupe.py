@@ -8,10 +8,10 @@ no two survivors are above the threshold, and each statement removed is above it
 statements that resemble no survivor. Of 4,116 facts of StrategyQA this keeps 2,425, components 1,390, and the
 paper's words 904.
 
-Who survives follows from the vectors and the ids alone. Of equal vectors the one whose id sorts first stands for
-all. Then, taken by the number of their neighbours, fewest first, and by id among equals, a statement
-survives unless one that survived before it is its neighbour. (Recounting the neighbours after each choice keeps
-2,429 of the 4,116: too little gain for holding every pair in memory.)
+The survivors depend on the vectors and the ids alone. Of equal vectors, the one whose id sorts first represents all.
+Statements are then taken by their number of neighbours, fewest first, and by id among equals; a statement survives
+unless a neighbour survived before it. (Recounting the neighbours after each choice keeps 2,429 of the 4,116: too
+little gain for holding every pair in memory.)
 
 Cosines are decided exactly (`flows/construct/cosine_space.py`).
 """
@@ -31,10 +31,10 @@ from flows.construct.embed import FloatMatrix
 Rule = Literal["independent-set", "paper"]
 
 EXACT_UP_TO: Final = 200_000
-"""Statements up to which every pair is compared; above, lists around centroids propose the pairs."""
+"""Most statements for which every pair is compared; above, lists around centroids propose the pairs."""
 MOST_PROBES: Final = 256
 MOST_PAIRS: Final = 10_000_000
-"""Pairs held in memory, 40 bytes each at the worst moment; with more, survivors are chosen block by block."""
+"""Most pairs held in memory, at up to 40 bytes each; if there are more, survivors are chosen block by block."""
 
 
 class DuplicateIdsError(ValueError):
@@ -91,9 +91,9 @@ def deduplicate(
     of neighbours, and whether the survivor named is the most similar one. The paper's rule compares every pair
     at any size.
 
-    Memory beside `vectors`: the pairs of one tile, `most_pairs` pairs, and where these do not suffice or the
-    comparison is approximate a copy of the survivors' vectors. No neighbour is left out: where there are more
-    pairs, survivors are chosen block by block, with the same result.
+    Memory, in addition to `vectors`: the pairs of one tile, `most_pairs` pairs and, if these do not suffice or the
+    comparison is approximate, a copy of the survivors' vectors. No neighbour is left out: if there are more pairs,
+    survivors are chosen block by block, with the same result.
 
     Raises `DuplicateIdsError`, `NotUnitVectorsError`, `LowRecallError`, and ValueError for a threshold outside (0, 1).
     """

@@ -1,8 +1,8 @@
 """Sentence embeddings: SentenceBERT (Reimers and Gurevych, 2019), as URAQ's appendix A.2 uses it.
 
-The vector of a text depends on the text and the model alone, to the last bit, whatever texts it is
-embedded with: see `SentenceBert`. Decisions made from the vectors are therefore the same in any order of
-arrival, any split into shards and after any restart.
+The vector of a text depends on the text and the model alone, to the last bit, whatever other texts are embedded with
+it: see `SentenceBert`. Decisions based on the vectors are therefore the same in any order of arrival, for any split
+into shards, and after any restart.
 """
 
 import hashlib
@@ -77,7 +77,7 @@ class EmbeddingCacheUnusableError(Failed):
 
 
 def chinese_share(text: str) -> float:
-    """Share of `text`'s letters (Unicode category L) that are Han characters; 0 where it has no letter."""
+    """Return the share of `text`'s letters (Unicode category L) that are Han characters; 0 if it has no letters."""
     letters = sum(map(str.isalpha, text))
     return sum(map(_is_han, text)) / letters if letters else 0.0
 
@@ -101,11 +101,11 @@ class SentenceBert:
     A text longer than the window is embedded in consecutive windows that cover all of it; its vector is the mean of
     their unit vectors, made unit length again. Prompts that some models prescribe are not added.
 
-    Weights are used in float32, so that the figures of one machine are those of the next. The last bits of a
-    matrix product depend on its shape, hence a text's vector on the padding and the number of its
-    neighbours in a batch. Here every pass has the same number of rows, short batches being filled with copies,
-    and the padded length of a text follows from the text; so its vector does not depend on the batch,
-    nor (measured with 1, 2 and 3) on the number of threads. Between machines the last bits may differ.
+    Weights are used in float32, so that results are comparable between machines. The last bits of a matrix product
+    depend on its shape, so a text's vector would depend on its padding and on the other texts in its batch. Therefore
+    every pass has the same number of rows (short batches are filled with copies), and the padded length of a text
+    depends only on the text. Its vector then does not depend on the batch, nor (measured with 1, 2 and 3) on the number
+    of threads. Between machines the last bits may differ.
 
     The model is loaded at its first use, which takes seconds. Safe to share between threads, and picklable.
     """

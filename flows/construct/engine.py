@@ -6,7 +6,7 @@ passed around as records (`flows/construct/files_step.py`). A step refuses a rec
 runs, shards, counts and stores (`flows/construct/runner.py`).
 
 Types are erased in one place: a declaration keeps its functions without their parameters (`Callable[..., T]`), so that
-steps over different records stand in one part, and families of different settings in one list. `each`, `expand`,
+a part can have steps over different records, and a list families with different settings. `each`, `expand`,
 `all_` and `files` check that the functions of a step fit each other; the caller of a declared function must pass that
 family's settings and that part's records.
 """
@@ -92,7 +92,7 @@ class StepContext(Generic[S_co, R_co]):
     models: Mapping[str, Model]
     """By role, and by the model's name in the configuration."""
     prompts: Mapping[str, Prompt]
-    """The family's prompts by name, with the user's templates where there are any."""
+    """The family's prompts by name, with the user's templates if there are any."""
     called: Callable[[Usage], None] = lambda usage: None
     """Called with the usage of each prompt that was answered or given up."""
 
@@ -110,7 +110,7 @@ class Context(Generic[S_co, P_co]):
     key: str
     """The key of the record to make."""
     prepared: P_co
-    """The result of the step's `prepare`; None where it has none."""
+    """The result of the step's `prepare`; None if it has none."""
     usage: dict[str, Usage]
     """By prompt name; `ask` adds to it."""
     asked: list[PromptRef] = field(default_factory=list)

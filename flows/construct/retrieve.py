@@ -3,16 +3,16 @@
 English is ranked by embeddings (`DenseIndex`), Chinese by words (`BM25Index`): the packaged model does not
 read it. Departure: the paper's retriever is all-mpnet-base-v2; that or any other model is a setting of the embedder.
 
-Ranks follow from the texts alone, on one machine whatever the order of the queries and however many are asked
-at once. A passage is named by its place in the collection.
+Ranks depend on the texts alone: on one machine, neither the order of the queries nor their number changes them. A
+passage is identified by its place in the collection.
 
-Memory, beside the texts, which are the caller's, and the model: a `DenseIndex` is 4 * dim bytes a passage (1.5 KB at
-384 dimensions: 0.31 GB for 200,000 passages, 1.54 GB for a million) and less than 0.1 GB more while it is
-asked, 8 bytes for each rank aside. FAISS searches the matrix of the vectors where it lies; there is no second copy.
-The vectors are computed `_ROUND` passages at a time.
+Memory, in addition to the model and the caller's texts: a `DenseIndex` takes 4 * dim bytes for each passage (1.5 KB at
+384 dimensions: 0.31 GB for 200,000 passages, 1.54 GB for a million), and during a search less than 0.1 GB more and 8
+bytes for each rank. FAISS searches the matrix of vectors in place, without a second copy. The vectors are computed
+`_ROUND` passages at a time.
 
-A `BM25Index` is 8 bytes for each different word of each passage, and 42 while it is built, the texts among them:
-measured, 0.64 GB for 200,000 passages of 76 different words, and so 3.2 GB for a million.
+A `BM25Index` takes 8 bytes for each different word of each passage, and 42 bytes, including the texts, while it is
+built: 0.64 GB, measured, for 200,000 passages of 76 different words, and so 3.2 GB for a million.
 """
 
 import math
