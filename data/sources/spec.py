@@ -28,15 +28,15 @@ class SourceSpec(Frozen):
     """A source as the configuration names it."""
 
     format: str
-    path: str = Field(description="A file, or its http(s) URL; for `hub` REPOSITORY[/CONFIG][:SPLIT]", min_length=1)
+    path: str = Field(description="A file or an http(s) URL; for `hub`, REPOSITORY[/CONFIG][:SPLIT]", min_length=1)
     language: str = "en"
     fields: dict[str, str] | None = Field(
-        None, description="Our field to the source's field, for jsonl, csv, parquet and hub"
+        None, description="Our field -> the source's field, for jsonl, csv, parquet and hub"
     )
-    limit: int | None = Field(None, ge=1, description="Reading stops once so many records are kept")
-    licence: str | None = Field(None, description="The licence of the rows, for their provenance")
+    limit: int | None = Field(None, ge=1, description="Reading stops once this many records are kept")
+    licence: str | None = Field(None, description="Licence of the rows, for their provenance")
     revision: str | None = Field(
-        None, description="Of `hub` a commit, a tag or a branch, of a URL its ETag; the first build pins what it finds"
+        None, description="For `hub`, a commit, tag or branch; for a URL, its ETag; the first build pins what it finds"
     )
     copied: str | None = Field(
         None, exclude=True, repr=False, description="Where the copy of a URL lies; not for users"

@@ -6,8 +6,8 @@ import typer
 
 from flows.project.command import BuildOption, ConfigArgument
 
-annotate = typer.Typer(help="People's work: push tasks, pull annotations, see the progress.", no_args_is_help=True)
-label_studio = typer.Typer(help="A Label Studio of the project's own.", no_args_is_help=True)
+annotate = typer.Typer(help="People's work: push tasks, pull annotations, show progress.", no_args_is_help=True)
+label_studio = typer.Typer(help="The project's own Label Studio server.", no_args_is_help=True)
 
 
 @annotate.command()
@@ -27,7 +27,8 @@ def push(out: BuildOption = None) -> None:
 def pull(out: BuildOption = None) -> None:
     """Pull what people submitted: annotations, what does not count and why, and verdicts.
 
-    The next `touchstone run` applies the verdicts. The next push brings reviews, and work that goes back to its author.
+    The next `touchstone run` applies the verdicts. The next push brings reviews,
+    and returns rejected work to its author.
 
     Example: `touchstone annotate pull`
     """
@@ -51,7 +52,7 @@ def status(out: BuildOption = None) -> None:
 def listen(
     out: BuildOption = None, port: Annotated[int, typer.Option(help="Port on this machine; 0 for a free one")] = 0
 ) -> None:
-    """Have Label Studio report every change and mark it for `status`, until you stop it. A pull does not need it.
+    """Listen until you stop it: Label Studio reports every change, and `status` shows it. A pull does not need this.
 
     Example: `touchstone annotate listen`
     """
@@ -65,12 +66,12 @@ def up(
     config: ConfigArgument = None,
     port: Annotated[int | None, typer.Option(min=1024, max=65535, help="Default: the last one, or a free one")] = None,
     show_password: Annotated[
-        bool, typer.Option("--show-password", help="Print the owner's password even if this is no terminal")
+        bool, typer.Option("--show-password", help="Print the owner's password even outside a terminal")
     ] = False,
 ) -> None:
     """Install and start the local Label Studio, make the people's accounts, and print how to log in.
 
-    It listens on this machine only and sends nothing outside. The first time takes some minutes, later a few seconds.
+    It listens on this machine only and sends nothing outside. The first start takes minutes, later ones seconds.
 
     Example: `touchstone label-studio up my.yaml`
     """

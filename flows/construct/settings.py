@@ -10,7 +10,7 @@ class FamilySettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     parts: tuple[str, ...] | None = Field(
-        None, min_length=1, description="Parts to build; what they stand on is built too. All of them by default"
+        None, min_length=1, description="Parts to build, with the parts that they are made from; all by default"
     )
 
 

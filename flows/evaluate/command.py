@@ -10,20 +10,20 @@ from flows.project.command import BuildOption, ConfigArgument
 
 def estimate(
     config: ConfigArgument = None,
-    out: Annotated[Path, typer.Option("--out", help="Output folder of a pilot, whose yields are used")] = Path("out"),
+    out: Annotated[Path, typer.Option("--out", help="Output folder of a pilot or build, for its yields")] = Path("out"),
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Estimate a pilot of so many records for each source")
+        int | None, typer.Option(min=1, help="Estimate a pilot of this many records for each source")
     ] = None,
     evaluate: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="Estimate `touchstone evaluate --model MODEL` of the build in --out"),
     ] = None,
 ) -> None:
-    """Rows, calls, tokens and money of a build, or of evaluating a model on one, before anything is spent.
+    """Estimate the rows, calls, tokens and money of a build, or of an evaluation, before you spend anything.
 
-    After a pilot of the same models (`touchstone run my.yaml --out pilot --limit 5`) its yields and lengths are used.
-    With `--evaluate` the rows of the finished build are counted, by family and level; `--limit` is that of the command.
-    No key is needed; money at a price that is not known is `?`.
+    After a pilot with the same models (`touchstone run my.yaml --out pilot --limit 5`) it uses the pilot's yields.
+    With `--evaluate` it counts the finished build's rows, by family and level; `--limit` is that of `evaluate`.
+    It needs no key. Money at an unknown price is `?`.
 
     Example: `touchstone estimate my.yaml --out pilot`
     """
@@ -57,21 +57,21 @@ def evaluate(
     model: Annotated[
         str,
         typer.Option(
-            help="A key of `models:` in the configuration; where options are weighed, also a causal model's folder or "
-            "its name on the Hugging Face Hub (OWNER/NAME)"
+            help="A key of `models:` in the configuration; for items with options, also a causal model's folder or "
+            "name on the Hugging Face Hub (OWNER/NAME)"
         ),
     ] = "evaluated",
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Ask about so many rows of each part only; of dialogues, so many seeds"),
+        typer.Option(min=1, help="Ask about only this many rows of each part; in dialogues, this many seeds"),
     ] = None,
     attention: Annotated[
-        bool, typer.Option("--attention", help="Tell where the response's tokens look, too (provider local)")
+        bool, typer.Option("--attention", help="Also show where the response's tokens look (provider local)")
     ] = False,
     attention_model: Annotated[
         str | None,
         typer.Option(
-            help="Tell where the turns of dialogues look, too, by a local model that reads one of each kind: a key of "
+            help="Also show where the turns of dialogues look. A local model reads one of each kind: a key of "
             "`models:` (provider local), a folder, or a name on the Hugging Face Hub (OWNER/NAME)"
         ),
     ] = None,
@@ -79,16 +79,16 @@ def evaluate(
         bool,
         typer.Option(
             "--by-author",
-            help="In place of the rows: what several people wrote for the same records, each one's beside the others'",
+            help="Instead of the rows, compare what several people wrote for the same records",
         ),
     ] = False,
     out: BuildOption = None,
 ) -> None:
     """Put a build's rows to a model, write its predictions, and score them.
 
-    How rows are asked, and of which context counts or levels, is what the configuration says now.
-    Of refutebench, hold dialogues with the model and have them rated; the build's own stay as they are.
-    A server's answers come from the completion cache where they are there: a run that was killed goes on.
+    The current configuration decides how rows are asked, and with which context counts or levels.
+    For refutebench, this holds dialogues with the model and rates them; the build's own dialogues stay.
+    Answers stay in the completion cache, so a killed run resumes.
 
     Example: `touchstone evaluate uraq --model evaluated`
     """
@@ -108,17 +108,19 @@ def score(
         Path | None,
         typer.Option(
             "--input",
-            help="Predictions, JSONL: id, variant, prediction or scores; of refutebench, ratings, and without it the "
-            "build's own",
+            help="Predictions, JSONL: id, variant, prediction or scores; for refutebench, ratings (by default the "
+            "build's own)",
         ),
     ] = None,
-    output: Annotated[Path | None, typer.Option(help="Write all tables here as JSON")] = None,
-    partial: Annotated[bool, typer.Option(help="Score what is there; leave out what is missing or unknown")] = False,
+    output: Annotated[Path | None, typer.Option(help="Write all tables to this file as JSON")] = None,
+    partial: Annotated[
+        bool, typer.Option(help="Score the matching predictions; skip missing and unknown rows")
+    ] = False,
     out: BuildOption = None,
 ) -> None:
     """Score predictions on a build's rows.
 
-    Of refutebench, score ratings of dialogues: those of a file, or without one those that the build holds itself.
+    For refutebench, score ratings of dialogues: those in a file, or by default the build's own.
 
     Example: `touchstone score uraq --input predictions.jsonl --output tables.json`
     """
@@ -130,7 +132,7 @@ def score(
 def metric(
     name: Annotated[str, typer.Argument(help="Metric, such as `exact_match` or `f1`")],
     rows: Annotated[Path, typer.Option("--input", help="JSONL: id, prediction, answers, keywords, lang")],
-    output: Annotated[Path, typer.Option(help="Where the scores go, JSONL: id, score")],
+    output: Annotated[Path, typer.Option(help="File for the scores, JSONL: id, score")],
 ) -> None:
     """Score rows by one metric.
 

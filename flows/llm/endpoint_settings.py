@@ -32,42 +32,44 @@ class EndpointSettings(Frozen):
 
     provider: Literal["endpoint"] = "endpoint"
     name: str = Field(min_length=1, description="The model's name as the server knows it")
-    base_url: str = Field("https://api.openai.com/v1", description="Up to and with /v1")
+    base_url: str = Field("https://api.openai.com/v1", description="Address of the API, with /v1")
     api_key_env: str | None = Field(
         None,
-        description="Environment variable that holds the key; none for a server without keys",
+        description="Environment variable with the key; null for a server without keys",
     )
     requests_per_minute: float | None = Field(None, gt=0)
     tokens_per_minute: float | None = Field(None, gt=0, description="Estimated prompt tokens plus max_tokens")
     concurrency: int = Field(64, ge=1, le=1000, description="Requests in flight at once")
-    timeout_s: float = Field(180.0, gt=0, description="Longest silence of the server, in seconds; then asked once more")
-    max_retries: int = Field(5, ge=0, description="After 429, 5xx and dropped connections")
+    timeout_s: float = Field(
+        180.0, gt=0, description="Longest silence of the server in seconds, before the request is repeated once"
+    )
+    max_retries: int = Field(5, ge=0, description="Retries after 429, 5xx and dropped connections")
     structured: Structured = Field(
-        "auto", description="How the answer's form is asked for; auto takes the best that the server offers"
+        "auto", description="How JSON is requested; auto takes the best way that the server offers"
     )
     temperature: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="Of all prompts, in place of each one's own"
+        None, ge=0, allow_inf_nan=False, description="For all prompts, in place of each prompt's own"
     )
     parameters: Mapping[str, Any] = Field(
-        default_factory=dict, description="More that is asked for with every prompt, as the server has it: top_p, seed"
+        default_factory=dict, description="Further parameters for every prompt, by the server's names: top_p, seed"
     )
     max_tokens: Mapping[str, Annotated[int, Field(ge=1, le=MOST_TOKENS, strict=True)]] = Field(
-        default_factory=dict, description="By prompt, tokens of an answer at most, in place of the prompt's own number"
+        default_factory=dict, description="By prompt, the most tokens of an answer, in place of the prompt's own number"
     )
     reasoning_tokens: int | None = Field(
         None,
         ge=0,
         le=MOST_TOKENS,
         strict=True,
-        description=f"Room for thoughts on top of an answer's tokens; null: {REASONING_TOKENS:,}, once they are missed",
+        description=f"Extra tokens for reasoning, on top of the answer's; null: {REASONING_TOKENS:,}, if needed",
     )
     window: int | None = Field(
         None,
         ge=FEWEST_TOKENS,
-        description="Tokens of a prompt beyond which that of an evaluated model is cut in its middle",
+        description="The most tokens of an evaluated model's prompt; a longer one is cut in the middle",
     )
     tokenizer: str | None = Field(
-        None, min_length=1, description="By name or path: what tokens are, for `window`; else they are estimated"
+        None, min_length=1, description="Name or path of the tokenizer that counts for `window`; null: an estimate"
     )
 
     @model_validator(mode="after")

@@ -41,9 +41,9 @@ class LocalSettings(Frozen):
     provider: Literal["local"] = "local"
     name: str = Field(min_length=1, description="A folder, or a name on the Hugging Face Hub")
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
-        "auto", description="What its numbers are kept in; auto as its files have them"
+        "auto", description="Number format of the weights; auto: as in the model's files"
     )
-    device: str | None = Field(None, min_length=1, description="Where it runs; null for a GPU where there is one")
+    device: str | None = Field(None, min_length=1, description="Device to run on; null: a GPU if there is one")
 
 
 @dataclass(frozen=True)

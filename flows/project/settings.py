@@ -71,13 +71,13 @@ class AnnotationSettings(Frozen):
     """Who annotates, and on which Label Studio."""
 
     url: str = Field(
-        LOCAL, description="`local`, or the address of a Label Studio of yours; its key is in LABEL_STUDIO_API_KEY"
+        LOCAL, description="`local`, or the address of your own Label Studio, with its key in LABEL_STUDIO_API_KEY"
     )
     people: Mapping[Annotated[str, Field(pattern=PERSON)], str] = Field(
-        default_factory=dict, description="A code for each person, and the e-mail address they log in with"
+        default_factory=dict, description="Each person's code -> the e-mail address they log in with"
     )
-    overlap_first: int = Field(100, ge=0, strict=True, description="So many items of each rubric go to two people")
-    gold_share: float = Field(0.1, ge=0, lt=1, description="Share of what a person judges whose answer is known")
+    overlap_first: int = Field(100, ge=0, strict=True, description="This many items of each rubric go to two people")
+    gold_share: float = Field(0.1, ge=0, lt=1, description="Share of a person's tasks whose answers are known")
 
     @field_validator("url")
     @classmethod
@@ -109,14 +109,14 @@ class ReleaseSettings(Frozen):
     """How a build is released."""
 
     repo: str | None = Field(
-        None, pattern=REPOSITORY, description="OWNER/NAME on the Hub; null: releases are written to a folder alone"
+        None, pattern=REPOSITORY, description="OWNER/NAME on the Hub; null: releases go to a folder only"
     )
     licence: str | Mapping[str, str] | None = Field(
-        None, description="Of all rows, or configuration -> licence; null: the one that their sources state"
+        None, description="The licence of all rows, or configuration -> licence; null: the one that the sources state"
     )
-    held_out: float = Field(0.0, ge=0, lt=1, description="Share of the rows that is kept back, never published")
+    held_out: float = Field(0.0, ge=0, lt=1, description="Share of the rows that is kept private and never published")
     contamination: tuple[SourceSpec, ...] = Field(
-        (), description="Data sets and files that the released rows are compared with, for the card"
+        (), description="Data sets and files to compare the released rows with, for the card"
     )
 
     @field_validator("licence", mode="before")
@@ -132,9 +132,12 @@ class ReleaseSettings(Frozen):
 class ScheduleSettings(Frozen):
     """When a build is repeated automatically, and how much of it may change before somebody has to look."""
 
-    cron: str | None = Field(None, description="Five fields, as cron has them: `0 3 * * 1`; null: never by itself")
+    cron: str | None = Field(None, description="Five cron fields: `0 3 * * 1`; null: no schedule")
     max_changed_items: int | None = Field(
-        None, ge=0, strict=True, description="Of more changed items none go to people; null: any number may change"
+        None,
+        ge=0,
+        strict=True,
+        description="If more items changed, a rebuild stops before people get any; null: no limit",
     )
 
     @field_validator("cron")
@@ -151,24 +154,24 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(min_length=1, description="Name of the benchmark")
-    seed: int = Field(0, strict=True, description="The run seed: every random choice follows from it")
+    seed: int = Field(0, strict=True, description="The run seed, from which every random choice follows")
     model: ModelSettings | None = Field(None, description="Shorthand for `models.default`")
     models: Mapping[Annotated[str, Field(pattern=MODEL_NAME)], ModelSettings] = Field(
-        default_factory=dict, description="By role (builder, evaluated, ...) or name; roles not named use `default`"
+        default_factory=dict, description="By role (builder, evaluated, ...) or name; other roles use `default`"
     )
-    budget_usd: float | None = Field(None, gt=0, description="Hard ceiling in money for one command; null for none")
+    budget_usd: float | None = Field(None, gt=0, description="The most that one command may spend; null for no limit")
     prices: str | None = Field(None, description="A YAML file of prices that overrides the price library")
-    prompts: str | None = Field(None, description="A folder of prompt templates that replace ours")
+    prompts: str | None = Field(None, description="A folder of prompt templates that replace the packaged ones")
     embedder: Literal["packaged"] | EmbedderSettings = "packaged"
     runner: Literal["threads", "dask"] = "threads"
-    store: str = Field(".touchstone", pattern=PRINTABLE, description="Folder or fsspec URL of the stage files")
+    store: str = Field(".touchstone", pattern=PRINTABLE, description="Folder or fsspec URL for the stage files")
     cache: str | None = Field(
         None, pattern=PRINTABLE, description="Database URL of the completion cache; SQLite in the store by default"
     )
     annotation: AnnotationSettings = AnnotationSettings()
     release: ReleaseSettings = ReleaseSettings()
     schedule: ScheduleSettings = ScheduleSettings()
-    families: Mapping[str, Any] = Field(description="Family name -> its settings")
+    families: Mapping[str, Any] = Field(description="Family name -> settings")
 
     @field_validator("store")
     @classmethod

@@ -16,16 +16,16 @@ def rebuild(
         str | None, typer.Option(metavar="OWNER/NAME", help="Publish to this repository; `release.repo` by default")
     ] = None,
     preview: Annotated[
-        bool, typer.Option("--preview", help="Tell which rows, hours and money it would take; do nothing")
+        bool, typer.Option("--preview", help="Print which rows, hours and money it would take; do nothing")
     ] = False,
     refresh: Annotated[
-        bool, typer.Option("--refresh", help="Take what Hub and URL sources are now, in place of what was pinned")
+        bool, typer.Option("--refresh", help="Read Hub and URL sources as they are now, not as pinned")
     ] = False,
 ) -> None:
-    """Build, pull, apply verdicts, push, and release what the gate lets through; what did not change is skipped.
+    """Build, pull, apply verdicts, push, and release what passes the gate. Skip what did not change.
 
     Safe to run at any time. Above `schedule.max_changed_items` changed rows, or `budget_usd`, it stops before anything
-    goes to people or out. A Label Studio that does not answer is left out: all else is done, and it exits with 1.
+    goes to people or is released. If Label Studio does not answer, it does everything else and exits with 1.
 
     Example: `touchstone rebuild my.yaml --preview`
     """
@@ -39,12 +39,12 @@ def rebuild(
 
 def gc(
     out: BuildOption = None,
-    keep: Annotated[int, typer.Option(min=1, help="Builds of each output folder whose stages stay")] = 3,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what would go; remove nothing")] = False,
+    keep: Annotated[int, typer.Option(min=1, help="Builds of each output folder whose stages to keep")] = 3,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what it would remove; remove nothing")] = False,
 ) -> None:
-    """Remove stage files that neither the last builds nor any released version need, from the store of a build.
+    """Remove stage files that neither the last builds nor any released version need from a build's store.
 
-    The completions stay: what is removed here can be built again without paying for it.
+    The completions stay, so you can build the rest again without paying for it.
 
     Example: `touchstone gc --dry-run`
     """

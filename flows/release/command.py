@@ -16,20 +16,20 @@ def release(
         str | None, typer.Option(metavar="OWNER/NAME", help="Publish to this repository; `release.repo` by default")
     ] = None,
     version: Annotated[
-        str | None, typer.Option(help="A higher version than the rule proposes: MAJOR.MINOR.PATCH")
+        str | None, typer.Option(help="A higher version than the proposed one: MAJOR.MINOR.PATCH")
     ] = None,
     allow_unreviewed: Annotated[
         bool | None,
         typer.Option(
             "--allow-unreviewed/--no-allow-unreviewed",
-            help="Release rows that people have not seen; card and rows say so. By default as in the previous version",
+            help="Release rows that nobody has reviewed; card and rows say so. Default: as in the previous version",
         ),
     ] = None,
 ) -> None:
     """Release the build's rows as a version of a dataset, in a folder or on the Hugging Face Hub.
 
-    Only rows that are verified and, where people have to accept them, accepted are released. The version number
-    follows from the difference to the previous version; if there is none, nothing happens.
+    Releases only rows that are verified and, if people have to accept them, accepted. The version number follows from
+    the difference to the previous version. If nothing differs, nothing happens.
 
     Example: `touchstone release --to releases`
     """
@@ -42,10 +42,10 @@ def diff(
     before: Annotated[str, typer.Argument(metavar="A", help="Folder of a version, or OWNER/NAME@1.0.0 on the Hub")],
     now: Annotated[str, typer.Argument(metavar="B", help="The version to compare with it")],
     output: Annotated[
-        Path | None, typer.Option(help="Write every row that differs to this file, JSONL: config, key, change, fields")
+        Path | None, typer.Option(help="Write each row that differs to this file, JSONL: config, key, change, fields")
     ] = None,
 ) -> None:
-    """Print how a released version differs from another, and which version number that calls for.
+    """Print the difference between two released versions, and the version number that it calls for.
 
     Example: `touchstone diff releases/1.0.0 releases/1.1.0`
     """
@@ -62,10 +62,10 @@ def verify(
     out: BuildOption = None,
     sources: Annotated[
         Path | None,
-        typer.Option(help="A configuration whose sources are read again, to prove the rows against them too"),
+        typer.Option(help="A configuration whose sources to read again, to prove the rows against them too"),
     ] = None,
 ) -> None:
-    """Prove from the finished rows alone that each is what it claims, for a family of a build or for a whole release.
+    """Prove from the finished rows alone that each is what it claims: a family of a build, or a whole release.
 
     Example: `touchstone verify uraq`
     """

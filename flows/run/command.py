@@ -13,12 +13,14 @@ def run(
     out: OutOption = Path("out"),
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="A pilot: so many records for each source, drawn by the seed, or so many statements"),
+        typer.Option(
+            min=1, help="A pilot: this many records for each source, drawn by the seed, or this many statements"
+        ),
     ] = None,
 ) -> None:
     """Build every configured family, print the summary, write the report.
 
-    What is finished is not built again: run it as often as you like, after a kill too.
+    Finished stages are not built again. Run it as often as you like, even after a kill.
 
     Example: `touchstone run my.yaml --out pilot --limit 5`
     """
@@ -47,7 +49,7 @@ def explain(
     name: Annotated[str, typer.Argument(metavar="ID", help="Id or key of a record, kept or dropped")],
     out: BuildOption = None,
 ) -> None:
-    """Tell one row's whole history: sources, prompts, models, parents, what was made of it, or why it was dropped.
+    """Print one row's history: sources, prompts, models, parents, what was made from it, or why it was dropped.
 
     Example: `touchstone explain 0a1b2c3d4e5f6071`
     """

@@ -29,38 +29,36 @@ Name = Annotated[str, Field(min_length=1)]
 class DatasetSettings(Frozen):
     """The sources of one dataset."""
 
-    pairs: int | None = Field(
-        None, ge=1, le=1_000_000, description="How many pairs are selected; the paper's number by default"
-    )
-    sources: tuple[SourceSpec, ...] = Field((), description="Questions with their documents; a book, for fact recall")
+    pairs: int | None = Field(None, ge=1, le=1_000_000, description="Pairs to select; the paper's number by default")
+    sources: tuple[SourceSpec, ...] = Field((), description="Questions with their documents; for fact recall, a book")
     distractors: tuple[SourceSpec, ...] = Field(
-        (), description="Further documents, where a level needs more text than the sources have; a departure"
+        (), description="More documents, if a level needs more text than the sources have; a departure"
     )
-    several_answers: bool = Field(False, description="Select questions alone that have several answers")
-    fact: FactRecord | None = Field(None, description="Fact recall: the fact; a packaged one by default")
+    several_answers: bool = Field(False, description="Select only questions that have several answers")
+    fact: FactRecord | None = Field(None, description="For fact recall, the fact; a packaged one by default")
 
 
 class LVEvalSettings(FamilySettings):
     """Settings of LV-Eval."""
 
-    levels: tuple[Level, ...] = Field(LEVELS, min_length=1, description="Words a context; characters, in Chinese")
+    levels: tuple[Level, ...] = Field(LEVELS, min_length=1, description="Words in a context; characters in Chinese")
     datasets: Mapping[str, DatasetSettings] = Field(default_factory=dict, description="By the dataset's name")
     header: str = Field(
-        "### Passage {number}\n", description="What stands before each document; `{number}` is its place, from 1"
+        "### Passage {number}\n", description="Text before each document; `{number}` is its place, from 1"
     )
     prescreen: tuple[Name, ...] = Field(
-        (), description="Models asked without the context: what one of them answers rightly is left out (appendix A)"
+        (), description="Models asked without the context; questions that one of them answers are left out (appendix A)"
     )
-    metrics: Literal["released", "paper"] = Field("released", description="Whose variant of the metrics scores")
+    metrics: Literal["released", "paper"] = Field("released", description="Which variant of the metrics to use")
     blacklists: Mapping[Literal["en", "zh"], Annotated[str, Field(min_length=1)]] = Field(
         default_factory=dict,
-        description="Language -> a file of words that tell nothing, one a line, in place of the released ones",
+        description="Language -> a file of uninformative words, one a line, in place of the released list",
     )
     ablations: tuple[Ablation, ...] = Field(
-        (), description="What `touchstone evaluate` asks beside the finished contexts (tables 3, A4 to A7)"
+        (), description="Ablations that `touchstone evaluate` asks beside the finished contexts (tables 3, A4 to A7)"
     )
     context_windows: Mapping[str, Annotated[int, Field(ge=1)]] = Field(
-        default_factory=dict, description="Model -> words that its window holds, for the ceiling of table A3"
+        default_factory=dict, description="Model -> words that fit its window, for the ceiling in table A3"
     )
 
     @field_validator("levels")

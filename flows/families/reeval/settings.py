@@ -27,14 +27,16 @@ class ReEvalSettings(FamilySettings):
 
     sources: tuple[SourceSpec, ...] = Field((), description="Extractive question answering data")
     passages: tuple[SourceSpec, ...] = Field(
-        (), description="Passages to enrich evidence with; the sources' own are among them anyway"
+        (), description="Passages to enrich evidence with, beside those of the sources"
     )
-    seeds: Literal["pivot", "all"] = Field("pivot", description="`all`: every case, whether the pivot knows it or not")
+    seeds: Literal["pivot", "all"] = Field(
+        "pivot", description="`pivot`: cases that suit the pivot model; `all`: every case"
+    )
     pivots: tuple[Name, ...] = Field(
         ("pivot",), min_length=1, description="Roles or models that select the seeds and perturb them"
     )
     right: RightBy = Field(
-        "either", description="When the pivot's answer is right: exact match, entailment, or one of them (section 4.1)"
+        "either", description="What makes the pivot's answer right: exact match, entailment, or either (section 4.1)"
     )
     entailment: str = Field(DEFAULT_MODEL, min_length=1, description="A cross-encoder by name or path, or `off`")
     style: Style = Field("chat", description="Model style of the inference prompts (tables 10 to 12)")
@@ -42,7 +44,7 @@ class ReEvalSettings(FamilySettings):
         ("open-book", "faithful"), min_length=1, description="How `touchstone evaluate` asks (tables 11 and 12)"
     )
     shots: tuple[Literal[0, 5], ...] = Field(SHOTS, min_length=1, description="Demonstrations before the question")
-    matrix_seeds: int = Field(MATRIX_SEEDS, ge=1, description="Seeds of the matrix of pivots and models")
+    matrix_seeds: int = Field(MATRIX_SEEDS, ge=1, description="Seeds in the matrix of pivots and models")
 
     @field_validator("pivots", "prompting", "shots")
     @classmethod

@@ -16,7 +16,7 @@ Name = Annotated[str, Field(min_length=1)]
 SEEDS = 100
 """Seeds a task (table 2)."""
 ROUNDS = 3
-"""Refutations of a transient dialogue (section 5.1.1: 1/3 of the sum over i = 0, 1, 2)."""
+"""Refutations in a transient dialogue (section 5.1.1: 1/3 of the sum over i = 0, 1, 2)."""
 UNRELATED = 3
 """Unrelated pairs of a persistent dialogue (table 7: C = 3)."""
 
@@ -25,13 +25,11 @@ class RefuteBenchSettings(FamilySettings):
     """Settings of RefuteBench 2.0."""
 
     sources: Mapping[SeedTask, tuple[SourceSpec, ...]] = Field(
-        default_factory=dict, description="By task (translation, summarisation, writing), what seeds are made of"
+        default_factory=dict, description="By task (translation, summarisation, writing), the sources of seeds"
     )
-    seeds_per_task: int = Field(
-        SEEDS, ge=1, le=1_000_000, strict=True, description="Seeds of each task, where there are as many"
-    )
+    seeds_per_task: int = Field(SEEDS, ge=1, le=1_000_000, strict=True, description="The most seeds of each task")
     evaluated: tuple[Name, ...] = Field(
-        ("evaluated",), min_length=1, description="Models that dialogues are held with, by their names under `models`"
+        ("evaluated",), min_length=1, description="Models to hold dialogues with, by their names under `models`"
     )
     evaluators: tuple[Name, ...] = Field(
         ("evaluator",), min_length=1, description="Models that rate, by their names under `models`"
@@ -40,12 +38,13 @@ class RefuteBenchSettings(FamilySettings):
         ("agent",), min_length=1, description="`agent`, a model; `template`, the baseline of version 1.0"
     )
     style: tuple[Literal["ambiguous", "abstract", "emotional"], ...] = Field(
-        ("ambiguous", "abstract", "emotional"), description="Style rules of the agent's refutations; none: plain words"
+        ("ambiguous", "abstract", "emotional"),
+        description="Style rules of the agent's refutations; an empty list: plain words",
     )
-    rounds: int = Field(ROUNDS, ge=1, le=20, strict=True, description="Refutations of a transient dialogue")
+    rounds: int = Field(ROUNDS, ge=1, le=20, strict=True, description="Refutations in a transient dialogue")
     unrelated: tuple[Annotated[int, Field(ge=0, le=1000)], ...] = Field(
         (UNRELATED,),
-        description="C: a persistent dialogue for each number of unrelated pairs; none: transient ones only",
+        description="C: a persistent dialogue for each number of unrelated pairs; an empty list: transient only",
     )
     lexicon: Mapping[Name, Annotated[tuple[Name, ...], Field(min_length=1)]] = Field(
         default_factory=dict,
@@ -53,11 +52,11 @@ class RefuteBenchSettings(FamilySettings):
     )
     forgetting: Mapping[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=dict,
-        description="Evaluated model -> chance that the rules let go of an earlier requirement, to be seen in tables",
+        description="Evaluated model -> chance that the rules drop an earlier requirement, for a test of the tables",
     )
     ignoring: Mapping[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=dict,
-        description="Evaluated model -> chance that the rules do not follow the latest requirement, to be seen there",
+        description="Evaluated model -> chance that the rules ignore the latest requirement, for a test of the tables",
     )
 
     @field_validator("lexicon", mode="after")

@@ -30,27 +30,32 @@ TOPICS = (
 class UraqSettings(FamilySettings):
     """URAQ's block of the configuration."""
 
-    statements: Count = Field(400, description="Statements wanted after dedupe; of a file, all are taken")
-    statements_from: SourceSpec | None = Field(None, description="Take the statements from here and ask for none")
+    statements: Count = Field(400, description="Statements wanted after dedupe; a file's are all taken")
+    statements_from: SourceSpec | None = Field(None, description="Source of the statements; the model writes none then")
     topics: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
-        TOPICS, min_length=1, description="What statements are asked about"
+        TOPICS, min_length=1, description="Topics to ask for statements on"
     )
-    cosine_above: float = Field(COSINE_ABOVE, gt=0, lt=1, description="Near-duplicates are above it (appendix A.2)")
+    cosine_above: float = Field(
+        COSINE_ABOVE, gt=0, lt=1, description="Statements with a higher cosine are near-duplicates (appendix A.2)"
+    )
     dedupe: Literal["independent-set", "paper"] = Field(
-        "independent-set", description="`paper`: both statements of a pair above the threshold go"
+        "independent-set", description="`paper` removes both statements of a pair above the threshold"
     )
     hops: tuple[Annotated[int, Field(strict=True, ge=1, le=MAX_HOPS)], ...] = Field(
-        HOPS, min_length=1, description="Steps of the questions that are kept, 1 to 5"
+        HOPS, min_length=1, description="Steps of the questions to keep, 1 to 5"
     )
     answer_shares: dict[AnswerType, Annotated[float, Field(ge=0, le=1)]] = Field(
-        dict(ANSWER_SHARES), description="Share of questions that ask for each type of answer; one of none is not asked"
+        dict(ANSWER_SHARES), description="Share of questions by type of answer; a type with share 0 is not asked for"
     )
     context_counts: tuple[Count, ...] = Field(CONTEXT_COUNTS, min_length=1, description="Contexts in an evaluation row")
     related_above: float = Field(
-        0.5, gt=0, lt=1, description="Contexts with a cosine above it to question, pair or a step are related to it"
+        0.5,
+        gt=0,
+        lt=1,
+        description="Contexts with a higher cosine to the question, the pair or a step are related to it",
     )
     prescreen: tuple[str, ...] = Field((), description="Models (of `models`) that must know the single-hop answer")
-    qa_sources: tuple[SourceSpec, ...] = Field((), description="Question answering data made to conflict")
+    qa_sources: tuple[SourceSpec, ...] = Field((), description="Question answering data to make conflicts from")
 
     @field_validator("answer_shares")
     @classmethod
